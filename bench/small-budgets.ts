@@ -4,7 +4,12 @@
  * CPU time is that of the worker and of all PostgreSQL processes. WAL is that of the whole server, the queue's included,
  * without full-page images: `pg_stat_wal` counts all of it, `pg_walinspect` the images. The delay from answer to record is
  * that from the instant at which the upstream's process has answered to `fare_state.last_check_at`.
+ *
+ * Each step is a multiple of the floor (paced-floor.ts), which is measured in the same run: a bare loop that makes the
+ * same calls and keeps nothing, and one prepared transaction a second that records a row for each.
  */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
@@ -61,12 +66,17 @@ async function measureSteps(
   await withWatches(fares, async (fixture, app) => {
     console.log(`\n${fares} fares, ${seconds} s a step, queue on ${nameOf(queue)}`)
     console.log(
-      'version checks/s   CPU s/1000: worker  Postgres   both  redis   WAL KB   record p50 ms   p95',
+      'version checks/s   CPU s/1000: worker  Postgres   both  redis   WAL KB   record p50 ms   p95  of floor',
     )
     for (const requestsPerSecond of BUDGETS) {
+      const floor = await measureFloor(fixture, { requestsPerSecond, seconds })
+      console.log('floor  ', costText(requestsPerSecond, floor))
       for (const version of versions) {
         const step = { requestsPerSecond, seconds, queue, version }
-        console.log(version.name.padEnd(7), stepText(await measureStep(fixture, app, step)))
+        const measured = await measureStep(fixture, app, step)
+        const both = measured.worker + measured.postgres + measured.redis
+        const multiple = (both / (floor.worker + floor.postgres)).toFixed(2)
+        console.log(version.name.padEnd(7), stepText(measured), multiple.padStart(9))
       }
     }
   })
@@ -177,13 +187,41 @@ async function measureStep(
   }
 }
 
-function stepText({ perSecond, worker, postgres, redis, walKilobytes, recordMs }: Step): string {
-  const at = (share: number) => recordMs[Math.floor(share * recordMs.length)] ?? Number.NaN
+/** The CPU time of a thousand calls of the floor. */
+async function measureFloor(
+  fixture: Fixture,
+  { requestsPerSecond, seconds }: { requestsPerSecond: number; seconds: number },
+): Promise<Pick<Step, 'worker' | 'postgres'>> {
+  const args = [fixture.upstreamUrl, fixture.databaseUrl, String(requestsPerSecond)]
+  const child = fork(path.join(import.meta.dirname, 'paced-floor.ts'), args)
+  await once(child, 'message')
+  const pid = child.pid ?? 0
+  await delay(warmUpMs(seconds))
+  const [worker, postgres] = [cpuSecondsOfProcess(pid), fixture.postgresCpuSeconds()]
+  await delay(seconds * 1_000)
+  const thousands = (requestsPerSecond * seconds) / 1_000
+  const cost = {
+    worker: (cpuSecondsOfProcess(pid) - worker) / thousands,
+    postgres: (fixture.postgresCpuSeconds() - postgres) / thousands,
+  }
+  child.disconnect()
+  await once(child, 'exit')
+  return cost
+}
+
+function costText(perSecond: number, { worker, postgres }: Pick<Step, 'worker' | 'postgres'>) {
   return [
     perSecond.toFixed(2).padStart(8),
     worker.toFixed(3).padStart(20),
     postgres.toFixed(3).padStart(9),
     (worker + postgres).toFixed(3).padStart(6),
+  ].join(' ')
+}
+
+function stepText({ perSecond, worker, postgres, redis, walKilobytes, recordMs }: Step): string {
+  const at = (share: number) => recordMs[Math.floor(share * recordMs.length)] ?? Number.NaN
+  return [
+    costText(perSecond, { worker, postgres }),
     redis.toFixed(3).padStart(6),
     walKilobytes.toFixed(2).padStart(8),
     at(0.5).toFixed(0).padStart(15),

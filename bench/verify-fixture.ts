@@ -102,7 +102,7 @@ export interface AppArgs {
   readonly redisUrl?: string | undefined
 }
 
-/** The whole application as the worker role uses it. The rate may exceed what the configuration accepts. */
+/** The whole application as the worker role uses it. */
 export function openBenchApp(fixture: Fixture, { requestsPerSecond, redisUrl }: AppArgs): App {
   const config = loadConfig(
     {

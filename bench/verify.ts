@@ -33,8 +33,8 @@ const SECONDS = Number(process.argv[3] ?? 10)
 const PART = process.argv[4]
 const OTHER = process.argv[5]
 const BUDGETS = [1_000, 2_000, 4_000, 6_000, 7_000, 8_000, 9_000, 10_000]
-/** Slots are reserved up to five seconds ahead: those of the step before must have passed. */
-const WARM_UP_SECONDS = 8
+/** What a worker claims doubles every few seconds until it carries no more. */
+const WARM_UP_SECONDS = 20
 const USAGE_SECONDS = 6 * SECONDS
 
 interface Cost {

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 import { AVAILABILITY_CHANGE_OPERATIONS } from '../changes/availability-change-endpoints.ts'
-import type { FeedPoller } from '../changes/feed-poller.ts'
+import type { FeedHeads } from '../changes/feed-heads.ts'
 import { ROUTE_CHANGE_OPERATIONS } from '../changes/route-change-endpoints.ts'
 import { OPERATOR_STREAM_OPERATIONS } from '../changes/stream/operator-stream-endpoints.ts'
 import type { Streams } from '../changes/stream/streams.ts'
@@ -44,7 +44,7 @@ export interface ApiDeps extends EndpointDeps {
   readonly db: Db
   readonly routeLists: RenderedLists
   readonly onDemand: OnDemand
-  readonly feedPoller: FeedPoller
+  readonly feedHeads: FeedHeads
   readonly streams: Streams
   /** The shortest time between two checks of a fare. */
   readonly minRecheckSeconds: number

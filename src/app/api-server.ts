@@ -1,9 +1,8 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { createTtlCache } from '../base/ttl-cache.ts'
-import { createFeedPoller } from '../changes/feed-poller.ts'
+import { createFeedHeads, listenForHeads, readHeadsOf } from '../changes/feed-heads.ts'
 import type { StateReaders } from '../changes/stream/present-state.ts'
 import { createStreams } from '../changes/stream/streams.ts'
-import { readFeedHeads } from '../changes/watch-feed-queries.ts'
 import type { Db } from '../db/database.ts'
 import { isDatabaseUnavailable } from '../db/database-health.ts'
 import { createApi } from '../http/api.ts'
@@ -42,7 +41,7 @@ export function createApiServer(app: App, openReseller?: string): HttpServer {
   const access = createKeyAccess({ db, log, nowMs, openReseller })
   const onDemand = createOnDemand({ ...app.verifyDeps, db })
   const freshness = createTtlCache<Freshness>({ ttlMs: FRESHNESS_CACHE_MS, nowMs, maxKeys: 1 })
-  const { feedPoller, streams, stopFollowing } = followFeeds(app, access)
+  const { feedHeads, streams, stopFollowing } = followFeeds(app, access)
   const server = createApi({
     log,
     isUnavailable: isDatabaseUnavailable,
@@ -51,7 +50,7 @@ export function createApiServer(app: App, openReseller?: string): HttpServer {
       ...depsOf(app),
       routeLists: createRenderedLists({ db, nowMs }),
       onDemand,
-      feedPoller,
+      feedHeads,
       streams,
     },
     document: API_DOCUMENT,
@@ -69,11 +68,15 @@ export function createApiServer(app: App, openReseller?: string): HttpServer {
 }
 
 /** Creates what follows the feeds for waiting requests and for streams. */
-function followFeeds({ requestDatabase: { db }, listener, metrics, log }: App, access: KeyAccess) {
-  const feedPoller = createFeedPoller({ readHeads: (ids) => readFeedHeads(db, ids) })
-  const streams = createStreams({ db, listener, metrics, log, states: statesFor(db) })
+function followFeeds(
+  { requestDatabase: { db }, breaker, listener, metrics, log }: App,
+  access: KeyAccess,
+) {
+  const feedHeads = createFeedHeads({ readHeads: (feeds) => readHeadsOf(db, feeds) })
+  const streams = createStreams({ db, feedHeads, metrics, log, states: statesFor(db) })
   const subscriptions = [
-    listener.subscribe('watch', feedPoller.pollNow),
+    listenForHeads(feedHeads, listener),
+    listener.subscribe('upstream', () => breaker.notify()),
     listener.subscribe('key', () => {
       access.forget()
       streams.reauthorize()
@@ -81,10 +84,10 @@ function followFeeds({ requestDatabase: { db }, listener, metrics, log }: App, a
   ]
   const stopFollowing = () => {
     for (const unsubscribe of subscriptions) unsubscribe()
-    feedPoller.close()
+    feedHeads.close()
     streams.close()
   }
-  return { feedPoller, streams, stopFollowing }
+  return { feedHeads, streams, stopFollowing }
 }
 
 /** How many finished runs an operator's stream shows. */
@@ -101,7 +104,7 @@ export function statesFor(db: Db): StateReaders {
   }
 }
 
-function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedPoller' | 'streams'> {
+function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedHeads' | 'streams'> {
   const { requestDatabase, clock, log, config, syncDeps } = app
   return {
     db: requestDatabase.db,

@@ -47,6 +47,9 @@ export function createDelivery(app: App): Delivery {
         name: 'deliver',
         atMostMs: 5_000,
         run: async () => {
+          const dueMs = await nextDeliveryMs(db)
+          const isDue = dueMs !== undefined && dueMs <= 0
+          if (!isDue && !dispatcher.hasUnrecorded()) return dueMs
           await dispatcher.dispatch()
           return nextDeliveryMs(db)
         },

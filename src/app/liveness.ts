@@ -59,12 +59,14 @@ export interface Liveness {
 export interface LivenessDeps {
   readonly app: Pick<App, 'config' | 'clock' | 'log'>
   readonly queue: Pick<QueueSystem, 'facts'>
-  readonly work: Pick<Work, 'workers' | 'tickedAt'>
+  readonly work: Pick<Work, 'workers' | 'tickedAt' | 'tickingSince'>
 }
 
 /** The number of checks within the limit. A check runs at least every ten seconds. */
 const CHECKS_PER_LIMIT = 6
 const MAX_CHECK_MS = 10_000
+/** A heartbeat since so many checks is recent. */
+const RECENT_CHECKS = 2
 /** A check that is late by this factor shows that the whole process was suspended, not that its work hangs. */
 const SUSPENDED_FACTOR = 3
 /** A list of a million routes takes minutes, everything else seconds. */
@@ -84,7 +86,12 @@ export function createLiveness({ app, queue, work }: LivenessDeps): Liveness {
   let fault: string | null = null
 
   async function check(): Promise<void> {
-    if (!(await storesAnswer(config.DATABASE_URL, queue))) storesUpSince = clock.now()
+    const now = clock.now().getTime()
+    const isBusy = workHeartbeats(work, { limitMs, now: clock.now() }).every(
+      ({ lastAt }) => now - lastAt.getTime() < RECENT_CHECKS * everyMs,
+    )
+    // Polls and ticks need the stores: while they succeed, the stores answer.
+    if (!isBusy && !(await storesAnswer(config.DATABASE_URL, queue))) storesUpSince = clock.now()
     const heartbeats = workHeartbeats(work, { limitMs, now: clock.now() })
     fault = findMissing(heartbeats, { now: clock.now(), storesUpSince })
   }
@@ -136,5 +143,9 @@ function workHeartbeats(
       },
     ]
   })
-  return [...workers, { missing: 'no tick has ended', lastAt: work.tickedAt(), limitMs }]
+  return [
+    ...workers,
+    { missing: 'no tick has ended', lastAt: work.tickedAt(), limitMs },
+    { missing: 'a run of a tick has not ended', lastAt: work.tickingSince() ?? now, limitMs },
+  ]
 }

@@ -16,7 +16,7 @@ export interface KnownProcess {
   readonly lastProgressAt: Date
 }
 
-const REFRESH_MS = 10_000
+const REFRESH_MS = 20_000
 /** A process without progress for longer was killed, hangs or has lost the database. */
 export const PROGRESS_MS = 60_000
 const CLOSE_MS = 800
@@ -30,6 +30,19 @@ export async function listProcesses(db: Db): Promise<KnownProcess[]> {
     .orderBy('started_at')
     .orderBy('id')
     .execute()
+}
+
+/** How many workers make progress; at least one. */
+export async function countWorkers(db: Db): Promise<number> {
+  const { n } = await db
+    .selectFrom('process')
+    .select(sql<number>`count(*)`.as('n'))
+    .where('role', 'like', '%worker%')
+    .where(
+      sql<boolean>`last_progress_at > clock_timestamp() - ${PROGRESS_MS}::int * interval '1 millisecond'`,
+    )
+    .executeTakeFirstOrThrow()
+  return Math.max(1, n)
 }
 
 /**

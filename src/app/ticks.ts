@@ -2,6 +2,7 @@ import { rollUpDays } from '../analytics/roll-up-days.ts'
 import { createScrub } from '../base/secrets.ts'
 import { secretsOf } from '../config/config.ts'
 import { cancelLongStatements } from '../db/analyst-logins.ts'
+import type { Db } from '../db/database.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
 import { dispatchChecks } from '../recheck/dispatch-checks-job.ts'
@@ -19,11 +20,15 @@ import { endDeparted, expireFares, nextDepartureMs } from '../verify/expiry/expi
 import { pruneEvidence, pruneFares, pruneMinutes } from '../verify/expiry/prune-checks.ts'
 import { closeUncheckedIncidents } from '../verify/incidents/change-incidents.ts'
 import type { App } from './app.ts'
+import type { ClaimCapacity } from './claim-capacity.ts'
 import { countTick } from './count-work.ts'
+import { countWorkers } from './processes.ts'
 import { schedulesOf, verifyRulesOf } from './settings-for.ts'
 
 /** At least this often fares are claimed, due or not: a claim counts the schedule and records its time. */
 const DISPATCH_EVERY_MS = 60_000
+/** While the workers carry less than the budget, so much is claimed at a time. */
+const CLAIM_AHEAD_SECONDS = 2
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 /** A tick that ran longer would fail the liveness check. */
@@ -35,31 +40,49 @@ export interface Ticks {
   readonly shared: readonly SharedTick[]
 }
 
+interface TickArgs {
+  readonly more: Ticks
+  readonly capacity: Pick<ClaimCapacity, 'perSecond'>
+  readonly onTick: () => void
+}
+
+export interface RunningTicks {
+  /** When the oldest run that has not ended began; null if none runs. */
+  busySince(): Date | null
+  stop(): Promise<void>
+}
+
 /** Starts the ticks of this process. `onTick` is called at the end of each run that succeeds. */
 export function startTicks(
   app: App,
   queue: Pick<QueueSystem, 'enqueue' | 'counts' | 'onReconnect'>,
-  { more, onTick }: { readonly more: Ticks; readonly onTick: () => void },
-): { stop(): Promise<void> } {
+  { more, capacity, onTick }: TickArgs,
+): RunningTicks {
   const { clock, log, listener, metrics } = app
   const { db } = app.database
   const sharing = { db, scrub: createScrub(secretsOf(app.config)) }
+  const running = new Map<string, Date>()
   const start = ({ run, ...tick }: DueTick): RunningDueTick =>
     runWhenDue(
       {
         ...tick,
         run: async (signal) => {
-          const limit = AbortSignal.timeout(TICK_LIMIT_MS)
-          const dueMs = await run(AbortSignal.any([signal, limit]))
-          onTick()
-          return dueMs
+          running.set(tick.name, clock.now())
+          try {
+            const limit = AbortSignal.timeout(TICK_LIMIT_MS)
+            const dueMs = await run(AbortSignal.any([signal, limit]))
+            onTick()
+            return dueMs
+          } finally {
+            running.delete(tick.name)
+          }
         },
       },
       { clock, log, random: Math.random },
     )
   const startOwn = (tick: DueTick) =>
     start({ ...tick, run: countTick({ metrics, clock }, { ...tick, everyMs: tick.atMostMs }) })
-  const dispatch = startOwn(dispatchTick(app, queue))
+  const dispatch = startOwn(dispatchTick(app, queue, capacity))
   const schedules = startOwn(scheduleTick(app, queue))
   const own = [departureTick(app), ...more.own].map(startOwn)
   const shared = [...sharedTicks(app), ...more.shared].map((tick) =>
@@ -68,9 +91,12 @@ export function startTicks(
   const unsubscribe = [
     listener.subscribe('due', () => dispatch.notify()),
     listener.subscribe('schedule', () => schedules.notify()),
+    listener.subscribe('upstream', () => app.breaker.notify()),
     queue.onReconnect(() => schedules.notify()),
   ]
   return {
+    // A map keeps its order, so the first run is the oldest.
+    busySince: () => running.values().next().value ?? null,
     stop: async () => {
       for (const end of unsubscribe) end()
       await Promise.all([dispatch, schedules, ...own, ...shared].map((tick) => tick.stop()))
@@ -78,7 +104,11 @@ export function startTicks(
   }
 }
 
-function dispatchTick(app: App, queue: Pick<QueueSystem, 'enqueue'>): DueTick {
+function dispatchTick(
+  app: App,
+  queue: Pick<QueueSystem, 'enqueue'>,
+  capacity: TickArgs['capacity'],
+): DueTick {
   const { db } = app.database
   let dispatchedMs = Number.NEGATIVE_INFINITY
   return {
@@ -92,9 +122,9 @@ function dispatchTick(app: App, queue: Pick<QueueSystem, 'enqueue'>): DueTick {
       if (isIdle && (nextMs === undefined || nextMs > 0)) return nextMs
       dispatchedMs = performance.now()
       const budgetPerSecond = app.config.UPSTREAM_REQUESTS_PER_SECOND
-      const requestsPerSecond = pacedRate(budgetPerSecond, await readTrouble(db))
+      const paced = pacedRate(budgetPerSecond, await readTrouble(db))
       const rates = {
-        requestsPerSecond,
+        ...(await carriedRate(db, paced, capacity.perSecond())),
         budgetPerSecond,
         minRecheckSeconds: app.config.MIN_RECHECK_SECONDS,
       }
@@ -106,6 +136,21 @@ function dispatchTick(app: App, queue: Pick<QueueSystem, 'enqueue'>): DueTick {
       return nextDispatchMs(db)
     },
   }
+}
+
+/**
+ * The rate at which slots are reserved, and the limit of one claim. A rate beyond what this process carries is shared by all
+ * workers, because their slots follow each other and any of them may run a claim: each counts on the others for as much as
+ * itself. Short claims let the rate follow the capacity soon.
+ */
+async function carriedRate(
+  db: Db,
+  paced: number,
+  perSecond: number,
+): Promise<{ requestsPerSecond: number; atMost?: number }> {
+  if (paced <= perSecond) return { requestsPerSecond: paced }
+  const requestsPerSecond = Math.min(paced, perSecond * (await countWorkers(db)))
+  return { requestsPerSecond, atMost: Math.ceil(CLAIM_AHEAD_SECONDS * requestsPerSecond) }
 }
 
 /** Also enqueues again what a flushed queue has lost: at the start, when its store reconnects, and every minute. */

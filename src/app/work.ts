@@ -11,6 +11,7 @@ import {
 import { hasLaterDueTime, saveSchedules } from '../schedules/schedules.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
+import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'
 import { countJobs, countStalled } from './count-work.ts'
 import { schedulesOf } from './settings-for.ts'
 import { startTicks, type Ticks } from './ticks.ts'
@@ -20,6 +21,8 @@ export interface Work {
   readonly workers: readonly NamedWorker[]
   /** When a tick last succeeded in this process. */
   tickedAt(): Date
+  /** When the oldest run of a tick that has not ended began; null if none runs. */
+  tickingSince(): Date | null
   /** Stops the ticks. Closing the queue stops the workers. */
   stop(): Promise<void>
 }
@@ -52,13 +55,19 @@ export async function startWork(
   const now = await databaseNow(db)
   await saveSchedules(db, schedulesOf(app.config), { now, random: Math.random })
 
-  const workers = [await startSyncs(app, queue), await startChecks(app, queue)]
+  const capacity = createClaimCapacity(() => performance.now())
+  const workers = [await startSyncs(app, queue), await startChecks(app, queue, capacity)]
   let tickedAt = clock.now()
   const onTick = () => {
     tickedAt = clock.now()
   }
-  const ticks = startTicks(app, queue, { more: delivery, onTick })
-  return { workers, tickedAt: () => tickedAt, stop: () => ticks.stop() }
+  const ticks = startTicks(app, queue, { more: delivery, capacity, onTick })
+  return {
+    workers,
+    tickedAt: () => tickedAt,
+    tickingSince: () => ticks.busySince(),
+    stop: () => ticks.stop(),
+  }
 }
 
 async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
@@ -86,13 +95,22 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
   return { queue: SYNC_QUEUE, handle }
 }
 
-async function startChecks(app: App, queue: QueueSystem): Promise<NamedWorker> {
-  const deps = { ...app.verifyDeps, recording: createSemaphore(RECORDINGS) }
+async function startChecks(
+  app: App,
+  queue: QueueSystem,
+  { onBatch, onFailure }: ClaimCapacity,
+): Promise<NamedWorker> {
+  const deps = { ...app.verifyDeps, recording: createSemaphore(RECORDINGS), onBatch }
   const handle = await queue.work<VerifyFaresPayload>(
     VERIFY_QUEUE,
-    countJobs(app.metrics, VERIFY_QUEUE, (payload, { signal }) =>
-      verifyFaresJob(deps, payload, signal),
-    ),
+    countJobs(app.metrics, VERIFY_QUEUE, async (payload, { signal }) => {
+      try {
+        await verifyFaresJob(deps, payload, signal)
+      } catch (err) {
+        onFailure()
+        throw err
+      }
+    }),
     { concurrency: VERIFY_CONCURRENCY, onStalled: countStalled(app.metrics, VERIFY_QUEUE) },
   )
   return { queue: VERIFY_QUEUE, handle }

@@ -4,12 +4,12 @@ import { BELIEFS, CHANGE_REASONS, PAIR_STATES, WATCH_CHANGE_KINDS } from '../bas
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
-import type { FeedPoller } from './feed-poller.ts'
+import type { FeedHeads } from './feed-heads.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
 
 export interface WatchChangeDeps {
   readonly db: Db
-  readonly feedPoller: FeedPoller
+  readonly feedHeads: FeedHeads
 }
 
 const { reseller } = operations<WatchChangeDeps>()
@@ -197,10 +197,10 @@ const listChanges = reseller({
   },
   problems: ['changes.beyond_head', 'changes.archived'],
   example: { query: { after: '0', limit: '1' } },
-  handler: async ({ db, resellerId, feedPoller }, { query, reply, ...request }) => {
+  handler: async ({ db, resellerId, feedHeads }, { query, reply, ...request }) => {
     const { after, limit, wait, ...filter } = query
     const waiting = {
-      feedPoller,
+      feedHeads,
       waitMs: wait * 1000,
       signal: disconnectSignal(reply),
       reauthorize: request.reauthorize,

@@ -1,7 +1,7 @@
 import type { Db } from '../db/database.ts'
 import type { WhileWaiting } from '../http/operation.ts'
 import { type FeedBounds, startAfter } from './feed-bounds.ts'
-import type { FeedPoller, FeedWait } from './feed-poller.ts'
+import type { FeedHeads, FeedWait } from './feed-heads.ts'
 import {
   findPassedBefore,
   readWatchChanges,
@@ -74,7 +74,7 @@ async function linkToPrevious(
 }
 
 export interface WaitArgs {
-  readonly feedPoller: FeedPoller
+  readonly feedHeads: Pick<FeedHeads, 'wait'>
   /** How long to wait for a first record; 0 not at all. */
   readonly waitMs: number
   readonly signal: AbortSignal
@@ -93,7 +93,7 @@ const REAUTHORIZE_EVERY_MS = 5_000
 export async function awaitFeedPage(
   db: Db,
   args: FollowArgs,
-  { feedPoller, waitMs, signal, reauthorize, whileWaiting }: WaitArgs,
+  { feedHeads, waitMs, signal, reauthorize, whileWaiting }: WaitArgs,
 ): Promise<WatchFeedPage> {
   const endsAt = performance.now() + waitMs
   let page = await readFeedPage(db, args)
@@ -101,9 +101,9 @@ export async function awaitFeedPage(
     const ms = endsAt - performance.now()
     if (ms <= 0) break
     const { resellerId } = args
-    const wanted = { resellerId, after: page.seq, ms, signal }
+    const wanted = { feed: resellerId, after: page.seq, ms, signal }
     if (page.seq === page.head) {
-      const mayHaveMore = await whileWaiting(() => waitAuthorized(feedPoller, wanted, reauthorize))
+      const mayHaveMore = await whileWaiting(() => waitAuthorized(feedHeads, wanted, reauthorize))
       await reauthorize()
       if (!mayHaveMore) break
     }
@@ -112,9 +112,9 @@ export async function awaitFeedPage(
   return page
 }
 
-/** Waits as the poller does, but ends when the caller's key may not read any more. */
+/** Waits for the feed, but ends when the caller's key may not read any more. */
 async function waitAuthorized(
-  feedPoller: FeedPoller,
+  feedHeads: WaitArgs['feedHeads'],
   wanted: FeedWait,
   reauthorize: () => Promise<void>,
 ): Promise<boolean> {
@@ -123,7 +123,7 @@ async function waitAuthorized(
     reauthorize().catch(() => refused.abort())
   }, REAUTHORIZE_EVERY_MS)
   try {
-    return await feedPoller.wait({
+    return await feedHeads.wait({
       ...wanted,
       signal: AbortSignal.any([wanted.signal, refused.signal]),
     })

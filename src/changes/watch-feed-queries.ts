@@ -168,7 +168,7 @@ function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
 
 /** The last number of a reseller's feed; 0 while it is empty. */
 export async function readFeedHead(db: Db, resellerId: number): Promise<number> {
-  return (await readFeedHeads(db, [resellerId])).get(resellerId) ?? 0
+  return (await readWatchFeedBounds(db, resellerId)).head
 }
 
 /** The bounds of a reseller's feed. */
@@ -179,17 +179,4 @@ export async function readWatchFeedBounds(db: Db, resellerId: number): Promise<F
     .where('id', '=', resellerId)
     .executeTakeFirst()
   return found ?? { first: 1, head: 0 }
-}
-
-/** The last numbers of resellers' feeds. */
-export async function readFeedHeads(
-  db: Db,
-  resellerIds: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  const rows = await db
-    .selectFrom('reseller')
-    .select(['id', 'last_seq as seq'])
-    .where(sql<boolean>`id = any(${resellerIds}::bigint[])`)
-    .execute()
-  return new Map(rows.map(({ id, seq }) => [id, seq]))
 }

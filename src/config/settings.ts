@@ -30,7 +30,7 @@ export const COMMON_SETTINGS = {
   UPSTREAM_ACCESS_TOKEN: secret('credential for the fare interface'),
   UPSTREAM_REQUESTS_PER_SECOND: decimal(
     'budget: upstream requests a second of all processes together',
-    { min: 0.01, max: 1000, preset: 5 },
+    { min: 0.01, max: 10_000, preset: 5 },
   ),
   ROUTE_SYNC_SCHEDULE: cron('when the routes list is fetched (cron, UTC)', '0 */2 * * *'),
   AVAILABILITY_SYNC_SCHEDULE: cron(

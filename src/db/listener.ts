@@ -8,9 +8,9 @@ import { type RawBuilder, sql } from './database.ts'
 
 /**
  * What a notification is about: a feed that has grown (`watch`: of the reseller with the id), a key that was revoked,
- * fares that may be due sooner (`due`), or a list that was made due (`schedule`).
+ * fares that may be due sooner (`due`), a list that was made due (`schedule`), or the health of the upstream (`upstream`).
  */
-export type Topic = 'watch' | 'route' | 'availability' | 'key' | 'due' | 'schedule'
+export type Topic = 'watch' | 'route' | 'availability' | 'key' | 'due' | 'schedule' | 'upstream'
 
 /** @param id the id of the notification; undefined if it has none, and after each connect. */
 export type OnNotify = (id?: number) => void

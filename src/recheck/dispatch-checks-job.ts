@@ -31,6 +31,8 @@ export interface DispatchDeps {
   readonly budgetPerSecond?: number
   /** The shortest interval between two checks of a fare. If unset, a minute. */
   readonly minRecheckSeconds?: number
+  /** How many fares are claimed at most. If unset, as many as slots can be reserved for. */
+  readonly atMost?: number
   /** The circuit breaker of the checks. If unset, there is none. */
   readonly breaker?: Pick<CircuitBreaker, 'admission'>
 }
@@ -50,7 +52,8 @@ export async function dispatchChecks(deps: DispatchDeps): Promise<ClaimedCheck[]
   const { requestsPerSecond } = deps
   const admission = await deps.breaker?.admission('verify')
   if (admission?.kind === 'refused') return []
-  const atMost = admission?.kind === 'probe' ? 1 : horizonCalls(requestsPerSecond)
+  const { atMost: given = Number.POSITIVE_INFINITY } = deps
+  const atMost = admission?.kind === 'probe' ? 1 : Math.min(given, horizonCalls(requestsPerSecond))
   const rates = { requestsPerSecond, atMost }
   const { checks, isCounted } = await inTransaction(deps.db, (tx) => claimChecks(tx, rates))
   const claims = Map.groupBy(checks, ({ claimId }) => claimId)

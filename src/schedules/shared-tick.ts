@@ -66,7 +66,9 @@ function takeRun(
         insert into tick as t (name, due_at)
         values (${name}, clock_timestamp() + ${everyMs}::float8 * interval '1 millisecond')
             on conflict (name) do update set due_at = excluded.due_at
-         where t.due_at <= clock_timestamp() or t.due_at > excluded.due_at
+         -- Not excluded.due_at: it was computed before the wait for the row of another process.
+         where t.due_at <= clock_timestamp()
+            or t.due_at > clock_timestamp() + ${everyMs}::float8 * interval '1 millisecond'
         returning due_at
       ), known as (
         select due_at from taken

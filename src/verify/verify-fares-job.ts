@@ -43,6 +43,8 @@ export interface VerifyJobDeps extends VerifyDeps {
    * each other in the database anyway, and each that waits there holds a connection.
    */
   readonly recording?: Semaphore
+  /** Called for each recorded batch, to learn what this process carries. */
+  readonly onBatch?: (batch: { readonly recorded: number; readonly late: number }) => void
 }
 
 export type VerifyFaresPayload = ClaimRef
@@ -66,6 +68,7 @@ export async function verifyFaresJob(
     const record = () => recordBatch(deps, claim, batch)
     const { recorded, transitions } = await (deps.recording?.(record) ?? record())
     const { checks, late, blocked } = batch
+    deps.onBatch?.({ recorded: checks.length, late: late.length })
     reportChecks(deps, { recorded, checks, late: late.length, blocked: blocked.length })
     reportIncidents(deps, transitions)
   }
@@ -87,13 +90,13 @@ function recordBatch(
 ): Promise<{ recorded: RecordedCheck[]; transitions: readonly IncidentTransition[] }> {
   const { claimId } = claim
   return inTransaction(db, async (tx) => {
-    await reviveEnded(tx, claim, checks)
+    if (checks.some(({ why }) => why === 'ended')) await reviveEnded(tx, claim, checks)
     const locked = await lockClaimed(tx, claim)
     const counted = countChecks(checks, locked)
-    const { context, transitions } = await guardChanges(tx, counted, rules)
+    const { context, states, transitions } = await guardChanges(tx, counted, rules)
     const args = { checks, locked, counted, context, rules, claimId }
     const recorded = await recordChecks(tx, args)
-    const trouble = await assessTrouble(tx, recorded, checks.length)
+    const trouble = await assessTrouble(tx, recorded, { checks: checks.length, states })
     await releaseClaims(tx, claimId, [...late, ...blocked])
     return { recorded, transitions: [...transitions, ...trouble] }
   })

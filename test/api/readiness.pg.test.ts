@@ -109,7 +109,7 @@ describe('the readiness of a worker', () => {
 
     expect(verbose).toMatchObject({ status: 200, body: { status: 'ready' } })
     expect(namesOf(verbose)).toEqual(
-      expect.arrayContaining(['database', 'worker ticks', 'worker route-sync']),
+      expect.arrayContaining(['database', 'worker verify', 'worker route-sync']),
     )
     expect(verbose.body.checks.at(-1)).toHaveProperty('lastActivityAt')
   })

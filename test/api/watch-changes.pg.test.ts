@@ -328,7 +328,7 @@ describe('a request that waits', () => {
 async function isAskingHeads(db: Db): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity
-     where datname = current_database() and query like '%"last_seq" as ' || '"seq"%'
+     where datname = current_database() and query like '%last_seq as ' || 'head from reseller%'
   `.execute(db)
   return (rows[0]?.count ?? 0) > 0
 }

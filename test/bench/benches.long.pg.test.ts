@@ -12,6 +12,7 @@ const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }
   'bench:api': { args: ['400', '1', '1'], prints: /^timeline .*of "query of a timeline"/m },
   'bench:delivery': { args: ['2', '200'], prints: /^ {2}ratio \d/m },
   'bench:hostile': { args: ['1', '1'], prints: /^documentation( +\d+\.\d){4} +\d+\.\d\d /m },
+  'bench:overload': { args: ['500', '1'], prints: /^ +3( +\d+){4} +\d/m },
   'bench:page': { args: ['500'], prints: /^map: \d+ frames a second/m },
   'bench:sql': { args: ['0.01', '1'], prints: /^the diff of with-availability +rows +\d+\.\d ms/m },
   'bench:schedule': { args: ['300', '1'], prints: /^fares: ours \/ round robin +0\.\d/m },

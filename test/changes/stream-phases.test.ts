@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { createFeedHeads } from '../../src/changes/feed-heads.ts'
 import { createFeedCursor } from '../../src/changes/stream/feed-cursor.ts'
 import {
   createFeedTails,
@@ -68,13 +69,12 @@ function createWorld(choose: () => number) {
     const seq = records.length < all.length ? (records.at(-1)?.seq ?? 0) : head
     return later<RecordPage<Value>>({ records, seq, first: 1, head })
   }
-  const tails = createFeedTails<Feed, Value>({
-    readPage,
+  const heads = createFeedHeads<Feed>({
     readHeads: async () => new Map(FEEDS.map((feed) => [feed, feeds[feed].length])),
-    log: silentLog,
     everyMs: 1_000_000,
   })
-  return { later, endSome, feeds, passes, readPage, tails, failures: [] as unknown[] }
+  const tails = createFeedTails<Feed, Value>({ readPage, heads, log: silentLog })
+  return { later, endSome, feeds, passes, readPage, heads, tails, failures: [] as unknown[] }
 }
 
 type World = ReturnType<typeof createWorld>
@@ -195,7 +195,7 @@ it('a stream has no hole and no double in backfill, cutover and live, whenever r
             const json = JSON.stringify({ seq, feed: step.feed, padding })
             records.push({ seq, kind: 'k', json, value: { n: seq } })
           }
-          if (step.isNotified) world.tails.readNow(step.feed)
+          if (step.isNotified) world.heads.readNow(step.feed)
         } else if ('connect' in step) {
           const client = createClient(world, step.connect)
           clients.push(client)
@@ -203,9 +203,9 @@ it('a stream has no hole and no double in backfill, cutover and live, whenever r
         } else if ('cut' in step) clients[step.cut % Math.max(1, clients.length)]?.cut()
         else await world.endSome(step.endSome)
       }
-      for (const feed of FEEDS) world.tails.readNow(feed)
+      for (const feed of FEEDS) world.heads.readNow(feed)
       await world.endSome(Number.POSITIVE_INFINITY)
-      world.tails.close()
+      world.heads.close()
 
       expect(world.failures).toEqual([])
       for (const client of clients) {

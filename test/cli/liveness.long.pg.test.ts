@@ -39,7 +39,7 @@ describe('a worker that makes no progress', () => {
       return answer?.status === 503 && ((await answer.json()) as { reason: string })
     })
     expect(answered).toMatchObject({ status: 'no progress' })
-    expect(answered.reason).toMatch(/^no tick has ended for \d+ s/)
+    expect(answered.reason).toMatch(/^a run of a tick has not ended for \d+ s/)
     expect(await worker.ended).toBe(1)
     expect(worker.stderr()).toContain('this process makes no progress and ends')
     expect(logLines(worker.stdout(), 'no progress')).toHaveLength(1)

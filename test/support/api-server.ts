@@ -4,9 +4,13 @@ import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/logger.ts'
-import { createFeedPoller } from '../../src/changes/feed-poller.ts'
+import {
+  createFeedHeads,
+  type FeedName,
+  listenForHeads,
+  readHeadsOf,
+} from '../../src/changes/feed-heads.ts'
 import { createStreams, type StreamsDeps } from '../../src/changes/stream/streams.ts'
-import { readFeedHeads } from '../../src/changes/watch-feed-queries.ts'
 import type { Db } from '../../src/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/db/database-health.ts'
 import type { Listener } from '../../src/db/listener.ts'
@@ -80,17 +84,17 @@ export async function openApi(
     log,
     ...args.verify,
   })
-  const feedPoller = createFeedPoller({
-    readHeads: (ids) => {
+  const feedHeads = createFeedHeads({
+    readHeads: (feeds: readonly FeedName[]) => {
       args.onFeedPoll?.()
-      return readFeedHeads(db, ids)
+      return readHeadsOf(db, feeds)
     },
     everyMs: 20,
     ...(args.waits === false ? { maxWaiting: 0 } : {}),
   })
   const streams = createStreams({
     db,
-    listener: args.listener ?? { subscribe: () => () => undefined },
+    feedHeads,
     log,
     metrics: createMetrics(),
     states: statesFor(db),
@@ -98,6 +102,7 @@ export async function openApi(
     random: () => 0,
     ...args.streams,
   })
+  if (args.listener !== undefined) listenForHeads(feedHeads, args.listener)
   args.listener?.subscribe('key', () => {
     access.forget()
     streams.reauthorize()
@@ -118,7 +123,7 @@ export async function openApi(
       requestsPerSecond: 5,
       minRecheckSeconds: 60,
       readOwnPace: createOwnPaceReader({ requestsPerSecond: 5, minRecheckSeconds: 60, nowMs }),
-      feedPoller,
+      feedHeads,
       streams,
       version: '0.0.0',
       sealer: args.sealer ?? TEST_SEALER,
@@ -135,7 +140,7 @@ export async function openApi(
     limit: createRateLimit({ requestsPerSecond, nowMs, pause: async () => undefined }),
   })
   server.addHook('preClose', () => onDemand.close())
-  server.addHook('preClose', async () => feedPoller.close())
+  server.addHook('preClose', async () => feedHeads.close())
   server.addHook('preClose', async () => streams.close())
   server.addHook('onClose', () => access.allUsesRecorded())
   const base = await listen(server, {

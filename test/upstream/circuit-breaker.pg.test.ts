@@ -1,7 +1,9 @@
-import { describe, expect, vi } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { createLogger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
+import { createListener } from '../../src/db/listener.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import {
@@ -65,15 +67,34 @@ describe('a requested pause', () => {
     })
   })
 
-  it('is known within half a second to a process that read the state before', async ({ db }) => {
+  it.for([
+    { after: 'a quarter of a second after its notification', ms: 250, isNotified: true },
+    { after: 'a second without one', ms: 1_000, isNotified: false },
+  ])('is known $after to a process that read the state before', async (given, { db }) => {
     const clock = movedClock()
     const [one, other] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
     expect((await other.acquirePermit('verify')).kind).toBe('permit')
 
     await callThrough(one, 'limited')
-    clock.move(501)
+    if (given.isNotified) other.notify()
+    clock.move(given.ms)
 
     expect(await other.acquirePermit('verify')).toMatchObject({ kind: 'refused', by: 'pause' })
+  })
+
+  it('is notified to the other processes', async ({ db, databaseUrl }) => {
+    const listener = createListener({ url: databaseUrl, log: silentLog })
+    onTestFinished(() => listener.close())
+    let notified = 0
+    listener.subscribe('upstream', () => {
+      notified += 1
+    })
+    // The first notification is that of the connect.
+    await until('the connect', () => notified === 1)
+
+    await callThrough(breakerOn(db), 'limited')
+
+    await until('the notification', () => notified > 1)
   })
 
   it('does not lower the budget if a 503 asked for it', async ({ db }) => {
@@ -159,7 +180,7 @@ describe('the errors breaker', () => {
     await callThrough(healthy, 'good')
     await burst(failing, times(19, 'timeout'))
     await failing.close()
-    clock.move(300)
+    clock.move(1_000)
     // It reads the state again, sees the failures, and reports its own successes.
     await healthy.acquirePermit('verify')
     await burst(healthy, times(10, 'good'))

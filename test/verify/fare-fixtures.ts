@@ -167,7 +167,7 @@ export async function recordAll(
   return inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, fareIds)
     const counted = countChecks(checks, locked)
-    const { context } = await guardChanges(tx, counted, rules)
+    const { context, states } = await guardChanges(tx, counted, rules)
     const recorded = await recordChecks(tx, {
       checks,
       locked,
@@ -176,7 +176,7 @@ export async function recordAll(
       rules,
       claimId: null,
     })
-    await assessTrouble(tx, recorded, checks.length)
+    await assessTrouble(tx, recorded, { checks: checks.length, states })
     return recorded
   })
 }

@@ -2,6 +2,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
 import { createTtlCache } from '../../base/ttl-cache.ts'
+import type { FeedHeads } from '../feed-heads.ts'
 
 /** A record of a feed, ready to be sent. */
 export interface StreamRecord<V> {
@@ -45,22 +46,15 @@ export interface FeedTails<F, V> {
   readBacklog(feed: F, after: number): Promise<RecordPage<V>>
   /** Runs a read of a stream's own, such as one with a filter, when few others run. */
   limitRead<T>(read: () => Promise<T>): Promise<T>
-  /** Reads this feed, or all, because there may be more records. */
-  readNow(feed?: F): void
-  close(): void
 }
 
 export interface FeedTailsOptions<F, V> {
   /** Reads as many as PAGE_RECORDS records, or to the end of the feed. */
   readonly readPage: (feed: F, after: number) => Promise<RecordPage<V>>
-  readonly readHeads: (feeds: readonly F[]) => Promise<ReadonlyMap<F, number>>
+  readonly heads: Pick<FeedHeads<F>, 'watch'>
   readonly log: Logger
-  /** How often the heads are read without a notification. */
-  readonly everyMs?: number
 }
 
-/** Notifications cause a read at once. This finds the records whose notification was lost. */
-const EVERY_MS = 2_000
 /** About as many as a stream sends at a time. */
 export const PAGE_RECORDS = 50
 /**
@@ -73,12 +67,12 @@ const BACKLOG_READS = 2
 const PAGE_TTL_MS = 5_000
 const MAX_PAGES = 50
 
-/** A tail exists while a stream follows its feed. A feed that cannot be read is read again at the next poll. */
+/** A tail exists while a stream follows its feed. A feed that cannot be read is read again with the next read of its head. */
 export function createFeedTails<F extends string | number, V>(
   options: FeedTailsOptions<F, V>,
 ): FeedTails<F, V> {
-  const { readPage, readHeads, log, everyMs = EVERY_MS } = options
-  const tails = new Map<F, Tail<V>>()
+  const { readPage, heads, log } = options
+  const tails = new Map<F, OpenTail<V>>()
   const limitTailRead = createSemaphore(TAIL_READS)
   const limitRead = createSemaphore(BACKLOG_READS)
   let isFailing = false
@@ -92,19 +86,19 @@ export function createFeedTails<F extends string | number, V>(
       isFailing = true
     }
   }
-  const poll = async () => {
-    if (tails.size === 0) return
-    const heads = await readHeads([...tails.keys()])
-    for (const [feed, tail] of tails) {
-      if (heads.get(feed) !== tail.seq()) void attempt(tail.read)
-    }
+  const open = (feed: F, head: number): OpenTail<V> => {
+    const tail = createTail(head, (after) => limitTailRead(() => readPage(feed, after)))
+    const unwatch = heads.watch(feed, (seq) => {
+      if (seq !== undefined && seq !== tail.seq()) void attempt(tail.read)
+    })
+    const opened = { tail, unwatch }
+    tails.set(feed, opened)
+    return opened
   }
-  const timer = setInterval(() => void attempt(poll), everyMs).unref()
   return {
     join: (feed, head, onGrown) => {
-      const tail =
-        tails.get(feed) ?? createTail(head, (after) => limitTailRead(() => readPage(feed, after)))
-      tails.set(feed, tail)
+      const opened = tails.get(feed) ?? open(feed, head)
+      const { tail, unwatch } = opened
       tail.members.add(onGrown)
       // A record may have been written since the caller read the head.
       void attempt(tail.read)
@@ -113,17 +107,14 @@ export function createFeedTails<F extends string | number, V>(
         wentBack: tail.wentBack,
         leave: () => {
           tail.members.delete(onGrown)
-          if (tail.members.size === 0 && tails.get(feed) === tail) tails.delete(feed)
+          if (tail.members.size > 0) return
+          unwatch()
+          if (tails.get(feed) === opened) tails.delete(feed)
         },
       }
     },
     readBacklog: createBacklog((feed, after) => limitRead(() => readPage(feed, after))),
     limitRead,
-    readNow: (feed) => {
-      if (feed === undefined) void attempt(poll)
-      else void attempt(async () => tails.get(feed)?.read())
-    },
-    close: () => clearInterval(timer),
   }
 }
 
@@ -146,6 +137,11 @@ function createBacklog<F extends string | number, V>(
     const records = page.records.filter((record) => record.seq > after)
     return { records, seq, first: page.first, head }
   }
+}
+
+interface OpenTail<V> {
+  readonly tail: Tail<V>
+  readonly unwatch: () => void
 }
 
 interface Tail<V> extends Omit<FeedTail<V>, 'leave'> {

@@ -1,12 +1,9 @@
 import { type Db, sql } from '../../db/database.ts'
 import { readAvailabilityChanges } from '../availability-feed.ts'
 import type { FeedBounds } from '../feed-bounds.ts'
+import type { OperatorFeed } from '../feed-heads.ts'
 import { readRouteChanges } from '../route-change-queries.ts'
 import { PAGE_RECORDS, type RecordPage } from './feed-tail.ts'
-
-/** The feeds of all routes and of all fares, in the order of a position. */
-export const OPERATOR_FEEDS = ['route', 'availability'] as const
-export type OperatorFeed = (typeof OPERATOR_FEEDS)[number]
 
 /** One page of a feed, for streams. */
 export async function readOperatorPage(
@@ -40,9 +37,4 @@ export async function readOperatorBounds(db: Db): Promise<OperatorBounds> {
 
 export function boundsOf(bounds: OperatorBounds, feed: OperatorFeed): FeedBounds {
   return bounds.get(feed) ?? { first: 1, head: 0 }
-}
-
-/** The last number of each feed. */
-export async function readOperatorHeads(db: Db): Promise<ReadonlyMap<OperatorFeed, number>> {
-  return new Map([...(await readOperatorBounds(db))].map(([feed, { head }]) => [feed, head]))
 }

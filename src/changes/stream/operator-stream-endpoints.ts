@@ -4,8 +4,9 @@ import { answerHead, readLastEventId } from '../../http/event-stream.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { object } from '../../http/schemas.ts'
+import { OPERATOR_FEEDS } from '../feed-heads.ts'
 import { createFeedCursor } from './feed-cursor.ts'
-import { boundsOf, OPERATOR_FEEDS, readOperatorBounds } from './operator-feeds.ts'
+import { boundsOf, readOperatorBounds } from './operator-feeds.ts'
 import type { Streams } from './streams.ts'
 
 const { operator } = operations<{ readonly db: Db; readonly streams: Streams }>()

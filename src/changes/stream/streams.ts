@@ -1,10 +1,9 @@
 import type { Logger } from '../../base/logger.ts'
 import type { Db } from '../../db/database.ts'
-import type { Listener } from '../../db/listener.ts'
-import { readFeedHeads } from '../watch-feed-queries.ts'
+import type { FeedHeads, OperatorFeed } from '../feed-heads.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './event-streams.ts'
 import { createFeedTails, type FeedTails } from './feed-tail.ts'
-import { type OperatorFeed, readOperatorHeads, readOperatorPage } from './operator-feeds.ts'
+import { readOperatorPage } from './operator-feeds.ts'
 import { createPresentState, type PresentState, type StateReaders } from './present-state.ts'
 import { readWatchPage, type WatchValue } from './watch-cursor.ts'
 
@@ -18,21 +17,21 @@ export interface Streams extends EventStreams {
 
 export interface StreamsDeps extends Omit<EventStreamsOptions, 'onFailure'> {
   readonly db: Db
-  readonly listener: Pick<Listener, 'subscribe'>
+  readonly feedHeads: Pick<FeedHeads, 'watch'>
   readonly log: Logger
   /** What operators see in addition to the feeds. */
   readonly states: StateReaders
 }
 
-export function createStreams({ db, listener, log, states, ...options }: StreamsDeps): Streams {
+export function createStreams({ db, feedHeads, log, states, ...options }: StreamsDeps): Streams {
   const watchTails = createFeedTails<number, WatchValue>({
     readPage: (resellerId, after) => readWatchPage(db, resellerId, { after, filter: {} }),
-    readHeads: (resellerIds) => readFeedHeads(db, resellerIds),
+    heads: feedHeads,
     log,
   })
   const operatorTails = createFeedTails<OperatorFeed, undefined>({
     readPage: (feed, after) => readOperatorPage(db, feed, after),
-    readHeads: () => readOperatorHeads(db),
+    heads: feedHeads,
     log,
   })
   const presentState = createPresentState({ readers: states, log })
@@ -40,11 +39,6 @@ export function createStreams({ db, listener, log, states, ...options }: Streams
     ...options,
     onFailure: (err) => log.error({ err }, 'an event stream failed'),
   })
-  const subscriptions = [
-    listener.subscribe('watch', watchTails.readNow),
-    listener.subscribe('route', () => operatorTails.readNow('route')),
-    listener.subscribe('availability', () => operatorTails.readNow('availability')),
-  ]
   return {
     ...events,
     watchTails,
@@ -52,8 +46,7 @@ export function createStreams({ db, listener, log, states, ...options }: Streams
     presentState,
     close: () => {
       events.close()
-      for (const part of [watchTails, operatorTails, presentState]) part.close()
-      for (const unsubscribe of subscriptions) unsubscribe()
+      presentState.close()
     },
   }
 }

@@ -73,19 +73,25 @@ export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<Rea
   return rows
 }
 
-/** In how many milliseconds the next delivery is due, at the earliest; undefined if none waits. */
+/**
+ * In how many milliseconds the next delivery is due, at the earliest; 0 while an endpoint is behind its feed. Undefined if
+ * nothing waits.
+ */
 export async function nextDeliveryMs(db: Db): Promise<number | undefined> {
   const { ms } = await selectOne(
     sql<{ ms: number | null }>`${PREPARED}
-      select (extract(epoch from min(greatest(d.due_at, e.open_until, e.held_until)) - clock_timestamp()) * 1000)::float8 as ms
+      select case when bool_or(e.cursor_seq < r.last_seq) then 0
+                  else (extract(epoch from min(greatest(d.due_at, e.open_until, e.held_until)) filter (where d.due_at is not null)
+                                           - clock_timestamp()) * 1000)::float8
+                  end as ms
         from webhook_endpoint e
         join reseller r on r.id = e.reseller_id and r.disabled_at is null
        cross join unnest(array[false, true]) kind (replayed)
-       cross join lateral (
+        left join lateral (
          select due_at from delivery
           where endpoint_id = e.id and state = 'pending' and replayed = kind.replayed
           order by due_at
-          limit 1) d
+          limit 1) d on true
        where e.disabled_at is null
     `,
     db,

@@ -17,6 +17,8 @@ export interface Dispatcher {
    * share the next run.
    */
   dispatch(): Promise<void>
+  /** Whether requests have ended that are not recorded yet. */
+  hasUnrecorded(): boolean
   /** Begins no more requests, gives those in progress some time, and releases the rest. Never rejects. */
   close(graceMs: number): Promise<void>
 }
@@ -73,6 +75,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       mayBeBehind = true
       return run()
     },
+    hasUnrecorded: () => ended.length > 0,
     close: async (graceMs) => {
       closing.abort()
       await endsWithin(Promise.all(inProgress.keys()), graceMs * FINISH_SHARE)

@@ -1,4 +1,5 @@
 import { type Db, PREPARED, sql } from '../../db/database.ts'
+import { notify } from '../../db/listener.ts'
 import { inTransaction, selectOne } from '../../db/transaction.ts'
 import { shareInSql } from '../budget/budget-store.ts'
 import { isPaused } from '../budget/throttle.ts'
@@ -40,7 +41,12 @@ export async function changeBreakers(db: Db, change: Change) {
     )
     const after = change(before, nowMs)
     const breakers = JSON.stringify(after)
-    if (after !== before) await tx.updateTable('upstream_breaker').set({ breakers }).execute()
+    if (after !== before) {
+      await sql`
+        with changed as materialized (update upstream_breaker set breakers = ${breakers} returning true)
+        select ${notify('upstream')} from changed
+      `.execute(tx)
+    }
     return { before, after, nowMs }
   })
 }

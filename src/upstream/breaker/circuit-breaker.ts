@@ -28,18 +28,20 @@ export interface Permit {
 }
 
 type Deps = { readonly db: Db; readonly clock: Clock; readonly log: Logger }
-const READING_LASTS_MS = 250
+/** A change is notified. A reading without a notification ends too, because one may have been lost. */
+const READING_LASTS_MS = { notified: 250, quiet: 1_000 }
 
 /**
  * Protects an upstream that has asked us to pause, refuses our credential or fails. All processes share its state.
  *
- * While all calls succeed it costs each process one small read every quarter of a second, and no writes.
+ * While all calls succeed it costs each process one small read a second, and no writes.
  */
 export class CircuitBreaker {
   readonly #deps: Deps
   readonly #goodAtMs: Record<EndpointGroup, number | null> = { lists: null, verify: null }
   #health: UpstreamHealth | undefined
   #readAtMs = Number.NEGATIVE_INFINITY
+  #readingLastsMs = READING_LASTS_MS.quiet
   #skewMs = 0
   #reports: (EndedCall & { readonly pause: PauseRequest | undefined })[] = []
   #last: Promise<unknown> = Promise.resolve()
@@ -91,6 +93,11 @@ export class CircuitBreaker {
     })
   }
 
+  /** Another process may have changed the health: it is read again within a quarter of a second. */
+  notify(): void {
+    this.#readingLastsMs = READING_LASTS_MS.notified
+  }
+
   async close(): Promise<void> {
     await this.#last
   }
@@ -111,7 +118,10 @@ export class CircuitBreaker {
     const { db, clock } = this.#deps
     const ageMs = clock.now().getTime() - this.#readAtMs
     // The age is negative after the clock was set back. Then the reading counts as old.
-    if (this.#health !== undefined && ageMs >= 0 && ageMs < READING_LASTS_MS) return this.#health
+    if (this.#health !== undefined && ageMs >= 0 && ageMs < this.#readingLastsMs)
+      return this.#health
+    // Set before the reading: a notification during it may be of what it does not see.
+    this.#readingLastsMs = READING_LASTS_MS.quiet
     try {
       this.#health = await readHealth(db)
       this.#skewMs = this.#health.nowMs - clock.now().getTime()

@@ -1,5 +1,6 @@
 import type { Logger } from '../../base/logger.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import { notify } from '../../db/listener.ts'
 import { inTransaction, selectOne } from '../../db/transaction.ts'
 import {
   CLIMB_SECONDS,
@@ -70,15 +71,15 @@ export async function lockThrottle(tx: Tx): Promise<{ throttle: Throttle; nowMs:
 
 export async function saveThrottle(tx: Tx, throttle: Throttle): Promise<void> {
   const { pausedUntilMs, pausesInRow, share, recoversFromMs } = throttle
-  await tx
-    .updateTable('upstream_budget')
-    .set({
-      paused_until: timestamp(pausedUntilMs),
-      pauses_in_row: pausesInRow,
-      share,
-      recovers_from: timestamp(recoversFromMs),
-    })
-    .execute()
+  await sql`
+    with changed as materialized (
+      update upstream_budget
+         set paused_until = ${timestamp(pausedUntilMs)}, pauses_in_row = ${pausesInRow}, share = ${share},
+             recovers_from = ${timestamp(recoversFromMs)}
+      returning true
+    )
+    select ${notify('upstream')} from changed
+  `.execute(tx)
 }
 
 /** Keeps the fractions of a millisecond, which a Date would drop. */

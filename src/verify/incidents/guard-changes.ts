@@ -19,6 +19,8 @@ import {
 
 export interface Guarded {
   readonly context: MassContext
+  /** The incidents before the batch. */
+  readonly states: IncidentStates
   /** Report these after the commit. */
   readonly transitions: readonly IncidentTransition[]
 }
@@ -34,7 +36,7 @@ export async function guardChanges(
 ): Promise<Guarded> {
   const states = await readIncidentStates(tx)
   const asked = askedLegsOf(counted, { rules, releasedAt: states.releasedAt })
-  return guardAsked(tx, { asked, states, withinMs: rules.massHoldMs })
+  return { ...(await guardAsked(tx, { asked, states, withinMs: rules.massHoldMs })), states }
 }
 
 export interface AskedArgs {
@@ -48,7 +50,7 @@ export interface AskedArgs {
 export async function guardAsked(
   tx: Tx,
   { asked, states: { open, releasedAt }, masses: assessed = MASS_KINDS, withinMs }: AskedArgs,
-): Promise<Guarded> {
+): Promise<Omit<Guarded, 'states'>> {
   await insertAsked(tx, asked)
   const isQuiet =
     asked.every(({ shows }) => shows === null) && !assessed.some((mass) => open.has(mass))
@@ -73,16 +75,15 @@ export async function guardAsked(
 
 /**
  * Counts a decided batch by the minute. Opens or closes upstream trouble, which slows the checks.
- * @param checks how many were made, those that were dropped included.
+ * @param batch how many checks were made, those that were dropped included, and the incidents before them.
  */
 export async function assessTrouble(
   tx: Tx,
   recorded: readonly RecordedCheck[],
-  checks: number,
+  { checks, states: { open } }: { readonly checks: number } & Pick<Guarded, 'states'>,
 ): Promise<readonly IncidentTransition[]> {
   if (checks === 0) return []
   const unknown = recorded.filter(isTrouble).length
-  const { open } = await readIncidentStates(tx)
   const recent = await addCheckCounts(tx, { checks, unknown })
   const isOpen = open.has('upstream_trouble')
   const counts = isOpen ? await readTroubleCounts(tx) : recent

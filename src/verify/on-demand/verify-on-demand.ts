@@ -66,10 +66,10 @@ async function recordCheck(deps: OnDemandCheckDeps, check: Check): Promise<void>
   const { recorded, transitions } = await inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, [check.fareId])
     const counted = countChecks(checks, locked)
-    const { context, transitions: masses } = await guardChanges(tx, counted, rules)
+    const { context, states, transitions: masses } = await guardChanges(tx, counted, rules)
     const args = { checks, locked, counted, context, rules, claimId: null }
     const recorded = await recordChecks(tx, args)
-    const trouble = await assessTrouble(tx, recorded, checks.length)
+    const trouble = await assessTrouble(tx, recorded, { checks: checks.length, states })
     return { recorded, transitions: [...masses, ...trouble] }
   })
   reportChecks(deps, { recorded, checks, late: 0, blocked: 0 })

@@ -1,0 +1,96 @@
+/**
+ * Measures what workers record when they are asked for more than they carry: one worker and three, at rising budgets up to
+ * 8,000 a second. A worker that claims no more than it carries records at the largest budget about what it does at its best.
+ * The upstream, PostgreSQL and the workers share this machine, so three workers do not record three times as much as one.
+ *
+ *   npm run bench:overload -- [fares] [seconds a step] [another checkout]
+ */
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { App } from '../src/app/app.ts'
+import { sql } from '../src/db/database.ts'
+import { MAIN, startRole, stop } from './start-role.ts'
+import {
+  countChecks,
+  type Fixture,
+  openBenchApp,
+  openFixture,
+  seedFares,
+} from './verify-fixture.ts'
+
+const FARES = Number(process.argv[2] ?? 40_000)
+const SECONDS = Number(process.argv[3] ?? 20)
+const OTHER = process.argv[4]
+const BUDGETS = [1_000, 2_000, 4_000, 8_000]
+const WORKERS = [1, 3]
+/** The capacity doubles every few seconds until it is known. */
+const WARM_UP_SECONDS = 20
+
+const main = OTHER === undefined ? MAIN : path.join(OTHER, 'src/cli/main.ts')
+
+function startWorker(fixture: Fixture, budget: number) {
+  const settings = { UPSTREAM_REQUESTS_PER_SECOND: String(budget) }
+  return startRole(fixture, 'worker', settings, [process.execPath, main])
+}
+
+/** Releases all claims and makes all fares due, so that every step begins in the same state. */
+async function makeAllDue({ database: { db } }: App): Promise<void> {
+  await sql`
+    update fare_schedule
+       set claim_id = null, slot_at = null, lane = null, lane_due_at = null, leased_until = '-infinity',
+           not_before = clock_timestamp()
+  `.execute(db)
+  await sql`update upstream_budget set next_slot_at = '-infinity', next_lane_at = '-infinity'`.execute(
+    db,
+  )
+}
+
+/** The checks that were recorded a second, by all workers together. */
+async function measure(
+  fixture: Fixture,
+  app: App,
+  { workers, budget }: { readonly workers: number; readonly budget: number },
+): Promise<number> {
+  const { db } = app.database
+  await makeAllDue(app)
+  const roles = await Promise.all(
+    Array.from({ length: workers }, () => startWorker(fixture, budget)),
+  )
+  await delay(Math.min(WARM_UP_SECONDS, 3 * SECONDS) * 1_000)
+  const [before, fromMs] = [await countChecks(db), performance.now()]
+  await delay(SECONDS * 1_000)
+  const recorded = (await countChecks(db)) - before
+  const perSecond = recorded / ((performance.now() - fromMs) / 1_000)
+  await Promise.all(roles.map(stop))
+  return perSecond
+}
+
+/** The first check of every fare is a change. The checks that are measured find nothing new. */
+async function checkAll(fixture: Fixture, { database: { db } }: App): Promise<void> {
+  const role = await startWorker(fixture, 1_000)
+  while ((await countChecks(db)) < FARES) await delay(500)
+  await stop(role)
+}
+
+const fixture = await openFixture()
+const app = openBenchApp(fixture, { requestsPerSecond: 1 })
+try {
+  await seedFares(app, FARES)
+  await checkAll(fixture, app)
+  console.log(`${FARES} fares, ${SECONDS} s a step: checks recorded a second`)
+  console.log(['workers', ...BUDGETS].map((text) => String(text).padStart(8)).join(''), ' of best')
+  for (const workers of WORKERS) {
+    const rates: number[] = []
+    for (const budget of BUDGETS) rates.push(await measure(fixture, app, { workers, budget }))
+    const best = Math.max(...rates.slice(0, -1))
+    const texts = [workers, ...rates.map((rate) => rate.toFixed(0))]
+    const share = (rates.at(-1) ?? 0) / best
+    console.log(
+      texts.map((text) => String(text).padStart(8)).join(''),
+      share.toFixed(2).padStart(8),
+    )
+  }
+} finally {
+  await app.close()
+  await fixture.close()
+}

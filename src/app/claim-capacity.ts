@@ -1,0 +1,99 @@
+/** How many checks a second this process carries, by what it recorded lately. */
+export interface ClaimCapacity {
+  /** Counts a batch: the checks that it recorded, and those whose slot had passed. */
+  onBatch(batch: { readonly recorded: number; readonly late: number }): void
+  /** Counts a batch that could not be recorded. */
+  onFailure(): void
+  perSecond(): number
+}
+
+/** What ended in one window. */
+export interface Window {
+  readonly seconds: number
+  readonly recorded: number
+  readonly late: number
+  readonly failed: number
+}
+
+interface Capacity {
+  readonly perSecond: number
+  /** Whether a window has shown the limit. Until then the capacity doubles. */
+  readonly isKnown: boolean
+  /** What was recorded a second when slots were last in time. */
+  readonly goodPerSecond: number
+}
+
+/** Any machine carries so many. Smaller budgets are never limited. */
+const LEAST_PER_SECOND = 50
+/** What a process claims before it has recorded anything. */
+const FIRST_PER_SECOND = 1_000
+const WINDOW_MS = 2_000
+/** The slots of claims from before a change have passed by then: they are at most five seconds ahead, and a second late. */
+const CHANGE_TAKES_MS = 6_000
+/** A garbage collection, or a slow statement, makes some slots late. */
+const LATE_SHARE = 0.02
+const LOWER_TO = 0.9
+const RAISE_BY = 1.1
+/** The capacity is raised only while it is used: a budget below it shows nothing. */
+const USED_SHARE = 0.7
+
+/**
+ * The capacity after a window, as the congestion window of TCP. Late checks are work that records nothing: a process that
+ * claims more than it carries records less than one that claims less. So when slots were late or batches failed, the
+ * capacity is lowered to a tenth below what was last recorded in time, and if that is too much, below what was recorded
+ * although slots were late. It is raised by a tenth while it is used. Where nothing was recorded, for example in an outage of
+ * the database, it begins again at the least and doubles.
+ * @example nextCapacity(
+ *   { perSecond: 4_000, isKnown: false, goodPerSecond: 2_000 },
+ *   { seconds: 2, recorded: 3_000, late: 900, failed: 0 },
+ * ) // { perSecond: 1_800, isKnown: true, goodPerSecond: 1_500 }
+ */
+export function nextCapacity(
+  { perSecond, isKnown, goodPerSecond }: Capacity,
+  { seconds, recorded, late, failed }: Window,
+): Capacity {
+  const rate = recorded / seconds
+  if (failed > 0 || late > LATE_SHARE * (recorded + late)) {
+    const lowered = LOWER_TO * Math.min(perSecond, Math.max(rate, goodPerSecond))
+    return {
+      perSecond: Math.max(LEAST_PER_SECOND, lowered),
+      isKnown: recorded > 0,
+      goodPerSecond: Math.min(rate, lowered),
+    }
+  }
+  const isUsed = rate >= USED_SHARE * perSecond
+  const raised = perSecond * (isKnown ? RAISE_BY : 2)
+  return { perSecond: isUsed ? raised : perSecond, isKnown, goodPerSecond: rate }
+}
+
+/** @param nowMs a clock that is never set. */
+export function createClaimCapacity(nowMs: () => number): ClaimCapacity {
+  let capacity: Capacity = { perSecond: FIRST_PER_SECOND, isKnown: false, goodPerSecond: 0 }
+  let window = { recorded: 0, late: 0, failed: 0 }
+  let [beganMs, lowersAgainMs] = [nowMs(), nowMs()]
+
+  const assess = () => {
+    const now = nowMs()
+    if (now - beganMs < WINDOW_MS) return
+    const next = nextCapacity(capacity, { ...window, seconds: (now - beganMs) / 1_000 })
+    window = { recorded: 0, late: 0, failed: 0 }
+    beganMs = now
+    // What is late soon after the capacity was lowered was claimed before.
+    if (next.perSecond < capacity.perSecond && now < lowersAgainMs) return
+    if (next.perSecond < capacity.perSecond) lowersAgainMs = now + CHANGE_TAKES_MS
+    capacity = next
+  }
+  return {
+    onBatch: ({ recorded, late }) => {
+      window.recorded += recorded
+      window.late += late
+    },
+    onFailure: () => {
+      window.failed += 1
+    },
+    perSecond: () => {
+      assess()
+      return capacity.perSecond
+    },
+  }
+}

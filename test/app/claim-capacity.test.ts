@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { createClaimCapacity, nextCapacity } from '../../src/app/claim-capacity.ts'
+
+/** The capacity after a second of work. */
+function carriedAfter(
+  perSecond: number,
+  done: { recorded: number; late?: number; failed?: number },
+) {
+  const known = { perSecond, isKnown: true, goodPerSecond: 0 }
+  return nextCapacity(known, { seconds: 1, late: 0, failed: 0, ...done }).perSecond
+}
+
+describe('the capacity of a process', () => {
+  it('is lowered below what was recorded when slots were late or a batch failed', () => {
+    expect(carriedAfter(4_000, { recorded: 2_000, late: 100 })).toBe(1_800)
+    expect(carriedAfter(4_000, { recorded: 2_000, failed: 1 })).toBe(1_800)
+    expect(carriedAfter(1_000, { recorded: 2_000, failed: 1 })).toBe(900)
+  })
+
+  it('is never lowered to nothing, and doubles again when nothing was recorded', () => {
+    const capacity = { perSecond: 4_000, isKnown: true, goodPerSecond: 0 }
+
+    const lowered = nextCapacity(capacity, { seconds: 1, recorded: 0, late: 9_000, failed: 9 })
+
+    expect(lowered).toEqual({ perSecond: 50, isKnown: false, goodPerSecond: 0 })
+  })
+
+  it('is raised while it is used, and stays while a budget below it is', () => {
+    expect(carriedAfter(1_000, { recorded: 950, late: 5 })).toBe(1_100)
+    expect(carriedAfter(1_000, { recorded: 20 })).toBe(1_000)
+  })
+
+  it('doubles until a window has shown its limit', () => {
+    const first = { perSecond: 1_000, isKnown: false, goodPerSecond: 0 }
+    const doubled = nextCapacity(first, { seconds: 2, recorded: 2_000, late: 0, failed: 0 })
+    const limited = nextCapacity(doubled, { seconds: 2, recorded: 3_000, late: 500, failed: 0 })
+
+    expect(doubled).toMatchObject({ perSecond: 2_000, isKnown: false })
+    expect(limited).toMatchObject({ perSecond: 1_350, isKnown: true })
+  })
+
+  it('is lowered to what was in time before, and then to what was recorded although slots were late', () => {
+    const first = { perSecond: 4_000, isKnown: false, goodPerSecond: 2_000 }
+    const late = { seconds: 1, recorded: 1_000, late: 900, failed: 0 }
+
+    const lowered = nextCapacity(first, late)
+    const again = nextCapacity(lowered, late)
+
+    expect(lowered.perSecond).toBe(1_800)
+    expect(again.perSecond).toBe(900)
+  })
+
+  it('is lowered once for claims from before it was lowered', () => {
+    let nowMs = 0
+    const capacity = createClaimCapacity(() => nowMs)
+    const pass = (ms: number, batch: { recorded: number; late: number }) => {
+      capacity.onBatch(batch)
+      nowMs += ms
+      return capacity.perSecond()
+    }
+
+    expect(pass(1_000, { recorded: 500, late: 500 })).toBe(1_000)
+    expect(pass(1_000, { recorded: 500, late: 500 })).toBe(450)
+    expect(pass(2_000, { recorded: 600, late: 300 })).toBe(450)
+    expect(pass(2_000, { recorded: 900, late: 0 })).toBeCloseTo(495)
+    expect(pass(2_000, { recorded: 800, late: 300 })).toBeCloseTo(405)
+  })
+
+  it('converges to what a process carries, whatever is asked of it', () => {
+    let nowMs = 0
+    const capacity = createClaimCapacity(() => nowMs)
+    const carried = 3_000
+    const seen: number[] = []
+
+    for (let second = 0; second < 200; second += 1) {
+      const claimed = Math.min(8_000, capacity.perSecond())
+      // What is late costs time too.
+      const late = Math.max(0, claimed - carried)
+      capacity.onBatch({ recorded: Math.max(0, Math.min(claimed, carried - 0.5 * late)), late })
+      nowMs += 1_000
+      if (second > 30) seen.push(claimed)
+    }
+
+    expect(Math.min(...seen)).toBeGreaterThan(0.8 * carried)
+    expect(Math.max(...seen)).toBeLessThan(1.15 * carried)
+  })
+})
