@@ -1,6 +1,6 @@
 /**
  * Compares schedules of checks within one budget, by the delay from each true change to the check that detects it. The
- * policy is the code of production (src/recheck/policy); the world is generated from a seed before it. Every figure is
+ * policy is the code of production (src/schedule/policy); the world is generated from a seed before it. Every figure is
  * the mean over the seeds with its 95 % confidence interval, as a ratio to round robin.
  *
  *   npm run bench:schedule -- [fares] [seeds] [--plots]
@@ -10,8 +10,8 @@
 import { parseArgs } from 'node:util'
 import { CONTENDERS, type Contender } from './schedule/contenders.ts'
 import { writePlots } from './schedule/plots.ts'
+import { delaysToAlone, sharedIntervals } from './schedule/several-resellers.ts'
 import { type Outcome, simulate } from './schedule/simulate.ts'
-import { smallResellerRatio } from './schedule/two-resellers.ts'
 import {
   fares,
   hashOf,
@@ -125,24 +125,17 @@ function boundOf(results: Results, requestsPerSecond: number): Interval {
   return intervalOf((results.get('ours') ?? []).map(({ longest }) => longest / bound))
 }
 
-/** What a reseller with one watch gets next to one with 1,000. */
+/** What each of four resellers gets next to the others, in worlds of at most 1,000 fares and three seeds. */
 function compareResellers(): void {
-  for (const shares of [
-    [1, 1],
-    [4, 1],
-    [1, 4],
-  ] as const) {
-    for (const requestsPerSecond of [0.05, 1, 20]) {
-      const rules = {
-        requestsPerSecond,
-        minIntervalSeconds: 60,
-        hours: 20 / requestsPerSecond ** 0.5,
-      }
-      const found = intervalOf([smallResellerRatio(rules, shares)])
-      const what = `1,000 and 1 watches, shares ${shares.join(':')}, ${requestsPerSecond}/s`
-      showGoal(`${what}: small / alone`, found, 1.2)
-    }
+  const size = Math.min(FARES, 1_000)
+  const found = SEEDS.slice(0, 3).map((seed) => delaysToAlone({ seed, size }))
+  for (const i of found[0]?.keys() ?? []) {
+    const ratios = intervalOf(found.map((delays) => delays[i] ?? Number.NaN))
+    showGoal(`reseller ${i + 1} of 4 with shared fares: delay / alone`, ratios, 1.02)
   }
+  const { shared, others } = sharedIntervals()
+  showGoal('50 fares that another shares: interval / alone', intervalOf([shared / 16.667]), 0.92)
+  showGoal('500 other fares of that other: interval / alone', intervalOf([others / 183.33]), 1.002)
 }
 
 checkKnownAnswers()
@@ -160,7 +153,12 @@ showGoal(
   1.06,
 )
 showGoal('fares: ours / √ oracle', ratio(market, ['ours', '√ oracle']), 1)
+showGoal('fares: ours with lists / ours', ratio(market, ['ours with lists', 'ours']), 1)
 showGoal('fares: ours / round robin', ratio(market, ['ours', 'round robin']), 0.5)
-showGoal('fares, all weights 1: ours / round robin', ratio(equal, ['ours', 'round robin']), 0.75)
+showGoal(
+  'fares, all weights 1: ours with lists / round robin',
+  ratio(equal, ['ours with lists', 'round robin']),
+  0.75,
+)
 showGoal('fares: longest interval / bound', boundOf(market, FARES / 7_200), 1)
 if (values.plots) writePlots(FARES)

@@ -1,10 +1,10 @@
 /**
  * Measures how soon `farewatch up` detects changes on a sandbox at ten times the speed of the calendar, with its schedule and with
- * equal tickets, which is round robin. Both run at the same time on worlds with the same changes, so their ratio compares pairs.
+ * equal rates, which is round robin. Both run at the same time on worlds with the same changes, so their ratio compares pairs.
  *
  * The sandbox computes every true change, and its log has every check: the delay is the time from a change to the first check
  * after it. A change that ends before the next check counts as well. The weight of a change is that of the watch's priority times
- * the value of its kind. Equal tickets are made by a trigger, so that both run the same program.
+ * the value of its kind. Equal rates are made by a trigger, so that both run the same program.
  *
  *   npm run bench:up -- [minutes] [fares]
  */
@@ -20,12 +20,12 @@ import { openDatabase, sql } from '../src/db/database.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
 import { requireSandbox } from '../src/embedded/running-services.ts'
-import { eventValue } from '../src/recheck/policy/ticket.ts'
 import { createReseller } from '../src/resellers/resellers.ts'
 import type { LogPage } from '../src/sandbox/endpoints/request-log.ts'
 import { fareHistory } from '../src/sandbox/world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from '../src/sandbox/world/flight-schedule.ts'
 import { createWorld } from '../src/sandbox/world/world.ts'
+import { eventValue } from '../src/schedule/policy/worth.ts'
 import { rowsOf } from '../src/watch/files/open-watch-file.ts'
 import { importWatchList } from '../src/watch/import/import-watch-list.ts'
 import { PRODUCT } from './start-role.ts'
@@ -70,19 +70,18 @@ function chooseFlights(startedAt: Date): string[] {
   return found
 }
 
-const EQUAL_TICKETS = `
-  create function equal_ticket() returns trigger language plpgsql as $$
+/** Every check moves a fare by 1, and nothing else moves it. */
+const EQUAL_RATES = `
+  create function equal_rate() returns trigger language plpgsql as $$
   begin
-    if tg_op = 'UPDATE' and old.claim_id is null and new.claim_id is null and new.surprise is distinct from old.surprise then
-      return old;
-    end if;
-    if new.ticket <> 1 then
-      if tg_op = 'UPDATE' then new.vdue := new.vdue - 1 / new.ticket + 1; end if;
-      new.ticket := 1;
+    if new.vdue < 'infinity' then
+      new.rate := 1;
+      new.vdue := case when old.vdue < 'infinity' then old.vdue else (select v from fare_schedule_clock) end
+                  + (old.claim_id is not null and new.claim_id is null)::int;
     end if;
     return new;
   end $$;
-  create trigger equal_ticket before insert or update on fare_schedule for each row execute function equal_ticket();
+  create trigger equal_rate before update on fare_schedule for each row execute function equal_rate();
 `
 
 interface Check {
@@ -117,7 +116,7 @@ async function runUp(args: {
     up.stdout.resume()
     const postgres = await acquireEmbeddedPostgres({ home, log })
     const database = openDatabase({ url: postgres.url, applicationName: 'bench', log })
-    if (args.equal) await sql.raw(EQUAL_TICKETS).execute(database.db)
+    if (args.equal) await sql.raw(EQUAL_RATES).execute(database.db)
     const { id } = await createReseller(database.db, 'bench')
     const rows = args.flights.map((flightId, i) => ({
       list: 'bench',

@@ -125,7 +125,8 @@ async function climb(fixture: Fixture, redisUrl: string | undefined): Promise<Re
 async function makeAllDue({ database: { db } }: App): Promise<void> {
   await sql`
     update fare_schedule
-       set claim_id = null, slot_at = null, lane = null, lane_due_at = null, not_before = clock_timestamp()
+       set claim_id = null, slot_at = null, lane = null, lane_due_at = null, not_before = clock_timestamp(),
+           rates = case when rate is null then '{}' else rates end
   `.execute(db)
   await sql`update upstream_budget set next_slot_at = '-infinity', next_lane_at = '-infinity'`.execute(
     db,
@@ -204,7 +205,8 @@ async function measureUse(fixture: Fixture, budget: number, fares: number): Prom
   const app = openBenchApp(fixture, { requestsPerSecond: budget })
   await makeAllDue(app)
   await sql`
-    update fare_schedule set not_before = 'infinity'
+    -- They do not join the queue.
+    update fare_schedule set vdue = 'infinity', rate = null, rates = '{0}', scores = '{}'
      where tracked_fare_id not in (select tracked_fare_id from fare_schedule order by tracked_fare_id limit ${fares})
   `.execute(app.database.db)
   const args = { requestsPerSecond: budget, seconds: USAGE_SECONDS }

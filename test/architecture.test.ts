@@ -12,9 +12,9 @@ const FLOORS: Readonly<Record<string, number>> = {
   verify: 6,
   web: 6,
   delivery: 6,
-  recheck: 5,
   watch: 4,
-  'route-sync': 3,
+  'route-sync': 4,
+  schedule: 3,
   archive: 3,
   sandbox: 3,
   upstream: 2,
@@ -153,6 +153,20 @@ describe('the architecture', () => {
       .filter((file) => file.imports.some((specifier) => roomOf(file, specifier) === 'config'))
       .filter((file) => (FLOORS[file.room] ?? 0) < 7)
     expect(readers.map((file) => file.name)).toEqual([])
+  })
+
+  it('writes the schedule of checks in its own folder alone', () => {
+    const write =
+      /\b(?:insert into|update|delete from|insertInto\('|updateTable\('|deleteFrom\(')\s*fare_schedule/
+    const writers = sources.filter(({ text }) => write.test(text)).map(({ room }) => room)
+    expect(new Set(writers)).toEqual(new Set(['schedule']))
+  })
+
+  it('decides what a check shows without the schedule', () => {
+    const decisions = sources.filter(({ name }) => name.startsWith('src/verify/decide/'))
+    expect(decisions.length).toBeGreaterThan(3)
+    const imports = decisions.flatMap((file) => file.imports.map((to) => roomOf(file, to)))
+    expect(imports).not.toContain('schedule')
   })
 
   it('has no cycle of imports', () => {

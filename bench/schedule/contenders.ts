@@ -1,24 +1,28 @@
-import { ALL_FACTORS, type Switches } from '../../src/recheck/policy/span-factors.ts'
-import { learningPolicy, type Policy, rootOracle, rootWeight, roundRobin } from './policies.ts'
-
-const NO_FACTORS: Switches = { hazard: false, recency: false, surprise: false }
+import { ALL_FACTORS, type Switches } from '../../src/schedule/policy/rate-model.ts'
+import {
+  LearningPolicy,
+  type Policy,
+  proportional,
+  rootOracle,
+  rootWeight,
+  roundRobin,
+} from './policies.ts'
 
 /** The policies that the benchmark compares, by name. Each call makes one that has learned nothing. */
 export const CONTENDERS = {
   'round robin': roundRobin,
-  proportional: learning('proportional', NO_FACTORS, true),
+  proportional,
   '√ of the weight': rootWeight,
   '√ oracle': rootOracle,
-  ours: learning('ours', ALL_FACTORS),
-  'ours without hazard': learning('ours without hazard', { ...ALL_FACTORS, hazard: false }),
-  'ours without recency': learning('ours without recency', { ...ALL_FACTORS, recency: false }),
-  'ours without surprise': learning('ours without surprise', { ...ALL_FACTORS, surprise: false }),
-  'ours without factors': learning('ours without factors', NO_FACTORS),
+  ours: learning(ALL_FACTORS),
+  'ours with lists': learning(ALL_FACTORS, true),
+  'ours without recency': learning({ ...ALL_FACTORS, recency: false }),
+  'ours without surprise': learning({ ...ALL_FACTORS, surprise: false }),
+  'ours without factors': learning({ recency: false, surprise: false }),
 } as const satisfies Readonly<Record<string, (requestsPerSecond: number) => Policy>>
 
 export type Contender = keyof typeof CONTENDERS
 
-function learning(name: string, switches: Switches, proportional = false) {
-  return (requestsPerSecond: number) =>
-    learningPolicy(name, { requestsPerSecond, switches, proportional })
+function learning(switches: Switches, lists = false) {
+  return (requestsPerSecond: number) => new LearningPolicy({ requestsPerSecond, switches, lists })
 }

@@ -8,6 +8,10 @@ export class IndexedHeap {
     return this.#ids[0]
   }
 
+  ids(): readonly number[] {
+    return [...this.#ids]
+  }
+
   has(id: number): boolean {
     return (this.#positions[id] ?? -1) >= 0
   }

@@ -1,18 +1,20 @@
 import { RATED_STATES, type RatedState } from '../../src/base/kinds.ts'
-import { MEMORY_DAYS } from '../../src/recheck/policy/estimator.ts'
-import { learnCheck } from '../../src/recheck/policy/learn-check.ts'
+import { MEMORY_DAYS } from '../../src/schedule/policy/estimator.ts'
+import { MAX_FACTOR } from '../../src/schedule/policy/factor-table.ts'
+import { learnCheck } from '../../src/schedule/policy/learn-check.ts'
 import {
+  ALL_FACTORS,
   changesPerDay,
   createRateModel,
   type FareMemory,
   NEW_FARE,
   type RateModel,
+  type Switches,
   surpriseAt,
-} from '../../src/recheck/policy/rate-model.ts'
-import { PULL_FACTOR, PULL_SHARE } from '../../src/recheck/policy/route-surprise.ts'
-import { ALL_FACTORS, type Switches } from '../../src/recheck/policy/span-factors.ts'
-import { type ScheduleSums, ticketOf } from '../../src/recheck/policy/ticket.ts'
-import { IndexedHeap } from './indexed-heap.ts'
+} from '../../src/schedule/policy/rate-model.ts'
+import { PULL_FACTOR, PULL_SHARE } from '../../src/schedule/policy/route-surprise.ts'
+import { type FareWorth, PacedQueue, type Want } from './paced-queue.ts'
+import { VirtualQueue } from './virtual-queue.ts'
 import type { WorldFare } from './worlds.ts'
 
 /** What one check showed. */
@@ -29,92 +31,33 @@ export interface Policy {
   readonly remove: (id: number) => void
   readonly claim: (now: number) => number | undefined
   readonly report: (id: number, now: number, observation: Observation) => void
+  /** A route has gained or lost availability in the list of the upstream. */
+  readonly signal?: (route: string) => void
 }
 
 const MIN_INTERVAL = 60
 
-/** The stride queue of the schedule, in memory: fares by virtual due time, and those inside their minimum interval. */
-class StrideQueue {
-  readonly #due = new IndexedHeap()
-  readonly #waiting = new IndexedHeap()
-  readonly #vdues: number[] = []
-  readonly #tickets: number[] = []
-  v = 0
-  sum = 0
-  size = 0
+type RateRule = (fare: WorldFare, state: RatedState) => number
 
-  add(id: number, ticket: number): void {
-    this.#tickets[id] = ticket
-    this.#vdues[id] = this.v
-    this.sum += ticket
-    this.size += 1
-    this.#due.set(id, this.v)
-  }
-
-  remove(id: number): void {
-    this.sum -= this.ticketOf(id)
-    this.size -= 1
-    this.#due.remove(id)
-    this.#waiting.remove(id)
-  }
-
-  ticketOf(id: number): number {
-    return this.#tickets[id] ?? 1
-  }
-
-  claim(now: number): number | undefined {
-    for (
-      let id = this.#waiting.first;
-      id !== undefined && this.#waiting.keyOf(id) <= now;
-      id = this.#waiting.first
-    ) {
-      this.#waiting.remove(id)
-      this.#due.set(id, this.#vdues[id] ?? 0)
-    }
-    const id = this.#due.first
-    if (id === undefined) return undefined
-    this.#due.remove(id)
-    const vdue = this.#vdues[id] ?? 0
-    this.v = Math.max(this.v, vdue)
-    this.#vdues[id] = vdue + 1 / this.ticketOf(id)
-    return id
-  }
-
-  /** The ticket of a fare changes: its wait counts from where its last check was. */
-  setTicket(id: number, ticket: number): void {
-    const old = this.ticketOf(id)
-    this.sum += ticket - old
-    this.#tickets[id] = ticket
-    this.#vdues[id] = (this.#vdues[id] ?? 0) + 1 / ticket - 1 / old
-    if (this.#due.has(id)) this.#due.set(id, this.#vdues[id] ?? 0)
-  }
-
-  /** After a check the fare waits for its minimum interval, and is due no earlier than its end. */
-  wait(id: number, now: number, requestsPerSecond: number): void {
-    const earliest = this.v + (MIN_INTERVAL * requestsPerSecond) / Math.max(this.sum, 1e-9)
-    this.#vdues[id] = Math.max(this.#vdues[id] ?? 0, earliest)
-    this.#waiting.set(id, now + MIN_INTERVAL)
-  }
-}
-
-type TicketRule = (fare: WorldFare, state: RatedState) => number
-
-/** A schedule whose tickets follow from the fares alone. */
-function fixedPolicy(name: string, requestsPerSecond: number, rule: TicketRule): Policy {
-  const queue = new StrideQueue()
+/** A schedule whose rates follow from the fares alone. */
+function fixedPolicy(name: string, requestsPerSecond: number, rule: RateRule): Policy {
+  const queue = new VirtualQueue()
   const known = new Map<number, WorldFare>()
   return {
     name,
     add: (fare) => {
       known.set(fare.id, fare)
-      queue.add(fare.id, rule(fare, 'available'))
+      queue.join(fare.id, rule(fare, 'available'))
     },
     remove: (id) => queue.remove(id),
-    claim: (now) => queue.claim(now),
+    claim: (now) => {
+      queue.speed = requestsPerSecond / queue.sum
+      return queue.claim(now)
+    },
     report: (id, now, { state }) => {
       const fare = known.get(id)
-      if (fare !== undefined) queue.setTicket(id, rule(fare, state))
-      queue.wait(id, now, requestsPerSecond)
+      if (fare === undefined) return
+      queue.complete(id, rule(fare, state), { now, shortestSeconds: MIN_INTERVAL })
     },
   }
 }
@@ -134,84 +77,42 @@ export function rootOracle(requestsPerSecond: number): Policy {
   )
 }
 
-interface Learning {
-  readonly requestsPerSecond: number
-  readonly switches?: Switches
-  /** Tickets in proportion to the worth, as feed readers poll. */
-  readonly proportional?: boolean
-}
+/** What the checks of a fare teach. */
+class Learner {
+  readonly model: RateModel
+  readonly #memories = new Map<number, FareMemory>()
+  #learnedAt = 0
 
-interface Tracked {
-  readonly fare: WorldFare
-  memory: FareMemory
-  /** The surprise of the route that its ticket includes. */
-  surprise: number
-}
-
-/** The policy of production: its rate model and its tickets. */
-export function learningPolicy(
-  name: string,
-  { requestsPerSecond, switches = ALL_FACTORS, proportional = false }: Learning,
-): Policy {
-  const model = createRateModel(switches)
-  const queue = new StrideQueue()
-  const tracked = new Map<number, Tracked>()
-  const routes = new Map<string, Set<number>>()
-  const pulls = { credit: 0 }
-  let learnedAt = 0
-
-  const ticketAt = ({ fare, memory }: Tracked, now: number): number => {
-    const at = { at: now, route: fare.route }
-    const worth = {
-      weight: fare.weight,
-      value: memory.values[memory.state ?? 'available'],
-      changesPerDay: changesPerDay(model, memory, at),
-    }
-    if (proportional) return Math.max(1e-3, worth.weight * worth.value * worth.changesPerDay)
-    const sums: ScheduleSums = { tickets: queue.sum, fares: queue.size, requestsPerSecond }
-    return ticketOf(worth, sums)
+  constructor(switches: Switches) {
+    this.model = createRateModel(switches)
   }
 
-  return {
-    name,
-    add: (fare, now) => {
-      const entry = { fare, memory: { ...NEW_FARE, departsAt: fare.departsAt }, surprise: 1 }
-      tracked.set(fare.id, entry)
-      if (fare.route !== null) routeSet(routes, fare.route).add(fare.id)
-      queue.add(fare.id, ticketAt(entry, now))
-    },
-    remove: (id) => {
-      queue.remove(id)
-      const route = tracked.get(id)?.fare.route
-      if (route != null) routes.get(route)?.delete(id)
-      tracked.delete(id)
-    },
-    claim: (now) => {
-      pulls.credit = Math.min(PULL_SHARE * requestsPerSecond * 3_600, pulls.credit + PULL_SHARE)
-      return queue.claim(now)
-    },
-    report: (id, now, observation) => {
-      const entry = tracked.get(id)
-      if (entry === undefined) return
-      const { fare } = entry
-      const { route, departsAt } = fare
-      forget(model, now - learnedAt)
-      learnedAt = now
-      entry.memory = learnCheck(model, entry.memory, { at: now, ...observation, route, departsAt })
-      entry.surprise = surpriseAt(model, entry.memory, { at: now, route })
-      queue.setTicket(id, ticketAt(entry, now))
-      queue.wait(id, now, requestsPerSecond)
-      if (!observation.changed || route === null) return
-      pull(
-        { model, queue, tracked, pulls },
-        { route, siblings: routeSet(routes, route), now, except: id },
-      )
-    },
+  memoryOf(id: number): FareMemory {
+    return this.#memories.get(id) ?? NEW_FARE
+  }
+
+  forget(id: number): void {
+    this.#memories.delete(id)
+  }
+
+  learn({ id, route }: WorldFare, now: number, observation: Observation): void {
+    decay(this.model, now - this.#learnedAt)
+    this.#learnedAt = now
+    const check = { at: now, ...observation, route }
+    this.#memories.set(id, learnCheck(this.model, this.memoryOf(id), check))
+  }
+
+  worthOf({ id, route }: WorldFare, now: number): FareWorth {
+    const memory = this.memoryOf(id)
+    return {
+      value: memory.values[memory.state ?? 'available'],
+      changesPerDay: changesPerDay(this.model, memory, { at: now, route }),
+    }
   }
 }
 
 /** What the database does in production when processes share what they learned. */
-function forget({ all }: RateModel, elapsedSeconds: number): void {
+function decay({ all }: RateModel, elapsedSeconds: number): void {
   const kept = Math.exp(-elapsedSeconds / 86_400 / MEMORY_DAYS)
   for (const state of RATED_STATES) {
     const { changes, exposure } = all[state]
@@ -219,37 +120,148 @@ function forget({ all }: RateModel, elapsedSeconds: number): void {
   }
 }
 
-function routeSet(routes: Map<string, Set<number>>, route: string): Set<number> {
-  const known = routes.get(route) ?? new Set<number>()
-  routes.set(route, known)
-  return known
+/** Rates in proportion to the worth, as feed readers poll. */
+export function proportional(requestsPerSecond: number): Policy {
+  const learner = new Learner({ recency: false, surprise: false })
+  const known = new Map<number, WorldFare>()
+  const rateOf = (fare: WorldFare, now: number) => {
+    const { value, changesPerDay: changes } = learner.worthOf(fare, now)
+    return Math.max(1e-3, fare.weight * value * changes)
+  }
+  const queue = new VirtualQueue()
+  return {
+    name: 'proportional',
+    add: (fare, now) => {
+      known.set(fare.id, fare)
+      queue.join(fare.id, rateOf(fare, now))
+    },
+    remove: (id) => {
+      queue.remove(id)
+      learner.forget(id)
+    },
+    claim: (now) => {
+      queue.speed = requestsPerSecond / queue.sum
+      return queue.claim(now)
+    },
+    report: (id, now, observation) => {
+      const fare = known.get(id)
+      if (fare === undefined) return
+      learner.learn(fare, now, observation)
+      queue.complete(id, rateOf(fare, now), { now, shortestSeconds: MIN_INTERVAL })
+    },
+  }
 }
 
-interface Pulling {
-  readonly model: RateModel
-  readonly queue: StrideQueue
-  readonly tracked: ReadonlyMap<number, Tracked>
-  readonly pulls: { credit: number }
+export interface Learning {
+  readonly requestsPerSecond: number
+  readonly switches?: Switches
+  /** Whether the list of routes with availability pulls fares forward. */
+  readonly lists?: boolean
+  /** The resellers that watch a fare. Default: one. */
+  readonly wantsOf?: (fare: WorldFare) => readonly Want[]
+  readonly shares?: readonly number[]
 }
 
-/** Pulls the other fares of a route forward that surprises. */
-function pull(
-  { model, queue, tracked, pulls }: Pulling,
-  {
-    route,
-    siblings,
-    now,
-    except,
-  }: { route: string; siblings: ReadonlySet<number>; now: number; except: number },
-): void {
-  for (const id of siblings) {
-    const sibling = tracked.get(id)
-    if (sibling === undefined || id === except || sibling.memory.state === 'unavailable') continue
-    const factor = surpriseAt(model, sibling.memory, { at: now, route })
-    const ratio = factor / sibling.surprise
-    if (ratio <= PULL_FACTOR || pulls.credit <= 0) continue
-    pulls.credit -= 1 - 1 / Math.sqrt(ratio)
-    sibling.surprise = factor
-    queue.setTicket(id, queue.ticketOf(id) * Math.sqrt(ratio))
+/** The parts of the budget that first checks and pulled fares may use, and the most checks that pulled fares may save up. */
+const [FIRST_SHARE, MOST_CREDIT] = [0.2, 500]
+
+const ONE_RESELLER = ({ weight }: WorldFare): Want[] => [
+  { reseller: 0, weight, longestSeconds: null, shortestSeconds: MIN_INTERVAL },
+]
+
+/** The policy of production. */
+export class LearningPolicy implements Policy {
+  readonly name = 'ours'
+  readonly #learner: Learner
+  readonly #queue: PacedQueue
+  readonly #wantsOf: (fare: WorldFare) => readonly Want[]
+  readonly #lists: boolean
+  readonly #fares = new Map<number, WorldFare>()
+  readonly #routes = new Map<string, Set<number>>()
+  /** By fare the surprise of its route that its rate includes. */
+  readonly #surprises = new Map<number, number>()
+  readonly #first = new Set<number>()
+  #firstCredit = 0
+  #pullCredit = 0
+
+  constructor(learning: Learning) {
+    this.#learner = new Learner(learning.switches ?? ALL_FACTORS)
+    this.#queue = new PacedQueue(learning.requestsPerSecond)
+    this.#wantsOf = learning.wantsOf ?? ONE_RESELLER
+    this.#lists = learning.lists ?? false
+    for (const [reseller, share] of (learning.shares ?? [1]).entries()) {
+      this.#queue.setShare(reseller, share)
+    }
+  }
+
+  add(fare: WorldFare, now: number): void {
+    this.#fares.set(fare.id, fare)
+    this.#first.add(fare.id)
+    if (fare.route !== null) {
+      const siblings = this.#routes.get(fare.route) ?? new Set()
+      this.#routes.set(fare.route, siblings.add(fare.id))
+    }
+    this.#queue.add(fare.id, this.#wantsOf(fare), this.#learner.worthOf(fare, now))
+  }
+
+  remove(id: number): void {
+    const route = this.#fares.get(id)?.route
+    if (route != null) this.#routes.get(route)?.delete(id)
+    this.#fares.delete(id)
+    this.#first.delete(id)
+    this.#surprises.delete(id)
+    this.#learner.forget(id)
+    this.#queue.remove(id)
+  }
+
+  claim(now: number): number | undefined {
+    this.#firstCredit = Math.min(1, this.#firstCredit + FIRST_SHARE)
+    const [first] = this.#first
+    if (first !== undefined && this.#firstCredit >= 1) {
+      this.#firstCredit -= 1
+      return first
+    }
+    this.#pullCredit = Math.min(MOST_CREDIT, this.#pullCredit + PULL_SHARE)
+    return this.#queue.claim(now)
+  }
+
+  report(id: number, now: number, observation: Observation): void {
+    const fare = this.#fares.get(id)
+    if (fare === undefined) return
+    const { route } = fare
+    this.#learner.learn(fare, now, observation)
+    const { model } = this.#learner
+    this.#surprises.set(id, surpriseAt(model, this.#learner.memoryOf(id), { at: now, route }))
+    const inLane = this.#first.delete(id)
+    this.#queue.complete(id, { now, worth: this.#learner.worthOf(fare, now), inLane })
+    if (inLane) {
+      const wants = this.#wantsOf(fare)
+      for (const { reseller } of wants) this.#queue.charge(reseller, 1 / wants.length, now)
+    }
+    if (!observation.changed || route === null) return
+    this.#pull(route, (sibling) =>
+      surpriseAt(model, this.#learner.memoryOf(sibling), { at: now, route }),
+    )
+  }
+
+  signal(route: string): void {
+    if (this.#lists) this.#pull(route, () => Number.POSITIVE_INFINITY)
+  }
+
+  /** Has the fares of a route checked sooner, each once until its next check: as if the last one had seen the factor. */
+  #pull(route: string, factorOf: (id: number) => number): void {
+    for (const id of this.#byDueTime(route)) {
+      if (this.#pullCredit < 1) return
+      const factor = factorOf(id)
+      const surprise = this.#surprises.get(id) ?? 1
+      if (factor <= surprise * PULL_FACTOR) continue
+      this.#pullCredit -= this.#queue.queue.pull(id, Math.sqrt(surprise / factor))
+      this.#surprises.set(id, Math.min(factor, MAX_FACTOR))
+    }
+  }
+
+  #byDueTime(route: string): number[] {
+    const due = (id: number) => this.#queue.queue.vdueOf(id) ?? Number.POSITIVE_INFINITY
+    return [...(this.#routes.get(route) ?? [])].sort((a, b) => due(a) - due(b))
   }
 }

@@ -38,12 +38,14 @@ class Score {
   readonly #stale: Mean = { sum: 0, count: 0 }
   readonly #priorities = new Map<number, Mean>()
   readonly #from: number
+  readonly #onDetected: OnDetected | undefined
   readonly #recent: number[] = []
   #longest = 0
   #busiest = 0
 
-  constructor({ countedFrom }: World) {
+  constructor({ countedFrom }: World, onDetected?: OnDetected) {
     this.#from = countedFrom
+    this.#onDetected = onDetected
   }
 
   /** The delays of all changes that a check at `now` sees, or that a departure ends. */
@@ -65,7 +67,9 @@ class Score {
     return { changed: true, value: VALUES[watched.isOpen ? REOPEN : SELL_OUT] }
   }
 
-  #count({ weight, priority }: WorldFare, kind: number, delay: number): void {
+  #count(fare: WorldFare, kind: number, delay: number): void {
+    const { weight, priority } = fare
+    this.#onDetected?.(fare, kind, delay)
     const worth = weight * (VALUES[kind] ?? 1)
     add(this.#weighted, worth * delay, worth)
     add(this.#plain, delay, 1)
@@ -106,16 +110,25 @@ function add(mean: Mean, sum: number, count: number): void {
   mean.count += count
 }
 
-/** Is called after every check: for plots. */
-export type OnCheck = (fare: WorldFare, now: number, changed: boolean) => void
+export interface Listeners {
+  readonly onCheck?: (fare: WorldFare, now: number, changed: boolean) => void
+  /** A change was detected, or its fare has departed. */
+  readonly onDetected?: OnDetected
+}
+
+type OnDetected = (fare: WorldFare, kind: number, delay: number) => void
 
 /** Drives a policy through a world, one check at each slot of the budget. */
-export function simulate(world: World, policy: Policy, onCheck?: OnCheck): Outcome {
-  const score = new Score(world)
+export function simulate(
+  world: World,
+  policy: Policy,
+  { onCheck, onDetected }: Listeners = {},
+): Outcome {
+  const score = new Score(world, onDetected)
   const active = new Map<number, Watched>()
   const arrivals = world.fares.toSorted((a, b) => a.addedAt - b.addedAt)
   const departures = world.fares.toSorted((a, b) => endOf(a) - endOf(b))
-  let [arrived, departed] = [0, 0]
+  let [arrived, departed, signalled] = [0, 0, 0]
 
   const slots = Math.floor(world.endsAt * world.requestsPerSecond)
   for (let slot = 0; slot < slots; slot += 1) {
@@ -133,6 +146,11 @@ export function simulate(world: World, policy: Policy, onCheck?: OnCheck): Outco
       if (endOf(fare) <= now) continue
       active.set(fare.id, { fare, next: 0, isOpen: true, checkedAt: fare.addedAt })
       policy.add(fare, now)
+    }
+    for (let next = world.signals[signalled]; next && next.at <= now; ) {
+      policy.signal?.(next.route)
+      signalled += 1
+      next = world.signals[signalled]
     }
     const id = policy.claim(now)
     const watched = id === undefined ? undefined : active.get(id)

@@ -14,8 +14,6 @@ import { DELIVERY_OPERATIONS } from '../delivery/endpoints/delivery-endpoints.ts
 import { DELIVERY_LOG_OPERATIONS } from '../delivery/endpoints/delivery-log-endpoints.ts'
 import { WEBHOOK_ENDPOINT_OPERATIONS } from '../delivery/endpoints/webhook-endpoints.ts'
 import type { Operation } from '../http/operation.ts'
-import { BUDGET_OPERATIONS } from '../recheck/budget-endpoints.ts'
-import type { OwnPaceReader } from '../recheck/own-pace.ts'
 import { KEY_OPERATIONS } from '../resellers/key-endpoints.ts'
 import { RESELLER_OPERATIONS } from '../resellers/reseller-endpoints.ts'
 import type { GuardLimits } from '../route-sync/plan/guard.ts'
@@ -25,6 +23,7 @@ import type { RenderedLists } from '../route-sync/read/rendered-lists.ts'
 import { ROUTE_OPERATIONS } from '../route-sync/read/route-endpoints.ts'
 import { SYNC_RUN_OPERATIONS } from '../route-sync/read/sync-run-endpoints.ts'
 import { REVIEW_OPERATIONS } from '../route-sync/review/review-endpoints.ts'
+import { BUDGET_OPERATIONS } from '../schedule/budget-endpoints.ts'
 import { INCIDENT_OPERATIONS } from '../verify/incidents/incident-endpoints.ts'
 import type { OnDemand } from '../verify/on-demand/coalesce-requests.ts'
 import { VERIFY_OPERATIONS } from '../verify/on-demand/verify-endpoints.ts'
@@ -57,8 +56,6 @@ export interface ApiDeps extends EndpointDeps {
   readonly requestsPerSecond: number
   /** The version of farewatch. */
   readonly version: string
-  /** Reads how often a reseller's fare is checked, as far as the reseller may know. */
-  readonly readOwnPace: OwnPaceReader
   /** Reads how late changes were detected. */
   readonly readDelays?: DelayReader
 }

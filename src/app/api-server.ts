@@ -9,7 +9,6 @@ import { createApi } from '../http/api.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
 import type { HttpServer } from '../http/server.ts'
 import { drainOnClose } from '../http/server.ts'
-import { createOwnPaceReader } from '../recheck/own-pace.ts'
 import { createKeyAccess, type KeyAccess } from '../resellers/check-keys.ts'
 import { createRenderedLists } from '../route-sync/read/rendered-lists.ts'
 import { listSyncRuns } from '../route-sync/runs/sync-run-queries.ts'
@@ -115,11 +114,6 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedHeads'
     guard: syncDeps.guard,
     requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
     minRecheckSeconds: config.MIN_RECHECK_SECONDS,
-    readOwnPace: createOwnPaceReader({
-      requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
-      minRecheckSeconds: config.MIN_RECHECK_SECONDS,
-      nowMs: () => performance.now(),
-    }),
     version: packageJson.version,
     readDelays: createDelayReader(requestDatabase.db, () => performance.now()),
     sealer: app.sealer,

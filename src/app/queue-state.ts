@@ -2,8 +2,8 @@ import { messageOf } from '../base/errors.ts'
 import type { Db } from '../db/database.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
-import { VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
+import { VERIFY_QUEUE } from '../schedule/dispatch-checks-job.ts'
 import { type LastTick, listLastTicks } from '../schedules/shared-tick.ts'
 
 /** Every queue. */

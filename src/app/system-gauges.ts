@@ -6,8 +6,8 @@ import { type Db, openDatabase } from '../db/database.ts'
 import { readStorage } from '../db/database-health.ts'
 import { readDeliveryGauges } from '../delivery/dispatch/delivery-gauges.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
-import { readRecheckGauges } from '../recheck/recheck-gauges.ts'
 import { readSyncGauges } from '../route-sync/read/sync-state.ts'
+import { readCheckGauges } from '../schedule/check-gauges.ts'
 import { readScheduleGauges } from '../schedules/schedules.ts'
 import { setHealthGauges } from '../upstream/telemetry.ts'
 import { readFareGauges } from '../verify/read/fare-gauges.ts'
@@ -87,7 +87,7 @@ async function setGauges(
   await readSyncGauges(db, metrics)
   await readScheduleGauges(db, metrics)
   await setHealthGauges(db, metrics)
-  await readRecheckGauges(db, metrics, config.UPSTREAM_REQUESTS_PER_SECOND)
+  await readCheckGauges(db, metrics, config.UPSTREAM_REQUESTS_PER_SECOND)
   await readFareGauges(db, metrics)
   await readFeedGauges(db, metrics)
   await readDeliveryGauges(db, metrics)

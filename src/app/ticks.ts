@@ -5,11 +5,13 @@ import { cancelLongStatements } from '../db/analyst-logins.ts'
 import type { Db } from '../db/database.ts'
 import { withSessionLock } from '../db/session-lock.ts'
 import type { QueueSystem } from '../queue/queue-system.ts'
-import { dispatchChecks } from '../recheck/dispatch-checks-job.ts'
-import { nextDispatchMs } from '../recheck/next-dispatch.ts'
-import { pacedRate, readTrouble } from '../recheck/paced-rate.ts'
-import { repairSetBack } from '../recheck/repair-set-back.ts'
 import { pruneSnapshots } from '../route-sync/snapshots/snapshots.ts'
+import { noProgress } from '../schedule/apply-paces.ts'
+import { dispatchChecks } from '../schedule/dispatch-checks-job.ts'
+import { nextDispatchMs } from '../schedule/next-dispatch.ts'
+import { pacedRate, readTrouble } from '../schedule/paced-rate.ts'
+import { ENDED_SHARE } from '../schedule/schedule-rules.ts'
+import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
 import { enqueueDueSchedules, enqueueLostJobs } from '../schedules/enqueue-schedules.ts'
 import { type DueTick, type RunningDueTick, runWhenDue } from '../schedules/run-when-due.ts'
 import { nextScheduleMs } from '../schedules/schedules.ts'
@@ -25,8 +27,6 @@ import { countTick } from './count-work.ts'
 import { countWorkers } from './processes.ts'
 import { schedulesOf, verifyRulesOf } from './settings-for.ts'
 
-/** At least this often fares are claimed, due or not: a claim counts the schedule and records its time. */
-const DISPATCH_EVERY_MS = 60_000
 /** While the workers carry less than the budget, so much is claimed at a time. */
 const CLAIM_AHEAD_SECONDS = 2
 const MINUTE_MS = 60_000
@@ -83,13 +83,17 @@ export function startTicks(
   const startOwn = (tick: DueTick) =>
     start({ ...tick, run: countTick({ metrics, clock }, { ...tick, everyMs: tick.atMostMs }) })
   const dispatch = startOwn(dispatchTick(app, queue, capacity))
+  const update = startOwn(updateTick(app))
   const schedules = startOwn(scheduleTick(app, queue))
   const own = [departureTick(app), ...more.own].map(startOwn)
   const shared = [...sharedTicks(app), ...more.shared].map((tick) =>
     start(shareTick(sharing, { ...tick, run: countTick({ metrics, clock }, tick) })),
   )
   const unsubscribe = [
-    listener.subscribe('due', () => dispatch.notify()),
+    listener.subscribe('due', () => {
+      dispatch.notify()
+      update.notify()
+    }),
     listener.subscribe('schedule', () => schedules.notify()),
     listener.subscribe('upstream', () => app.breaker.notify()),
     queue.onReconnect(() => schedules.notify()),
@@ -99,7 +103,7 @@ export function startTicks(
     busySince: () => running.values().next().value ?? null,
     stop: async () => {
       for (const end of unsubscribe) end()
-      await Promise.all([dispatch, schedules, ...own, ...shared].map((tick) => tick.stop()))
+      await Promise.all([dispatch, update, schedules, ...own, ...shared].map((tick) => tick.stop()))
     },
   }
 }
@@ -110,30 +114,45 @@ function dispatchTick(
   capacity: TickArgs['capacity'],
 ): DueTick {
   const { db } = app.database
-  let dispatchedMs = Number.NEGATIVE_INFINITY
   return {
     name: 'dispatch-checks',
     // A check that was recorded since the last run is due again after the minimum interval at the earliest.
     atMostMs: Math.min(10_000, app.config.MIN_RECHECK_SECONDS * 1_000),
     run: async () => {
-      await repairSetBack({ db, metrics: app.metrics, log: app.log })
       const nextMs = await nextDispatchMs(db)
-      const isIdle = performance.now() - dispatchedMs < DISPATCH_EVERY_MS
-      if (isIdle && (nextMs === undefined || nextMs > 0)) return nextMs
-      dispatchedMs = performance.now()
-      const budgetPerSecond = app.config.UPSTREAM_REQUESTS_PER_SECOND
-      const paced = pacedRate(budgetPerSecond, await readTrouble(db))
-      const rates = {
-        ...(await carriedRate(db, paced, capacity.perSecond())),
-        budgetPerSecond,
-        minRecheckSeconds: app.config.MIN_RECHECK_SECONDS,
-      }
+      if (nextMs === undefined || nextMs > 0) return nextMs
+      const budget = app.config.UPSTREAM_REQUESTS_PER_SECOND
+      const paced = pacedRate(budget, await readTrouble(db))
+      const rates = await carriedRate(db, paced, capacity.perSecond())
       const claimed = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
       for (const { lane, fareId } of claimed) {
         app.metrics.budgetSlots.inc({ lane })
         app.calls.count(lane, fareId)
       }
       return nextDispatchMs(db)
+    },
+  }
+}
+
+/** Solves how often each fare is checked, once a minute in one of the processes, and sooner while fares wait to join the queue. */
+function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
+  const rules = {
+    requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
+    minRecheckSeconds: config.MIN_RECHECK_SECONDS,
+  }
+  const onSetBack = (seconds: number) => {
+    metrics.clockSetBack.inc()
+    log.warn({ seconds }, 'clock of the database was set back')
+  }
+  const progress = noProgress()
+  return {
+    name: 'update-rates',
+    atMostMs: MINUTE_MS,
+    run: async (signal) => {
+      const nextMs = await nextUpdateMs(db)
+      if (nextMs > 0) return nextMs
+      await updateRates(db, rules, { signal, onSetBack, progress })
+      return nextUpdateMs(db)
     },
   }
 }
@@ -191,13 +210,15 @@ function departureTick({ config, database: { db }, log, metrics }: App): DueTick
 
 function sharedTicks({ config, database: { db }, log, metrics }: App): SharedTick[] {
   const rules = verifyRulesOf(config)
+  const endedPerMinute = (ENDED_SHARE * config.UPSTREAM_REQUESTS_PER_SECOND * MINUTE_MS) / 1_000
+  const atMostEnded = Math.max(1, Math.floor(endedPerMinute))
   return [
     {
       name: 'expire-fares',
       everyMs: MINUTE_MS,
       run: async (signal) => {
         await expireFares({ db, log, metrics, rules }, signal)
-        await askEnded(db, signal)
+        await askEnded(db, atMostEnded)
       },
     },
     {

@@ -1,13 +1,13 @@
 import { createSemaphore } from '../base/semaphore.ts'
 import { databaseNow } from '../db/transaction.ts'
 import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
-import { VERIFY_QUEUE } from '../recheck/dispatch-checks-job.ts'
 import {
   SYNC_QUEUE,
   type SyncJobDeps,
   type SyncListPayload,
   syncListJob,
 } from '../route-sync/sync-list-job.ts'
+import { VERIFY_QUEUE } from '../schedule/dispatch-checks-job.ts'
 import { hasLaterDueTime, saveSchedules } from '../schedules/schedules.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'

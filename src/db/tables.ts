@@ -137,22 +137,58 @@ export interface FareSchedule {
   changed_at: Date | null
   changes_per_day: number | null
   claim_id: string | null
+  interval_seconds: Generated<number>
   lane: FastLane | null
   lane_due_at: Date | null
+  lane_reseller: number | null
   leased_until: Generated<Date>
   not_before: Generated<Date>
-  payer: Generated<number>
+  rate: number | null
   rated_at: Date | null
   rated_state: RatedState | null
+  rates: Generated<number[]>
   route: string | null
+  scores: Generated<number[]>
   slot_at: Date | null
   surprise: Generated<number>
-  ticket: Generated<number>
   tracked_fare_id: number
   unavailable_changes: Generated<number>
   unavailable_exposure: Generated<number>
   unavailable_value: Generated<number>
-  vdue: number
+  vdue: Generated<number>
+}
+
+export interface FareScheduleClock {
+  fares: Generated<number>
+  min_recheck_seconds: number | null
+  only_row: Generated<boolean>
+  pull_credit: Generated<number>
+  requests_per_second: number | null
+  solve_seconds: Generated<number>
+  solved_at: Generated<Date>
+  speed: Generated<number>
+  v: Generated<number>
+}
+
+export interface FareScheduleFactor {
+  bucket: number
+  expected: number
+  name: string
+  observed: number
+  updated_at: Generated<Date>
+}
+
+export interface FareScheduleReseller {
+  applied_kept: Generated<number>
+  applied_pace: Generated<number>
+  in_lanes: Generated<number>
+  in_lanes_at: Generated<Date>
+  kept: Generated<number>
+  least_score: Generated<number>
+  most_changes: Generated<number>
+  part: Generated<number>
+  per_score: Generated<number>
+  reseller_id: number
 }
 
 export interface FareState {
@@ -244,36 +280,6 @@ export interface Process {
   version: string
 }
 
-export interface RecheckClock {
-  counted_at: Generated<Date>
-  dispatched_at: Generated<Date>
-  expected_interval: Generated<ColumnType<object, string, string>>
-  fares: Generated<number>
-  min_recheck_seconds: number | null
-  only_row: Generated<boolean>
-  pass: Generated<number>
-  requests_per_second: number | null
-}
-
-export interface RecheckFactor {
-  bucket: number
-  expected: number
-  name: string
-  observed: number
-  updated_at: Generated<Date>
-}
-
-export interface RecheckPayer {
-  budget_part: Generated<number>
-  fares: Generated<number>
-  free_tickets: Generated<number>
-  pass: Generated<number>
-  promised: Generated<number>
-  reseller_id: number
-  tickets: Generated<number>
-  v: Generated<number>
-}
-
 export interface Reseller {
   created_at: Generated<Date>
   disabled_at: Date | null
@@ -359,6 +365,7 @@ export interface TrackedFare {
   max_delay_seconds: number | null
   max_delays: Generated<number[]>
   min_interval_seconds: number | null
+  min_intervals: Generated<number[]>
   non_residents_adults: number
   non_residents_children: number
   non_residents_infants: number
@@ -482,6 +489,9 @@ export interface DB {
   email_pace: EmailPace
   evidence: Evidence
   fare_schedule: FareSchedule
+  fare_schedule_clock: FareScheduleClock
+  fare_schedule_factor: FareScheduleFactor
+  fare_schedule_reseller: FareScheduleReseller
   fare_state: FareState
   incident: Incident
   migration_note: MigrationNote
@@ -490,9 +500,6 @@ export interface DB {
   place_version: PlaceVersion
   previous_secret: PreviousSecret
   process: Process
-  recheck_clock: RecheckClock
-  recheck_factor: RecheckFactor
-  recheck_payer: RecheckPayer
   reseller: Reseller
   schedule: Schedule
   snapshot: Snapshot

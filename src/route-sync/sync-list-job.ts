@@ -1,8 +1,11 @@
 import type { Clock } from '../base/clock.ts'
 import { ROUTE_LISTS, type RouteChangeKind, type RouteListName } from '../base/kinds.ts'
 import type { Logger } from '../base/logger.ts'
+import { sql } from '../db/database.ts'
+import { inTransaction } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { SnoozeError } from '../queue/snooze.ts'
+import { listedRoute, pullRoutes } from '../schedule/expedite.ts'
 import { waitMsOf } from '../upstream/upstream-errors.ts'
 import type { SyncDeps } from './plan/plan-snapshot.ts'
 import { listBusyError } from './runs/run-records.ts'
@@ -60,6 +63,7 @@ export async function syncListJob(
     return
   }
   reportSyncFinished(deps, result)
+  await followAvailability(deps, result)
   if (result.reason?.wait !== undefined) {
     const waitMs = waitMsOf(result.reason.wait, deps.clock.now())
     return snooze(deps, due, new SnoozeError(waitMs, new SyncFailedError(result)))
@@ -67,6 +71,26 @@ export async function syncListJob(
   if (result.status === 'failed' || result.reason?.retryable === true) {
     throw new SyncFailedError(result)
   }
+}
+
+/**
+ * Has the fares of routes checked whose availability the list has changed. In a transaction of its own: it only makes checks
+ * earlier, so that a process which dies before it loses nothing.
+ */
+async function followAvailability(
+  { db }: Pick<SyncJobDeps, 'db'>,
+  { list, runId, gained, lost }: SyncOutcome,
+): Promise<void> {
+  if (list !== 'with-availability' || (gained ?? 0) + (lost ?? 0) === 0) return
+  const { rows } = await sql<{ route: string }>`
+    select distinct d.iata || '-' || a.iata as route
+      from route_change c
+      join place_version d on d.place_id = c.departure_id and d.valid_to is null
+      join place_version a on a.place_id = c.destination_id and a.valid_to is null
+     where c.sync_run_id = ${runId} and c.kind in ('route_gained_availability', 'route_lost_availability')
+  `.execute(db)
+  const moving = rows.map(({ route }) => listedRoute(route))
+  await inTransaction(db, (tx) => pullRoutes(tx, moving))
 }
 
 /** If a later due time has a job, that job is snoozed as long, and one list does for both. */

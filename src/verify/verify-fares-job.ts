@@ -4,9 +4,9 @@ import type { Semaphore } from '../base/semaphore.ts'
 import type { Db } from '../db/database.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { CallLedger } from '../recheck/call-ledger.ts'
-import type { RecheckRules } from '../recheck/recheck-rules.ts'
-import { releaseClaims } from '../recheck/reschedule.ts'
+import type { CallLedger } from '../schedule/call-ledger.ts'
+import { release } from '../schedule/claim.ts'
+import type { ScheduleRules } from '../schedule/schedule-rules.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { skewOf } from '../upstream/budget/take-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
@@ -30,7 +30,7 @@ export interface VerifyDeps {
   /** The circuit breaker of the client's calls; absent where there is none. */
   readonly breaker?: Pick<CircuitBreaker, 'admission'>
   readonly clock: Clock
-  readonly rules: DecisionRules & RecheckRules
+  readonly rules: DecisionRules & ScheduleRules
   readonly metrics: Metrics
   /** Counts what is taken from the budget. If unset, it is not counted. */
   readonly countCall?: CallLedger['count']
@@ -97,7 +97,7 @@ function recordBatch(
     const args = { checks, locked, counted, context, rules, claimId }
     const recorded = await recordChecks(tx, args)
     const trouble = await assessTrouble(tx, recorded, { checks: checks.length, states })
-    await releaseClaims(tx, claimId, [...late, ...blocked])
+    await release(tx, claimId, [...late, ...blocked])
     return { recorded, transitions: [...transitions, ...trouble] }
   })
 }

@@ -1,20 +1,8 @@
 import type { ResellerId } from '../base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../db/database.ts'
 import { selectOne } from '../db/transaction.ts'
-import { MOST_PROMISED } from './most-promised.ts'
+import { MOST_PROMISED } from '../schedule/policy/pace.ts'
 import { MaxDelayRefusedError } from './rows/watch-errors.ts'
-
-/**
- * The ticket that keeps the longest delay of a fare in the queue `p`; null without one. `promisedTicket` in
- * recheck/policy/ticket.ts computes the same.
- */
-export function promisedTicket(
-  maxDelaySeconds: RawBuilder<unknown>,
-  requestsPerSecond: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  return sql`(least(1, ${MOST_PROMISED}::float8 * p.budget_part * ${requestsPerSecond} / greatest(p.promised, 1e-9))
-    * p.tickets / (${maxDelaySeconds} * p.budget_part * ${requestsPerSecond}))`
-}
 
 /** What the longest delays of a reseller need. */
 export interface MaxDelayNeed {
@@ -44,7 +32,7 @@ export async function readMaxDelayNeed(
   const { rows: groups } = await sql<MaxDelayNeed['groups'][number]>`
     select greatest(f.seconds, c.min_recheck_seconds) as seconds, count(*) as fares
       from (select min(seconds) as seconds from (${watches}) w where seconds is not null group by fare) f
-     cross join recheck_clock c
+     cross join fare_schedule_clock c
      group by 1
      order by 1
   `.execute(db)
@@ -71,7 +59,7 @@ export async function assertMaxDelays(
     sql<OwnBudget>`
       select c.requests_per_second * r.share / (select sum(share) from reseller where disabled_at is null) as "requestsPerSecond"
         from reseller r
-       cross join recheck_clock c
+       cross join fare_schedule_clock c
        where r.id = ${resellerId}
     `,
     db,
@@ -130,10 +118,10 @@ export async function findUnkeptMaxDelays(
       from (select b.reseller_id, count(*) as fares, count(*) filter (where b.seconds < c.min_recheck_seconds) as short,
                    sum(1.0::float8 / greatest(b.seconds, c.min_recheck_seconds)) as needed
               from bound b
-             cross join recheck_clock c
+             cross join fare_schedule_clock c
              group by b.reseller_id) n
       join reseller r on r.id = n.reseller_id and r.disabled_at is null
-     cross join recheck_clock c
+     cross join fare_schedule_clock c
      cross join lateral (
            select ${MOST_PROMISED}::float8 * c.requests_per_second * r.share
                     / (select sum(share) from reseller where disabled_at is null) as allowed) a

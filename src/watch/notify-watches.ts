@@ -1,7 +1,7 @@
 import { appendWatchDrafts, createWatchDrafts } from '../changes/watch-feed.ts'
 import { isAhead } from '../db/clock-ahead.ts'
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
-import { FRESH_INTERVALS, readFreshSeconds } from './staleness.ts'
+import type { FirstCheck } from '../schedule/expedite.ts'
 
 /** What the watches of a transaction's fares are notified of. */
 export interface Notifications {
@@ -39,33 +39,36 @@ export async function notifyWatches(
 
 /**
  * Starts the watches of these fares that have not started and whose fare has a fresh belief: no check is needed for
- * them. Returns the fares that have watches which still wait, for the next good check.
+ * them. Returns the fares that have watches which still wait, for the next good check, each with a reseller of these.
  *
  * The caller holds the locks of `lockTrackedFares`.
  */
-export async function startFreshWatches(tx: Tx, fareIds: readonly number[]): Promise<number[]> {
+export async function startFreshWatches(tx: Tx, fareIds: readonly number[]): Promise<FirstCheck[]> {
   const waiting = await findUnstarted(tx, fareIds)
-  const believed = await lockBelieved(tx, waiting)
+  const believed = await lockBelieved(
+    tx,
+    waiting.map(({ fareId }) => fareId),
+  )
   if (believed.length === 0) return waiting
   await createWatchDrafts(tx)
   await draftStarts(tx, { fareIds: believed, onlyFresh: true })
   await appendDrafts(tx)
-  return findUnstarted(tx, waiting)
+  return findUnstarted(tx, fareIds)
 }
 
-async function findUnstarted(tx: Tx, fareIds: readonly number[]): Promise<number[]> {
-  const watched = await tx
+async function findUnstarted(tx: Tx, fareIds: readonly number[]): Promise<FirstCheck[]> {
+  return tx
     .selectFrom('watch as w')
     .innerJoin('reseller as r', 'r.id', 'w.reseller_id')
-    .select('w.tracked_fare_id as id')
-    .distinct()
+    .select('w.tracked_fare_id as fareId')
+    .select(sql<number>`min(w.reseller_id)`.as('resellerId'))
     .where(sql<boolean>`w.tracked_fare_id = any(${fareIds}::bigint[])`)
     .where('w.started_at', 'is', null)
     .where('w.paused_at', 'is', null)
     .where('w.ended_at', 'is', null)
     .where('r.disabled_at', 'is', null)
+    .groupBy('w.tracked_fare_id')
     .execute()
-  return watched.map(({ id }) => id)
 }
 
 /**
@@ -114,14 +117,10 @@ async function draftStarts(
   tx: Tx,
   { fareIds, onlyFresh }: { fareIds: readonly number[]; onlyFresh: boolean },
 ): Promise<void> {
-  const seconds = await readFreshSeconds(tx)
-  const freshSince = (interval: RawBuilder<unknown>) => sql<Date>`
-    clock_timestamp() - make_interval(secs => greatest(
-      ${seconds}::float8, ${FRESH_INTERVALS}::int * coalesce(${interval}, 0)))
-  `
+  // What the reseller of a new watch spends on the fare is not settled yet.
+  const freshSince = sql<Date>`clock_timestamp() - fresh_for(null)`
   const isFresh = onlyFresh
-    ? sql`s.last_good_check_at >= ${freshSince(sql`w.min_interval_seconds`)} and s.hidden is null
-          and not ${isAhead(sql`s.last_good_check_at`)}`
+    ? sql`s.last_good_check_at >= ${freshSince} and s.hidden is null and not ${isAhead(sql`s.last_good_check_at`)}`
     : sql`true`
   await sql`
     insert into watch_change_draft (reseller_id, watch_id, reference, fare_id, watch_event_id)
@@ -136,11 +135,8 @@ async function draftStarts(
   `.execute(tx)
   await sql`
     insert into watch_event (id, kind, tracked_fare_id, after, detected_at)
-    select d.id, 'watch_started', s.tracked_fare_id, ${shownBelief(sql`d.fresh_since`)}, s.last_good_check_at
-      from (select r.fare_id, r.watch_event_id as id, ${freshSince(sql`max(w.min_interval_seconds)`)} as fresh_since
-              from watch_change_draft r
-              join watch w on w.id = r.watch_id
-             group by r.fare_id, r.watch_event_id) d
+    select d.id, 'watch_started', s.tracked_fare_id, ${shownBelief(freshSince)}, s.last_good_check_at
+      from (select distinct fare_id, watch_event_id as id from watch_change_draft) d
       join fare_state s on s.tracked_fare_id = d.fare_id
   `.execute(tx)
 }

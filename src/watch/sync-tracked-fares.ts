@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Tx } from '../db/database.ts'
 import { notify } from '../db/listener.ts'
-import { addPayers, FIRST_PAYER, maxDelayOf, movePayers } from './fare-payers.ts'
-import { promisedTicket } from './max-delays.ts'
+import { expediteFirstChecks } from '../schedule/expedite.ts'
+import { follow, hold, unfollow } from '../schedule/follow.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
 export interface TrackedFaresEffect {
@@ -15,8 +15,6 @@ interface CountedFare {
   readonly id: number
   readonly watchersBefore: number
   readonly watchers: number
-  /** Whether its minimum interval or its longest delay is shorter than before. */
-  readonly shorter: boolean
 }
 
 /**
@@ -28,12 +26,7 @@ export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Prom
   await sql`
     select from tracked_fare where id = any(${fareIds}::bigint[]) order by id for no key update
   `.execute(tx)
-  await sql`
-    select from fare_schedule
-     where tracked_fare_id = any(${fareIds}::bigint[])
-     order by tracked_fare_id
-       for update
-  `.execute(tx)
+  await hold(tx, fareIds)
 }
 
 /**
@@ -54,14 +47,11 @@ export async function syncTrackedFares(
 
   const added = counted.filter((fare) => fare.watchersBefore === 0 && fare.watchers > 0)
   const ended = counted.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
-  await addPayers(tx, fareIds)
-  await schedule(tx, fareIds)
-  const shorter = counted.filter((fare) => fare.shorter).map((fare) => fare.id)
-  await movePayers(tx, { fareIds, shorter })
-  await advanceDueTimes(tx, shorter)
-  await unschedule(
+  await reviveExpired(tx, fareIds)
+  await follow(tx, { fareIds, changed: counted.map(({ id }) => id) })
+  await unfollow(
     tx,
-    ended.map((fare) => fare.id),
+    ended.map(({ id }) => id),
   )
   await expediteFirstChecks(tx, await startFreshWatches(tx, fareIds))
   await sql`select ${notify('due')}`.execute(tx)
@@ -92,6 +82,8 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Counte
                     as min_interval_seconds,
                   min(max_delay_seconds) as max_delay_seconds,
                   case when count(max_delay_seconds) > 0 then array_agg(max_delay_seconds order by reseller_id) end as max_delays,
+                  case when count(min_interval_seconds) > 0 then array_agg(min_interval_seconds order by reseller_id) end
+                    as min_intervals,
                   array_agg(reseller_id order by reseller_id) as resellers,
                   array_agg(weight order by reseller_id) as weights
              from own
@@ -102,22 +94,22 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Counte
            min_interval_seconds = c.min_interval_seconds,
            max_delay_seconds = c.max_delay_seconds,
            max_delays = c.max_delays,
+           min_intervals = c.min_intervals,
            resellers = c.resellers,
            weights = c.weights,
            ended_at = case when c.watchers = 0 then coalesce(f.ended_at, clock_timestamp()) end
       from (select given.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds,
                    a.max_delay_seconds, coalesce(a.max_delays, '{}') as max_delays,
+                   coalesce(a.min_intervals, '{}') as min_intervals,
                    coalesce(a.resellers, '{}') as resellers, coalesce(a.weights, '{}') as weights
               from unnest(${fareIds}::bigint[]) given (id)
               left join active a on a.id = given.id) c
      where f.id = c.id
-       and (f.watchers, f.departs_on, f.min_interval_seconds, f.max_delay_seconds, f.max_delays, f.resellers, f.weights,
+       and (f.watchers, f.departs_on, f.min_interval_seconds, f.max_delay_seconds, f.max_delays, f.min_intervals, f.resellers, f.weights,
             f.ended_at is null)
-           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.max_delay_seconds, c.max_delays, c.resellers,
+           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.max_delay_seconds, c.max_delays, c.min_intervals, c.resellers,
                              c.weights, c.watchers > 0)
-    returning f.id, old.watchers as "watchersBefore", new.watchers,
-              coalesce(new.min_interval_seconds, 0) < coalesce(old.min_interval_seconds, 0)
-                or coalesce(new.max_delay_seconds < coalesce(old.max_delay_seconds, new.max_delay_seconds + 1), false) as shorter
+    returning f.id, old.watchers as "watchersBefore", new.watchers
   `.execute(tx)
   return rows
 }
@@ -137,40 +129,6 @@ const HAS_DEPARTED = sql`
   (coalesce(s.departs_at <= clock_timestamp(), false) or ${hasPassed(sql`f.departs_on`)})
 `
 
-const DEFAULT_MIN_INTERVAL_SECONDS = 60
-
-/**
- * The end of the minimum interval that follows the last check of fare `f` with state `s`. Where its watches set none it
- * is about a minute, unless the configuration says otherwise.
- */
-const EARLIEST_CHECK = sql`
-  greatest(clock_timestamp(), s.last_check_at + make_interval(
-             secs => coalesce(f.min_interval_seconds, ${DEFAULT_MIN_INTERVAL_SECONDS}::integer)))
-`
-
-/** A place in [0, 1) for fare `f`. Multiples of the golden ratio are even for any run of ids. */
-const PLACE = sql`mod(f.id * 0.6180339887498949, 1)::float8`
-
-/**
- * Schedules every fare with active watches that is not scheduled, at its minimum interval from its last check. A fare
- * that has expired comes back, unless it has departed: it must not expire twice. New fares are spread over one round of their
- * queue: with one due time for all, the fares that were there would wait for every new one.
- */
-async function schedule(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  await reviveExpired(tx, fareIds)
-  await sql`
-    insert into fare_schedule (tracked_fare_id, payer, vdue, not_before)
-    select fare.id, p.reseller_id, p.v + ${PLACE} * coalesce(p.fares / nullif(p.tickets, 0), 1), ${EARLIEST_CHECK}
-      from unnest(${fareIds}::bigint[]) fare (id)
-      join tracked_fare f on f.id = fare.id and f.watchers > 0
-     cross join lateral ${FIRST_PAYER} p
-      left join fare_state s on s.tracked_fare_id = fare.id
-     where s.expired_at is null
-     order by fare.id
-        on conflict (tracked_fare_id) do nothing
-  `.execute(tx)
-}
-
 /**
  * Resets expired fares that are watched again: what was believed before the end counts no more, and the next check is
  * decided as the first check of a new fare. `asked_at` stays, so that results of earlier requests are still dropped.
@@ -188,50 +146,5 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
        and f.watchers > 0
        and s.expired_at is not null
        and not ${HAS_DEPARTED}
-  `.execute(tx)
-}
-
-/**
- * Moves the due time of fares, whose minimum interval or longest delay is shorter than before, to the end of the new one. A
- * fare that is claimed gets its due time when the check is recorded.
- */
-async function advanceDueTimes(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  if (fareIds.length === 0) return
-  const promised = promisedTicket(
-    maxDelayOf(sql`q.payer`, sql`c.min_recheck_seconds`),
-    sql`c.requests_per_second`,
-  )
-  await sql`
-    update fare_schedule q
-       set not_before = least(q.not_before, ${EARLIEST_CHECK}),
-           ticket = greatest(q.ticket, ${promised}),
-           vdue = least(q.vdue, p.v + 1 / greatest(q.ticket, ${promised}))
-      from tracked_fare f
-      left join fare_state s on s.tracked_fare_id = f.id
-     cross join recheck_payer p
-     cross join recheck_clock c
-     where q.tracked_fare_id = f.id and p.reseller_id = q.payer and f.id = any(${fareIds}::bigint[]) and q.claim_id is null
-  `.execute(tx)
-}
-
-/**
- * Puts fares, whose watches wait for a good check, into the lane of new watches. A check that is claimed already will do;
- * where the process that holds the claim has died, the fare is due in this lane at the end of the lease. A loss that waits
- * for its confirmation keeps the time between the two checks.
- */
-async function expediteFirstChecks(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  if (fareIds.length === 0) return
-  await sql`
-    update fare_schedule
-       set lane = coalesce(lane, 'new_watch'),
-           lane_due_at = greatest(clock_timestamp(), leased_until)
-     where tracked_fare_id = any(${fareIds}::bigint[]) and lane is distinct from 'confirmation'
-  `.execute(tx)
-}
-
-async function unschedule(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  if (fareIds.length === 0) return
-  await sql`
-    delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
 }

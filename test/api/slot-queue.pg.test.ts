@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
+import { sql } from '../../src/db/database.ts'
 import { createSlotQueue, NoSlotError } from '../../src/verify/on-demand/slot-queue.ts'
+import { trackFares } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 
 const CALLS = 8
@@ -70,4 +72,31 @@ it('callers take turns: the questions of others wait for one slot each, not for 
   await Promise.allSettled(many)
 
   expect(served).toEqual(['ana 0', 'ana 50', 'bob', 'carl'])
+})
+
+it('the questions of a reseller are charged to it, and get half of its part while other fares wait', async ({
+  db,
+}) => {
+  // Half of its part is 0.01 checks a second: 3 in the five minutes over which lanes are charged.
+  await trackFares(db, [{ resellers: [1, 2] }])
+  await sql`update fare_schedule_reseller set part = 0.02`.execute(db)
+  const takeSlot = createSlotQueue({
+    db,
+    clock: systemClock,
+    requestsPerSecond: 1_000,
+    timeoutMs: 0,
+  })
+  const ask = (caller: number | string) => takeSlot(new Set([caller]), AbortSignal.timeout(5_000))
+
+  for (let i = 0; i < 3; i += 1) await ask(1)
+  await expect(ask(1)).rejects.toThrow(NoSlotError)
+  await ask(2)
+  await ask('operator')
+  await sql`update fare_schedule set not_before = now() + interval '1 hour'`.execute(db)
+  await ask(1)
+
+  const { rows } = await sql<{ checks: number }>`
+    select round((in_lanes * 300)::numeric)::int as checks from fare_schedule_reseller order by reseller_id
+  `.execute(db)
+  expect(rows.map(({ checks }) => checks)).toEqual([1, 4, 1])
 })

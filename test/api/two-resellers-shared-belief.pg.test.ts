@@ -4,6 +4,7 @@ import { sql } from '../../src/db/database.ts'
 import { cursorsOf } from '../../src/http/pages.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
+import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { bearer } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -104,12 +105,13 @@ describe('a watch of a fare that another reseller watched before', () => {
     expect(await kindsOf(worlds.alone)).toEqual(['watch_started', 'became_unavailable'])
   })
 
-  it('the watch is stale by its own interval, not by that of the other watch', async () => {
+  it('the watch is stale by what its own reseller spends on the fare, not by what the other does', async () => {
     const worlds = await begin([], { minIntervalSeconds: 1 })
     await inBoth(worlds, async (world) => {
       await listWith(world.own, 'summer', [watch('A-1', { minIntervalSeconds: 86_400 })])
       await beginAt(world, world.own, ago(180))
       await record(world.db, await fareOf(world.db, '101'), ago(170), available())
+      await updateNow(world.db, { requestsPerSecond: 1, minRecheckSeconds: 1 })
     })
 
     await expectAlike(worlds, 'after three hours')

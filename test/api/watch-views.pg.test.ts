@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
+import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { available, endFares, gone, record, silent } from '../verify/fare-fixtures.ts'
@@ -101,16 +102,18 @@ describe('a watch', () => {
     })
   })
 
-  it('a watch is stale if its last good check is over an hour or six of its intervals old', async ({
+  it('a watch is stale if its last good check is over an hour and six of its reseller’s intervals old', async ({
     db,
   }) => {
     const { ana, fareId } = await addWatch(db)
-    await listWith(ana, 'slow', [watch('S', { minIntervalSeconds: 3_600 })])
     await beginAt(db, ana, ago(200))
     await record(db, fareId, ago(90), available())
-
+    await updateNow(db, { requestsPerSecond: 1, minRecheckSeconds: 60 })
     const quick = await ana.get(A_1)
-    const slow = await ana.get('/watch-lists/slow/watches/S')
+
+    // With so small a budget it checks the fare every hour.
+    await updateNow(db, { requestsPerSecond: 1 / 3_600, minRecheckSeconds: 60 })
+    const slow = await ana.get(A_1)
 
     expect(quick.body).toMatchObject({
       status: 'stale',

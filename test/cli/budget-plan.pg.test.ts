@@ -2,9 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
-import { inTransaction } from '../../src/db/transaction.ts'
-import { countQueues } from '../../src/recheck/payers.ts'
-import { trackFares } from '../recheck/recheck-fixtures.ts'
+import { trackFares, updateNow } from '../schedule/schedule-fixtures.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 
@@ -18,11 +16,9 @@ describe('farewatch budget plan', () => {
   }) => {
     await trackFares(
       db,
-      Array.from({ length: 600 }, () => ({ resellers: [1] })),
+      Array.from({ length: 600 }, () => ({ resellers: [1], rate: null })),
     )
-    await inTransaction(db, (tx) =>
-      countQueues(tx, { requestsPerSecond: 5, minRecheckSeconds: 60 }),
-    )
+    await updateNow(db, { requestsPerSecond: 5, minRecheckSeconds: 60 })
 
     const { exit, stdout, stderr } = await plan('5m', { DATABASE_URL: databaseUrl })
 
@@ -31,7 +27,7 @@ describe('farewatch budget plan', () => {
       '20,000 fares, 95 % of the changes detected within 5 min, half within 2 min 38 s:',
       '  a check of each fare every 5 min 16 s: 63.34 requests a second',
       '  with room for confirmations, first checks, retries and questions on demand: at most 105.56',
-      'The 600 fares of the database, by their tickets, at 5 requests a second:',
+      'The 600 fares of the database, by their rates, at 5 requests a second:',
       '  95 % of the changes detected within 1 min 54 s, half within 1 min',
       '  for 95 % within 5 min they need 1.9',
       '',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sql } from '../../src/db/database.ts'
-import { pacedRate, readTrouble } from '../../src/recheck/paced-rate.ts'
+import { pacedRate, readTrouble } from '../../src/schedule/paced-rate.ts'
 import { TOKEN } from '../sandbox/support.ts'
 import { until } from '../support/until.ts'
 import { clientOf } from '../upstream/client-fixture.ts'

@@ -2,7 +2,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/logger.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
+import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 import {
@@ -56,15 +56,14 @@ export async function deleteFares(db: Db): Promise<void> {
     db,
   )
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
-  await sql`update recheck_clock set pass = 0, counted_at = '-infinity'`.execute(db)
-  await resetPayers(db)
+  await resetSchedule(db)
   await resetHealth(db)
 }
 
-/** Forgets what resellers have paid. */
-export async function resetPayers(db: Db): Promise<void> {
-  await sql`delete from recheck_payer where reseller_id <> 0`.execute(db)
-  await sql`update recheck_payer set pass = 0, v = 0, tickets = 0, fares = 0, budget_part = 1, promised = 0`.execute(
+/** Forgets the paces of resellers, and what lanes were charged for. */
+export async function resetSchedule(db: Db): Promise<void> {
+  await sql`truncate fare_schedule_reseller`.execute(db)
+  await sql`update fare_schedule_clock set v = 0, pull_credit = 0, solved_at = '-infinity'`.execute(
     db,
   )
 }

@@ -204,7 +204,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
   })
 
   it('DatabaseClockSetBack fires when the clock of the database was set back', async () => {
-    await sql`update recheck_clock set dispatched_at = clock_timestamp() + interval '1 hour'`.execute(
+    await sql`update fare_schedule_clock set solved_at = clock_timestamp() + interval '1 hour'`.execute(
       fixture.database.db,
     )
     await firing('DatabaseClockSetBack')

@@ -3,10 +3,10 @@ import { INCIDENT_KINDS } from '../../src/base/kinds.ts'
 import { readFeedGauges } from '../../src/changes/feed-gauges.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { readRecheckGauges } from '../../src/recheck/recheck-gauges.ts'
+import { readCheckGauges } from '../../src/schedule/check-gauges.ts'
 import { setHealthGauges } from '../../src/upstream/telemetry.ts'
 import { readFareGauges } from '../../src/verify/read/fare-gauges.ts'
-import { trackFares } from '../recheck/recheck-fixtures.ts'
+import { trackFares } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, minute, record, trackFare, watchFare } from '../verify/fare-fixtures.ts'
 
@@ -90,7 +90,7 @@ describe('the gauges of due checks', () => {
     ])
     const metrics = createMetrics()
 
-    await readRecheckGauges(db, metrics, 7)
+    await readCheckGauges(db, metrics, 7)
     const endSeconds = nowSeconds()
 
     expect(await valuesOf(metrics.budgetRate)).toEqual({ '': 7 })

@@ -87,7 +87,7 @@ async function readRecords(db: Db): Promise<DrivenRecord[]> {
 async function readExpectedInterval(db: Db): Promise<number> {
   const { seconds } = await selectOne(
     sql<{ seconds: number }>`
-      select extract(epoch from expected_interval)::float8 as seconds from recheck_clock
+      select (fares / requests_per_second)::float8 as seconds from fare_schedule_clock
     `,
     db,
   )

@@ -20,7 +20,6 @@ import { createApi } from '../../src/http/api.ts'
 import { createRateLimit } from '../../src/http/rate-limit.ts'
 import { listen } from '../../src/http/server.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { createOwnPaceReader } from '../../src/recheck/own-pace.ts'
 import { createApiKey, type NewApiKey } from '../../src/resellers/api-keys.ts'
 import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
@@ -122,7 +121,6 @@ export async function openApi(
       guard: GUARD_LIMITS,
       requestsPerSecond: 5,
       minRecheckSeconds: 60,
-      readOwnPace: createOwnPaceReader({ requestsPerSecond: 5, minRecheckSeconds: 60, nowMs }),
       feedHeads,
       streams,
       version: '0.0.0',

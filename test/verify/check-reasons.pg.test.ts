@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
+import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { findFare } from '../../src/verify/read/fare-queries.ts'
@@ -43,7 +43,7 @@ async function checkDue(db: Db, answer: LegObservation, fareId: number): Promise
 }
 
 async function whyChecked(db: Db, fareId: number): Promise<unknown> {
-  return (await findFare(db, fareId, 200))?.lastCheckWhy
+  return (await findFare(db, fareId))?.lastCheckWhy
 }
 
 describe('the reason of the last check', () => {

@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../src/db/database.ts'
 import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import type { RecheckRules } from '../../src/recheck/recheck-rules.ts'
+import type { ScheduleRules } from '../../src/schedule/schedule-rules.ts'
 import type { LegObservation, Observation, ObservedFlight } from '../../src/upstream/observation.ts'
 import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import {
@@ -41,7 +41,7 @@ export async function trackFare(
     db,
   )
   await sql`
-    insert into fare_schedule (tracked_fare_id, vdue) select ${id}, v from recheck_payer where reseller_id = 0
+    insert into fare_schedule (tracked_fare_id, vdue, rate) select ${id}, v, 1 from fare_schedule_clock
   `.execute(db)
   return id
 }
@@ -144,7 +144,7 @@ export async function record(
   at: Date,
   outbound: LegObservation,
   back: LegObservation | null = null,
-  rules: DecisionRules & RecheckRules = RULES,
+  rules: DecisionRules & ScheduleRules = RULES,
 ): Promise<RecordedCheck[]> {
   return recordAll(db, [fareId], at, outbound, back, rules)
 }
@@ -156,7 +156,7 @@ export async function recordAll(
   at: Date,
   outbound: LegObservation,
   back: LegObservation | null = null,
-  rules: DecisionRules & RecheckRules = RULES,
+  rules: DecisionRules & ScheduleRules = RULES,
 ): Promise<RecordedCheck[]> {
   const checks = fareIds.map((fareId) => ({
     fareId,

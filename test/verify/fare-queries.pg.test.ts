@@ -4,14 +4,12 @@ import { findFare, readTimeline } from '../../src/verify/read/fare-queries.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, minute, record, trackFare, watchFare } from './fare-fixtures.ts'
 
-const RATE = 5
-
 describe('findFare', () => {
   it('a fare without a check has an unknown belief and an expected check', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: '1234', returnFlightId: '77' })
     await watchFare(db, 'alpha', fareId)
 
-    expect(await findFare(db, fareId, RATE)).toMatchObject({
+    expect(await findFare(db, fareId)).toMatchObject({
       fareId,
       flightId: '1234',
       returnFlightId: '77',
@@ -31,7 +29,7 @@ describe('findFare', () => {
     await record(db, fareId, minute(1), available('100.00'))
     await record(db, fareId, minute(2), gone)
 
-    expect(await findFare(db, fareId, RATE)).toMatchObject({
+    expect(await findFare(db, fareId)).toMatchObject({
       outbound: 'available',
       pair: 'bookable',
       price: '100.00',
@@ -52,9 +50,9 @@ describe('findFare', () => {
     `.execute(db)
     await sql`delete from fare_schedule where tracked_fare_id = ${unscheduled}`.execute(db)
 
-    expect((await findFare(db, claimed, RATE))?.next?.why).toBe('it is being checked')
-    expect((await findFare(db, unscheduled, RATE))?.next).toBeNull()
-    expect(await findFare(db, 999, RATE)).toBeUndefined()
+    expect((await findFare(db, claimed))?.next?.why).toBe('it is being checked')
+    expect((await findFare(db, unscheduled))?.next).toBeNull()
+    expect(await findFare(db, 999)).toBeUndefined()
   })
 })
 

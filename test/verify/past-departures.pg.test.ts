@@ -138,7 +138,7 @@ describe('answers with a departure in the past', () => {
     expect(await recorded(db)).toEqual([{ kind: 'expired', reason: 'departed', count: 1 }])
     expect(await watchFeed(db, reseller)).toEqual([[1, 'expired']])
     await pass(db, '2 days')
-    expect(await askEnded(db)).toBe(0)
+    expect(await askEnded(db, 500)).toBe(0)
   })
 
   it('of unseen fares alone are no trouble of the upstream', async ({ db }) => {
@@ -179,15 +179,15 @@ describe('a fare that ended as never available', () => {
 
   it('is asked once a day, and revives with its watches when it can be bought', async ({ db }) => {
     const { fare, reseller, checkAll } = await endAsNeverAvailable(db)
-    expect(await askEnded(db)).toBe(0)
+    expect(await askEnded(db, 500)).toBe(0)
 
     await pass(db, '1 day')
-    expect(await askEnded(db)).toBe(1)
+    expect(await askEnded(db, 500)).toBe(1)
     await checkAll(silent)
     expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
-    expect(await askEnded(db)).toBe(0)
+    expect(await askEnded(db, 500)).toBe(0)
     await pass(db, '1 day')
-    expect(await askEnded(db)).toBe(1)
+    expect(await askEnded(db, 500)).toBe(1)
     await checkAll(available())
 
     expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
@@ -204,17 +204,17 @@ describe('a fare that ended as never available', () => {
     const { fare } = await endAsNeverAvailable(db)
     await pass(db, '31 days')
 
-    expect(await askEnded(db)).toBe(1)
+    expect(await askEnded(db, 500)).toBe(1)
 
     expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
     await sql`update fare_state set ask_again_at = clock_timestamp()`.execute(db)
     await sql`update watch set departs_on = current_date + 1`.execute(db)
-    expect(await askEnded(db)).toBe(1)
+    expect(await askEnded(db, 500)).toBe(1)
     expect(await facts(db, fare)).toMatchObject({ scheduled: true })
     await sql`delete from fare_schedule`.execute(db)
     await sql`update watch set departs_on = current_date - 3`.execute(db)
     await pass(db, '1 day')
-    expect(await askEnded(db)).toBe(1)
+    expect(await askEnded(db, 500)).toBe(1)
     expect(await facts(db, fare)).toMatchObject({ scheduled: false })
   })
 })
@@ -240,7 +240,7 @@ describe('a fare that ended as departed', () => {
     async (kind, { db }) => {
       await endDuring(db, kind)
 
-      expect(await askEnded(db)).toBe(0)
+      expect(await askEnded(db, 500)).toBe(0)
     },
   )
 
@@ -251,7 +251,7 @@ describe('a fare that ended as departed', () => {
     const departure = async () =>
       (await sql`select departs_at < clock_timestamp() as past from fare_state`.execute(db)).rows
 
-    expect(await askEnded(db)).toBe(1)
+    expect(await askEnded(db, 500)).toBe(1)
     await checkAll(silent)
     expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
     expect(await departure()).toEqual([{ past: true }])
@@ -262,7 +262,7 @@ describe('a fare that ended as departed', () => {
     await sql`
       update watch set ended_at = (select expired_at from fare_state) where reseller_id = ${other}
     `.execute(db)
-    expect(await askEnded(db)).toBe(1)
+    expect(await askEnded(db, 500)).toBe(1)
     await checkAll(available())
 
     expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })

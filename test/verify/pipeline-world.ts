@@ -2,10 +2,11 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createSemaphore } from '../../src/base/semaphore.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { dispatchChecks, VERIFY_QUEUE } from '../../src/recheck/dispatch-checks-job.ts'
+import { dispatchChecks, VERIFY_QUEUE } from '../../src/schedule/dispatch-checks-job.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import { type VerifyJobDeps, verifyFaresJob } from '../../src/verify/verify-fares-job.ts'
+import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
 import { ONE_ADULT } from '../upstream/verify-fixtures.ts'
@@ -38,7 +39,8 @@ export async function clearWorld(db: Db): Promise<void> {
              cascade
   `.execute(db)
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
-  await sql`update recheck_payer set v = 0, pass = 0`.execute(db)
+  await sql`truncate fare_schedule_reseller`.execute(db)
+  await sql`update fare_schedule_clock set v = 0, solved_at = '-infinity'`.execute(db)
 }
 
 /** Makes every transaction that records answers fail at its commit while `sabotage` has a row. */
@@ -141,6 +143,7 @@ export async function dispatch(
   db: Db,
   { flightIds, processes }: { flightIds: readonly string[]; processes: number },
 ): Promise<Map<number, string>> {
+  await updateNow(db, { requestsPerSecond: REQUESTS_PER_SECOND, minRecheckSeconds: 60 })
   await sql`
     update fare_schedule s
        set leased_until = '-infinity', not_before = d.at, lane_due_at = case when s.lane is not null then d.at end

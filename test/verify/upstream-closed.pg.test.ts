@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { type Db, sql } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { dispatchChecks } from '../../src/recheck/dispatch-checks-job.ts'
+import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
 import { setHealthGauges } from '../../src/upstream/telemetry.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'
 import {

@@ -64,7 +64,7 @@ function facts(given: Partial<WatchFacts> = {}): WatchFacts {
     lane: null,
     laneDueAt: null,
     resellerDisabled: false,
-    expectedIntervalSeconds: 60,
+    freshSeconds: HOUR,
     now: at(310),
     ...given,
   }
@@ -75,28 +75,19 @@ function view(given: Partial<WatchFacts> = {}, of = watch()) {
 }
 
 describe('the belief that a watch shows', () => {
-  it.each([
-    ['an hour', 60, null, HOUR],
-    ['an hour if six expected intervals are not longer', 600, null, HOUR],
-    ['two hours if six expected intervals are a little over one hour', 601, null, 2 * HOUR],
-    ['eight hours if six expected intervals are six hours', HOUR, null, 8 * HOUR],
-    ['six of the watch’s own intervals', 60, HOUR, 6 * HOUR],
-  ] as const)(
-    'the belief is fresh for %s',
-    (_, expectedIntervalSeconds, minIntervalSeconds, seconds) => {
-      const of = watch(minIntervalSeconds)
+  it('the belief is fresh as long as what its reseller spends on the fare says', () => {
+    const freshSeconds = 2 * HOUR
 
-      const last = view({ expectedIntervalSeconds, now: at(10 + seconds) }, of)
-      const after = view({ expectedIntervalSeconds, now: at(11 + seconds) }, of)
+    const last = view({ freshSeconds, now: at(10 + freshSeconds) })
+    const after = view({ freshSeconds, now: at(11 + freshSeconds) })
 
-      expect([last.status, last.belief.pair]).toEqual(['followed', 'bookable'])
-      expect([after.status, after.belief.pair, after.belief.price]).toEqual([
-        'stale',
-        'unknown',
-        null,
-      ])
-    },
-  )
+    expect([last.status, last.belief.pair]).toEqual(['followed', 'bookable'])
+    expect([after.status, after.belief.pair, after.belief.price]).toEqual([
+      'stale',
+      'unknown',
+      null,
+    ])
+  })
 
   it('a price that answers no longer show is unknown once the last check that showed it is stale', () => {
     const asked = { askedAt: at(70), observation: observation(available({ price: null })) }

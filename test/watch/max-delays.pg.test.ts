@@ -1,12 +1,11 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
-import { countQueues, readPayers } from '../../src/recheck/payers.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
 import { diffWatchList } from '../../src/watch/import/diff-watch-list.ts'
 import { planWatchImport } from '../../src/watch/import/import-watch-list.ts'
 import { findUnkeptMaxDelays } from '../../src/watch/max-delays.ts'
+import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import {
   type Cells,
@@ -23,7 +22,7 @@ const RULES = { requestsPerSecond: 0.1, minRecheckSeconds: 60 }
 const MINUTE = { max_delay_seconds: '60' }
 
 async function countAsWorker(db: Db, rules: Partial<typeof RULES> = {}): Promise<void> {
-  await inTransaction(db, (tx) => countQueues(tx, { ...RULES, ...rules }))
+  await updateNow(db, { ...RULES, ...rules })
 }
 
 function diffRows(db: Db, resellerId: number, rows: readonly Cells[]) {
@@ -33,12 +32,11 @@ function diffRows(db: Db, resellerId: number, rows: readonly Cells[]) {
 interface Bounds {
   readonly maxDelaySeconds: number | null
   readonly maxDelays: readonly (number | null)[]
-  readonly payer: number
 }
 
 async function boundsOf(db: Db, flightId: string): Promise<Bounds | undefined> {
   const { rows } = await sql<Bounds>`
-    select f.max_delay_seconds as "maxDelaySeconds", f.max_delays as "maxDelays", q.payer
+    select f.max_delay_seconds as "maxDelaySeconds", f.max_delays as "maxDelays"
       from tracked_fare f join fare_schedule q on q.tracked_fare_id = f.id
      where f.flight_id = ${flightId}
   `.execute(db)
@@ -75,12 +73,11 @@ describe('longest delays', () => {
     await countAsWorker(db)
     const same = Array.from({ length: 9 }, (_, i) => cells({ reference: `S${i}`, ...MINUTE }))
 
-    const resellerId = await resellerWith(db, same)
+    await resellerWith(db, same)
 
     expect(await boundsOf(db, '101')).toEqual({
       maxDelaySeconds: 60,
       maxDelays: [60],
-      payer: resellerId,
     })
   })
 
@@ -170,10 +167,6 @@ describe('longest delays', () => {
       allowedPerSecond: expect.closeTo(0.07),
     }
     expect(await findUnkeptMaxDelays(db)).toEqual([unkept])
-    expect((await readPayers(db, [resellerId])).get(resellerId)?.promised).toBeCloseTo(
-      4 / 300 + 1 / 3600,
-      6,
-    )
 
     // 4 / 60 checks a second would leave no room for these, 4 / 300 do.
     const more = Array.from({ length: 16 }, (_, i) =>
@@ -230,48 +223,35 @@ describe('longest delays', () => {
     expect(await resellerWith(db, [cells()], 'fabrikam')).toBeGreaterThan(0)
   })
 
-  it('put a shared fare into the queue of the reseller that asks for the shortest', async ({
-    db,
-  }) => {
+  it('are kept of each reseller of a shared fare, and count for its own checks', async ({ db }) => {
     await countAsWorker(db)
     const [ana, bob] = [await newReseller(db, 'ana'), await newReseller(db, 'bob')]
     await importRows(db, ana, [cells()])
-    await importRows(db, bob, [cells()])
-    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: null, maxDelays: [], payer: ana })
-
     await importRows(db, bob, [cells({ max_delay_seconds: '600' })])
-    expect(await boundsOf(db, '101')).toEqual({
-      maxDelaySeconds: 600,
-      maxDelays: [null, 600],
-      payer: bob,
-    })
+    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 600, maxDelays: [null, 600] })
+
     await importRows(db, ana, [cells({ max_delay_seconds: '300' })])
-    expect(await boundsOf(db, '101')).toEqual({
-      maxDelaySeconds: 300,
-      maxDelays: [300, 600],
-      payer: ana,
-    })
-    await importRows(db, bob, [cells({ max_delay_seconds: '300' })])
-    expect(await boundsOf(db, '101')).toMatchObject({ maxDelays: [300, 300], payer: ana })
+    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 300, maxDelays: [300, 600] })
     await importRows(db, ana, [cells()])
-    expect(await boundsOf(db, '101')).toMatchObject({ maxDelays: [null, 300], payer: ana })
+    expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 600, maxDelays: [null, 600] })
   })
 
-  it('move the next check forward at once', async ({ db }) => {
+  it('move the next check forward when the paces are solved', async ({ db }) => {
     await countAsWorker(db)
-    const resellerId = await resellerWith(db, [cells()])
-    await sql`update recheck_payer set v = 50, tickets = 100 where reseller_id = ${resellerId}`.execute(
-      db,
-    )
-    await sql`update fare_schedule set vdue = 1000, ticket = 0.01`.execute(db)
+    const resellerId = await resellerWith(db, manyCells(100))
+    await countAsWorker(db)
+    await sql`update fare_schedule set vdue = 1000 where rate is not null`.execute(db)
 
-    await importRows(db, resellerId, [cells({ max_delay_seconds: '100' })])
+    await importRows(db, resellerId, [
+      ...manyCells(99),
+      cells({ reference: 'R99', flight_id: 'F99', max_delay_seconds: '100' }),
+    ])
+    await countAsWorker(db)
 
-    // 100 tickets in 100 s of 0.1 checks a second: the ticket is 10, and the fare is due a tenth from the clock.
-    const { rows } = await sql<{
-      ticket: number
-      vdue: number
-    }>`select ticket, vdue from fare_schedule`.execute(db)
-    expect(rows).toEqual([{ ticket: expect.closeTo(10), vdue: expect.closeTo(50.1) }])
+    const { rows } = await sql<{ rate: number; vdue: number }>`
+      select q.rate, q.vdue from fare_schedule q join tracked_fare f on f.id = q.tracked_fare_id where f.flight_id = 'F99'
+    `.execute(db)
+    // A check every 1,000 s became one every 100 s.
+    expect(rows).toEqual([{ rate: expect.closeTo(0.01), vdue: expect.closeTo(100) }])
   })
 })

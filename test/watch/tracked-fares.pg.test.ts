@@ -10,6 +10,7 @@ import {
   resumeWatches,
 } from '../../src/watch/change-watches.ts'
 import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
+import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -124,20 +125,20 @@ describe('syncTrackedFares', () => {
     expect(tracked.every((fare) => fare.watchers === 20 && fare.lane === 'new_watch')).toBe(true)
   })
 
-  it('fares get an early check with their first active watch, and due times over one round of the queue', async ({
+  it('fares get an early check with their first active watch, and join the queue when the paces are solved', async ({
     db,
   }) => {
-    const queues = sql`
-      insert into recheck_payer (reseller_id, v, tickets, fares) select generate_series(1, 9), 12.5, 5, 20
-    `
-    await queues.execute(db)
-
+    await sql`update fare_schedule_clock set v = 12.5`.execute(db)
     await resellerWith(db, manyCells(8))
-
-    const fares = await fareRows(db)
     const early = { watchers: 1, ended: false, active: true, lane: 'new_watch' }
-    expect(fares).toMatchObject(Array.from({ length: 8 }, () => early))
-    // 20 fares of 5 tickets: a round is 4 long, from 12.5 on. Eight places are at least a twelfth of it apart.
+    expect(await fareRows(db)).toMatchObject(
+      Array.from({ length: 8 }, () => ({ ...early, vdue: Number.POSITIVE_INFINITY })),
+    )
+
+    await updateNow(db, { requestsPerSecond: 2, minRecheckSeconds: 1 })
+
+    // A round of eight fares takes four seconds, from 12.5 on. Eight places are at least a twelfth of it apart.
+    const fares = await fareRows(db)
     const due = fares.map(({ vdue }) => vdue ?? Number.NaN).toSorted((a, b) => a - b)
     expect(due[0]).toBeGreaterThanOrEqual(12.5)
     expect(due.at(-1)).toBeLessThan(16.5)
@@ -149,9 +150,9 @@ describe('syncTrackedFares', () => {
   }) => {
     const resellerId = await resellerWith(db, [cells()])
     await fakeCheck(db)
+    await updateNow(db, { requestsPerSecond: 2, minRecheckSeconds: 1 })
     const [{ vdue } = { vdue: null }] = await fareRows(db)
     await sql`update watch set started_at = now()`.execute(db)
-    await sql`update recheck_payer set v = 40`.execute(db)
 
     await importRows(db, resellerId, [cells({ min_interval_seconds: '900' })])
     expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: null, vdue }])
@@ -178,21 +179,23 @@ describe('syncTrackedFares', () => {
     ])
   })
 
-  it('a fare that is watched again is the same row, scheduled from the present virtual time on', async ({
-    db,
-  }) => {
+  it('a fare that is watched again is the same row, and joins the queue again', async ({ db }) => {
     const resellerId = await resellerWith(db, [cells()])
     await fakeCheck(db)
     const [before] = await fareRows(db)
     await pauseWatches(db, { resellerId, list: 'summer' })
-    await sql`update recheck_payer set v = 40`.execute(db)
-    const vdue = 40 + (before?.vdue ?? Number.NaN)
 
     const outcome = await resumeWatches(db, { resellerId, list: 'summer' })
 
     expect(outcome).toEqual({ watches: 1, trackedFaresAdded: 1, trackedFaresEnded: 0 })
     expect(await fareRows(db)).toMatchObject([
-      { id: before?.id, watchers: 1, ended: false, lane: 'new_watch', vdue },
+      {
+        id: before?.id,
+        watchers: 1,
+        ended: false,
+        lane: 'new_watch',
+        vdue: Number.POSITIVE_INFINITY,
+      },
     ])
   })
 
@@ -273,17 +276,18 @@ describe('syncTrackedFares', () => {
     const resellerId = await resellerWith(db, [cells({ min_interval_seconds: month })])
     await sql`
       update fare_schedule
-         set not_before = clock_timestamp() + interval '30 days', vdue = 12960000, lane = null, lane_due_at = null
+         set not_before = clock_timestamp() + interval '30 days', vdue = 12960000, rate = 0.000001, lane = null, lane_due_at = null
     `.execute(db)
     await sql`update watch set started_at = clock_timestamp()`.execute(db)
 
     await importRows(db, resellerId, [cells({ min_interval_seconds: '600' })])
+    await updateNow(db, { requestsPerSecond: 1, minRecheckSeconds: 60 })
 
     const { rows } = await sql<{ waitSeconds: number; vdue: number }>`
       select extract(epoch from not_before - clock_timestamp())::float8 as "waitSeconds", vdue from fare_schedule
     `.execute(db)
     expect(rows[0]?.waitSeconds).toBeLessThanOrEqual(600)
-    expect(rows[0]?.vdue).toBe(1)
+    expect(rows[0]?.vdue).toBeLessThanOrEqual(600)
   })
 
   it('an expired fare is checked again when another watch begins', async ({ db }) => {

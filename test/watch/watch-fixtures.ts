@@ -31,7 +31,7 @@ export function cells(given: Cells = {}): Cells {
 
 /** As a worker leaves it: longest delays are judged by this budget. */
 export async function knowBudget(db: Db, requestsPerSecond: number): Promise<void> {
-  await sql`update recheck_clock set requests_per_second = ${requestsPerSecond}`.execute(db)
+  await sql`update fare_schedule_clock set requests_per_second = ${requestsPerSecond}`.execute(db)
 }
 
 /** Valid rows, each with a different question. */

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/db/database.ts'
-import { createCallLedger } from '../../src/recheck/call-ledger.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
+import { createCallLedger } from '../../src/schedule/call-ledger.ts'
 import { hoursPass, runOf } from '../route-sync/review-fixtures.ts'
 import { manyRoutes, NO_GUARD, routes, sync } from '../route-sync/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'

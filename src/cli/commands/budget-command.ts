@@ -6,8 +6,8 @@ import {
   type Delays,
   expectedDelays,
   planBudget,
-} from '../../recheck/policy/plan-budget.ts'
-import { readFareGroups } from '../../recheck/read-fare-groups.ts'
+} from '../../schedule/policy/plan-budget.ts'
+import { readFareGroups } from '../../schedule/read-fare-groups.ts'
 import { createContext, withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { durationOption, integerOption } from '../option-parsers.ts'
@@ -101,7 +101,7 @@ function presentLines(present: PresentPlan | null, delay: number): string[] {
       ? `  for 95 % within ${short(delay)} no budget suffices: their minimum intervals are longer`
       : `  for 95 % within ${short(delay)} they need ${rate(neededRequestsPerSecond)}`
   return [
-    `The ${count(fares)} fares of the database, by their tickets, at ${rate(requestsPerSecond)} requests a second:`,
+    `The ${count(fares)} fares of the database, by their rates, at ${rate(requestsPerSecond)} requests a second:`,
     `  95 % of the changes detected within ${short(p95Seconds)}, half within ${short(p50Seconds)}`,
     needed,
   ]

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { CheckReason } from '../../base/kinds.ts'
-import { explainFare, type FarePace } from '../../recheck/explain-fare.ts'
+import { readFarePace } from '../../schedule/read-pace.ts'
 import type { LegObservation, Question } from '../../upstream/observation.ts'
 import { totalOf, violatedPassengerRule } from '../../upstream/passenger-rules.ts'
 import { verifyOnDemand } from '../../verify/on-demand/verify-on-demand.ts'
@@ -92,15 +92,10 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
   if (!/^\d{1,15}$/.test(id)) {
     throw new UsageError(`the id of a tracked fare is a number, not "${id}"`)
   }
-  await withApp({ role: 'fares' }, async ({ database: { db }, config }, { terminal }) => {
-    const fare = await findFare(db, Number(id), config.UPSTREAM_REQUESTS_PER_SECOND)
+  await withApp({ role: 'fares' }, async ({ database: { db } }, { terminal }) => {
+    const fare = await findFare(db, Number(id))
     if (fare === undefined) throw new UsageError(`there is no tracked fare ${id}`)
-    const pace = await explainFare(db, {
-      fareId: fare.fareId,
-      requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
-      minRecheckSeconds: config.MIN_RECHECK_SECONDS,
-      now: new Date(),
-    })
+    const pace = await readFarePace(db, { fareId: fare.fareId, now: new Date() })
     const timeline = await readTimeline(db, fare.fareId, 50)
     const rows = timeline.map(({ from, to, pair, price, currency }) => [
       from.toISOString(),
@@ -110,7 +105,11 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
     ])
     const history = rows.length === 0 ? '' : `\n\n${table(['from', 'to', 'pair', 'price'], rows)}`
     const result = { ...fare, pace, timeline }
-    terminal.print(json, result, () => `${fareText(fare)}${paceText(pace)}${history}`)
+    terminal.print(
+      json,
+      result,
+      () => `${fareText(fare)}${pace === null ? '' : `\n  ${pace.why}`}${history}`,
+    )
   })
 }
 
@@ -122,19 +121,6 @@ const WHY_CHECKED: Readonly<Record<CheckReason, string>> = {
   retry: 'the check before was unknown',
   on_demand: 'a question on demand',
   ended: 'to see whether it has really ended',
-}
-
-function paceText(pace: FarePace | null): string {
-  if (pace === null) return ''
-  const { changesPerDay, factors, weight, eventValue, ticket, expectedIntervalSeconds } = pace
-  const { departure, lastChange, route } = factors
-  const root = Math.sqrt(weight * eventValue * changesPerDay)
-  const times = `${departure.toFixed(2)} for its departure, ${lastChange.toFixed(2)} for its last change, ${route.toFixed(2)} for its route`
-  return [
-    `\n  about ${changesPerDay.toFixed(2)} changes a day (factors: ${times})`,
-    `; ticket ${ticket.toFixed(2)}, at present √(weight ${weight} × value ${eventValue.toFixed(1)} × changes) = ${root.toFixed(2)}`,
-    `; a check about every ${Math.round(expectedIntervalSeconds)} s`,
-  ].join('')
 }
 
 /** What the last answers show, unlike the belief, and why the belief is shown as unknown. */

@@ -1,6 +1,7 @@
 import type { CheckReason } from '../../base/kinds.ts'
 import { isAhead } from '../../db/clock-ahead.ts'
 import { PREPARED, sql, type Tx } from '../../db/database.ts'
+import { hold } from '../../schedule/follow.ts'
 import type { StateRow } from '../decide/stored-state.ts'
 import type { ClaimRef } from './check-fares.ts'
 
@@ -50,12 +51,7 @@ export async function lockClaimed(tx: Tx, { claimId, fareIds }: ClaimRef): Promi
 /** Locks fares by their ids, whether or not a claim holds them. Leaves out fares that have ended: nothing is recorded of them. */
 export async function lockFares(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   // The schedule before the states, as in `lockClaimed`: transactions that meet must take their locks in one order.
-  await sql`
-    select from fare_schedule
-     where tracked_fare_id = any(${fareIds}::bigint[])
-     order by tracked_fare_id
-       for update
-  `.execute(tx)
+  await hold(tx, fareIds)
   return lockStates(tx, fareIds)
 }
 

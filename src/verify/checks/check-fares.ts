@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { CheckReason } from '../../base/kinds.ts'
 import { type Db, PREPARED, sql } from '../../db/database.ts'
-import { PULL_FACTOR } from '../../recheck/policy/route-surprise.ts'
+import { PULL_FACTOR } from '../../schedule/policy/route-surprise.ts'
 import { type Skew, waitForSlot } from '../../upstream/budget/take-slot.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
 import type { UpstreamClient } from '../../upstream/upstream-client.ts'

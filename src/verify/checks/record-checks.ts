@@ -6,9 +6,9 @@ import {
   appendAvailabilityChanges,
 } from '../../changes/availability-feed.ts'
 import { sql, type Tx } from '../../db/database.ts'
-import { eventValue } from '../../recheck/policy/ticket.ts'
-import type { RecheckRules } from '../../recheck/recheck-rules.ts'
-import { type CompletedCheck, reschedule } from '../../recheck/reschedule.ts'
+import { type CompletedCheck, complete } from '../../schedule/complete.ts'
+import { eventValue } from '../../schedule/policy/worth.ts'
+import type { ScheduleRules } from '../../schedule/schedule-rules.ts'
 import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
 import type { DecisionRules } from '../decide/confirmations.ts'
@@ -46,7 +46,7 @@ export interface RecordArgs {
   /** Those of the checks that count. */
   readonly counted: readonly CountedCheck[]
   readonly context: MassContext
-  readonly rules: DecisionRules & RecheckRules
+  readonly rules: DecisionRules & ScheduleRules
   /** The claim of the schedule; null on demand. */
   readonly claimId: string | null
 }
@@ -66,7 +66,7 @@ export async function recordChecks(
     return { ...one, decision: decide(one.state, answer, args.rules, context) }
   })
   await saveBeliefs(tx, recorded.map(beliefRow))
-  await reschedule(tx, completedChecks(args, recorded), args.rules)
+  await complete(tx, completedChecks(args, recorded), args.rules)
   // Last: both lock the heads of feeds until the commit.
   const changeSeqs = await appendChanges(tx, recorded, args.claimId)
   await notifyWatches(tx, { changeSeqs, goodFareIds: startingFares(recorded) })

@@ -1,21 +1,20 @@
 import type { Db } from '../../db/database.ts'
 import { PREPARED, sql, type Tx } from '../../db/database.ts'
 import { inTransaction } from '../../db/transaction.ts'
+import { expediteEnded } from '../../schedule/expedite.ts'
+import { unfollow } from '../../schedule/follow.ts'
 import { ENDED_WITH_FARE, reopenWatches } from '../../watch/reopen-watches.ts'
 import { lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
 import type { Check, ClaimRef } from '../checks/check-fares.ts'
 import { isPast } from '../decide/departure.ts'
-import { inBatches } from './expiry.ts'
-
-const BATCH = 500
 
 /**
  * Schedules one check of each ended fare that is due for its daily one: it may have ended although it can be bought.
  * It is asked until the `departs_on` of a watch that ended with it, or for 30 days without one. Returns how many were
- * due. Safe to run twice: the next check of each is due a day later.
+ * due, of `atMost`. Safe to run twice: the next check of each is due a day later.
  */
-export async function askEnded(db: Db, signal?: AbortSignal): Promise<number> {
-  return inBatches(BATCH, (limit) => inTransaction(db, (tx) => askSome(tx, limit)), signal)
+export async function askEnded(db: Db, atMost: number): Promise<number> {
+  return inTransaction(db, (tx) => askSome(tx, atMost))
 }
 
 async function askSome(tx: Tx, limit: number): Promise<number> {
@@ -35,14 +34,10 @@ async function askSome(tx: Tx, limit: number): Promise<number> {
      where s.tracked_fare_id = d.id
     returning d.id, d."isWatched"
   `.execute(tx)
-  await sql`
-    insert into fare_schedule (tracked_fare_id, vdue, lane, lane_due_at)
-    select id, v, 'retry', clock_timestamp()
-      from unnest(${rows.filter(({ isWatched }) => isWatched).map(({ id }) => id)}::bigint[]) id,
-           recheck_payer
-     where reseller_id = 0
-        on conflict (tracked_fare_id) do nothing
-  `.execute(tx)
+  await expediteEnded(
+    tx,
+    rows.filter(({ isWatched }) => isWatched).map(({ id }) => id),
+  )
   return rows.length
 }
 
@@ -65,12 +60,10 @@ export async function reviveEnded(
     tx,
   )
   await syncTrackedFares(tx, alive)
-  await sql`
-    delete from fare_schedule q
-     using fare_state s
-     where s.tracked_fare_id = q.tracked_fare_id and s.expired_at is not null
-       and q.tracked_fare_id = any(${answered.map(({ fareId }) => fareId)}::bigint[])
-  `.execute(tx)
+  await unfollow(
+    tx,
+    answered.map(({ fareId }) => fareId).filter((id) => !alive.includes(id)),
+  )
 }
 
 async function findEndedOf(tx: Tx, { claimId, fareIds }: ClaimRef): Promise<number[]> {

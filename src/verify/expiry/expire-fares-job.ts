@@ -5,6 +5,8 @@ import { type Db, PREPARED, sql, type Tx } from '../../db/database.ts'
 import { notify } from '../../db/listener.ts'
 import { inTransaction, selectOne } from '../../db/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
+import { expedite } from '../../schedule/expedite.ts'
+import { unfollow } from '../../schedule/follow.ts'
 import { notifyWatches } from '../../watch/notify-watches.ts'
 import { hasPassed, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
 import type { DecisionRules } from '../decide/confirmations.ts'
@@ -125,10 +127,7 @@ async function postpone(tx: Tx, fareIds: readonly number[], massHoldMs: number):
       from (select clock_timestamp() + make_interval(secs => ${massHoldMs / 1000}) as until) h
      where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
-  await sql`
-    update fare_schedule set lane = 'confirmation', lane_due_at = clock_timestamp()
-     where tracked_fare_id = any(${fareIds}::bigint[]) and claim_id is null
-  `.execute(tx)
+  await expedite(tx, fareIds)
   await sql`select ${notify('due')}`.execute(tx)
 }
 
@@ -162,7 +161,7 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
            hidden = null, held = '{}', held_since = null, contradicted_since = null
      where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
-  await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
+  await unfollow(tx, fareIds)
   await sql`
     update fare_belief_version v
        set valid_to = greatest(clock_timestamp(), v.valid_from + interval '1 millisecond'),

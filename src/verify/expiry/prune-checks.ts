@@ -1,5 +1,6 @@
 import { type Db, sql } from '../../db/database.ts'
 import { affected } from '../../db/transaction.ts'
+import { unfollow } from '../../schedule/follow.ts'
 import { inBatches } from './expiry.ts'
 
 const BATCH = 2_000
@@ -75,8 +76,9 @@ async function deleteFares(db: Db, limit: number): Promise<number> {
        limit ${limit}
          for update skip locked
     `.execute(tx)
-    const ids = sql`any(${rows.map(({ id }) => id)}::bigint[])`
-    await sql`delete from fare_schedule where tracked_fare_id = ${ids}`.execute(tx)
+    const fareIds = rows.map(({ id }) => id)
+    await unfollow(tx, fareIds)
+    const ids = sql`any(${fareIds}::bigint[])`
     await sql`delete from fare_state where tracked_fare_id = ${ids}`.execute(tx)
     await sql`delete from fare_flights where tracked_fare_id = ${ids}`.execute(tx)
     await sql`delete from tracked_fare where id = ${ids}`.execute(tx)

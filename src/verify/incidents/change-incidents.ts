@@ -3,7 +3,8 @@ import type { IncidentKind, MassKind } from '../../base/kinds.ts'
 import type { Logger } from '../../base/logger.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { notify } from '../../db/listener.ts'
-import { affected, inTransaction } from '../../db/transaction.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { expedite } from '../../schedule/expedite.ts'
 import {
   type CheckCounts,
   HELD_BY,
@@ -197,16 +198,11 @@ async function setClosed(tx: Tx, kind: IncidentKind) {
 async function recheckHeld(tx: Tx, kind: IncidentKind): Promise<number> {
   await sql`select ${notify('due')}`.execute(tx)
   if (!isMassKind(kind)) return 0
-  return affected(
-    sql`
-      update fare_schedule
-         set lane = 'confirmation', lane_due_at = clock_timestamp()
-       where tracked_fare_id in (select q.tracked_fare_id
-                                   from fare_schedule q
-                                   join fare_state s using (tracked_fare_id)
-                                  where q.claim_id is null and s.held_since is not null and s.held[1] = ${HELD_BY[kind]}
-                                    for update of q skip locked)
-    `,
+  const { rows } = await sql<{ id: number }>`
+    select tracked_fare_id as id from fare_state where held_since is not null and held[1] = ${HELD_BY[kind]}
+  `.execute(tx)
+  return expedite(
     tx,
+    rows.map(({ id }) => id),
   )
 }

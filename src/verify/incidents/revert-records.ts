@@ -1,6 +1,7 @@
 import type { Logger } from '../../base/logger.ts'
 import { type Db, sql, type Tx } from '../../db/database.ts'
 import { inTransaction, openScratchTransaction } from '../../db/transaction.ts'
+import { expedite } from '../../schedule/expedite.ts'
 import { ENDED_WITH_FARE, reopenWatches } from '../../watch/reopen-watches.ts'
 import { lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
 import { departsAt } from '../decide/departure.ts'
@@ -61,7 +62,7 @@ async function revert(tx: Tx, span: Omit<RevertedSpan, 'dryRun'>): Promise<Rever
     reverted.flatMap(({ fareId, hasEnded }) => (hasEnded ? [fareId] : [])),
   )
   await syncTrackedFares(tx, ids)
-  await checkSoon(tx, ids)
+  await expedite(tx, ids)
   return { fares: ids.length, watches, left: found.length - ids.length }
 }
 
@@ -149,12 +150,5 @@ async function beginIntervals(tx: Tx, fareIds: readonly number[]): Promise<void>
            greatest(clock_timestamp(), (select max(v.valid_to) from fare_belief_version v where v.tracked_fare_id = s.tracked_fare_id))
       from fare_state s
      where s.tracked_fare_id = any(${fareIds}::bigint[])
-  `.execute(tx)
-}
-
-async function checkSoon(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  await sql`
-    update fare_schedule set lane = 'confirmation', lane_due_at = clock_timestamp()
-     where tracked_fare_id = any(${fareIds}::bigint[]) and claim_id is null
   `.execute(tx)
 }

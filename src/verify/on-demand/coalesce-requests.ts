@@ -1,7 +1,7 @@
 import { verifyPath } from '../../upstream/flights/verify-fares.ts'
 import type { Question } from '../../upstream/observation.ts'
 import type { VerifyDeps } from '../verify-fares-job.ts'
-import { createSlotQueue, NoSlotError } from './slot-queue.ts'
+import { type CallerKey, createSlotQueue, NoSlotError } from './slot-queue.ts'
 import { verifyOnDemand } from './verify-on-demand.ts'
 import { unknownResult, type VerifyResult } from './verify-result.ts'
 
@@ -9,9 +9,9 @@ import { unknownResult, type VerifyResult } from './verify-result.ts'
 export interface OnDemand {
   /**
    * The call continues when its caller disconnects: other callers may share it, and a tracked fare records it. Callers take
-   * turns for the slots of the budget; equal texts are one caller.
+   * turns for the slots of the budget; equal keys are one caller.
    */
-  verify(question: Question, caller: string): Promise<VerifyResult>
+  verify(question: Question, caller: CallerKey): Promise<VerifyResult>
   /** Aborts the calls in flight, whose results are then `stopping`, and resolves when none is left. */
   close(): Promise<void>
 }
@@ -26,7 +26,7 @@ const SLOT_TIMEOUT_MS = 10_000
 
 /** A call in progress, and the callers that wait for it. */
 interface SharedCall {
-  readonly callers: Set<string>
+  readonly callers: Set<CallerKey>
   readonly result: Promise<VerifyResult>
 }
 
@@ -40,7 +40,7 @@ export function createOnDemand(options: OnDemandDeps): OnDemand {
   const { signal } = ending
   const inFlight = new Map<string, SharedCall>()
 
-  async function call(question: Question, callers: ReadonlySet<string>): Promise<VerifyResult> {
+  async function call(question: Question, callers: ReadonlySet<CallerKey>): Promise<VerifyResult> {
     const takeSlot = (ending: AbortSignal) => queue(callers, ending)
     try {
       const { result } = await verifyOnDemand({ ...deps, takeSlot }, question, signal)
@@ -60,7 +60,7 @@ export function createOnDemand(options: OnDemandDeps): OnDemand {
         running.callers.add(caller)
         return running.result
       }
-      const callers = new Set([caller])
+      const callers = new Set<CallerKey>([caller])
       const result = call(question, callers).finally(() => inFlight.delete(key))
       inFlight.set(key, { callers, result })
       return result

@@ -1,12 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Db } from '../../db/database.ts'
-import {
-  reserveOne,
-  type Skew,
-  type TakenSlot,
-  waitForSlot,
-} from '../../upstream/budget/take-slot.ts'
+import { inTransaction } from '../../db/transaction.ts'
+import { chargeLanes, mayUseLanes } from '../../schedule/lanes.ts'
+import { reserveSlots } from '../../upstream/budget/reserve-slots.ts'
+import { type Skew, skewOf, type TakenSlot, waitForSlot } from '../../upstream/budget/take-slot.ts'
 
 /** The budget granted no slot in time. */
 export class NoSlotError extends AppError {
@@ -31,8 +29,16 @@ export interface SlotQueueDeps {
   readonly timeoutMs: number
 }
 
-/** Takes a slot for a check that these callers wait for. More callers may join while it waits. */
-export type TakeSlotFor = (callers: ReadonlySet<string>, signal: AbortSignal) => Promise<TakenSlot>
+/** The number of a reseller, or the text that stands for another caller. */
+export type CallerKey = number | string
+
+/**
+ * Takes a slot for a check that these callers wait for, and charges it to the first. More callers may join while it waits.
+ */
+export type TakeSlotFor = (
+  callers: ReadonlySet<CallerKey>,
+  signal: AbortSignal,
+) => Promise<TakenSlot>
 
 /**
  * Creates the queue in which this process's on-demand checks wait for slots. Callers take turns, so that the many
@@ -47,15 +53,23 @@ export function createSlotQueue(deps: SlotQueueDeps): TakeSlotFor {
   return async (callers, signal) => {
     const endMs = clock.now().getTime() + timeoutMs
     for (;;) {
-      const { slot, ...skew } = await queue(callers, () => reserveUntil(deps, endMs, signal))
+      const { slot, ...skew } = await queue(callers, () =>
+        reserveUntil(deps, { resellerId: resellerOf(callers), endMs }, signal),
+      )
       const taken = await waitForSlot(slot, { ...skew, clock, signal })
       if (taken !== undefined) return taken
     }
   }
 }
 
+/** Number 0 stands for callers that are no reseller. */
+function resellerOf(callers: ReadonlySet<CallerKey>): number {
+  const [first] = callers
+  return typeof first === 'number' ? first : 0
+}
+
 interface Waiting {
-  readonly callers: ReadonlySet<string>
+  readonly callers: ReadonlySet<CallerKey>
   readonly start: () => void
 }
 
@@ -64,11 +78,11 @@ interface Waiting {
  * caller that which has waited longest.
  */
 function createRoundRobin(): <T>(
-  callers: ReadonlySet<string>,
+  callers: ReadonlySet<CallerKey>,
   work: () => Promise<T>,
 ) => Promise<T> {
   const waiting: Waiting[] = []
-  const lastServed = new Map<string, number>()
+  const lastServed = new Map<CallerKey, number>()
   let served = 0
   let isBusy = false
 
@@ -102,14 +116,22 @@ function createRoundRobin(): <T>(
 
 async function reserveUntil(
   { db, clock, requestsPerSecond, timeoutMs }: SlotQueueDeps,
-  endMs: number,
+  { resellerId, endMs }: { readonly resellerId: number; readonly endMs: number },
   signal: AbortSignal,
 ): Promise<Skew & { readonly slot: Date }> {
   const pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, 1_000 / requestsPerSecond))
   for (;;) {
     signal.throwIfAborted()
-    const { slot, ...skew } = await reserveOne(db, clock, { requestsPerSecond, lane: true })
-    if (slot !== undefined) return { slot, ...skew }
+    const reserved = await inTransaction(db, async (tx) => {
+      if (!(await mayUseLanes(tx, resellerId))) return undefined
+      const askedMs = clock.now().getTime()
+      const { slots, now } = await reserveSlots(tx, { requestsPerSecond, wanted: 1, lane: true })
+      const [slot] = slots
+      if (slot === undefined) return undefined
+      await chargeLanes(tx, new Map([[resellerId, 1]]))
+      return { slot, ...skewOf(now, { clock, askedMs }) }
+    })
+    if (reserved !== undefined) return reserved
     if (clock.now().getTime() + pauseMs > endMs) throw new NoSlotError(timeoutMs)
     await clock.sleep(pauseMs, signal)
   }

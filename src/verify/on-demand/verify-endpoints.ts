@@ -8,6 +8,7 @@ import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
 import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
 import { findCachedObservation, MAX_AGE_SECONDS } from './cached-observation.ts'
 import type { OnDemand } from './coalesce-requests.ts'
+import type { CallerKey } from './slot-queue.ts'
 import { ignoredCounts, questionOf, readMix } from './verify-query.ts'
 import type { UnknownResult, UnknownResultReason } from './verify-result.ts'
 
@@ -179,7 +180,7 @@ const verifyFares = shared({
     }
     const policies = [reply.getHeader('ratelimit-policy'), onDemandPolicy(requestsPerSecond)]
     reply.header('ratelimit-policy', policies.join(', '))
-    const caller = nameOf(request.caller)
+    const caller = keyOf(request.caller)
     const result = await request.whileWaiting(() => onDemand.verify(question, caller))
     await request.reauthorize()
     if (result.kind === 'unknown') throw unknownProblem(result)
@@ -188,8 +189,8 @@ const verifyFares = shared({
 })
 
 /** All keys of a reseller are one caller. */
-function nameOf(caller: Caller): string {
-  return caller.kind === 'reseller' ? `reseller ${caller.resellerId}` : caller.limitKey
+function keyOf(caller: Caller): CallerKey {
+  return caller.kind === 'reseller' ? caller.resellerId : caller.limitKey
 }
 
 /** @example onDemandPolicy(5) // '"on-demand";q=10;w=5' */

@@ -1,7 +1,6 @@
 import type { ResellerId } from '../../base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../../db/database.ts'
 import { selectOne } from '../../db/transaction.ts'
-import { FRESH_INTERVALS, readFreshSeconds } from '../../watch/staleness.ts'
 
 /** How old the beliefs are. Ages are seconds since the last good check began. */
 export interface BeliefAges {
@@ -27,8 +26,8 @@ interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
 }
 
 /**
- * Reads the ages of all fares that are checked, or of the fares that a reseller watches. The reseller's own intervals
- * decide whether these are stale, because the intervals of other resellers are secret.
+ * Reads the ages of all fares that are checked, or of the fares that a reseller watches. What the reseller itself
+ * spends on a fare decides whether it is stale: that shows nothing of the others.
  */
 export async function readBeliefAges(
   db: Db,
@@ -36,7 +35,7 @@ export async function readBeliefAges(
 ): Promise<BeliefAges> {
   const { ages, ...counts } = await selectOne(
     sql<AgesRow>`
-      with checked as materialized (${resellerId === undefined ? ALL_FARES : await faresOf(db, resellerId)})
+      with checked as materialized (${resellerId === undefined ? ALL_FARES : faresOf(resellerId)})
       select count(*) as fares,
              count(*) filter (where b.last_good_check_at is null) as unanswered,
              count(*) filter (where b.last_good_check_at is not null
@@ -58,15 +57,14 @@ export async function readBeliefAges(
 /** Without `fresh_for` the public SQL decides whether a belief is stale. */
 const ALL_FARES = sql`select id, null::interval as fresh_for from tracked_fare`
 
-async function faresOf(db: Db, resellerId: ResellerId): Promise<RawBuilder<unknown>> {
-  const seconds = await readFreshSeconds(db)
+function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
   return sql`
-    select w.tracked_fare_id as id,
-           make_interval(secs => greatest(${seconds}::float8,
-                                          ${FRESH_INTERVALS}::int * min(coalesce(w.min_interval_seconds, 0)))) as fresh_for
-      from watch w
-      join reseller r on r.id = w.reseller_id
-     where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null
-     group by w.tracked_fare_id
+    select f.id, fresh_for(coalesce(q.rates[array_position(f.resellers, ${resellerId}::bigint)], q.rate)) as fresh_for
+      from (select distinct w.tracked_fare_id as id
+              from watch w
+              join reseller r on r.id = w.reseller_id
+             where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null) own
+      join tracked_fare f using (id)
+      left join fare_schedule q on q.tracked_fare_id = f.id
   `
 }

@@ -6,14 +6,10 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { ProblemError } from '../../http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../../http/schemas.ts'
-import { explainFare } from '../../recheck/explain-fare.ts'
+import { readFarePace } from '../../schedule/read-pace.ts'
 import { findFare, findFaresOfFlight, readTimeline } from './fare-queries.ts'
 
-const { operator } = operations<{
-  readonly db: Db
-  readonly requestsPerSecond: number
-  readonly minRecheckSeconds: number
-}>()
+const { operator } = operations<{ readonly db: Db }>()
 
 const INTERVALS = 50
 const CHANGES = 20
@@ -38,15 +34,23 @@ const identity = {
 const Pace = object(
   {
     changesPerDay: Type.Number({ description: 'Estimated, at present.' }),
-    factors: object({
-      departure: Type.Number(),
-      lastChange: Type.Number(),
-      route: Type.Number(),
-    }),
-    weight: Type.Number(),
+    factors: object({ lastChange: Type.Number(), route: Type.Number() }),
     eventValue: Type.Number(),
-    ticket: Type.Number({ description: 'Its share of the budget, relative to the other fares.' }),
-    expectedIntervalSeconds: Type.Number(),
+    checksPerSecond: orNull(
+      Type.Number(),
+      'The sum of what its resellers spend on it. Null until it joins the queue, within a minute.',
+    ),
+    resellers: Type.Array(
+      object({
+        reseller: Type.String(),
+        weight: Type.Number({ description: 'Its watches, each times its priority.' }),
+        score: orNull(Type.Number(), 'What a check is worth to it.'),
+        checksPerSecond: orNull(Type.Number()),
+      }),
+      { description: 'What each reseller spends on it, the most first.' },
+    ),
+    expectedIntervalSeconds: orNull(Type.Number()),
+    why: Type.String({ description: 'The same in words.' }),
   },
   { title: 'FarePace' },
 )
@@ -121,16 +125,15 @@ const read = operator({
   answer: { about: 'The fare.', schema: Fare },
   problems: ['not_found'],
   example: { params: { fareId: '1' } },
-  handler: async ({ db, requestsPerSecond, minRecheckSeconds }, { params: { fareId } }) => {
-    const fare = await findFare(db, fareId, requestsPerSecond)
+  handler: async ({ db }, { params: { fareId } }) => {
+    const fare = await findFare(db, fareId)
     if (fare === undefined) {
       throw new ProblemError('not_found', {
         parameter: 'fareId',
         detail: `there is no tracked fare ${fareId}`,
       })
     }
-    const now = new Date()
-    const pace = await explainFare(db, { fareId, requestsPerSecond, minRecheckSeconds, now })
+    const pace = await readFarePace(db, { fareId, now: new Date() })
     const timeline = await readTimeline(db, fareId, INTERVALS)
     return { ...fare, pace, timeline, changes: await readChangesOfFare(db, fareId, CHANGES) }
   },

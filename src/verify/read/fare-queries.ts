@@ -6,6 +6,7 @@ import type {
   ShownPriceReason,
 } from '../../base/kinds.ts'
 import { type Db, sql } from '../../db/database.ts'
+import { type ExpectedCheck, expectedCheck } from '../../schedule/read-pace.ts'
 
 /** What is believed of a tracked fare, and when it is checked next. */
 export interface FareDetail {
@@ -37,12 +38,6 @@ export interface FareDetail {
   readonly next: ExpectedCheck | null
 }
 
-export interface ExpectedCheck {
-  readonly at: Date
-  /** What decides the time, in words. */
-  readonly why: string
-}
-
 /** A tracked fare by which a person chooses. */
 export interface FoundFare {
   readonly fareId: number
@@ -62,24 +57,6 @@ export function findFaresOfFlight(db: Db, flightId: string, limit: number): Prom
     .orderBy('id')
     .limit(limit)
     .execute()
-}
-
-interface ScheduleRow {
-  readonly lane: string | null
-  readonly laneDueAt: Date | null
-  /** The end of the minimum interval; null if the fare is not in the schedule. */
-  readonly notBefore: Date | null
-  /** When the fares that are due before this one have been checked, at the given rate. */
-  readonly budgetAt: Date | null
-  /** Null unless a process has claimed the fare. */
-  readonly claimId: string | null
-  readonly now: Date
-}
-
-const WHY: Readonly<Record<string, string>> = {
-  confirmation: 'the last answer contradicts the belief and is checked again',
-  new_watch: 'a watch of it is new',
-  retry: 'the last check was unknown: one early retry',
 }
 
 /** The public SQL decides how old a price may be. */
@@ -102,20 +79,13 @@ const CURRENT = sql<{
 }>`farewatch.availability_current`
 
 /** Finds a tracked fare by its id. */
-export async function findFare(
-  db: Db,
-  fareId: number,
-  requestsPerSecond: number,
-): Promise<FareDetail | undefined> {
-  const secondsAhead = sql`
-    greatest(0, least(q.vdue - p.v, 1 / q.ticket)) * p.tickets / (p.budget_part * ${requestsPerSecond}::float8)
-  `
+export async function findFare(db: Db, fareId: number): Promise<FareDetail | undefined> {
   const row = await db
     .selectFrom('tracked_fare as f')
     .leftJoin(CURRENT.as('s'), 's.tracked_fare_id', 'f.id')
     .leftJoin('fare_state as b', 'b.tracked_fare_id', 'f.id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'f.id')
-    .leftJoin('recheck_payer as p', 'p.reseller_id', 'q.payer')
+    .crossJoin('fare_schedule_clock as c')
     .select(['f.id as fareId', 'f.flight_id as flightId', 'f.return_flight_id as returnFlightId'])
     .select(['s.outbound', 's.return', 's.pair', 's.price', 's.currency'])
     .select(['s.price_checked_at as priceCheckedAt', 's.price_reason as priceReason'])
@@ -127,28 +97,19 @@ export async function findFare(
     .select(['f.watchers', 'q.lane', 'q.lane_due_at as laneDueAt', 'q.not_before as notBefore'])
     .select('q.claim_id as claimId')
     .select([
-      sql<Date | null>`clock_timestamp() + make_interval(secs => ${secondsAhead})`.as('budgetAt'),
+      sql<number | null>`
+        case when q.vdue < 'infinity' then greatest(0, q.vdue - c.v) / c.speed end
+      `.as('dueSeconds'),
       sql<Date>`clock_timestamp()`.as('now'),
     ])
     .where('f.id', '=', fareId)
     .executeTakeFirst()
   if (row === undefined) return undefined
-  const { lane, laneDueAt, notBefore, budgetAt, claimId, now, ...detail } = row
-  const schedule = { lane, laneDueAt, notBefore, budgetAt, claimId, now }
+  const { lane, laneDueAt, notBefore, dueSeconds, claimId, now, ...detail } = row
+  const schedule = { lane, laneDueAt, notBefore, dueSeconds, claimId, now }
   const { outbound, pair } = row
   const belief = { outbound: outbound ?? 'unknown', pair: pair ?? 'unknown' } as const
   return { ...detail, ...belief, next: expectedCheck(schedule) }
-}
-
-function expectedCheck(row: ScheduleRow): ExpectedCheck | null {
-  const { lane, laneDueAt, notBefore, budgetAt, claimId, now } = row
-  if (notBefore === null) return null
-  if (claimId !== null) return { at: now, why: 'it is being checked' }
-  if (lane !== null && laneDueAt !== null) return { at: laneDueAt, why: WHY[lane] ?? lane }
-  if (notBefore > now && (budgetAt === null || budgetAt <= notBefore)) {
-    return { at: notBefore, why: 'its minimum interval' }
-  }
-  return { at: budgetAt ?? now, why: 'the fares that are due before it, within the budget' }
 }
 
 /** A time during which the belief did not change. */

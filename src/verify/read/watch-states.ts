@@ -47,7 +47,6 @@ async function readWatchFacts(
     .selectFrom('watch as w')
     .innerJoin('reseller as r', 'r.id', 'w.reseller_id')
     .innerJoin('tracked_fare as f', 'f.id', 'w.tracked_fare_id')
-    .crossJoin('recheck_clock as c')
     .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
     .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
@@ -63,7 +62,9 @@ async function readWatchFacts(
       sql<PriceReason | null>`nullif(s.price_reason, 'held')`.as('priceReason'),
       fn.coalesce('s.expired_at', 'w.ended_at').as('endedAt'),
       sql<boolean>`r.disabled_at is not null`.as('resellerDisabled'),
-      sql<number>`extract(epoch from c.expected_interval)::float8`.as('expectedIntervalSeconds'),
+      sql<number>`
+        extract(epoch from fresh_for(coalesce(q.rates[array_position(f.resellers, w.reseller_id)], q.rate)))::float8
+      `.as('freshSeconds'),
       sql<Date>`clock_timestamp()`.as('now'),
     ])
     .where('w.reseller_id', '=', resellerId)

@@ -8,7 +8,7 @@ import type { Db } from '../../db/database.ts'
 import { operations } from '../../http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
 import { bufferText, sendBuffered } from '../../http/send-text.ts'
-import type { OwnPaceReader } from '../../recheck/own-pace.ts'
+import { readOwnPace } from '../../schedule/read-pace.ts'
 import {
   ListParams,
   orNotFound,
@@ -23,7 +23,6 @@ import { CHECK_WHYS } from './watch-view.ts'
 export interface WatchViewDeps {
   readonly db: Db
   readonly minRecheckSeconds: number
-  readonly readOwnPace: OwnPaceReader
 }
 
 const { reseller } = operations<WatchViewDeps>()
@@ -88,12 +87,12 @@ const Pace = object(
   {
     changesPerDay: Type.Number({
       description:
-        'Estimated changes of the fare a day at present, by what the upstream showed of it, its time to departure and the time since its last change.',
+        'Estimated changes of the fare a day at present, by what the upstream showed of it and the time since its last change.',
     }),
-    expectedIntervalSeconds: Type.Integer({
-      description:
-        'The longest time between two checks to expect, by your share of the budget and your own watches alone. Budget that other resellers leave makes it shorter.',
-    }),
+    expectedIntervalSeconds: orNull(
+      Type.Integer(),
+      'The longest time between two checks to expect, by your share of the budget and your own watches alone. Budget that other resellers leave makes it shorter. Null until the fare joins the queue, within a minute.',
+    ),
   },
   { title: 'WatchPace' },
 )
@@ -148,7 +147,7 @@ const readWatch = reseller({
   },
   problems: ['not_found'],
   example: { params: A_1 },
-  handler: async ({ db, resellerId, minRecheckSeconds, readOwnPace }, { params }) => {
+  handler: async ({ db, resellerId, minRecheckSeconds }, { params }) => {
     const viewed = await viewWatch(db, { resellerId, minRecheckSeconds }, params)
     if (viewed === undefined) throw await watchNotFound({ db, resellerId }, params)
     const { watch, view } = viewed

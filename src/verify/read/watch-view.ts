@@ -1,8 +1,6 @@
 import { isAhead } from '../../base/clock.ts'
 import type { CheckReason, HiddenReason, PriceReason, ShownPriceReason } from '../../base/kinds.ts'
-import type { RecheckRules } from '../../recheck/recheck-rules.ts'
-import { RETRY_AFTER_SECONDS } from '../../recheck/recheck-rules.ts'
-import { freshSeconds } from '../../watch/staleness.ts'
+import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../../schedule/schedule-rules.ts'
 import type { Watch } from '../../watch/watch-queries.ts'
 import {
   endedView,
@@ -42,8 +40,8 @@ export interface WatchFacts extends StateRow {
   /** When the check in its lane is due; null without a lane. */
   readonly laneDueAt: Date | null
   readonly resellerDisabled: boolean
-  /** How long it takes at the budget to check every fare once. */
-  readonly expectedIntervalSeconds: number
+  /** How long a belief is fresh after its last good check, by what the reseller spends on the fare. */
+  readonly freshSeconds: number
   readonly now: Date
 }
 
@@ -80,7 +78,7 @@ export interface NextCheck {
   readonly why: CheckWhy
 }
 
-type WatchRules = Pick<RecheckRules, 'minRecheckSeconds'>
+type WatchRules = Pick<ScheduleRules, 'minRecheckSeconds'>
 
 /**
  * Returns what a watch shows of its fare. All watches of a fare share its belief, and a new watch shows it at once.
@@ -111,7 +109,8 @@ export function viewOfWatch(
   const contradiction = isFuture ? NO_CONTRADICTION : contradictionOf(facts)
   const { lastGoodCheckAt, askedAt, lastReason } = known
   const state = stateOfRow(known)
-  const freshSince = freshSinceOf(watch, facts)
+  // A belief whose last good check was before this instant is stale.
+  const freshSince = new Date(facts.now.getTime() - facts.freshSeconds * 1000)
   const price = shownPriceCheck(state, known, freshSince)
   const view = price.isShown ? state.belief : withoutPrice(state.belief)
   const stale = (lastGoodCheckAt ?? watch.beganAt) < freshSince
@@ -139,16 +138,6 @@ function contradictionOf({ hiddenReason, contradictedSince, heldSince }: WatchFa
 
 function hasBelief({ outbound, return: back }: FareView): boolean {
   return outbound.belief !== 'unknown' || (back !== null && back.belief !== 'unknown')
-}
-
-/** A belief whose last good check was before this instant is stale. */
-function freshSinceOf(
-  { entry }: Pick<Watch, 'entry'>,
-  { expectedIntervalSeconds, now }: WatchFacts,
-): Date {
-  const { minIntervalSeconds } = entry
-  const seconds = freshSeconds({ minIntervalSeconds, expectedIntervalSeconds })
-  return new Date(now.getTime() - seconds * 1000)
 }
 
 /** A price is shown while it is fresh, and unless a mass holds its change. */

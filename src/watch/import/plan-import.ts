@@ -103,7 +103,7 @@ export async function rejectShortDelays(
 ): Promise<void> {
   const { rows } = await sql<{ line: number; least: number }>`
     with short as (
-           delete from staged_watch s using recheck_clock c
+           delete from staged_watch s using fare_schedule_clock c
             where s.max_delay_seconds < c.min_recheck_seconds
               and not exists (select from watch_list l
                                 join watch w on w.watch_list_id = l.id and w.reference = s.reference

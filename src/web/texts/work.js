@@ -140,9 +140,6 @@ export const work = {
     next: 'Next check',
     noNext: 'none: it is not checked any more',
     pace: 'Why this often',
-    /** @param {string} every @param {string} changes @param {number} watches */
-    paceText: (every, changes, watches) =>
-      `about every ${every}: it changes about ${changes} times a day, and ${watches === 1 ? 'one watch asks' : `${watches} watches ask`} for it`,
     beliefs: 'What was believed',
     noBeliefs: 'It had no good check yet.',
     records: 'Records',

@@ -5,7 +5,7 @@ import { html } from '../html.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
-import { Age, Clock, durationText } from '../times.js'
+import { Age, Clock } from '../times.js'
 
 const EVERY_MS = 15_000
 /** How many changes are read for the fares that changed last, and how many fares are shown. */
@@ -99,7 +99,7 @@ function Facts({ fare }) {
     ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd>${returnFlightId}: ${textOf(texts.legs, fare.return ?? 'unknown')}</dd>`}
     <dt>${texts.schedule.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.schedule.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
     <dt>${texts.schedule.next}</dt><dd>${next ? html`<${Age} at=${next.at} />: ${next.why}` : texts.schedule.noNext}</dd>
-    ${pace && html`<dt>${texts.schedule.pace}</dt><dd>${texts.schedule.paceText(durationText(pace.expectedIntervalSeconds), pace.changesPerDay.toFixed(1), fare.watchers)}</dd>`}
+    ${pace && html`<dt>${texts.schedule.pace}</dt><dd>${pace.why}</dd>`}
   </dl>`
 }
 

@@ -67,7 +67,7 @@ function Facts({ watch }) {
     <dt>${texts.watch.passengers}</dt><dd>${texts.watch.people(people(residents) + people(nonResidents), people(residents))}</dd>
     <dt>${texts.watch.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.watch.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
     <dt>${texts.watch.next}</dt><dd>${next ? html`<${Age} at=${next.notBefore} /> ${texts.watch.orLater} ${textOf(texts.whys, next.why)}` : texts.watch.noNext}</dd>
-    ${watch.pace && html`<dt>${texts.watch.pace}</dt><dd>${texts.watch.paceText(durationText(watch.pace.expectedIntervalSeconds), watch.pace.changesPerDay.toFixed(1))}</dd>`}
+    ${watch.pace?.expectedIntervalSeconds && html`<dt>${texts.watch.pace}</dt><dd>${texts.watch.paceText(durationText(watch.pace.expectedIntervalSeconds), watch.pace.changesPerDay.toFixed(1))}</dd>`}
   </dl>`
 }
 

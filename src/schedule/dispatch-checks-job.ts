@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto'
+import type { Db, Tx } from '../db/database.ts'
+import { inTransaction } from '../db/transaction.ts'
+import type { QueueSystem } from '../queue/queue-system.ts'
+import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
+import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
+import {
+  type ClaimedCheck,
+  type DueCheck,
+  findDue,
+  findDueInLanes,
+  release,
+  saveClaims,
+} from './claim.ts'
+import { chargeLanes, chargesOf } from './lanes.ts'
+import { CLAIM_FARES, CLAIM_SECONDS, horizonCalls } from './schedule-rules.ts'
+
+export const VERIFY_QUEUE = 'verify'
+
+export interface DispatchDeps {
+  readonly db: Db
+  readonly queue: Pick<QueueSystem, 'enqueue'>
+  /** The rate for checks now: the budget, or less of it while the upstream is in trouble. */
+  readonly requestsPerSecond: number
+  /** As many checks as this process can carry. If unset, as many as there are slots. */
+  readonly atMost?: number
+  /** The circuit breaker of the checks. If unset, there is none. */
+  readonly breaker?: Pick<CircuitBreaker, 'admission'>
+}
+
+/** A late check is worth nothing: when its job fails, the claim's lease ends and the fare is due again. */
+const JOB_ATTEMPTS = 1
+
+/**
+ * Claims the due fares for the next seconds of the budget, and enqueues a job for about each second.
+ *
+ * Safe to run twice, late, or not at all for a while: what it does not claim stays due. The claims are committed before
+ * their jobs are enqueued, so that no job runs before its claim; a crash in between costs a lease, not a check. While the
+ * circuit breaker is open nothing is claimed, and one fare when it probes.
+ */
+export async function dispatchChecks(deps: DispatchDeps): Promise<ClaimedCheck[]> {
+  const { requestsPerSecond } = deps
+  const admission = await deps.breaker?.admission('verify')
+  if (admission?.kind === 'refused') return []
+  const most = admission?.kind === 'probe' ? 1 : horizonCalls(requestsPerSecond)
+  const rates = { requestsPerSecond, atMost: Math.min(most, deps.atMost ?? most) }
+  const checks = await inTransaction(deps.db, (tx) => claimChecks(tx, rates))
+  const claims = Map.groupBy(checks, ({ claimId }) => claimId)
+  try {
+    for (const [claimId, fares] of claims) {
+      await deps.queue.enqueue(VERIFY_QUEUE, {
+        payload: { claimId, fareIds: idsOf(fares) },
+        id: claimId,
+        attempts: JOB_ATTEMPTS,
+      })
+      claims.delete(claimId)
+    }
+  } catch (err) {
+    // Else they were due only after their lease. A job that arrived after all finds its claim gone and ends.
+    await inTransaction(deps.db, async (tx) => {
+      for (const [claimId, fares] of claims) await release(tx, claimId, idsOf(fares))
+    })
+    throw err
+  }
+  return checks
+}
+
+function idsOf(fares: readonly DueCheck[]): number[] {
+  return fares.map(({ fareId }) => fareId)
+}
+
+interface Rates {
+  readonly requestsPerSecond: number
+  readonly atMost: number
+}
+
+/**
+ * The lanes reserve first, then the schedule: a fare that no lane has a slot for keeps its turn. What resellers want in lanes
+ * beyond their part comes last: it takes only slots for which no other fare waits.
+ */
+async function claimChecks(tx: Tx, { requestsPerSecond, atMost }: Rates): Promise<ClaimedCheck[]> {
+  const inLanes = await findDueInLanes(tx, requestsPerSecond)
+  const reserve = <T extends DueCheck>(fares: readonly T[], lane: boolean, taken: number) =>
+    reserveFor(tx, fares.slice(0, atMost - taken), { requestsPerSecond, lane })
+  const early = await reserve(
+    inLanes.filter(({ isOver }) => !isOver),
+    true,
+    0,
+  )
+  const due = await findDue(tx, { limit: atMost - early.length, without: idsOf(early) })
+  const scheduled = await reserve(due, false, early.length)
+  const isTaken = new Set(idsOf(scheduled))
+  const waiting = inLanes.filter(({ fareId, isOver }) => isOver && !isTaken.has(fareId))
+  const over = await reserve(
+    scheduled.length < due.length ? [] : waiting,
+    true,
+    early.length + scheduled.length,
+  )
+
+  const checks = splitIntoClaims([...early, ...scheduled, ...over])
+  await saveClaims(tx, checks)
+  await chargeLanes(tx, chargesOf([...early, ...over]))
+  return checks
+}
+
+type Reserved<T> = T & { readonly slotAt: Date }
+type ReservedCheck = Reserved<DueCheck>
+
+/** Reserves a slot for each fare, as far as the budget goes. */
+async function reserveFor<T extends DueCheck>(
+  tx: Tx,
+  fares: readonly T[],
+  { requestsPerSecond, lane }: { requestsPerSecond: number; lane: boolean },
+): Promise<Reserved<T>[]> {
+  if (fares.length === 0) return []
+  const { slots } = await reserveSlots(tx, { requestsPerSecond, wanted: fares.length, lane })
+  return fares
+    .slice(0, slots.length)
+    .flatMap((fare, i) => slots.slice(i, i + 1).map((slotAt) => ({ ...fare, slotAt })))
+}
+
+/**
+ * Splits the checks, which are in the order of their slots, into claims of even size that each last about a second. If they
+ * were split at whole seconds of the clock, most ticks would make one more claim, for the few slots after the last second.
+ */
+function splitIntoClaims(checks: readonly ReservedCheck[]): ClaimedCheck[] {
+  const lastsMs = (checks.at(-1)?.slotAt.getTime() ?? 0) - (checks[0]?.slotAt.getTime() ?? 0)
+  const claims = Math.max(
+    1,
+    Math.round(lastsMs / 1000 / CLAIM_SECONDS),
+    Math.ceil(checks.length / CLAIM_FARES),
+  )
+  const size = Math.ceil(checks.length / claims)
+  const ids = Array.from({ length: claims }, () => randomUUID())
+  return checks.flatMap((check, i) => {
+    const claimId = ids[Math.floor(i / size)]
+    return claimId === undefined ? [] : [{ ...check, claimId }]
+  })
+}

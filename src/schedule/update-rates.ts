@@ -1,0 +1,130 @@
+import { type Db, PREPARED, sql, type Tx } from '../db/database.ts'
+import { withSessionLock } from '../db/session-lock.ts'
+import { inTransaction, selectOne } from '../db/transaction.ts'
+import { applyPaces, noProgress, type Progress, scoreFares } from './apply-paces.ts'
+import { IN_LANES } from './lanes.ts'
+import { readSharedModel } from './rate-store.ts'
+import { HORIZON_SECONDS, LEASE_SECONDS, type ScheduleRules } from './schedule-rules.ts'
+import { saveApplied, solvePaces } from './solve-paces.ts'
+
+/** How often the paces are solved. */
+const UPDATE_SECONDS = 60
+/** While fares wait to join the queue, they are solved sooner: after this time, if it takes no more than a twentieth of it. */
+const JOIN_SECONDS = 5
+const MOST_OF_THE_TIME = 0.05
+
+/** In how many milliseconds the paces are solved next. If that was last in the future, the clock was set back: now. */
+export async function nextUpdateMs(db: Db): Promise<number> {
+  const { agoSeconds, solveSeconds, someWait } = await readSolved(db)
+  if (agoSeconds < 0) return 0
+  const soon = Math.max(JOIN_SECONDS, solveSeconds / MOST_OF_THE_TIME)
+  const afterSeconds = someWait ? Math.min(UPDATE_SECONDS, soon) : UPDATE_SECONDS
+  return 1_000 * Math.max(0, afterSeconds - agoSeconds)
+}
+
+interface Solved {
+  /** How long ago the paces were solved. */
+  readonly agoSeconds: number
+  readonly solveSeconds: number
+  /** Whether fares wait to join the queue. */
+  readonly someWait: boolean
+}
+
+async function readSolved(db: Db): Promise<Solved> {
+  return selectOne(
+    sql<Solved>`${PREPARED}
+      select least(1e9, extract(epoch from clock_timestamp() - solved_at))::float8 as "agoSeconds",
+             solve_seconds as "solveSeconds", exists (select from fare_schedule where rates = '{}') as "someWait"
+        from fare_schedule_clock
+    `,
+    db,
+  )
+}
+
+export interface UpdateOptions {
+  /** Ends the run early. The next one does the rest. */
+  readonly signal?: AbortSignal
+  /** How far an ended run has come, kept by the caller for the next one. */
+  readonly progress?: Progress
+  /** Called when the clock of the database was set back since the last solve, by how much at least. */
+  readonly onSetBack?: (seconds: number) => void
+}
+
+/** Less is the difference between two readings of the clock. */
+const SET_BACK_SECONDS = 10
+
+/**
+ * Solves the pace of each reseller, and puts the fares in line with it that have to follow at once: those that join the queue,
+ * those whose watches have changed, and all of a reseller whose pace has changed by over a tenth. Safe to run twice and in
+ * several processes: one at a time does it, and writes what follows from the rows.
+ */
+export async function updateRates(
+  db: Db,
+  rules: ScheduleRules,
+  { signal, onSetBack, progress = noProgress() }: UpdateOptions = {},
+): Promise<void> {
+  await withSessionLock(db, 'update-rates', async (session) => {
+    if ((await nextUpdateMs(session)) > 0) return
+    const { agoSeconds } = await readSolved(session)
+    if (agoSeconds < -SET_BACK_SECONDS) onSetBack?.(-agoSeconds)
+    const beganMs = performance.now()
+    const context = { model: await readSharedModel(session), now: Date.now() / 1_000, rules }
+    if (!(await scoreFares(session, context, { signal, progress: noProgress() }))) return
+    const paces = await solvePaces(session, rules)
+    const following = paces.filter(({ isApplied }) => !isApplied)
+    const resellers = following.map(({ id }) => id)
+    if (progress.after === 0) progress.resellers = resellers
+    if (!(await applyPaces(session, { ...context, resellers }, { signal, progress }))) return
+    // The fares of others follow from the first on the next time.
+    const applied = following.filter(({ id }) => progress.resellers.includes(id))
+    await saveApplied(session, applied)
+    await inTransaction(session, (tx) => limitTimes(tx))
+    const tookSeconds = (performance.now() - beganMs) / 1_000
+    await saveSolved(session, rules, tookSeconds)
+  })
+}
+
+/** One statement must end within its timeout. The next minute limits the others. */
+const MOST_LIMITED = 50_000
+
+/**
+ * Limits the times of fares whose shortest interval has ended: none is due later than one interval from now. A time that lies further ahead than its largest interval is now: the clock of the database was set back.
+ */
+async function limitTimes(tx: Tx): Promise<void> {
+  const mostLeased = sql`now() + make_interval(secs => ${LEASE_SECONDS + HORIZON_SECONDS})`
+  await sql`
+    with late as materialized (
+      select q.tracked_fare_id as id, a.is_ahead, c.v + 1 / q.rate as latest
+        from fare_schedule q
+       cross join fare_schedule_clock c
+       cross join lateral (select q.not_before > now() + make_interval(secs => q.interval_seconds) as is_ahead) a
+       where (q.not_before <= now() and q.leased_until <= now() and q.vdue > c.v + 1 / q.rate and q.vdue < 'infinity')
+          or a.is_ahead or q.leased_until > ${mostLeased}
+       limit ${MOST_LIMITED}
+         for update of q skip locked
+    )
+    update fare_schedule q
+       set vdue = case when q.vdue < 'infinity' then least(q.vdue, late.latest) else q.vdue end,
+           not_before = case when late.is_ahead then now() else q.not_before end,
+           lane_due_at = case when late.is_ahead and q.lane is not null then now() else q.lane_due_at end,
+           leased_until = least(q.leased_until, ${mostLeased})
+      from late
+     where q.tracked_fare_id = late.id
+  `.execute(tx)
+}
+
+/** What lanes take is no time of the clock: otherwise fares would be due later than the ends of their shortest intervals. */
+async function saveSolved(
+  db: Db,
+  { requestsPerSecond, minRecheckSeconds }: ScheduleRules,
+  tookSeconds: number,
+): Promise<void> {
+  await sql`
+    update fare_schedule_clock
+       set fares = n.fares, solve_seconds = ${tookSeconds}, requests_per_second = ${requestsPerSecond}, min_recheck_seconds = ${minRecheckSeconds},
+           speed = greatest(1e-6, coalesce((${requestsPerSecond}::float8 - l.in_lanes) / nullif(n.rates, 0), 1)),
+           solved_at = clock_timestamp()
+      from (select count(*) filter (where rate is not null) as fares, sum(rate) as rates from fare_schedule) n,
+           (select coalesce(sum(${IN_LANES}), 0) as in_lanes from fare_schedule_reseller p) l
+  `.execute(db)
+}

@@ -1,0 +1,162 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { createRateStore } from '../../src/schedule/rate-store.ts'
+import { readFarePace } from '../../src/schedule/read-pace.ts'
+import { it } from '../support/test-database.ts'
+import { complete, trackFares, UNCHANGED, updateNow } from './schedule-fixtures.ts'
+
+const START = Date.UTC(2026, 0, 1)
+const HOUR_MS = 3_600_000
+
+function rulesAt(clock: { ms: number }) {
+  const rates = createRateStore({ now: () => new Date(clock.ms), sleep: async () => undefined })
+  return { requestsPerSecond: 10, minRecheckSeconds: 60, rates }
+}
+
+async function ratesOf(db: Db, fareId: number) {
+  const { rows } = await sql<{ rate: number; changes: number; exposure: number }>`
+    select rate, available_changes as changes, available_exposure as exposure
+      from fare_schedule where tracked_fare_id = ${fareId}
+  `.execute(db)
+  return rows[0] ?? { rate: Number.NaN, changes: Number.NaN, exposure: Number.NaN }
+}
+
+describe('the rating of checks', () => {
+  it('a fare that changes gets more checks than one that does not, and is due sooner', async ({
+    db,
+  }) => {
+    const [lively = 0, quiet = 0] = await trackFares(
+      db,
+      Array.from({ length: 2 }, () => ({ resellers: [1], rate: null })),
+    )
+    const rules = rulesAt({ ms: START })
+    // So small a budget that the shortest interval holds neither.
+    await updateNow(db, { ...rules, requestsPerSecond: 0.001 })
+    for (let hour = 0; hour < 8; hour += 1) {
+      const checks = [lively, quiet].map((fareId) => ({
+        fareId,
+        askedAt: new Date(START + hour * HOUR_MS),
+        next: 'normal' as const,
+        rating: { ...UNCHANGED, changed: fareId === lively, value: 1 },
+      }))
+      await complete(db, checks, rules)
+    }
+    await updateNow(db, { ...rules, requestsPerSecond: 0.001 })
+
+    const [more, less] = [await ratesOf(db, lively), await ratesOf(db, quiet)]
+    expect(more.rate).toBeGreaterThan(1.5 * less.rate)
+    expect(more.rate + less.rate).toBeCloseTo(0.001, 4)
+    const pace = await readFarePace(db, { fareId: lively, now: new Date(START + 8 * HOUR_MS) })
+    expect(pace?.changesPerDay).toBeGreaterThan(5)
+    expect(pace?.expectedIntervalSeconds).toBeCloseTo(1 / more.rate, -1)
+    expect(pace?.why).toMatch(
+      /^about \d+\.\d\d changes a day .*; a check about every \d+ s: reseller-1 every \d+ s/,
+    )
+  })
+
+  it('a check that failed or was made on demand leaves the estimate, and the next interval begins at the latter', async ({
+    db,
+  }) => {
+    const [fare = 0] = await trackFares(db, [{}])
+    const rules = rulesAt({ ms: START })
+    const check = (hour: number, given: object) =>
+      complete(
+        db,
+        [{ fareId: fare, askedAt: new Date(START + hour * HOUR_MS), next: 'normal', ...given }],
+        rules,
+      )
+
+    await check(0, { rating: UNCHANGED })
+    await check(24, { next: 'retry' })
+    await check(36, { rating: { ...UNCHANGED, changed: true, value: 1, counts: false } })
+    expect(await ratesOf(db, fare)).toMatchObject({ changes: 0, exposure: 0 })
+
+    await check(48, { rating: UNCHANGED })
+    const { changes, exposure } = await ratesOf(db, fare)
+    expect(changes).toBe(0)
+    expect(exposure).toBeCloseTo(0.5, 9)
+  })
+
+  it('what one process learned of all fares reaches the others within a minute', async ({ db }) => {
+    const fares = await trackFares(db, [{}, {}, {}])
+    const clock = { ms: START }
+    const [one, other] = [rulesAt(clock), rulesAt(clock)]
+    const read = (rules: typeof one) => inTransaction(db, (tx) => rules.rates.read(tx))
+    await read(other)
+    for (const hour of [0, 24]) {
+      const checks = fares.map((fareId) => ({
+        fareId,
+        askedAt: new Date(START + hour * HOUR_MS),
+        next: 'normal' as const,
+        rating: {
+          state: 'available' as const,
+          changed: hour > 0,
+          value: 1,
+          route: null,
+          counts: true,
+        },
+      }))
+      await complete(db, checks, one)
+    }
+    const learned = (await read(one)).all.available
+
+    clock.ms += 60_000
+    await read(one)
+    const shared = await read(other)
+
+    expect(learned.changes).toBeGreaterThan(3)
+    expect(shared.all.available.changes).toBeCloseTo(learned.changes, 3)
+    clock.ms += 60_000
+    expect((await read(one)).all.available.changes).toBeCloseTo(learned.changes, 3)
+  })
+
+  it('the sums of all fares outlive restarts, and decay once by the time since their last update', async ({
+    db,
+  }) => {
+    const [fare = 0] = await trackFares(db, [{}])
+    await sql`
+      insert into fare_schedule_factor (name, bucket, expected, observed, updated_at)
+      values ('all available', 0, 1000, 500, clock_timestamp() - interval '30 days')
+    `.execute(db)
+    for (const hour of [0, 24]) {
+      // In each of these hours two processes start, and both share; the first one learns from the check.
+      for (const _ of ['one', 'other']) {
+        const clock = { ms: START + hour * HOUR_MS }
+        const rules = rulesAt(clock)
+        const rating = { state: 'available', changed: false, value: 0, route: null } as const
+        const askedAt = new Date(clock.ms)
+        const check = { fareId: fare, askedAt, rating: { ...rating, counts: true } }
+        await complete(db, [{ ...check, next: 'normal' }], rules)
+        clock.ms += 60_000
+        await inTransaction(db, (tx) => rules.rates.read(tx))
+      }
+    }
+
+    const { rows } = await sql<{ expected: number; observed: number; least: number }>`
+      select expected, observed, (select min(least(expected, observed)) from fare_schedule_factor) as least
+        from fare_schedule_factor where name = 'all available'
+    `.execute(db)
+    expect(rows[0]?.observed).toBeCloseTo(500 / Math.E, 1)
+    expect(rows[0]?.expected).toBeCloseTo(1 + 1_000 / Math.E, 0)
+    expect(rows[0]?.least).toBeGreaterThanOrEqual(0)
+  })
+
+  it('a check without a rating leaves the estimate of a fare, which its route may pull forward again', async ({
+    db,
+  }) => {
+    const fares = await trackFares(db, [{ resellers: [1], rate: null }])
+    const rules = { ...rulesAt({ ms: START }), requestsPerSecond: 0.001 }
+    await updateNow(db, rules)
+    const [fare = 0] = fares
+    const before = await ratesOf(db, fare)
+    await sql`update fare_schedule set surprise = 9`.execute(db)
+
+    await complete(db, [{ fareId: fare, askedAt: new Date(START), next: 'retry' }], rules)
+
+    const { rows } =
+      await sql`select surprise, changes_per_day as changes from fare_schedule`.execute(db)
+    expect(rows).toEqual([{ surprise: 1, changes: 1 }])
+    expect((await ratesOf(db, fare)).rate).toBeCloseTo(before.rate)
+  })
+})

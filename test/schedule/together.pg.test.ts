@@ -1,0 +1,123 @@
+import { expect } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { type Db, openDatabase, sql } from '../../src/db/database.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { type CompletedCheck, complete } from '../../src/schedule/complete.ts'
+import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
+import { expedite, listedRoute, pullRoutes } from '../../src/schedule/expedite.ts'
+import { hold } from '../../src/schedule/follow.ts'
+import { createRateStore } from '../../src/schedule/rate-store.ts'
+import { createSlotQueue } from '../../src/verify/on-demand/slot-queue.ts'
+import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
+import { idleQueue, pass, UNCHANGED, updateNow } from './schedule-fixtures.ts'
+
+const RULES = { requestsPerSecond: 50, minRecheckSeconds: 1 }
+const ROUNDS = 12
+const NEXT = ['normal', 'normal', 'normal', 'retry', 'hourly'] as const
+
+function open(url: string): ReturnType<typeof openDatabase> {
+  return openDatabase({ url, applicationName: 'test', log: silentLog, maxConnections: 2 })
+}
+
+/** Claims what is due, and records it as a job does: locks, then what follows. Returns the claimed fares. */
+async function claimAndRecord(db: Db, round: number): Promise<number[]> {
+  const rates = createRateStore(systemClock)
+  const claimed = await dispatchChecks({ db, queue: idleQueue, requestsPerSecond: 50 })
+  const fareIds = claimed.map(({ fareId }) => fareId).sort((a, b) => a - b)
+  const checks = fareIds.map((fareId, i): CompletedCheck => {
+    const kind = NEXT[(fareId + round) % NEXT.length] ?? 'normal'
+    const next = i % 7 === 0 ? { confirmAt: new Date() } : kind
+    const rating =
+      next === 'normal'
+        ? { ...UNCHANGED, changed: fareId % 3 === 0, value: 1, route: 'A-B' }
+        : undefined
+    return { fareId, askedAt: new Date(), next, rating }
+  })
+  await inTransaction(db, async (tx) => {
+    await hold(tx, fareIds)
+    await complete(tx, checks, { ...RULES, rates })
+  })
+  return fareIds
+}
+
+async function changeWatches(db: Db, resellerId: number, round: number): Promise<void> {
+  const rows = Array.from({ length: 40 }, (_, i) =>
+    cells({
+      reference: `R${i}`,
+      flight_id: `F${(i * (round + 1)) % 60}`,
+      priority: i % 2 === 0 ? 'urgent' : 'low',
+      min_interval_seconds: i % 5 === 0 ? '3' : '',
+    }),
+  )
+  await importRows(db, resellerId, rows)
+  const list = { resellerId, list: 'summer' }
+  const references = Array.from({ length: 10 }, (_, i) => `R${(i + round) % 40}`)
+  if (round % 3 === 0) await pauseWatches(db, { ...list, references })
+  if (round % 3 === 1) await resumeWatches(db, list)
+  if (round % 3 === 2) await deleteWatches(db, { ...list, references })
+}
+
+it('claims, records, imports, pauses, updates of the rates, pulls and questions at the same time lose no fare and claim none twice', {
+  timeout: 60_000,
+}, async ({ db, databaseUrl }) => {
+  const resellers = [
+    await newReseller(db, 'a'),
+    await newReseller(db, 'b'),
+    await newReseller(db, 'c'),
+  ]
+  const pools = Array.from({ length: 8 }, () => open(databaseUrl))
+  const [one, two, three, four, five, six, seven, eight] = pools.map((pool) => pool.db) as [
+    Db,
+    Db,
+    Db,
+    Db,
+    Db,
+    Db,
+    Db,
+    Db,
+  ]
+  const takeSlot = createSlotQueue({
+    db: eight,
+    clock: systemClock,
+    requestsPerSecond: 50,
+    timeoutMs: 10,
+  })
+  const together: number[][][] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const [first, second] = await Promise.all([
+      claimAndRecord(one, round),
+      claimAndRecord(two, round + 1),
+      ...resellers.map((id, i) => changeWatches([three, four, five][i] ?? db, id, round + i)),
+      updateNow(six, RULES),
+      inTransaction(seven, (tx) => pullRoutes(tx, [listedRoute('A-B')])),
+      inTransaction(eight, (tx) => expedite(tx, [1, 2, 3, 4, 5])),
+      takeSlot(new Set([resellers[0] ?? 0]), AbortSignal.timeout(5_000)).catch(() => undefined),
+    ])
+    together.push([first, second])
+    await pass(db, 3)
+  }
+  await Promise.all(pools.map((pool) => pool.close()))
+  await updateNow(db, RULES)
+
+  for (const [first = [], second = []] of together) {
+    expect(first.filter((fare) => second.includes(fare))).toEqual([])
+  }
+  expect(together.flat(2).length).toBeGreaterThan(100)
+  const { rows } = await sql`
+      select f.id, f.watchers, q.vdue, q.rate, q.rates, f.resellers
+        from tracked_fare f
+        full join fare_schedule q on q.tracked_fare_id = f.id
+       where (f.watchers > 0) is distinct from (q.tracked_fare_id is not null)
+          or (f.watchers > 0 and (q.vdue = 'infinity' or q.vdue = 'nan' or q.rate is null
+                                  or cardinality(q.rates) <> cardinality(f.resellers)))
+    `.execute(db)
+  expect(rows).toEqual([])
+  const { rows: sums } = await sql<{ rates: number; v: number }>`
+      select (select sum(rate) from fare_schedule) as rates, v from fare_schedule_clock
+    `.execute(db)
+  expect(sums[0]?.rates).toBeLessThanOrEqual(1.1 * RULES.requestsPerSecond)
+  expect(Number.isFinite(sums[0]?.v)).toBe(true)
+})
