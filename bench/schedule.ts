@@ -28,6 +28,8 @@ const { positionals, values } = parseArgs({
 const FARES = Number(positionals[0] ?? 10_000)
 const SEEDS = Array.from({ length: Number(positionals[1] ?? 10) }, (_, i) => i + 1)
 const NAMES = Object.keys(CONTENDERS) as Contender[]
+/** Worlds without routes have no surprises and no lists. */
+const WITHOUT_ROUTES = NAMES.filter((name) => !/lists|surprise|recency/.test(name))
 /** Quantiles of Student's t for 95 %, by degrees of freedom. */
 const T95 = [Number.NaN, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
 
@@ -80,18 +82,19 @@ type Results = ReadonlyMap<Contender, readonly Outcome[]>
 
 function compare(title: string, make: (args: WorldArgs) => World, equalWeights: boolean): Results {
   console.log(`\n${title}`)
-  const results = new Map<Contender, Outcome[]>(NAMES.map((name) => [name, []]))
+  const names = make === fares ? NAMES : WITHOUT_ROUTES
+  const results = new Map<Contender, Outcome[]>(names.map((name) => [name, []]))
   for (const seed of SEEDS) {
     const world = make({ seed, size: FARES, equalWeights })
     console.log(`  seed ${seed}: SHA-256 ${hashOf(world)}`)
-    for (const name of NAMES) {
+    for (const name of names) {
       results.get(name)?.push(simulate(world, CONTENDERS[name](world.requestsPerSecond)))
     }
   }
   console.log(
     `${'to round robin'.padEnd(24)} weighted delay     unweighted     stale time  longest h  checks/min`,
   )
-  for (const name of NAMES) {
+  for (const name of names) {
     const column = (pick: (outcome: Outcome) => number) =>
       show(ratio(results, [name, 'round robin'], pick))
     const outcomes = results.get(name) ?? []

@@ -77,11 +77,11 @@ export class VirtualQueue {
     if (fare !== undefined) this.#put(id, { vdue: dueAtRate(fare, rate, this.v), rate })
   }
 
-  /** Leaves a part of the time until its check. Returns the part of a check that this costs. */
+  /** Leaves a part of its interval, counted from its last check. Returns the part of a check that this costs. */
   pull(id: number, left: number): number {
     const fare = this.#fares.get(id)
     if (fare === undefined || fare.vdue <= this.v) return 0
-    const sooner = (fare.vdue - this.v) * (1 - left)
+    const sooner = Math.min(fare.vdue - this.v, (1 - left) / fare.rate)
     this.#put(id, { ...fare, vdue: fare.vdue - sooner })
     return Math.min(1, sooner * fare.rate)
   }

@@ -90,7 +90,7 @@ export async function pullRoutes(tx: Tx, routes: readonly MovingRoute[]): Promis
   if (routes.length === 0) return
   await sql`
     with pulled as materialized (
-      select s.tracked_fare_id as id, f.factor, (s.vdue - c.v) * (1 - sqrt(s.surprise / f.factor)) as sooner, s.rate
+      select s.tracked_fare_id as id, f.factor, least(s.vdue - c.v, (1 - sqrt(s.surprise / f.factor)) / s.rate) as sooner, s.rate
         from unnest(${routes.map((r) => r.route)}::text[], ${routes.map((r) => r.still)}::float8[],
                     ${routes.map((r) => r.moved)}::float8[]) r (route, still, moved)
         join fare_schedule s on s.route = r.route
