@@ -7,7 +7,7 @@ const MOST_IN_LANES = 0.5
 
 /** The checks a second that lanes made for the reseller of row `p` lately. */
 export const IN_LANES = sql`
-  (p.in_lanes * exp(-least(700, greatest(0, extract(epoch from now() - p.in_lanes_at))) / ${CHARGED_SECONDS}::float8))::float8
+  (p.in_lanes * exp(-least(700, greatest(0, extract(epoch from now() - p.in_lanes_at) / ${CHARGED_SECONDS}::float8))))::float8
 `
 
 /** The checks that lanes may still make for the reseller of row `p` while others wait. */

@@ -204,6 +204,19 @@ describe('a fare', () => {
     expect(await speedOf(db)).toBeCloseTo(1, 2)
   })
 
+  it('gets the whole part of its reseller again an hour after its last check in a lane', async ({
+    db,
+  }) => {
+    const fares = await trackFares(db, times(10, { resellers: [1], rate: null }))
+    await sql`
+      update fare_schedule_reseller set in_lanes = 0.5, in_lanes_at = now() - interval '1 hour'
+    `.execute(db)
+
+    await updateNow(db, RULES)
+
+    expect(await ratesOf(db, fares)).toEqual(times(10, expect.closeTo(0.1, 4)))
+  })
+
   it('is due at most one interval from now once its shortest interval has ended', async ({
     db,
   }) => {
