@@ -90,7 +90,7 @@ function recordBatch(
 ): Promise<{ recorded: RecordedCheck[]; transitions: readonly IncidentTransition[] }> {
   const { claimId } = claim
   return inTransaction(db, async (tx) => {
-    if (checks.some(({ why }) => why === 'ended')) await reviveEnded(tx, claim, checks)
+    await reviveEnded(tx, claim, checks)
     const locked = await lockClaimed(tx, claim)
     const counted = countChecks(checks, locked)
     const { context, states, transitions } = await guardChanges(tx, counted, rules)

@@ -3,13 +3,16 @@ import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
 import { examineDepartures } from '../../src/app/doctor/doctor-work.ts'
 import type { IncidentKind } from '../../src/base/kinds.ts'
 import { type Db, sql } from '../../src/db/database.ts'
-import { selectOne } from '../../src/db/transaction.ts'
+import { inTransaction, selectOne } from '../../src/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { askEnded } from '../../src/verify/expiry/ask-ended.ts'
 import { HELD_BY, isMassKind } from '../../src/verify/incidents/incident.ts'
 import { listIncidents } from '../../src/verify/incidents/incident-queries.ts'
+import { lockTrackedFares, syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
+import { openAnother } from '../db/empty-database.ts'
 import { verifierOf } from '../faults/fare-facts.ts'
 import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import {
   available,
   endFares,
@@ -87,6 +90,17 @@ async function facts(db: Db, fare: number) {
     `,
     db,
   )
+}
+
+async function someWait(db: Db): Promise<boolean> {
+  const { some } = await selectOne(
+    sql<{ some: boolean }>`
+      select exists (select from pg_stat_activity
+                      where datname = current_database() and wait_event_type = 'Lock') as some
+    `,
+    db,
+  )
+  return some
 }
 
 describe('answers with a departure in the past', () => {
@@ -196,6 +210,37 @@ describe('a fare that ended as never available', () => {
       [1, 'expired'],
       [2, 'watch_started'],
     ])
+  })
+
+  it('stays scheduled when a watch begins while its check is recorded', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { fare } = await endAsNeverAvailable(db)
+    await pass(db, '1 day')
+    await askEnded(db, 500)
+    const { db: another } = openAnother(databaseUrl)
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { fullRound } = verifierOf(db, {
+      verifyFares: async () => {
+        asked.resolve()
+        await answer.promise
+        return observation(silent)
+      },
+    })
+
+    const round = fullRound()
+    await asked.promise
+    await inTransaction(another, async (tx) => {
+      await lockTrackedFares(tx, [fare])
+      await watchFare(tx, 'ana', fare, { reference: 'again' })
+      await syncTrackedFares(tx, [fare])
+      answer.resolve()
+      await until('the recording waits for a lock', () => someWait(db))
+    })
+    await round
+
+    expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
   })
 
   it('is not asked any more after 30 days, nor after the departs_on of its watches', async ({

@@ -43,18 +43,21 @@ async function askSome(tx: Tx, limit: number): Promise<number> {
 
 /**
  * Decides the checks of ended fares in a claim, before its fares are locked. A fare that can be bought revives: its
- * watches begin again, and the answer is recorded as that of a new fare. The others are not scheduled any more.
+ * watches begin again, and the answer is recorded as that of a new fare. The others are not scheduled any more. Which have ended
+ * is read once they are locked: a watch may have begun since the claim.
  */
 export async function reviveEnded(
   tx: Tx,
   claim: ClaimRef,
   checks: readonly Check[],
 ): Promise<void> {
+  const asked = checks.filter(({ why }) => why === 'ended').map(({ fareId }) => fareId)
+  if (asked.length === 0) return
+  await lockTrackedFares(tx, asked)
   const ended = await findEndedOf(tx, claim)
   const answered = checks.filter(({ fareId }) => ended.includes(fareId))
   if (answered.length === 0) return
   const alive = answered.filter(canBeBought).map(({ fareId }) => fareId)
-  await lockTrackedFares(tx, alive)
   await reopenWatches(tx, alive, { begin: alive })
   await sql`update fare_state set departs_at = null where tracked_fare_id = any(${alive}::bigint[])`.execute(
     tx,
