@@ -28,7 +28,9 @@ alter table fare_schedule
   add column rates            double precision[] not null default '{}',
   add column interval_seconds integer not null default 60,
   add column lane_reseller    bigint;
-update fare_schedule set vdue = 'infinity';
+-- A time further ahead than interval_seconds would be taken for one from before the clock was set back.
+update fare_schedule
+   set vdue = 'infinity', interval_seconds = greatest(60, least(2678400, ceil(extract(epoch from not_before - now()))));
 comment on table fare_schedule is 'When each fare with an active watch is checked next. Written by src/schedule alone.';
 comment on column fare_schedule.vdue is 'Virtual due time: the fare with the smallest is checked first. Infinity until the fare joins the queue.';
 comment on column fare_schedule.rate is 'Checks a second: the sum of rates, at most one in interval_seconds. Null until the fare joins the queue.';

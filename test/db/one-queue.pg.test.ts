@@ -32,7 +32,7 @@ it('fares that were in the queues of their resellers join the one queue, and kee
         from generate_series(1, 4) n
       returning id, flight_id)
     insert into fare_schedule (tracked_fare_id, payer, vdue, not_before, lane, lane_due_at, claim_id, slot_at, leased_until)
-    select id, case when flight_id = 'F4' then 2 else 1 end, 901, now(),
+    select id, case when flight_id = 'F4' then 2 else 1 end, 901, case when flight_id = 'F4' then now() + interval '10 days' else now() end,
            case flight_id when 'F1' then 'new_watch' when 'F2' then 'confirmation' end,
            case when flight_id in ('F1', 'F2') then now() end,
            case when flight_id = 'F3' then gen_random_uuid() end, case when flight_id = 'F3' then now() end,
@@ -51,4 +51,6 @@ it('fares that were in the queues of their resellers join the one queue, and kee
     expect(rate).toBeGreaterThan(0)
     expect(rates).toHaveLength(fare === 4 ? 2 : 1)
   }
+  // Its shortest interval, of many days, has not ended.
+  expect((await scheduleOf(db, 4)).notBefore).toBeGreaterThan(800_000)
 })
