@@ -118,23 +118,32 @@ export interface RatesArgs {
 }
 
 export function ratesOf(fare: StoredFare, args: RatesArgs): FareRates {
-  const { memory, paces, minRecheckSeconds } = args
-  const value = memory.values[memory.state ?? 'available']
-  const scores = fare.resellers.map((reseller, i) =>
-    scoreOf(
-      { weight: fare.weights[i] ?? 1, value, changesPerDay: args.changesPerDay },
-      paces.get(reseller)?.mostChanges ?? Number.MAX_VALUE,
-    ),
-  )
-  const rates = fare.resellers.flatMap((reseller, i) => {
-    const pace = paces.get(reseller)
-    if (pace === undefined || pace.perScore === 0) return []
-    const limits = limitsOf(fare, i, minRecheckSeconds)
-    return [rateFor(pace, { score: scores[i] ?? 0, ...limits })]
-  })
+  const own = fare.resellers.map((_, i) => ownRateOf(fare, i, args))
+  const scores = own.map(({ score }) => score)
+  const rates = own.flatMap(({ rate }) => rate ?? [])
   if (rates.length === 0 || rates.length < scores.length) return { scores, rates: [], rate: null }
   const sum = rates.reduce((a, b) => a + b, 0)
-  return { scores, rates, rate: Math.min(sum, 1 / shortestOf(fare, minRecheckSeconds)) }
+  return { scores, rates, rate: Math.min(sum, 1 / shortestOf(fare, args.minRecheckSeconds)) }
+}
+
+/**
+ * What a fare is worth to the reseller at a place of `resellers`, and what that spends on it; null until its pace is solved. It
+ * depends on no other reseller of the fare.
+ */
+export function ownRateOf(
+  fare: StoredFare,
+  i: number,
+  { memory, changesPerDay, paces, minRecheckSeconds }: RatesArgs,
+): { readonly score: number; readonly rate: number | null } {
+  const pace = paces.get(fare.resellers[i] ?? 0)
+  const worth = {
+    weight: fare.weights[i] ?? 1,
+    value: memory.values[memory.state ?? 'available'],
+    changesPerDay,
+  }
+  const score = scoreOf(worth, pace?.mostChanges ?? Number.MAX_VALUE)
+  const limits = limitsOf(fare, i, minRecheckSeconds)
+  return { score, rate: pace === undefined ? null : rateFor(pace, { score, ...limits }) }
 }
 
 /** What the reseller at a place of `resellers` asks for. */

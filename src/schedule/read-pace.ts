@@ -1,5 +1,5 @@
 import { type Db, sql } from '../db/database.ts'
-import { memoryOf, readFares, type StoredFare } from './fare-memory.ts'
+import { memoryOf, ownRateOf, readFares, readPaces, type StoredFare } from './fare-memory.ts'
 import { changesPerDay } from './policy/rate-model.ts'
 import { recencyAt } from './policy/recency.ts'
 import { readSharedModel } from './rate-store.ts'
@@ -93,14 +93,15 @@ async function readResellerPaces(db: Db, fareId: number): Promise<ResellerPace[]
 export interface OwnPace {
   /** Estimated changes a day at present. */
   readonly changesPerDay: number
-  /** The longest time between two checks: budget that other resellers leave makes it shorter. Null until the fare joins the queue. */
+  /** The longest time between two checks: budget that other resellers leave makes it shorter. Null until the pace of the reseller is solved. */
   readonly expectedIntervalSeconds: number | null
 }
 
 /**
  * Reads what a reseller may know of the pace of its fare; null for a fare without an active watch of the reseller. It follows
  * from what the reseller itself spends on the fare, and from what the upstream showed of it, which all its watchers share.
- * Changes of other fares of the route are left out, because others may watch these.
+ * Changes of other fares of the route are left out, because others may watch these. So are the stored rates: they are empty for a
+ * moment when a watch of another reseller begins or ends.
  */
 export async function readOwnPace(
   db: Db,
@@ -108,17 +109,26 @@ export async function readOwnPace(
     fareId,
     resellerId,
     now,
-  }: { readonly fareId: number; readonly resellerId: number; readonly now: Date },
+    minRecheckSeconds,
+  }: {
+    readonly fareId: number
+    readonly resellerId: number
+    readonly now: Date
+    readonly minRecheckSeconds: number
+  },
 ): Promise<OwnPace | null> {
   const fare = (await readFares(db, [fareId])).get(fareId)
   const place = fare?.resellers.indexOf(resellerId) ?? -1
   if (fare === undefined || place < 0) return null
   const at = now.getTime() / 1_000
-  const changes = changesPerDay(await readSharedModel(db), memoryOf(fare), { at, route: null })
-  const rate = fare.rates[place]
+  const memory = memoryOf(fare)
+  const changes = changesPerDay(await readSharedModel(db), memory, { at, route: null })
+  const paces = await readPaces(db, [resellerId])
+  const args = { memory, changesPerDay: changes, paces, minRecheckSeconds }
+  const { rate } = ownRateOf(fare, place, args)
   return {
     changesPerDay: Number(changes.toPrecision(3)),
-    expectedIntervalSeconds: rate === undefined ? null : Math.ceil(1 / rate),
+    expectedIntervalSeconds: rate === null ? null : Math.ceil(1 / rate),
   }
 }
 

@@ -91,7 +91,7 @@ const Pace = object(
     }),
     expectedIntervalSeconds: orNull(
       Type.Integer(),
-      'The longest time between two checks to expect, by your share of the budget and your own watches alone. Budget that other resellers leave makes it shorter. Null until the fare joins the queue, within a minute.',
+      'The longest time between two checks to expect, by your share of the budget and your own watches alone. Budget that other resellers leave makes it shorter. Null until the budget is divided with your watches, within a minute.',
     ),
   },
   { title: 'WatchPace' },
@@ -152,7 +152,9 @@ const readWatch = reseller({
     if (viewed === undefined) throw await watchNotFound({ db, resellerId }, params)
     const { watch, view } = viewed
     const { trackedFareId: fareId } = watch
-    const pace = view.next && (await readOwnPace(db, { resellerId, fareId, now: new Date() }))
+    const pace =
+      view.next &&
+      (await readOwnPace(db, { resellerId, fareId, now: new Date(), minRecheckSeconds }))
     return { ...shapeOf(watch), ...view, pace }
   },
 })
