@@ -75,7 +75,8 @@ export async function findDueInLanes(tx: Tx, requestsPerSecond: number): Promise
       from due d
       join fare_schedule q on q.tracked_fare_id = d.id
       join tracked_fare f on f.id = d.id
-     where q.leased_until <= now()
+     -- Again, of the row as it is locked: the fare may have been claimed, or checked on demand, since it was found.
+     where q.leased_until <= now() and q.lane_due_at + interval '0' <= now()
      order by d.place, d.turn
        for update of q skip locked
   `.execute(tx)
@@ -121,7 +122,7 @@ export async function findDue(
     select q.tracked_fare_id as "fareId", q.vdue, 'scheduled' as lane
       from due d
       join fare_schedule q on q.tracked_fare_id = d.id
-     where q.leased_until <= now()
+     where q.leased_until <= now() and q.not_before + interval '0' <= now()
      order by d.vdue, d.id
        for update of q skip locked
   `.execute(tx)
