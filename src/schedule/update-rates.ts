@@ -78,9 +78,10 @@ export async function updateRates(
     // The fares of others follow from the first on the next time.
     const applied = following.filter(({ id }) => progress.resellers.includes(id))
     await saveApplied(session, applied)
-    await inTransaction(session, (tx) => limitTimes(tx))
-    const tookSeconds = (performance.now() - beganMs) / 1_000
-    await saveSolved(session, rules, tookSeconds)
+    await inTransaction(session, async (tx) => {
+      const tookSeconds = (performance.now() - beganMs) / 1_000
+      await limitTimes(tx, await saveSolved(tx, rules, tookSeconds))
+    })
   })
 }
 
@@ -88,17 +89,21 @@ export async function updateRates(
 const MOST_LIMITED = 50_000
 
 /**
- * Limits the times of fares whose shortest interval has ended: none is due later than one interval from now. A time that lies further ahead than its largest interval is now: the clock of the database was set back.
+ * Limits the times of fares whose shortest interval has ended: none is due later than one interval from now. So do others if the
+ * virtual clock is slower than before, because more fares share the budget: what is left of a shortest interval is less virtual
+ * time. A time that lies further ahead than its largest interval is now: the clock of the database was set back.
  */
-async function limitTimes(tx: Tx): Promise<void> {
+async function limitTimes(tx: Tx, { isSlower }: { readonly isSlower: boolean }): Promise<void> {
   const mostLeased = sql`now() + make_interval(secs => ${LEASE_SECONDS + HORIZON_SECONDS})`
   await sql`
     with late as materialized (
-      select q.tracked_fare_id as id, a.is_ahead, c.v + 1 / q.rate as latest
+      select q.tracked_fare_id as id, a.is_ahead, a.latest
         from fare_schedule q
        cross join fare_schedule_clock c
-       cross join lateral (select q.not_before > now() + make_interval(secs => q.interval_seconds) as is_ahead) a
-       where (q.not_before <= now() and q.leased_until <= now() and q.vdue > c.v + 1 / q.rate and q.vdue < 'infinity')
+       cross join lateral (
+         select q.not_before > now() + make_interval(secs => q.interval_seconds) as is_ahead,
+                c.v + greatest(1 / q.rate, extract(epoch from q.not_before - now())::float8 * c.speed) as latest) a
+       where ((q.not_before <= now() or ${isSlower}) and q.leased_until <= now() and q.vdue > a.latest and q.vdue < 'infinity')
           or a.is_ahead or q.leased_until > ${mostLeased}
        limit ${MOST_LIMITED}
          for update of q skip locked
@@ -113,18 +118,25 @@ async function limitTimes(tx: Tx): Promise<void> {
   `.execute(tx)
 }
 
-/** What lanes take is no time of the clock: otherwise fares would be due later than the ends of their shortest intervals. */
+/**
+ * What lanes take is no time of the clock: otherwise fares would be due later than the ends of their shortest intervals. Returns
+ * whether the clock is slower than before by over a tenth.
+ */
 async function saveSolved(
-  db: Db,
+  tx: Tx,
   { requestsPerSecond, minRecheckSeconds }: ScheduleRules,
   tookSeconds: number,
-): Promise<void> {
-  await sql`
+): Promise<{ isSlower: boolean }> {
+  return selectOne(
+    sql<{ isSlower: boolean }>`
     update fare_schedule_clock
        set fares = n.fares, solve_seconds = ${tookSeconds}, requests_per_second = ${requestsPerSecond}, min_recheck_seconds = ${minRecheckSeconds},
            speed = greatest(1e-6, coalesce((${requestsPerSecond}::float8 - l.in_lanes) / nullif(n.rates, 0), 1)),
            solved_at = clock_timestamp()
       from (select count(*) filter (where rate is not null) as fares, sum(rate) as rates from fare_schedule) n,
            (select coalesce(sum(${IN_LANES}), 0) as in_lanes from fare_schedule_reseller p) l
-  `.execute(db)
+    returning new.speed < 0.9 * old.speed as "isSlower"
+  `,
+    tx,
+  )
 }

@@ -217,6 +217,25 @@ describe('a fare', () => {
     expect(await ratesOf(db, fares)).toEqual(times(10, expect.closeTo(0.1, 4)))
   })
 
+  it('is due at the end of its shortest interval although others have joined since its last check', async ({
+    db,
+  }) => {
+    const [alone = 0] = await trackFares(db, [
+      { resellers: [1], minIntervalSeconds: 3_600, minIntervals: [3_600], rate: null },
+    ])
+    await updateNow(db, RULES)
+    // As after its check: the end of its shortest interval, by the speed of a clock that it has for itself.
+    await sql`
+      update fare_schedule q
+         set vdue = v + 3600 * speed, not_before = now() + interval '1 hour', interval_seconds = 3600
+        from fare_schedule_clock
+    `.execute(db)
+    await trackFares(db, times(100, { resellers: [2], rate: null }))
+    await updateNow(db, RULES)
+
+    expect((await scheduleOf(db, alone)).vdue).toBeLessThanOrEqual(3_600 * (await speedOf(db)))
+  })
+
   it('is due at most one interval from now once its shortest interval has ended', async ({
     db,
   }) => {
