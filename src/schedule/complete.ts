@@ -103,17 +103,13 @@ async function learn(
         ...at,
         ...check,
       })
-      return [
-        [
-          fareId,
-          {
-            memory,
-            changesPerDay: changesPerDay(model, memory, at),
-            surprise: surpriseAt(model, memory, at),
-            route: rating.route ?? fare.route,
-          },
-        ] as const,
-      ]
+      const learned = {
+        memory,
+        changesPerDay: changesPerDay(model, memory, at),
+        surprise: surpriseAt(model, memory, at),
+        route: rating.route ?? fare.route,
+      }
+      return [[fareId, learned] as const]
     }),
   )
 }

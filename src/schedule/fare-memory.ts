@@ -19,7 +19,7 @@ export interface StoredFare extends VirtualClock {
   /** Whether a claim holds it that was made for the schedule: no check in a lane was due. */
   readonly isScheduledCheck: boolean
   readonly route: string | null
-  /** The surprise of its route that `changesPerDay` includes. */
+  /** The factor of its route's surprise that its time in the queue includes. */
   readonly surprise: number
   /** Null before the first check. */
   readonly changesPerDay: number | null
@@ -43,7 +43,7 @@ export interface StoredFare extends VirtualClock {
 }
 
 const COLUMNS = sql`
-  q.tracked_fare_id as "fareId", q.vdue, q.rate, q.rates, q.lane, q.interval_seconds as "intervalSeconds", 
+  q.tracked_fare_id as "fareId", q.vdue, q.rate, q.rates, q.lane, q.interval_seconds as "intervalSeconds",
   q.claim_id is not null and (q.lane is null or q.lane_due_at > q.slot_at) as "isScheduledCheck", q.route, q.surprise,
   q.changes_per_day as "changesPerDay", q.rated_state as "ratedState", extract(epoch from q.rated_at)::float8 as "ratedAt",
   extract(epoch from q.changed_at)::float8 as "changedAt",

@@ -9,11 +9,12 @@ export interface FollowArgs {
 
 const DEFAULT_MIN_INTERVAL_SECONDS = 60
 
-/** The shortest interval of fare `f`. Where its watches set none it is about a minute, unless the configuration says otherwise. */
-const SHORTEST = sql`
-  greatest(f.min_interval_seconds, (select min_recheck_seconds from fare_schedule_clock), 1)
+/** The shortest interval of fare `f`. The default is for a fare whose watches set none, before a worker has said what the configuration sets. */
+const INTERVAL = sql`
+  coalesce(
+    greatest(f.min_interval_seconds, (select min_recheck_seconds from fare_schedule_clock)),
+    ${DEFAULT_MIN_INTERVAL_SECONDS}::int)
 `
-const INTERVAL = sql`coalesce(${SHORTEST}, ${DEFAULT_MIN_INTERVAL_SECONDS}::int)`
 
 /** The end of the shortest interval that follows the last check of fare `f` with state `s`. */
 const EARLIEST_CHECK = sql`

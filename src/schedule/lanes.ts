@@ -30,11 +30,11 @@ export function chargesOf(checks: readonly LaneCheck[]): ReadonlyMap<number, num
   const add = (reseller: number, checks: number) =>
     charges.set(reseller, (charges.get(reseller) ?? 0) + checks)
   for (const { laneReseller, resellers, rates } of checks) {
-    const payers = laneReseller !== null ? [laneReseller] : resellers.length > 0 ? resellers : [0]
+    const charged = laneReseller !== null ? [laneReseller] : resellers.length > 0 ? resellers : [0]
     const parts =
-      payers === resellers && rates.length === payers.length ? rates : payers.map(() => 1)
+      charged === resellers && rates.length === charged.length ? rates : charged.map(() => 1)
     const sum = parts.reduce((a, b) => a + b, 0)
-    for (const [i, reseller] of payers.entries()) add(reseller, (parts[i] ?? 0) / sum)
+    for (const [i, reseller] of charged.entries()) add(reseller, (parts[i] ?? 0) / sum)
   }
   return charges
 }

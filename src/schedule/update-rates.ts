@@ -129,14 +129,17 @@ async function saveSolved(
 ): Promise<{ isSlower: boolean }> {
   return selectOne(
     sql<{ isSlower: boolean }>`
-    update fare_schedule_clock
-       set fares = n.fares, solve_seconds = ${tookSeconds}, requests_per_second = ${requestsPerSecond}, min_recheck_seconds = ${minRecheckSeconds},
-           speed = greatest(1e-6, coalesce((${requestsPerSecond}::float8 - l.in_lanes) / nullif(n.rates, 0), 1)),
-           solved_at = clock_timestamp()
-      from (select count(*) filter (where rate is not null) as fares, sum(rate) as rates from fare_schedule) n,
-           (select coalesce(sum(${IN_LANES}), 0) as in_lanes from fare_schedule_reseller p) l
-    returning new.speed < 0.9 * old.speed as "isSlower"
-  `,
+      update fare_schedule_clock
+         set fares = n.fares,
+             solve_seconds = ${tookSeconds},
+             requests_per_second = ${requestsPerSecond},
+             min_recheck_seconds = ${minRecheckSeconds},
+             speed = greatest(1e-6, coalesce((${requestsPerSecond}::float8 - l.in_lanes) / nullif(n.rates, 0), 1)),
+             solved_at = clock_timestamp()
+        from (select count(*) filter (where rate is not null) as fares, sum(rate) as rates from fare_schedule) n,
+             (select coalesce(sum(${IN_LANES}), 0) as in_lanes from fare_schedule_reseller p) l
+      returning new.speed < 0.9 * old.speed as "isSlower"
+    `,
     tx,
   )
 }

@@ -36,7 +36,8 @@ export function dueAtRate({ vdue, rate }: DueFare, newRate: number, v: number): 
 
 /**
  * The virtual due time of a fare that joins the queue: somewhere in its first interval, so that an import is spread over it. Its place
- * is another one each time: a fare that leaves and joins again and again is due as often as one that stays.
+ * is another one each time, so that no fare that joins again and again is always early. On average it waits half an interval: one that
+ * leaves right after each check and joins again is checked up to twice as often as one that stays.
  */
 export function dueAtJoin(
   { fareId, rate }: { readonly fareId: number; readonly rate: number },
