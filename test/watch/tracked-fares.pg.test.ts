@@ -58,6 +58,20 @@ async function isSomeLockAwaited(db: Db): Promise<boolean> {
 const lanes = async (db: Db) => (await fareRows(db)).map((fare) => fare.lane)
 
 describe('syncTrackedFares', () => {
+  it('before a worker has run, a fare has the interval of its watches, or else a minute', async ({
+    db,
+  }) => {
+    await resellerWith(db, [
+      cells({ reference: 'A', flight_id: '1' }),
+      cells({ reference: 'B', flight_id: '2', min_interval_seconds: '900' }),
+    ])
+
+    const { rows } = await sql<{ seconds: number }>`
+      select interval_seconds as seconds from fare_schedule order by 1
+    `.execute(db)
+    expect(rows).toEqual([{ seconds: 60 }, { seconds: 900 }])
+  })
+
   it('a new watch notifies the workers that fares may be due', async ({ db, databaseUrl }) => {
     const listener = createListener({ url: databaseUrl, log: silentLog })
     onTestFinished(() => listener.close())
