@@ -58,20 +58,6 @@ async function isSomeLockAwaited(db: Db): Promise<boolean> {
 const lanes = async (db: Db) => (await fareRows(db)).map((fare) => fare.lane)
 
 describe('syncTrackedFares', () => {
-  it('before a worker has run, a fare has the interval of its watches, or else a minute', async ({
-    db,
-  }) => {
-    await resellerWith(db, [
-      cells({ reference: 'A', flight_id: '1' }),
-      cells({ reference: 'B', flight_id: '2', min_interval_seconds: '900' }),
-    ])
-
-    const { rows } = await sql<{ seconds: number }>`
-      select interval_seconds as seconds from fare_schedule order by 1
-    `.execute(db)
-    expect(rows).toEqual([{ seconds: 60 }, { seconds: 900 }])
-  })
-
   it('a new watch notifies the workers that fares may be due', async ({ db, databaseUrl }) => {
     const listener = createListener({ url: databaseUrl, log: silentLog })
     onTestFinished(() => listener.close())
@@ -232,76 +218,6 @@ describe('syncTrackedFares', () => {
       { flightId: '101', watchers: 1, lane: 'new_watch' },
       { flightId: '102', watchers: 0, ended: true, lane: null },
     ])
-  })
-
-  it('a fare has the smallest interval and the latest departure of its active watches', async ({
-    db,
-  }) => {
-    const resellerId = await resellerWith(db, [
-      cells({ reference: 'A', departs_on: '2030-01-01', min_interval_seconds: '900' }),
-      cells({ reference: 'B', departs_on: '2030-01-03', min_interval_seconds: '300' }),
-      cells({ reference: 'C', departs_on: '2030-01-02', min_interval_seconds: '1500' }),
-    ])
-    const all = await fareRows(db)
-
-    await pauseWatches(db, { resellerId, list: 'summer', references: ['B'] })
-    const withoutB = await fareRows(db)
-    await importRows(db, resellerId, [cells({ reference: 'A', min_interval_seconds: '1200' })])
-    const withoutDate = await fareRows(db)
-    await resellerWith(db, [cells({ reference: 'any' })], 'other')
-
-    expect(all).toMatchObject([{ departsOn: '2030-01-03', minIntervalSeconds: 300 }])
-    expect(withoutB).toMatchObject([{ departsOn: '2030-01-02', minIntervalSeconds: 900 }])
-    expect(withoutDate).toMatchObject([{ departsOn: null, minIntervalSeconds: 1200 }])
-    // A watch without an interval asks for the shortest one, so another watch's long interval does not apply.
-    expect(await fareRows(db)).toMatchObject([{ departsOn: null, minIntervalSeconds: null }])
-  })
-
-  it('the weight of a fare is for each reseller the sum of the priorities of its active watches', async ({
-    db,
-  }) => {
-    const resellerId = await resellerWith(db, [
-      cells({ reference: 'A', priority: 'low' }),
-      cells({ reference: 'B', priority: 'high' }),
-      cells({ reference: 'C' }),
-    ])
-    await resellerWith(db, [cells({ priority: 'urgent' })], 'other')
-    const weights = async () => {
-      const { rows } = await sql<{ weights: number[] }>`select weights from tracked_fare`.execute(
-        db,
-      )
-      return rows.map((row) => row.weights)
-    }
-    const all = await weights()
-
-    await importRows(db, resellerId, [cells({ reference: 'C', priority: 'urgent' })])
-    const raised = await weights()
-    await pauseWatches(db, { resellerId, list: 'summer', references: ['B'] })
-
-    expect(all).toEqual([[8, 20]])
-    expect(raised).toEqual([[26, 20]])
-    expect(await weights()).toEqual([[21, 20]])
-  })
-
-  it('a fare is due after the interval that its watches ask now, not after an earlier, longer one', async ({
-    db,
-  }) => {
-    const month = '2592000'
-    const resellerId = await resellerWith(db, [cells({ min_interval_seconds: month })])
-    await sql`
-      update fare_schedule
-         set not_before = clock_timestamp() + interval '30 days', vdue = 12960000, rate = 0.000001, lane = null, lane_due_at = null
-    `.execute(db)
-    await sql`update watch set started_at = clock_timestamp()`.execute(db)
-
-    await importRows(db, resellerId, [cells({ min_interval_seconds: '600' })])
-    await updateNow(db, { requestsPerSecond: 1, minRecheckSeconds: 60 })
-
-    const { rows } = await sql<{ waitSeconds: number; vdue: number }>`
-      select extract(epoch from not_before - clock_timestamp())::float8 as "waitSeconds", vdue from fare_schedule
-    `.execute(db)
-    expect(rows[0]?.waitSeconds).toBeLessThanOrEqual(600)
-    expect(rows[0]?.vdue).toBeLessThanOrEqual(600)
   })
 
   it('an expired fare is checked again when another watch begins', async ({ db }) => {
