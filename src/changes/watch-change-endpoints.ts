@@ -1,6 +1,12 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { BELIEFS, CHANGE_REASONS, PAIR_STATES, WATCH_CHANGE_KINDS } from '../base/kinds.ts'
+import {
+  BELIEFS,
+  CHANGE_REASONS,
+  PAIR_STATES,
+  SHOWN_PRICE_REASONS,
+  WATCH_CHANGE_KINDS,
+} from '../base/kinds.ts'
 import type { Db } from '../db/database.ts'
 import { operations } from '../http/operation.ts'
 import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
@@ -63,6 +69,14 @@ export const Belief = object(
     price: orNull(
       Price,
       'The sum of the legs for all passengers. Null unless the pair is bookable and all legs have one currency.',
+    ),
+    priceReason: Type.Optional(
+      oneOf(SHOWN_PRICE_REASONS, {
+        title: 'PriceReason',
+        description:
+          'Why a bookable fare has no price; missing otherwise, and in records of older versions. unconfirmed: the answer ' +
+          'shows a price that is doubtful for itself, or prices of many fares change at once; it follows as price_changed.',
+      }),
     ),
   },
   { title: 'Belief' },

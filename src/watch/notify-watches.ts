@@ -91,7 +91,7 @@ async function lockBelieved(tx: Tx, fareIds: readonly number[]): Promise<number[
 
 /**
  * The belief of a fare from its row `s` of fare_state, which a check has written and which has not expired, without a price
- * that no check has shown since `freshSince`, or that a mass holds. In SQL, so that an import can start many thousand
+ * that no check has shown since `freshSince`, or that a mass holds; it says why. In SQL, so that an import can start many thousand
  * watches in one statement.
  */
 export function shownBelief(freshSince: RawBuilder<Date>): RawBuilder<unknown> {
@@ -100,7 +100,9 @@ export function shownBelief(freshSince: RawBuilder<Date>): RawBuilder<unknown> {
          else (s.state -> 'belief') || jsonb_build_object(
                 'price', null,
                 'outbound', (s.state #> '{belief,outbound}') || '{"price": null}',
-                'return', case when s.return is not null then (s.state #> '{belief,return}') || '{"price": null}' end) end
+                'return', case when s.return is not null then (s.state #> '{belief,return}') || '{"price": null}' end)
+              || case when s.pair = 'bookable' then jsonb_build_object('priceReason', coalesce(s.price_reason, 'stale'))
+                      else '{}' end end
   `
 }
 

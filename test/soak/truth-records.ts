@@ -19,6 +19,7 @@ interface FareView {
   readonly outbound: LegView
   readonly return: LegView | null
   readonly price: Price | null
+  readonly priceReason?: string
 }
 
 /** A record of the feed with the answer that it cites. Times are in milliseconds since 1970. */
@@ -31,6 +32,8 @@ export interface CitedRecord {
   readonly detectedMs: number
   readonly recordedMs: number
   readonly heldMs: number | null
+  /** Whether prices of many fares changed at once then. */
+  readonly isInPriceMass: boolean
   readonly answer: Record<string, Entry>
 }
 
@@ -68,7 +71,10 @@ export async function readCited(db: Db): Promise<CitedRecord[]> {
     select c.seq, array_remove(array[f.flight_id, f.return_flight_id], null) as legs, c.kind, c.before, c.after,
            (extract(epoch from c.detected_at) * 1000)::float8 as "detectedMs",
            (extract(epoch from c.recorded_at) * 1000)::float8 as "recordedMs",
-           (extract(epoch from c.held_since) * 1000)::float8 as "heldMs", e.body
+           (extract(epoch from c.held_since) * 1000)::float8 as "heldMs", e.body,
+           exists (select from incident i
+                    where i.kind = 'mass_price_change' and c.recorded_at >= i.opened_at - interval '2 seconds'
+                      and (c.recorded_at <= i.closed_at + interval '2 seconds' or i.closed_at is null)) as "isInPriceMass"
       from availability_change c
       join tracked_fare f on f.id = c.tracked_fare_id
       left join evidence e on e.hash = c.evidence_hash
@@ -104,7 +110,14 @@ function legShown(id: string, entry: Entry | undefined): LegView | undefined {
 }
 
 /** Where a record differs from the answer that it cites, field by field. */
-export function unlikeEvidence({ seq, legs, before, after, answer }: CitedRecord): string[] {
+export function unlikeEvidence({
+  seq,
+  legs,
+  before,
+  after,
+  isInPriceMass,
+  answer,
+}: CitedRecord): string[] {
   const shown = legs.map((id) => legShown(id, answer[id]))
   const isLost = shown.some((leg) => leg?.belief === 'unavailable')
   const was = [before.outbound, before.return]
@@ -113,8 +126,9 @@ export function unlikeEvidence({ seq, legs, before, after, answer }: CitedRecord
     // The one exception: an unknown leg of a confirmed loss keeps what was believed of it, without a price.
     return isLost ? (was[at] ?? undefined) : undefined
   })
-  // The first answer about a fare may have a total unlike its parts: then its price is not believed.
-  const isDoubtful = after.price === null && legs.some((id) => isOdd(answer[id]))
+  // A price that is unlike its parts, or that changes with those of many fares, is left out, and the record says so.
+  const isDoubtful =
+    after.priceReason === 'unconfirmed' && (isInPriceMass || legs.some((id) => isOdd(answer[id])))
   const bookable = expected.every((leg) => leg?.belief === 'available')
   const found = [after.outbound, after.return].flatMap((leg) => leg ?? [])
   const wrong = expected.flatMap((leg, at) => {

@@ -209,6 +209,18 @@ describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
     expect(await openKinds(db)).toEqual([])
   })
 
+  it('all fares may change by turns, each recorded before the next', async ({ db }) => {
+    const fares = await believe(db, right)
+    await answer(db, fares, 2, right)
+
+    for (const fare of fares) {
+      for (const n of [3, 4, 5]) await answer(db, [fare], n, wrong)
+    }
+
+    expect(await changed(db, change)).toBe(FARES)
+    expect(await openKinds(db)).toEqual([])
+  })
+
   it('fares of one flight are counted as one flight', async ({ db }) => {
     const same: number[] = []
     for (let adults = 2; adults < 2 + FARES; adults += 1) {

@@ -15,6 +15,7 @@ it('the start of a watch shows the belief, without a price that is old or held',
   })
   const rows = states.map((state, i) => ({
     id: i,
+    pair: state.belief.pair,
     return: state.belief.return?.belief ?? null,
     price_checked_at: state.pricedAt,
     price_reason: i % 7 === 0 ? 'held' : priceReasonOf(state),
@@ -25,14 +26,17 @@ it('the start of a watch shows the belief, without a price that is old or held',
   const { rows: shown } = await sql<{ belief: unknown }>`
     select ${shownBelief(sql`${freshSince}::timestamptz`)} as belief
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-           s (id bigint, return text, price_checked_at timestamptz, price_reason text, state jsonb)
+           s (id bigint, pair text, return text, price_checked_at timestamptz, price_reason text, state jsonb)
      order by s.id
   `.execute(db)
 
   expect(shown.map(({ belief }) => belief)).toEqual(
-    states.map(({ belief, pricedAt }, i) => {
+    states.map((state, i) => {
+      const { belief, pricedAt } = state
       const isShown = pricedAt !== null && Date.parse(pricedAt) >= freshSince.getTime()
-      return isShown && i % 7 !== 0 ? belief : withoutPrice(belief)
+      return isShown && i % 7 !== 0
+        ? belief
+        : withoutPrice(belief, i % 7 === 0 ? 'held' : (priceReasonOf(state) ?? 'stale'))
     }),
   )
   expect(new Set(states.map(({ belief }) => belief.pair)).size).toBe(3)

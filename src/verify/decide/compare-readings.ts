@@ -67,14 +67,20 @@ export function samePrices(one: FareView, other: FareView): boolean {
   return pairsOf(one, other).every(({ was, is }) => sameMoney(was.price, is.price))
 }
 
-/** Whether two readings show the same at any price. */
-function isSameAtAnyPrice(one: FareView, other: FareView): boolean {
+/** Whether two readings show the same availability by leg, identity and itinerary. */
+export function isSameFlight(one: FareView, other: FareView): boolean {
   return pairsOf(one, other).every(
     ({ was, is }) =>
-      was.belief === is.belief &&
-      was.identity === is.identity &&
-      was.itinerary === is.itinerary &&
-      (was.price?.currency ?? null) === (is.price?.currency ?? null),
+      was.belief === is.belief && was.identity === is.identity && was.itinerary === is.itinerary,
+  )
+}
+
+/** Whether two readings show the same at any price. */
+function isSameAtAnyPrice(one: FareView, other: FareView): boolean {
+  const currency = (leg: LegView) => leg.price?.currency ?? null
+  return (
+    isSameFlight(one, other) &&
+    pairsOf(one, other).every(({ was, is }) => currency(was) === currency(is))
   )
 }
 

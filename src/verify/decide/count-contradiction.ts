@@ -4,6 +4,7 @@ import {
   hasPrices,
   isLargePriceChange,
   isSame,
+  isSameFlight,
   samePrices,
 } from './compare-readings.ts'
 import {
@@ -15,7 +16,7 @@ import {
   JUMPS,
   UNDO_MS,
 } from './confirmations.ts'
-import { type Candidate, type FareState, filledUp, legsOf, withoutPrice } from './fare-state.ts'
+import { type Candidate, type FareState, filledUp, legsOf } from './fare-state.ts'
 import { comparedBelief, type Reading } from './reading.ts'
 
 /** What the answers of other fares say about this one. */
@@ -117,9 +118,7 @@ function undoesRecord(
   return state.replaced.some(
     (one) =>
       Date.parse(at) - Date.parse(one.at) < UNDO_MS &&
-      (hasPrices(one.view)
-        ? isSame(one.view, whole)
-        : isSame(withoutPrice(one.view), withoutPrice(whole))) &&
+      (hasPrices(one.view) ? isSame(one.view, whole) : isSameFlight(one.view, whole)) &&
       (!isPrice || samePrices(one.view, whole)),
   )
 }

@@ -84,9 +84,8 @@ const NOTHING_WAITS = { candidate: null, holds: {}, held: null }
 
 /** When the belief's price was shown. A bookable pair with legs in several currencies has no sum. */
 function pricedBy(view: FareView, at: string): Pick<FareState, 'pricedAt' | 'priceReason'> {
-  if (view.pair !== 'bookable') return { pricedAt: null, priceReason: null }
-  if (!hasPrices(view)) return { pricedAt: null, priceReason: 'unreadable' }
-  return { pricedAt: at, priceReason: view.price === null ? 'mixed_currencies' : null }
+  const isPriced = view.pair === 'bookable' && hasPrices(view)
+  return { pricedAt: isPriced ? at : null, priceReason: view.priceReason ?? null }
 }
 
 function isOfPrice(candidate: Candidate | null): boolean {
@@ -148,7 +147,7 @@ function adopt(
   const isUnconfirmed = (isOdd && candidate.answers < 2) || context.masses.has('price_changed')
   const isDoubtful = !isOfPriceAlone && isUnconfirmed
   const whole = filledUp(reading.view, comparedBelief(state))
-  const belief = isDoubtful ? withoutPrice(whole) : whole
+  const belief = isDoubtful ? withoutPrice(whole, 'unconfirmed') : whole
   const good = isComplete(reading.view)
   const changes = changesOf(state, belief, { since: candidate.since, at, heldSince })
   const after: FareState = {
@@ -163,7 +162,6 @@ function adopt(
     reverted: false,
     lastGoodCheckAt: good ? at : state.lastGoodCheckAt,
     ...pricedBy(belief, at),
-    ...(isDoubtful && belief.pair === 'bookable' ? { priceReason: 'unconfirmed' } : {}),
     everAvailableAt: state.everAvailableAt ?? (belief.pair === 'bookable' ? at : null),
   }
   const next = good ? 'normal' : 'retry'

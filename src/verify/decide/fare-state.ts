@@ -1,4 +1,10 @@
-import type { Belief, HeldKind, HiddenReason, PairState, PriceReason } from '../../base/kinds.ts'
+import type {
+  Belief,
+  HeldKind,
+  HiddenReason,
+  PairState,
+  ShownPriceReason,
+} from '../../base/kinds.ts'
 import { type Money, sumMoney } from '../../base/money.ts'
 import type { FlightSummary, LegObservation } from '../../upstream/observation.ts'
 import type { Contradiction } from './confirmations.ts'
@@ -13,6 +19,8 @@ export interface FareView {
   readonly return: LegView | null
   /** The sum of the legs' totals. Null unless the pair is bookable and every leg has a price, all in one currency. */
   readonly price: Money | null
+  /** Why a bookable fare has no price. Missing otherwise. */
+  readonly priceReason?: ShownPriceReason
 }
 
 export interface LegView {
@@ -71,7 +79,7 @@ export interface FareState {
   /** When the last check began that showed the price; null where none is believed. */
   readonly pricedAt: string | null
   /** Why the last answers did not show the price of a bookable fare; null where they did. */
-  readonly priceReason: PriceReason | null
+  readonly priceReason: ShownPriceReason | null
   /** When the first check began that made the fare bookable. */
   readonly everAvailableAt: string | null
 }
@@ -107,18 +115,22 @@ export function initialState(hasReturn: boolean): FareState {
 }
 
 /** A fare of these legs. Prices of legs are dropped unless the pair is bookable. */
-export function viewOf(outbound: LegView, back: LegView | null): FareView {
+export function viewOf(
+  outbound: LegView,
+  back: LegView | null,
+  reason?: ShownPriceReason,
+): FareView {
   const legs = back === null ? [outbound] : [outbound, back]
   const pair = pairOf(legs.map((leg) => leg.belief))
   const shown = (leg: LegView) => (pair === 'bookable' ? leg : { ...leg, price: null })
   const prices = legs.map((leg) => leg.price).filter((price) => price !== null)
-  const isPriced = pair === 'bookable' && prices.length === legs.length
-  return {
-    pair,
-    outbound: shown(outbound),
-    return: back && shown(back),
-    price: isPriced ? sumMoney(prices) : null,
+  const view = { pair, outbound: shown(outbound), return: back && shown(back) }
+  if (pair !== 'bookable') return { ...view, price: null }
+  if (prices.length < legs.length) {
+    return { ...view, price: null, priceReason: reason ?? 'unreadable' }
   }
+  const price = sumMoney(prices)
+  return price === null ? { ...view, price, priceReason: 'mixed_currencies' } : { ...view, price }
 }
 
 export function legOf(answer: LegObservation): LegView {
@@ -138,9 +150,12 @@ export function legsOf({ outbound, return: back }: FareView): LegView[] {
   return back === null ? [outbound] : [outbound, back]
 }
 
-export function withoutPrice({ outbound, return: back }: FareView): FareView {
+export function withoutPrice(
+  { outbound, return: back }: FareView,
+  reason: ShownPriceReason,
+): FareView {
   const bare = (leg: LegView): LegView => ({ ...leg, price: null })
-  return viewOf(bare(outbound), back && bare(back))
+  return viewOf(bare(outbound), back && bare(back), reason)
 }
 
 /** A reading, with what is believed of the legs that it says nothing about. */
@@ -166,7 +181,7 @@ export function hiddenReasonOf({ reverted, held, candidate }: FareState): Hidden
 }
 
 /** Why the price is not shown, or was not shown by the last answers. Null unless the pair is bookable. */
-export function priceReasonOf({ belief, held, priceReason }: FareState): PriceReason | null {
+export function priceReasonOf({ belief, held, priceReason }: FareState): ShownPriceReason | null {
   if (belief.pair !== 'bookable') return null
   return held === 'price_changed' ? 'held' : priceReason
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts'
-import type { PriceReason } from '../../base/kinds.ts'
+import type { ShownPriceReason } from '../../base/kinds.ts'
 import { type FareState, initialState } from './fare-state.ts'
 
 /** A stored state that this version cannot read. */
@@ -44,7 +44,7 @@ export interface StateRow {
   readonly hasReturn: boolean
   readonly lastGoodCheckAt: Date | null
   readonly priceCheckedAt: Date | null
-  readonly priceReason: PriceReason | null
+  readonly priceReason: ShownPriceReason | null
   readonly everAvailableAt: Date | null
 }
 

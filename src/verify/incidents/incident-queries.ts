@@ -94,8 +94,9 @@ export interface Masses {
 
 /**
  * Counts what the last hundred flights showed, for each kind of change that they can show: a flight believed available can
- * be lost or change, another can be gained, and any can depart. The last answer about a flight counts. Fares that had such
- * changes on three days of the last thirty are left out: they change often, whatever the others do.
+ * be lost or change, another can be gained, and any can depart. The last answer about a flight counts: one that agrees with
+ * its recorded change shows no change any more, so that a few flights that come and go by turns are no mass. Fares that had
+ * such changes on three days of the last thirty are left out: they change often, whatever the others do.
  */
 export async function readMasses(tx: Tx, withinMs: number): Promise<Masses> {
   const last = (isAvailable: boolean) => sql`
@@ -103,10 +104,10 @@ export async function readMasses(tx: Tx, withinMs: number): Promise<Masses> {
   `
   const { rows } = await sql<MassCounts & { kind: HeldKind; fresh: number }>`
     with latest as (
-      select distinct on (is_available, flight_id) *
+      select distinct on (flight_id) *
         from (select * from ${last(true)} a union all select * from ${last(false)} b) r
        where asked_at > clock_timestamp() - make_interval(secs => ${withinMs / 1000})
-       order by is_available, flight_id, seq desc
+       order by flight_id, seq desc
     ), ranked as (
       select *, row_number() over (partition by is_available order by seq desc) as place,
              row_number() over (order by seq desc) as place_of_all

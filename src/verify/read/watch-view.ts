@@ -1,5 +1,5 @@
 import { isAhead } from '../../base/clock.ts'
-import type { CheckReason, HiddenReason, PriceReason, ShownPriceReason } from '../../base/kinds.ts'
+import type { CheckReason, HiddenReason, ShownPriceReason } from '../../base/kinds.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../../schedule/schedule-rules.ts'
 import type { Watch } from '../../watch/watch-queries.ts'
 import {
@@ -22,7 +22,7 @@ export type WatchStatus = 'new' | 'followed' | 'stale' | 'expired' | 'paused'
 /** The columns that the view of a watch is computed from. */
 export interface WatchFacts extends StateRow {
   readonly watchId: string
-  readonly shownPriceReason: PriceReason | null
+  readonly shownPriceReason: ShownPriceReason | null
   readonly hiddenReason: HiddenReason | null
   /** When the first answer began that contradicts the belief; null where none does. */
   readonly contradictedSince: Date | null
@@ -112,7 +112,7 @@ export function viewOfWatch(
   // A belief whose last good check was before this instant is stale.
   const freshSince = new Date(facts.now.getTime() - facts.freshSeconds * 1000)
   const price = shownPriceCheck(state, known, freshSince)
-  const view = price.isShown ? state.belief : withoutPrice(state.belief)
+  const view = price.hiddenBy === null ? state.belief : withoutPrice(state.belief, price.hiddenBy)
   const stale = (lastGoodCheckAt ?? watch.beganAt) < freshSince
   return {
     status: stale ? 'stale' : hasBelief(view) ? 'followed' : 'new',
@@ -145,12 +145,12 @@ function shownPriceCheck(
   { belief, pricedAt }: FareState,
   { shownPriceReason }: Pick<WatchFacts, 'shownPriceReason'>,
   freshSince: Date,
-): { isShown: boolean; checkedAt: Date | null; reason: ShownPriceReason | null } {
-  if (belief.pair !== 'bookable') return { isShown: true, checkedAt: null, reason: null }
+): Record<'hiddenBy' | 'reason', ShownPriceReason | null> & { checkedAt: Date | null } {
+  if (belief.pair !== 'bookable') return { hiddenBy: null, checkedAt: null, reason: null }
   const checkedAt = pricedAt === null ? null : new Date(pricedAt)
   const isOld = checkedAt !== null && checkedAt < freshSince
   const reason = shownPriceReason ?? (isOld ? 'stale' : null)
-  return { isShown: !isOld && shownPriceReason !== 'held', checkedAt, reason }
+  return { hiddenBy: isOld || reason === 'held' ? reason : null, checkedAt, reason }
 }
 
 /**
