@@ -28,7 +28,7 @@ export function verifyMetrics({ counter, histogram }: Declare) {
     ),
     checksDropped: counter(
       'farewatch_checks_dropped_total',
-      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended), aged (the same, for an answer that is older than its request by its Age).',
+      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended), aged (the same, for an answer that is older than its request by its Age; or it is older than an hour).',
       { reason: ['late_slot', 'upstream_closed', 'superseded', 'aged'] },
     ),
     clockSetBack: counter(

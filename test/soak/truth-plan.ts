@@ -24,6 +24,8 @@ export interface TruthPlan {
   readonly endMs: number
   /** By then each fare is known: of one that is not, a single answer is believed. */
   readonly knownMs: number
+  /** The age of the older one of two replicas that answer by turns about some flights. */
+  readonly replicaLagMs: number
   /** When many fares sell out truly, and stay so for a while; undefined where none do. */
   readonly trueMassMs: number | undefined
 }
@@ -68,7 +70,8 @@ export function planTruth(args: PlanArgs): TruthPlan {
   const trueMassMs = isLong ? startMs + seconds * 400 : undefined
   if (trueMassMs !== undefined) addTrueMass(phases, fares, { fromMs: trueMassMs, holdSeconds })
   const knownMs = startMs + KNOWN_MS
-  return { fares, phases, lies: planLies(args, isLong), endMs, knownMs, trueMassMs }
+  const replicaLagMs = isLong ? 45_000 : 8_000
+  return { fares, phases, lies: planLies(args, isLong), endMs, knownMs, replicaLagMs, trueMassMs }
 }
 
 function next({ amount, last, time }: Phase, random: () => number): Omit<Phase, 'fromMs'> {
@@ -118,6 +121,11 @@ function addTrueMass(
     if (last === undefined || last.amount === null) continue
     phases.set(id, [...before, { ...last, fromMs, amount: null }, ...later])
   }
+}
+
+/** Whether two replicas answer about a flight. */
+export function isReplicated(id: string): boolean {
+  return id.endsWith('3') || id.endsWith('8')
 }
 
 export function phaseAt(plan: TruthPlan, id: string, atMs: number): Phase | undefined {

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { type Db, sql } from '../../src/db/database.ts'
-import { lieAt, type Phase, type TruthPlan } from './truth-plan.ts'
+import { isReplicated, lieAt, type Phase, type TruthPlan } from './truth-plan.ts'
 
 interface Price {
   readonly amount: string
@@ -187,7 +187,7 @@ export function untrue(plan: TruthPlan, records: readonly CitedRecord[]): string
       ({ fromMs, toMs, phases }) =>
         fromMs >= (last?.fromMs ?? -1) &&
         fromMs <= recordedMs &&
-        toMs >= detectedMs - CALL_MS &&
+        toMs >= detectedMs - CALL_MS - (legs.some(isReplicated) ? plan.replicaLagMs : 0) &&
         isTrue(after, phases),
     )
     if (shown !== undefined) {

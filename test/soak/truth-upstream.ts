@@ -2,11 +2,17 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { flight, price, segment } from '../upstream/verify-fixtures.ts'
-import { lieAt, type Phase, phaseAt, type TruthPlan } from './truth-plan.ts'
+import { isReplicated, lieAt, type Phase, phaseAt, type TruthPlan } from './truth-plan.ts'
 
 export interface TruthUpstream {
   readonly url: string
-  readonly counts: { answers: number; faulty: Record<string, number>; lying: number }
+  readonly counts: {
+    answers: number
+    faulty: Record<string, number>
+    lying: number
+    /** Answers of the older replica that are no longer true. */
+    outdated: number
+  }
   close(): Promise<void>
 }
 
@@ -16,7 +22,7 @@ export interface UpstreamArgs {
   readonly random: () => number
 }
 
-/** Faults that lie about a flight come at most once in this time for each, so that no second answer confirms them. */
+/** Faults that lie about a flight come at most once in this time after the last lie, so that no second answer confirms one. */
 const ALONE_MS = 60_000
 
 type Entries = Record<string, object>
@@ -139,7 +145,7 @@ const HANG_SHARE = 0.1
 /** An upstream of which the truth is planned. A share of its answers is faulty, and masses of answers lie for a while. */
 export async function startTruthUpstream(args: UpstreamArgs): Promise<TruthUpstream> {
   const { random } = args
-  const counts: TruthUpstream['counts'] = { answers: 0, faulty: {}, lying: 0 }
+  const counts: TruthUpstream['counts'] = { answers: 0, faulty: {}, lying: 0, outdated: 0 }
   const liedAt = new Map<string, number>()
 
   function faultOf(fare: string, nowMs: number): string | undefined {
@@ -163,12 +169,22 @@ export async function startTruthUpstream(args: UpstreamArgs): Promise<TruthUpstr
     const ids = ['flightId', 'returnFlightId'].flatMap((name) => searchParams.get(name) ?? [])
     const nowMs = Date.now()
     const plan = args.plan()
-    const truth = ids.flatMap((id) => phaseAt(plan, id, nowMs) ?? [])
+    const isOld = random() < 0.5
+    const truth = ids.flatMap((id) => {
+      const phase = phaseAt(plan, id, nowMs)
+      if (!isOld || !isReplicated(id)) return phase ?? []
+      const old = phaseAt(plan, id, nowMs - plan.replicaLagMs)
+      if (old !== phase) counts.outdated += 1
+      return old ?? []
+    })
     const lie = lieAt(plan, nowMs)
     const phases = truth.map((phase) => (lie === undefined ? phase : lied(phase, lie.kind)))
     const asked = { ids, phases, random }
     counts.answers += 1
-    if (lie !== undefined) counts.lying += 1
+    if (lie !== undefined) {
+      counts.lying += 1
+      liedAt.set(ids.join(), nowMs)
+    }
     const fault = faultOf(ids.join(), nowMs)
     if (fault === undefined) {
       answerJson(response, entriesOf(asked))

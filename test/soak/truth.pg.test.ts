@@ -103,13 +103,13 @@ async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null)
 
   const records = await readCited(db)
   const held = records.filter(({ heldMs }) => heldMs !== null).length
-  const { answers, faulty, lying } = upstream.counts
+  const { answers, faulty, lying, outdated } = upstream.counts
   const faults = Object.values(faulty).reduce((sum, n) => sum + n, 0)
   const incidents = await sql<{ kind: string }>`select distinct kind from incident`.execute(db)
   const hold = await longestHold(db)
   process.stdout.write(
     `truth, ${redisUrl === null ? 'PostgreSQL' : 'Redis'}, ${SECONDS} s: ${answers} answers, ${faults} faulty, ` +
-      `${lying} in mass lies; ${records.length} records, ${held} held, the longest ${hold.toFixed(1)} s; ` +
+      `${lying} in mass lies, ${outdated} of an older replica; ${records.length} records, ${held} held, the longest ${hold.toFixed(1)} s; ` +
       `incidents ${incidents.rows
         .map(({ kind }) => kind)
         .toSorted()
@@ -118,6 +118,7 @@ async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null)
 
   expect.soft(faults).toBeGreaterThan(0.07 * answers)
   expect.soft(lying).toBeGreaterThan(0.15 * answers)
+  expect.soft(outdated).toBeGreaterThan(0)
   expect
     .soft(incidents.rows.map(({ kind }) => kind))
     .toEqual(expect.arrayContaining(['mass_loss', 'mass_gain', 'mass_price_change']))

@@ -227,7 +227,7 @@ describe('an answer with an Age', () => {
     expect(await ageOf({ age })).toBe(0)
   })
 
-  it('is dropped if it is older than the last answer that counted: two do not confirm a loss', () => {
+  it('is dropped if it is older than the last answer that counted, or than an hour: two do not confirm a loss', () => {
     const fare = loneFare()
     fare.answer(0, [outward('100.00')])
     const locked: LockedFare = {
@@ -258,6 +258,10 @@ describe('an answer with an Age', () => {
     expect(countChecks([asked(60, 86_400), asked(80, 86_400), asked(60, 60)], [locked])).toEqual([])
     const [counted] = countChecks([asked(80, 50)], [locked])
     expect(counted?.askedAt).toEqual(at(30))
+    // The first answer about a fare, too.
+    const unseen = { ...locked, state: {}, askedAt: null }
+    expect(countChecks([asked(0, 86_400)], [unseen])).toEqual([])
+    expect(countChecks([asked(0, 60)], [unseen])).toHaveLength(1)
   })
 })
 

@@ -73,7 +73,13 @@ export async function recordChecks(
   return recorded
 }
 
-/** The checks that count. The others are dropped: a later answer has been counted, or the caller holds no lock on the fare. */
+/** The age from which a belief may be stale. */
+const MOST_AGE_SECONDS = 3_600
+
+/**
+ * The checks that count. The others are dropped: a later answer has been counted, the answer is as old as a stale belief, or
+ * the caller holds no lock on the fare.
+ */
 export function countChecks(
   checks: readonly Check[],
   locked: readonly LockedFare[],
@@ -81,7 +87,7 @@ export function countChecks(
   const byFare = new Map(locked.map((fare) => [fare.fareId, fare]))
   return checks.flatMap((check) => {
     const before = byFare.get(check.fareId)
-    if (before === undefined) return []
+    if (before === undefined || check.observation.ageSeconds > MOST_AGE_SECONDS) return []
     const askedAt = new Date(check.askedAt.getTime() - check.observation.ageSeconds * 1000)
     if (before.askedAt !== null && askedAt <= before.askedAt) return []
     return [{ fareId: check.fareId, before, state: stateOf(before), check, askedAt }]
