@@ -12,13 +12,13 @@ import {
   type Verdict,
 } from './count-contradiction.ts'
 import {
-  type Candidate,
   type FareState,
   type FareView,
   filledUp,
   type LegView,
   legsOf,
-  viewOf,
+  mapLegs,
+  NOTHING_WAITS,
   withoutPrice,
 } from './fare-state.ts'
 import { changesOf, type FareChange } from './name-changes.ts'
@@ -75,21 +75,16 @@ function agree(state: FareState, reading: Reading): Decision {
   const isPriced = view.pair !== 'bookable' || hasPrices(view)
   const priced = isPriced ? pricedBy(view, at) : ({ priceReason: 'unreadable' } as const)
   // An unreadable price says nothing about the price that waits.
-  const pending = isPriced || !isOfPrice(state.candidate) ? NOTHING_WAITS : {}
+  const isOfPrice = state.candidate && HELD_KIND[state.candidate.contradiction] === 'price_changed'
+  const pending = isPriced || !isOfPrice ? NOTHING_WAITS : {}
   const after = { ...state, ...pending, ...priced, lastGoodCheckAt: at }
   return decisionOf(after, reading, { good: true, next: 'normal' })
 }
-
-const NOTHING_WAITS = { candidate: null, holds: {}, held: null }
 
 /** When the belief's price was shown. A bookable pair with legs in several currencies has no sum. */
 function pricedBy(view: FareView, at: string): Pick<FareState, 'pricedAt' | 'priceReason'> {
   const isPriced = view.pair === 'bookable' && hasPrices(view)
   return { pricedAt: isPriced ? at : null, priceReason: view.priceReason ?? null }
-}
-
-function isOfPrice(candidate: Candidate | null): boolean {
-  return candidate?.contradiction === 'far_price' || candidate?.contradiction === 'near_price'
 }
 
 /** The contradiction is not believed yet. One of the price alone leaves the rest of the belief confirmed. */
@@ -188,14 +183,11 @@ function replacedAfter(
     (one) => Date.parse(at) - Date.parse(one.at) < (one.held ? HELD_RETURN_MS : UNDO_MS),
   )
   if (reverted || !isComplete(belief)) return kept
-  const all = [{ view: withoutFlights(belief), at, held }, ...kept]
+  // The identity and the itinerary suffice to compare.
+  const view = mapLegs(belief, (leg) => ({ ...leg, flight: null }))
+  const all = [{ view, at, held }, ...kept]
   const lastHeld = all.find((one) => one.held)
   return all.filter((one, place) => place < MOST_REPLACED || one === lastHeld)
-}
-
-/** The identity and the itinerary suffice to compare. */
-function withoutFlights({ outbound, return: back }: FareView): FareView {
-  return viewOf({ ...outbound, flight: null }, back && { ...back, flight: null })
 }
 
 /** For how long a confirmation that gets no answer is repeated. After that the fare waits for its next check by the schedule. */

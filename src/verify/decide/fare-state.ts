@@ -98,13 +98,14 @@ export function endedView(hasReturn: boolean): FareView {
   return viewOf(UNAVAILABLE_LEG, hasReturn ? UNAVAILABLE_LEG : null)
 }
 
+/** No answer contradicts the belief. */
+export const NOTHING_WAITS = { candidate: null, holds: {}, held: null }
+
 export function initialState(hasReturn: boolean): FareState {
   return {
     belief: unknownView(hasReturn),
     lastFlights: { outbound: null, return: null },
-    candidate: null,
-    holds: {},
-    held: null,
+    ...NOTHING_WAITS,
     replaced: [],
     reverted: false,
     lastGoodCheckAt: null,
@@ -150,12 +151,17 @@ export function legsOf({ outbound, return: back }: FareView): LegView[] {
   return back === null ? [outbound] : [outbound, back]
 }
 
-export function withoutPrice(
+/** The same fare with other legs. */
+export function mapLegs(
   { outbound, return: back }: FareView,
-  reason: ShownPriceReason,
+  map: (leg: LegView) => LegView,
+  reason?: ShownPriceReason,
 ): FareView {
-  const bare = (leg: LegView): LegView => ({ ...leg, price: null })
-  return viewOf(bare(outbound), back && bare(back), reason)
+  return viewOf(map(outbound), back && map(back), reason)
+}
+
+export function withoutPrice(view: FareView, reason: ShownPriceReason): FareView {
+  return mapLegs(view, (leg) => ({ ...leg, price: null }), reason)
 }
 
 /** A reading, with what is believed of the legs that it says nothing about. */
@@ -168,9 +174,8 @@ export function filledUp(reading: FareView, belief: FareView): FareView {
 }
 
 /** The same flights, with nothing shown of their availability and prices. */
-export function hiddenView({ outbound, return: back }: FareView): FareView {
-  const hide = (leg: LegView): LegView => ({ ...leg, belief: 'unknown', price: null })
-  return viewOf(hide(outbound), back && hide(back))
+export function hiddenView(view: FareView): FareView {
+  return mapLegs(view, (leg) => ({ ...leg, belief: 'unknown', price: null }))
 }
 
 /** Why the belief is not shown, its age apart. The belief itself stays. A held price hides the price alone. */
@@ -188,13 +193,5 @@ export function priceReasonOf({ belief, held, priceReason }: FareState): ShownPr
 
 /** The same belief, with nothing said about when it was confirmed: the instants may be by a clock that was set back. */
 export function withoutInstants(state: FareState): FareState {
-  return {
-    ...state,
-    candidate: null,
-    holds: {},
-    held: null,
-    replaced: [],
-    lastGoodCheckAt: null,
-    pricedAt: null,
-  }
+  return { ...state, ...NOTHING_WAITS, replaced: [], lastGoodCheckAt: null, pricedAt: null }
 }

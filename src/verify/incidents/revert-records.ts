@@ -5,7 +5,7 @@ import { expedite } from '../../schedule/expedite.ts'
 import { ENDED_WITH_FARE, reopenWatches } from '../../watch/reopen-watches.ts'
 import { lockTrackedFares, syncTrackedFares } from '../../watch/sync-tracked-fares.ts'
 import { departsAt } from '../decide/departure.ts'
-import { endedView, type FareState, type FareView } from '../decide/fare-state.ts'
+import { endedView, type FareView, withoutInstants } from '../decide/fare-state.ts'
 import { type StateRow, type StoredState, stateOfRow, storedState } from '../decide/stored-state.ts'
 
 /** A span of time in which false changes were recorded. */
@@ -105,28 +105,21 @@ async function lockStates(
   return rows
 }
 
+const NO_FLIGHTS = { outbound: null, return: null }
+
 /** A fare that ended by its true departure stays ended: the departure that was known before the span. */
 function isStillOpen(fare: RecordedFare): boolean {
   if (!fare.hasEnded) return true
-  const before = { belief: fare.before, lastFlights: { outbound: null, return: null } }
+  const before = { belief: fare.before, lastFlights: NO_FLIGHTS }
   const departure = departsAt(before) ?? departsAt(stateOfRow(fare))
   return fare.isWatched && (departure === null || Date.parse(departure) > fare.now.getTime())
 }
 
 /** Of a fare that has ended, the last record shows nothing but its end. */
 function revertedState(fare: RecordedFare): StoredState {
-  const state = stateOfRow(fare)
-  const kept: FareState = fare.hasEnded
-    ? { ...state, belief: endedView(fare.hasReturn), lastFlights: { outbound: null, return: null } }
-    : state
-  return {
-    ...storedState(kept),
-    candidate: null,
-    holds: {},
-    held: null,
-    replaced: [],
-    reverted: true,
-  }
+  const state = { ...withoutInstants(stateOfRow(fare)), reverted: true }
+  const ended = { belief: endedView(fare.hasReturn), lastFlights: NO_FLIGHTS }
+  return storedState(fare.hasEnded ? { ...state, ...ended } : state)
 }
 
 /** Answers to questions that were asked before now are dropped. */
