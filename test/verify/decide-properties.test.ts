@@ -83,10 +83,15 @@ describe('in any story', () => {
       fc.property(anyStory, anyCounts, (story, counts) => {
         for (const { situation, before, decision } of play(story, counts)) {
           for (const { after } of decision.changes) {
-            const isBookable = after.pair === 'bookable'
+            const isWithheld = after.priceReason === 'unconfirmed'
+            // Only of a price that the answer before did not show.
+            const last = before.candidate?.view.price ?? null
+            if (isWithheld)
+              expect(answersOf(situation).map((one) => legOf(one).price)).not.toEqual([last])
+            const isPriced = after.pair === 'bookable' && !isWithheld
             for (const [i, leg] of legsOf(after).entries()) {
               const answer = legOf(answersOf(situation)[i] ?? unknown())
-              const shown = isBookable ? answer : { ...answer, price: null }
+              const shown = isPriced ? answer : { ...answer, price: null }
               // Of a loss alone, a leg without an answer keeps its belief.
               const kept = { ...legsOf(before.belief)[i], price: null }
               expect(leg).toEqual(answer.belief === 'unknown' ? kept : shown)

@@ -75,8 +75,7 @@ export function falseRecords(truth: ReplicaTruth, records: readonly ReplicaRecor
     return records.flatMap((record) => {
       if (record.fare !== fare) return []
       const shown = phases.findIndex(
-        (phase, at) =>
-          at > last && phase.from <= record.recordedAt && phase.amount === amountOf(record.after),
+        (phase, at) => at > last && phase.from <= record.recordedAt && isShown(record.after, phase),
       )
       if (shown === -1) return [textOf(record, phases)]
       last = shown
@@ -85,12 +84,14 @@ export function falseRecords(truth: ReplicaTruth, records: readonly ReplicaRecor
   })
 }
 
-function textOf({ fare, kind, after, recordedAt }: ReplicaRecord, phases: readonly Phase[]) {
-  const sinceChange = Math.round(recordedAt - (phaseAt(phases, recordedAt)?.from ?? 0))
-  const shown = amountOf(after) ?? 'sold out'
-  return `fare ${fare}: ${kind}, ${shown}, ${sinceChange} s after it was over`
+/** A price that the answers before did not show is left out. */
+function isShown({ pair, price, priceReason }: FareView, { amount }: Phase): boolean {
+  if (pair !== 'bookable') return amount === null
+  return priceReason === 'unconfirmed' ? amount !== null : price?.amount === amount
 }
 
-function amountOf({ price }: FareView): string | null {
-  return price?.amount ?? null
+function textOf({ fare, kind, after, recordedAt }: ReplicaRecord, phases: readonly Phase[]) {
+  const sinceChange = Math.round(recordedAt - (phaseAt(phases, recordedAt)?.from ?? 0))
+  const shown = after.price?.amount ?? after.pair
+  return `fare ${fare}: ${kind}, ${shown}, ${sinceChange} s after it was over`
 }

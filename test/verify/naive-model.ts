@@ -70,7 +70,11 @@ function readBeliefs(checks: readonly ModelCheck[], rules: ModelRules): Story {
   const story: Story = { checks, fares, beliefs: [], rules }
   for (const i of checks.keys()) {
     const before = beliefBefore(story, i)
-    story.beliefs.push(isAdopted(story, i) ? { fare: adopted(story, i), at: i } : before)
+    const tails = tailsAt(story, i)
+    const isAdopted =
+      tails !== null &&
+      (tails.same >= tails.answers || tails.atAnyPrice >= Math.max(3, tails.answers))
+    story.beliefs.push(isAdopted ? { fare: adopted(story, i, tails), at: i } : before)
   }
   return story
 }
@@ -83,10 +87,19 @@ function fareAt({ fares }: Story, i: number): Fare {
   return fares[i] ?? []
 }
 
-function adopted(story: Story, i: number): Fare {
+/** A price that comes with another change, and that the answers before it did not show, is not believed. */
+function adopted(
+  story: Story,
+  i: number,
+  { kind, same, atAnyPrice }: Omit<Tails, 'answers'>,
+): Fare {
+  const fare = shownAt(story, i)
+  return kind !== 'price' && same < 2 && atAnyPrice > 1 ? fare.map(withoutPrice) : fare
+}
+
+function shownAt(story: Story, i: number): Fare {
   const believed = beliefBefore(story, i).fare
-  const fare = fareAt(story, i).map((leg, at) => (leg === 'nothing' ? (believed[at] ?? leg) : leg))
-  return bare(fare)
+  return bare(fareAt(story, i).map((leg, at) => (leg === 'nothing' ? (believed[at] ?? leg) : leg)))
 }
 
 /** A fare that is not bookable has no prices. */
@@ -197,7 +210,7 @@ function needed(story: Story, i: number, kind: Kind): { answers: number; gap: nu
   const undoes = replacedAt.slice(-MOST_REPLACED).some((at) => {
     if (now - (checks[at]?.askedAt.getTime() ?? 0) >= 600_000) return false
     const replaced = beliefBefore(story, at).fare
-    const shown = adopted(story, i)
+    const shown = shownAt(story, i)
     const [was, is] = hasPrices(replaced)
       ? [replaced, shown]
       : [replaced.map(withoutPrice), shown.map(withoutPrice)]
@@ -237,9 +250,19 @@ function runOf(story: Story, i: number, kind: Kind): number[] {
   return run
 }
 
-function isAdopted(story: Story, i: number): boolean {
+interface Tails {
+  readonly kind: Kind
+  /** How many answers in a row, up to this one, show it: at the same price, and at any. */
+  readonly same: number
+  readonly atAnyPrice: number
+  /** How many it needs. */
+  readonly answers: number
+}
+
+/** The counted answers that contradict the belief as this one does; null where this one counts for none. */
+function tailsAt(story: Story, i: number): Tails | null {
   const kind = kindOf(beliefBefore(story, i).fare, fareAt(story, i))
-  if (kind === null || kind === 'silent') return false
+  if (kind === null || kind === 'silent') return null
   const { checks } = story
   const counted: number[] = []
   for (const j of runOf(story, i, kind)) {
@@ -247,8 +270,7 @@ function isAdopted(story: Story, i: number): boolean {
     const waited = (checks[j]?.askedAt.getTime() ?? 0) - last
     if (counted.length === 0 || waited >= needed(story, j, kind).gap * 1_000) counted.push(j)
   }
-  if (counted.at(-1) !== i) return false
-  const { answers } = needed(story, i, kind)
+  if (counted.at(-1) !== i) return null
   const tail = (of: 'same' | 'atAnyPrice') => {
     let length = 1
     for (let k = counted.length - 1; k > 0; k -= 1) {
@@ -257,7 +279,8 @@ function isAdopted(story: Story, i: number): boolean {
     }
     return length
   }
-  return tail('same') >= answers || tail('atAnyPrice') >= Math.max(3, answers)
+  const { answers } = needed(story, i, kind)
+  return { kind, same: tail('same'), atAnyPrice: tail('atAnyPrice'), answers }
 }
 
 function isGood(story: Story, i: number): boolean {

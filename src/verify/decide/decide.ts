@@ -138,8 +138,10 @@ function adopt(
 ): Decision {
   const { at, isOdd } = reading
   const isOfPriceAlone = HELD_KIND[candidate.contradiction] === 'price_changed'
-  // While prices are a mass, one that comes with another change waits as well. A price alone is confirmed by itself.
-  const isUnconfirmed = (isOdd && candidate.answers < 2) || context.masses.has('price_changed')
+  // A price that comes with another change waits if it is odd or unlike that of the answers before, until a second answer shows
+  // it, and while prices are a mass. A price alone is confirmed by itself.
+  const isSeenOnce = candidate.answers < 2 && (isOdd || candidate.atAnyPrice > 1)
+  const isUnconfirmed = isSeenOnce || context.masses.has('price_changed')
   const isDoubtful = !isOfPriceAlone && isUnconfirmed
   const whole = filledUp(reading.view, comparedBelief(state))
   const belief = isDoubtful ? withoutPrice(whole, 'unconfirmed') : whole
