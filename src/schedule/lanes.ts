@@ -10,9 +10,12 @@ export const IN_LANES = sql`
   (p.in_lanes * exp(-least(700, greatest(0, extract(epoch from now() - p.in_lanes_at) / ${CHARGED_SECONDS}::float8))))::float8
 `
 
-/** The checks that lanes may still make for the reseller of row `p` while others wait. */
+/**
+ * The checks that lanes may still make for the reseller of row `p` while others wait. A part of one is a whole one, so that the
+ * first fare of a small reseller is checked at once; it is charged for all of it.
+ */
 export const LEFT_IN_LANES = sql`
-  greatest(0, (${MOST_IN_LANES}::float8 * p.part - ${IN_LANES}) * ${CHARGED_SECONDS}::float8)
+  ceil(greatest(0, (${MOST_IN_LANES}::float8 * p.part - ${IN_LANES}) * ${CHARGED_SECONDS}::float8))
 `
 
 /** A check in a lane, and who is charged for it. */

@@ -238,33 +238,37 @@ describe('the lanes', () => {
     expect(first.filter((fare) => fare <= (made[59] ?? 0))).toHaveLength(6)
   })
 
-  it('a reseller gets at most half of its part in lanes while other fares are due', async ({
-    db,
-  }) => {
-    const imported = many(100).map(() => ({
-      lane: 'new_watch' as const,
-      resellers: [1],
-      notBefore: 600,
-    }))
-    const made = await trackFares(db, imported)
-    // Half of its part is 0.02 checks a second: 6 in the five minutes over which lanes are charged.
-    await giveParts(db, 0.04)
-    const waiting = await trackFares(
-      db,
-      many(100).map((vdue) => ({ vdue, resellers: [2] })),
-    )
+  // Half of these parts is 0.02 and 0.0005 checks a second: 6 and 0.15 in the five minutes over which lanes are charged.
+  it.for([
+    { part: 0.04, checks: 6 },
+    { part: 0.001, checks: 1 },
+  ])(
+    'a reseller gets at most half of its part in lanes while other fares are due, and one check of a smaller one: %o',
+    async ({ part, checks }, { db }) => {
+      const imported = many(100).map(() => ({
+        lane: 'new_watch' as const,
+        resellers: [1],
+        notBefore: 600,
+      }))
+      const made = await trackFares(db, imported)
+      await giveParts(db, part)
+      const waiting = await trackFares(
+        db,
+        many(100).map((vdue) => ({ vdue, resellers: [2] })),
+      )
 
-    const others = await dispatch(db, 10)
-    await pass(db, 10)
-    await sql`update fare_schedule set not_before = now() + interval '1 hour' where tracked_fare_id = any(${waiting}::bigint[])`.execute(
-      db,
-    )
-    const alone = await dispatch(db, 10)
+      const others = await dispatch(db, 10)
+      await pass(db, 10)
+      await sql`update fare_schedule set not_before = now() + interval '1 hour' where tracked_fare_id = any(${waiting}::bigint[])`.execute(
+        db,
+      )
+      const alone = await dispatch(db, 10)
 
-    const count = (fares: readonly number[]) => fares.filter((fare) => made.includes(fare)).length
-    expect(count(others)).toBe(6)
-    expect(count(alone)).toBe(10)
-  })
+      const count = (fares: readonly number[]) => fares.filter((fare) => made.includes(fare)).length
+      expect(count(others)).toBe(checks)
+      expect(count(alone)).toBe(10)
+    },
+  )
 
   it('a fare that its reseller may not have checked in a lane keeps its turn', async ({ db }) => {
     const imported = await trackFares(

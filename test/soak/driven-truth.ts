@@ -23,8 +23,8 @@ export interface PlanArgs {
 /** Eight losses a minute of 200 fares: far fewer than a mass loss. */
 const EVERY_MS = 7_500
 const WARM_UP_MS = 20_000
-/** The time between two losses of a fare, in which its return is recorded. */
-const PAUSE_MS = 40_000
+/** The time between two losses of a fare: one that undoes a return of the last ten minutes takes three answers 30 s apart. */
+const PAUSE_MS = 11 * 60_000
 
 /**
  * Plans losses of 5 to 30 s and of 60 to 120 s. Where the outbound flight of a pair returns, its return flight often sells
