@@ -1,9 +1,9 @@
 /** The data of bench/api.ts: a network of routes with some changes, and a watch with a history. */
 import { createHash } from 'node:crypto'
 import type { App } from '../src/app/app.ts'
-import type { RouteListName } from '../src/base/kinds.ts'
-import { sql } from '../src/db/database.ts'
-import { selectOne } from '../src/db/transaction.ts'
+import type { RouteListName } from '../src/platform/base/kinds.ts'
+import { sql } from '../src/platform/db/database.ts'
+import { selectOne } from '../src/platform/db/transaction.ts'
 import { createApiKey } from '../src/resellers/api-keys.ts'
 import { GUARD_LIMITS } from '../src/route-sync/plan/guard.ts'
 import { syncList } from '../src/route-sync/sync-list.ts'

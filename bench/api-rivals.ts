@@ -4,9 +4,9 @@
  */
 import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
-import type { ResellerId } from '../src/base/reseller-id.ts'
 import { readRouteChanges } from '../src/changes/route-change-queries.ts'
-import { openDatabase } from '../src/db/database.ts'
+import type { ResellerId } from '../src/platform/base/reseller-id.ts'
+import { openDatabase } from '../src/platform/db/database.ts'
 import { createKeyAccess } from '../src/resellers/check-keys.ts'
 import { readWatchTimeline } from '../src/verify/read/watch-timeline.ts'
 import { log } from './verify-fixture.ts'

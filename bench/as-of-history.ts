@@ -1,5 +1,5 @@
 /** Ten years of route history for bench/as-of.ts, written by a few set-based statements, the same in every run. */
-import { type Db, sql } from '../src/db/database.ts'
+import { type Db, sql } from '../src/platform/db/database.ts'
 
 /** The size of a history. */
 export interface HistoryShape {

@@ -7,11 +7,17 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { createLogger } from '../src/base/logger.ts'
-import { type Database, type Db, openDatabase, type RawBuilder, sql } from '../src/db/database.ts'
-import { migrate } from '../src/db/migrate.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
+import { createLogger } from '../src/platform/base/logger.ts'
+import {
+  type Database,
+  type Db,
+  openDatabase,
+  type RawBuilder,
+  sql,
+} from '../src/platform/db/database.ts'
+import { migrate } from '../src/platform/db/migrate.ts'
 import { BEGIN, seedHistory } from './as-of-history.ts'
 
 const ROUTES = Number(process.argv[2] ?? 40_000)

@@ -15,9 +15,9 @@ import { createApiServer } from '../src/app/api-server.ts'
 import { type App, openQueue } from '../src/app/app.ts'
 import { createDelivery } from '../src/app/delivery.ts'
 import { startWork } from '../src/app/work.ts'
-import { sql } from '../src/db/database.ts'
 import { fanOut } from '../src/delivery/fan-out/fan-out.ts'
-import { listen } from '../src/http/server.ts'
+import { sql } from '../src/platform/db/database.ts'
+import { listen } from '../src/platform/http/server.ts'
 import {
   append,
   clear,

@@ -11,11 +11,11 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { createLogger } from '../src/base/logger.ts'
-import { type Db, openDatabase, sql } from '../src/db/database.ts'
-import { migrate } from '../src/db/migrate.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
+import { createLogger } from '../src/platform/base/logger.ts'
+import { type Db, openDatabase, sql } from '../src/platform/db/database.ts'
+import { migrate } from '../src/platform/db/migrate.ts'
 
 const ROUTES = Number(process.argv[2] ?? 1_000_000)
 const CHANGES = Number(process.argv[3] ?? 2_000_000)

@@ -8,7 +8,7 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
-import { sql } from '../src/db/database.ts'
+import { sql } from '../src/platform/db/database.ts'
 import { MAIN, startRole, stop } from './start-role.ts'
 import {
   countChecks,

@@ -5,10 +5,10 @@
  *   npm run bench:page -- [routes]
  */
 import { chromium, type Page } from 'playwright-core'
-import { airportsByIata } from '../src/airports/airports.ts'
 import { migrateApp } from '../src/app/app.ts'
-import { sql } from '../src/db/database.ts'
-import { selectOne } from '../src/db/transaction.ts'
+import { airportsByIata } from '../src/platform/airports/airports.ts'
+import { sql } from '../src/platform/db/database.ts'
+import { selectOne } from '../src/platform/db/transaction.ts'
 import { createApiKey } from '../src/resellers/api-keys.ts'
 import { NO_GUARD, place, sync } from '../test/route-sync/sync-fixtures.ts'
 import { available, record } from '../test/verify/fare-fixtures.ts'

@@ -4,7 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { request } from 'undici'
-import { createLogger } from '../src/base/logger.ts'
+import { createLogger } from '../src/platform/base/logger.ts'
 import { readRouteList } from '../src/upstream/lists/read-route-list.ts'
 import { createUpstreamClient } from '../src/upstream/upstream-client.ts'
 

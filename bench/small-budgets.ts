@@ -13,8 +13,8 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
-import { type Db, sql } from '../src/db/database.ts'
-import { selectOne } from '../src/db/transaction.ts'
+import { type Db, sql } from '../src/platform/db/database.ts'
+import { selectOne } from '../src/platform/db/transaction.ts'
 import { MAIN, startRole, stop } from './start-role.ts'
 import {
   countChecks,

@@ -1,5 +1,5 @@
 /** A history for bench/sql.ts, written by a few set-based statements, the same in every run. */
-import { type Db, type RawBuilder, sql } from '../src/db/database.ts'
+import { type Db, type RawBuilder, sql } from '../src/platform/db/database.ts'
 
 /** Three years of daily lists, up to the summer for which the documented questions ask. */
 const BEGIN = sql`timestamptz '2023-07-03T06:00Z'`

@@ -1,5 +1,5 @@
 /** Runs one sync of the routes list in its own process, and sends its peak memory to the parent process. */
-import { openDatabase } from '../src/db/database.ts'
+import { openDatabase } from '../src/platform/db/database.ts'
 import { createUpstreamClient } from '../src/upstream/upstream-client.ts'
 import { log, syncOnce } from './sync-ours.ts'
 

@@ -14,7 +14,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
-import { sql } from '../src/db/database.ts'
+import { sql } from '../src/platform/db/database.ts'
 import { measureSmallBudgets } from './small-budgets.ts'
 import {
   countChecks,

@@ -20,15 +20,15 @@ const FLOORS: Readonly<Record<string, number>> = {
   upstream: 2,
   changes: 2,
   resellers: 2,
-  schedules: 2,
   analytics: 2,
-  airports: 1,
-  config: 1,
-  metrics: 1,
-  db: 1,
-  queue: 1,
-  http: 1,
-  base: 0,
+  'platform/ticks': 2,
+  'platform/airports': 1,
+  'platform/config': 1,
+  'platform/metrics': 1,
+  'platform/db': 1,
+  'platform/queue': 1,
+  'platform/http': 1,
+  'platform/base': 0,
 }
 
 /** The folder, or folders, that alone import a package; of `http` the endpoints of every feature may use types. */
@@ -48,23 +48,23 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'd3-geo': ['web'],
   'd3-array': ['web'],
   'topojson-client': ['web'],
-  pg: ['db'],
-  kysely: ['db'],
-  bullmq: ['queue'],
-  ioredis: ['queue'],
-  'prom-client': ['metrics'],
-  pino: ['base'],
-  'cron-parser': ['base'],
-  '@fastify/compress': ['http'],
-  '@fastify/swagger': ['http'],
-  '@fastify/swagger-ui': ['http'],
-  marked: ['http'],
+  pg: ['platform/db'],
+  kysely: ['platform/db'],
+  bullmq: ['platform/queue'],
+  ioredis: ['platform/queue'],
+  'prom-client': ['platform/metrics'],
+  pino: ['platform/base'],
+  'cron-parser': ['platform/base'],
+  '@fastify/compress': ['platform/http'],
+  '@fastify/swagger': ['platform/http'],
+  '@fastify/swagger-ui': ['platform/http'],
+  marked: ['platform/http'],
 }
 const ENDPOINT_PACKAGES = new Set(['fastify', 'typebox'])
 const MAX_FOLDER_FILES = 24
 const MAX_FILE_LINES = 400
 const MAX_SOURCE_LINES = 300
-const GENERATED = ['src/db/tables.ts']
+const GENERATED = ['src/platform/db/tables.ts']
 
 interface SourceFile {
   readonly name: string
@@ -79,19 +79,25 @@ function filesOf(folder: string, pattern: RegExp): string[] {
     .map((name) => path.join(folder, name))
 }
 
+/** A folder of src, or of src/platform, whose folders have floors of their own. */
+function roomAt(name: string): string {
+  const [, room = '', folder = ''] = name.split('/')
+  return room === 'platform' ? `${room}/${folder}` : room
+}
+
 function readSource(name: string): SourceFile {
   const text = readFileSync(path.join(ROOT, name), 'utf8')
   const imports = [...text.matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'/gm)].map(
     (m) => m[1] ?? '',
   )
-  return { name, room: name.split('/')[1] ?? '', text, imports }
+  return { name, room: roomAt(name), text, imports }
 }
 
 const sources = filesOf('src', /\.(ts|js)$/).map(readSource)
 
 function roomOf(file: SourceFile, specifier: string): string {
   const target = path.join(path.dirname(file.name), specifier)
-  return target.startsWith('src/') ? (target.split('/')[1] ?? '') : ''
+  return target.startsWith('src/') ? roomAt(target) : ''
 }
 
 function packageOf(specifier: string): string {
@@ -129,7 +135,7 @@ describe('the architecture', () => {
         .map(packageOf)
         .filter((name) => {
           if (!ENDPOINT_PACKAGES.has(name)) return !(OWNERS[name] ?? []).includes(file.room)
-          return file.room !== 'http' && !/-endpoints\.ts$/.test(file.name)
+          return file.room !== 'platform/http' && !/-endpoints\.ts$/.test(file.name)
         })
         .map((name) => `${file.name} imports ${name}`),
     )
@@ -142,15 +148,18 @@ describe('the architecture', () => {
       .map((file) => file.name)
       .filter(
         (name) =>
-          name !== 'src/config/config.ts' && name !== 'src/cli/commands/database-commands.ts',
+          name !== 'src/platform/config/config.ts' &&
+          name !== 'src/cli/commands/database-commands.ts',
       )
     expect(readers).toEqual([])
   })
 
   it('hands features the values they need, not the configuration', () => {
     const readers = sources
-      .filter((file) => file.room !== 'config')
-      .filter((file) => file.imports.some((specifier) => roomOf(file, specifier) === 'config'))
+      .filter((file) => file.room !== 'platform/config')
+      .filter((file) =>
+        file.imports.some((specifier) => roomOf(file, specifier) === 'platform/config'),
+      )
       .filter((file) => (FLOORS[file.room] ?? 0) < 7)
     expect(readers.map((file) => file.name)).toEqual([])
   })

@@ -1,4 +1,4 @@
-import { RATED_STATES, type RatedState } from '../../src/base/kinds.ts'
+import { RATED_STATES, type RatedState } from '../../src/platform/base/kinds.ts'
 import { MEMORY_DAYS } from '../../src/schedule/policy/estimator.ts'
 import { MAX_FACTOR } from '../../src/schedule/policy/factor-table.ts'
 import { learnCheck } from '../../src/schedule/policy/learn-check.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { RatedState } from '../../src/base/kinds.ts'
+import type { RatedState } from '../../src/platform/base/kinds.ts'
 import { createRandom, type Random, shuffled, shuffledZipf } from './random.ts'
 
 export const DAY = 86_400

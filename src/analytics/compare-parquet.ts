@@ -1,5 +1,5 @@
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
-import { AppError } from '../base/errors.ts'
+import { AppError } from '../platform/base/errors.ts'
 import { type Cell, cellValue } from './parquet-file.ts'
 import type { ExportColumn } from './public-tables.ts'
 

@@ -1,5 +1,5 @@
-import { AppError } from '../base/errors.ts'
-import type { AnalystSession } from '../db/analyst-session.ts'
+import { AppError } from '../platform/base/errors.ts'
+import type { AnalystSession } from '../platform/db/analyst-session.ts'
 
 /** How the values of a column are exported. */
 export type ExportType =

@@ -1,7 +1,7 @@
-import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
-import { HISTORY_FLOOR } from '../db/history-floor.ts'
-import { takeTransactionLock } from '../db/session-lock.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
+import { HISTORY_FLOOR } from '../platform/db/history-floor.ts'
+import { takeTransactionLock } from '../platform/db/session-lock.ts'
+import { inTransaction } from '../platform/db/transaction.ts'
 
 /** A day is computed this long after its end: by then the checks and lists that belong to it are recorded. */
 const COMPLETE_AFTER = sql`interval '10 minutes'`

@@ -1,5 +1,5 @@
-import { type Db, sql } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
+import { type Db, sql } from '../platform/db/database.ts'
+import { selectOne } from '../platform/db/transaction.ts'
 
 /** The tables behind each part of the database. All others are `other`. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { openApiDocument } from '../http/openapi.ts'
+import { openApiDocument } from '../platform/http/openapi.ts'
 import answers from './api-examples.json' with { type: 'json' }
 import { API_OPERATIONS } from './api-operations.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { QueueSystem } from '../queue/queue-system.ts'
+import type { Clock } from '../platform/base/clock.ts'
+import type { QueueSystem } from '../platform/queue/queue-system.ts'
 
 export interface DeadJobsDeps {
   readonly queue: Pick<QueueSystem, 'jobs' | 'retryDead' | 'dropDead'>

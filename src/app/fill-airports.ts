@@ -1,6 +1,6 @@
-import { airportsByIata } from '../airports/airports.ts'
-import { type Db, sql } from '../db/database.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { airportsByIata } from '../platform/airports/airports.ts'
+import { type Db, sql } from '../platform/db/database.ts'
+import { inTransaction } from '../platform/db/transaction.ts'
 
 /**
  * Makes the table `airport` equal to the data file, for SQL. Rows that are equal already are not written, so processes that

@@ -1,6 +1,6 @@
-import { withTimeout } from '../base/timeout.ts'
-import { databaseNow } from '../db/transaction.ts'
-import type { QueueSystem } from '../queue/queue-system.ts'
+import { withTimeout } from '../platform/base/timeout.ts'
+import { databaseNow } from '../platform/db/transaction.ts'
+import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { type App, STORE_TIMEOUT_MS } from './app.ts'
 import type { Work } from './work.ts'
 

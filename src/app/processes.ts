@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import packageJson from '../../package.json' with { type: 'json' }
-import { endsWithin } from '../base/timeout.ts'
-import { type Db, sql } from '../db/database.ts'
+import { endsWithin } from '../platform/base/timeout.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 import type { App } from './app.ts'
 
 /** A worker or an API of any host, running or not stopped in order. */

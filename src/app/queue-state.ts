@@ -1,10 +1,10 @@
-import { messageOf } from '../base/errors.ts'
-import type { Db } from '../db/database.ts'
-import type { Metrics } from '../metrics/metrics.ts'
-import type { QueueSystem } from '../queue/queue-system.ts'
+import { messageOf } from '../platform/base/errors.ts'
+import type { Db } from '../platform/db/database.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
+import type { QueueSystem } from '../platform/queue/queue-system.ts'
+import { type LastTick, listLastTicks } from '../platform/ticks/shared-tick.ts'
 import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../schedule/dispatch-checks-job.ts'
-import { type LastTick, listLastTicks } from '../schedules/shared-tick.ts'
 
 /** Every queue. */
 export const QUEUES = [SYNC_QUEUE, VERIFY_QUEUE] as const

@@ -1,10 +1,10 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { type FeedHead, readFeedHeads } from '../changes/feed-gauges.ts'
 import { type DeliveryState, readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
-import type { QueueSystem } from '../queue/queue-system.ts'
+import type { QueueSystem } from '../platform/queue/queue-system.ts'
+import { listSchedules, type SavedSchedule } from '../platform/ticks/schedules.ts'
 import { countRoutes } from '../route-sync/read/sync-state.ts'
 import { type CallSums, readCallSeries, sumCalls } from '../schedule/call-series.ts'
-import { listSchedules, type SavedSchedule } from '../schedules/schedules.ts'
 import { readStatus, type Status } from '../verify/read/read-status.ts'
 import type { App } from './app.ts'
 import { type KnownProcess, listProcesses } from './processes.ts'

@@ -1,5 +1,5 @@
-import { durationText } from '../base/text.ts'
 import type { DeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
+import { durationText } from '../platform/base/text.ts'
 import type { Status, UpstreamState } from '../verify/read/read-status.ts'
 import { type KnownProcess, PROGRESS_MS } from './processes.ts'
 

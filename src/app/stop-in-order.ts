@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts'
-import { AppError, messageOf } from '../base/errors.ts'
-import type { Logger } from '../base/logger.ts'
-import { withTimeout } from '../base/timeout.ts'
+import type { Clock } from '../platform/base/clock.ts'
+import { AppError, messageOf } from '../platform/base/errors.ts'
+import type { Logger } from '../platform/base/logger.ts'
+import { withTimeout } from '../platform/base/timeout.ts'
 
 /** A part of a running process that must be stopped. */
 export interface Part {

@@ -1,6 +1,7 @@
-import { createSemaphore } from '../base/semaphore.ts'
-import { databaseNow } from '../db/transaction.ts'
-import type { QueueSystem, WorkerHandle } from '../queue/queue-system.ts'
+import { createSemaphore } from '../platform/base/semaphore.ts'
+import { databaseNow } from '../platform/db/transaction.ts'
+import type { QueueSystem, WorkerHandle } from '../platform/queue/queue-system.ts'
+import { hasLaterDueTime, saveSchedules } from '../platform/ticks/schedules.ts'
 import {
   SYNC_QUEUE,
   type SyncJobDeps,
@@ -8,7 +9,6 @@ import {
   syncListJob,
 } from '../route-sync/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../schedule/dispatch-checks-job.ts'
-import { hasLaterDueTime, saveSchedules } from '../schedules/schedules.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
 import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'

@@ -1,9 +1,16 @@
 import { Type } from 'typebox'
-import { AVAILABILITY_CHANGE_KINDS, CHANGE_REASONS } from '../base/kinds.ts'
-import type { Db } from '../db/database.ts'
-import { operations } from '../http/operation.ts'
-import { ProblemError } from '../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull, RowId } from '../http/schemas.ts'
+import { AVAILABILITY_CHANGE_KINDS, CHANGE_REASONS } from '../platform/base/kinds.ts'
+import type { Db } from '../platform/db/database.ts'
+import { operations } from '../platform/http/operation.ts'
+import { ProblemError } from '../platform/http/problems.ts'
+import {
+  Instant,
+  MAX_WHOLE_NUMBER,
+  object,
+  oneOf,
+  orNull,
+  RowId,
+} from '../platform/http/schemas.ts'
 import { readAvailabilityChanges } from './availability-feed.ts'
 import { findChangeEvidence, findWatchChangeEvidence } from './change-evidence.ts'
 import { readFeedBounds, startAfter } from './feed-bounds.ts'

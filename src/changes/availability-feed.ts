@@ -1,7 +1,7 @@
-import type { AvailabilityChangeKind, ChangeReason } from '../base/kinds.ts'
-import { type Db, sql, type Tx } from '../db/database.ts'
-import { notify } from '../db/listener.ts'
-import { selectOne } from '../db/transaction.ts'
+import type { AvailabilityChangeKind, ChangeReason } from '../platform/base/kinds.ts'
+import { type Db, sql, type Tx } from '../platform/db/database.ts'
+import { notify } from '../platform/db/listener.ts'
+import { selectOne } from '../platform/db/transaction.ts'
 
 /** A confirmed change of a tracked fare, with its evidence. */
 export interface AvailabilityChangeDraft {

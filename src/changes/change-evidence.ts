@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import { type Db, type RawBuilder, sql } from '../db/database.ts'
+import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 
 /** The upstream's answer that a change was decided on. */
 export interface ChangeEvidence {

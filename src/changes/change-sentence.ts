@@ -1,5 +1,5 @@
-import { toCents } from '../base/money.ts'
-import { cleanText, nameText } from '../base/text.ts'
+import { toCents } from '../platform/base/money.ts'
+import { cleanText, nameText } from '../platform/base/text.ts'
 
 /** A record of a feed, as far as its sentence needs it. */
 export interface ShownChange {

@@ -1,6 +1,6 @@
-import { type Db, sql } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
-import { ProblemError } from '../http/problems.ts'
+import { type Db, sql } from '../platform/db/database.ts'
+import { selectOne } from '../platform/db/transaction.ts'
+import { ProblemError } from '../platform/http/problems.ts'
 
 /** The first and the last number of a feed. Records before the first one are archived. */
 export interface FeedBounds {

@@ -1,6 +1,6 @@
-import { type Db, sql } from '../db/database.ts'
-import { readHistoryFloor } from '../db/history-floor.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import { type Db, sql } from '../platform/db/database.ts'
+import { readHistoryFloor } from '../platform/db/history-floor.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
 
 export interface FeedHead {
   readonly feed: string

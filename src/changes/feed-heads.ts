@@ -1,5 +1,5 @@
-import { type Db, PREPARED, sql } from '../db/database.ts'
-import type { Listener } from '../db/listener.ts'
+import { type Db, PREPARED, sql } from '../platform/db/database.ts'
+import type { Listener } from '../platform/db/listener.ts'
 
 /** The feeds of all routes and of all fares, in the order of a position. */
 export const OPERATOR_FEEDS = ['route', 'availability'] as const

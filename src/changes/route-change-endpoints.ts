@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { ROUTE_CHANGE_KINDS } from '../base/kinds.ts'
-import type { Db } from '../db/database.ts'
-import { operations } from '../http/operation.ts'
-import { Instant, instant, object, oneOf, orNull } from '../http/schemas.ts'
+import { ROUTE_CHANGE_KINDS } from '../platform/base/kinds.ts'
+import type { Db } from '../platform/db/database.ts'
+import { operations } from '../platform/http/operation.ts'
+import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { readFeedBounds, startAfter } from './feed-bounds.ts'
 import {
   findRouteChangeUpTo,

@@ -1,5 +1,5 @@
-import type { RouteChangeKind } from '../base/kinds.ts'
-import { type Db, type RawBuilder, sql } from '../db/database.ts'
+import type { RouteChangeKind } from '../platform/base/kinds.ts'
+import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import type { FeedBounds } from './feed-bounds.ts'
 
 /** A record of the feed of route changes. */

@@ -1,5 +1,5 @@
-import { type RawBuilder, sql, type Tx } from '../db/database.ts'
-import { notify } from '../db/listener.ts'
+import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
+import { notify } from '../platform/db/listener.ts'
 
 /**
  * Drafts the records of changes while the tables still hold the state before them. `drafts` selects kind, departure_id,

@@ -6,10 +6,17 @@ import {
   PAIR_STATES,
   SHOWN_PRICE_REASONS,
   WATCH_CHANGE_KINDS,
-} from '../base/kinds.ts'
-import type { Db } from '../db/database.ts'
-import { operations } from '../http/operation.ts'
-import { Instant, instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../http/schemas.ts'
+} from '../platform/base/kinds.ts'
+import type { Db } from '../platform/db/database.ts'
+import { operations } from '../platform/http/operation.ts'
+import {
+  Instant,
+  instant,
+  MAX_WHOLE_NUMBER,
+  object,
+  oneOf,
+  orNull,
+} from '../platform/http/schemas.ts'
 import type { FeedHeads } from './feed-heads.ts'
 import { awaitFeedPage } from './watch-feed-page.ts'
 

@@ -1,5 +1,5 @@
-import type { Db } from '../db/database.ts'
-import type { WhileWaiting } from '../http/operation.ts'
+import type { Db } from '../platform/db/database.ts'
+import type { WhileWaiting } from '../platform/http/operation.ts'
 import { type FeedBounds, startAfter } from './feed-bounds.ts'
 import type { FeedHeads, FeedWait } from './feed-heads.ts'
 import {

@@ -1,5 +1,5 @@
-import type { ChangeReason, WatchChangeKind } from '../base/kinds.ts'
-import { type Db, sql } from '../db/database.ts'
+import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 import type { FeedBounds } from './feed-bounds.ts'
 
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */

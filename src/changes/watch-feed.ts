@@ -1,7 +1,7 @@
-import type { EndReason } from '../base/kinds.ts'
-import { sql, type Tx } from '../db/database.ts'
-import { notify } from '../db/listener.ts'
-import { affected } from '../db/transaction.ts'
+import type { EndReason } from '../platform/base/kinds.ts'
+import { sql, type Tx } from '../platform/db/database.ts'
+import { notify } from '../platform/db/listener.ts'
+import { affected } from '../platform/db/transaction.ts'
 
 /** The end of watches whose fare is still checked for others. Watches of one fare that end in one transaction share it. */
 export interface WatchEndDraft {

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts'
+import { AppError } from '../platform/base/errors.ts'
 
 /** The exit codes of every command. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, held: 3, interrupted: 130 } as const

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts'
+import { AppError } from '../platform/base/errors.ts'
 import { EXIT } from './exit-codes.ts'
 
 /** The process exits after this time even when its orderly stop hangs, as on a frozen store. */

@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { AppError, messageOf, nameFullDisk } from '../base/errors.ts'
-import { createScrub } from '../base/secrets.ts'
-import { ConfigError, loadConfig, secretsOf } from '../config/config.ts'
+import { AppError, messageOf, nameFullDisk } from '../platform/base/errors.ts'
+import { createScrub } from '../platform/base/secrets.ts'
+import { ConfigError, loadConfig, secretsOf } from '../platform/config/config.ts'
 import {
   addAnalystsCommands,
   addArchiveCommand,

@@ -1,4 +1,3 @@
-import type { Db } from '../db/database.ts'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -6,6 +5,7 @@ import {
 } from '../delivery/endpoints/change-endpoints.ts'
 import { listEndpoints } from '../delivery/endpoints/endpoint-queries.ts'
 import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver/receiver.ts'
+import type { Db } from '../platform/db/database.ts'
 import { ensureDemoReseller } from './demo.ts'
 
 const HOST = '127.0.0.1'

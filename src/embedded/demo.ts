@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { Db } from '../db/database.ts'
+import type { Db } from '../platform/db/database.ts'
 import { DuplicateResellerError } from '../resellers/reseller-errors.ts'
 import {
   createReseller,

@@ -4,7 +4,7 @@ import { readlinkSync } from 'node:fs'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { systemClock } from '../base/clock.ts'
+import { systemClock } from '../platform/base/clock.ts'
 
 const hasProc = process.platform === 'linux'
 const run = promisify(execFile)

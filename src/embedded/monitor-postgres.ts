@@ -1,6 +1,6 @@
 import type { App } from '../app/app.ts'
 import { untilAborted } from '../app/liveness.ts'
-import { AppError, messageOf } from '../base/errors.ts'
+import { AppError, messageOf } from '../platform/base/errors.ts'
 import type { EmbeddedPostgres, ServerState } from './postgres.ts'
 
 const CHECK_MS = 2_000

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { access, chmod, cp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { messageOf } from '../base/errors.ts'
-import { cleanText } from '../base/text.ts'
+import { messageOf } from '../platform/base/errors.ts'
+import { cleanText } from '../platform/base/text.ts'
 import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
 
 const PLATFORM = `${process.platform}-${process.arch}`

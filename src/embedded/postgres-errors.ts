@@ -1,4 +1,4 @@
-import { AppError, messageOf, nameFullDisk } from '../base/errors.ts'
+import { AppError, messageOf, nameFullDisk } from '../platform/base/errors.ts'
 
 type EmbeddedFault =
   | 'binaries_missing'

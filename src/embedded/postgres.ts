@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { nameFullDisk } from '../base/errors.ts'
-import type { Logger } from '../base/logger.ts'
+import { nameFullDisk } from '../platform/base/errors.ts'
+import type { Logger } from '../platform/base/logger.ts'
 import { adoptServer, pingServer, type UrlOfPort } from './adopt-server.ts'
 import { DATABASE, ensureData, readPassword, type Settings, SUPERUSER } from './postgres-data.ts'
 import { EmbeddedPostgresError, explainSystemError } from './postgres-errors.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Logger } from '../base/logger.ts'
+import type { Logger } from '../platform/base/logger.ts'
 import { mayRunIn, poll, postgresProcessesIn, processMark } from './live-process.ts'
 import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
 

@@ -1,8 +1,8 @@
 import { lstat, mkdir, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { AppError } from '../base/errors.ts'
-import type { Logger } from '../base/logger.ts'
+import { AppError } from '../platform/base/errors.ts'
+import type { Logger } from '../platform/base/logger.ts'
 import { enter, type Presence, readEntries } from './presence.ts'
 
 /** How a command reaches the sandbox of a running service. The token is valid for that sandbox only. */

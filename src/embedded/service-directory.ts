@@ -13,7 +13,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Logger } from '../base/logger.ts'
+import type { Logger } from '../platform/base/logger.ts'
 import {
   EmbeddedPostgresError,
   hasCode,

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import type { Logger } from '../base/logger.ts'
-import type { Db } from '../db/database.ts'
-import { logOperation } from '../http/audit-log.ts'
-import { operations } from '../http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../http/pages.ts'
-import { Instant, object, orNull } from '../http/schemas.ts'
+import type { Logger } from '../platform/base/logger.ts'
+import type { Db } from '../platform/db/database.ts'
+import { logOperation } from '../platform/http/audit-log.ts'
+import { operations } from '../platform/http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import {
   createReseller,
   listResellers,

@@ -1,6 +1,6 @@
-import { AppError } from '../base/errors.ts'
-import { quote } from '../base/text.ts'
-import type { Scope } from '../http/caller.ts'
+import { AppError } from '../platform/base/errors.ts'
+import { quote } from '../platform/base/text.ts'
+import type { Scope } from '../platform/http/caller.ts'
 
 export class DuplicateResellerError extends AppError {
   override readonly name = 'DuplicateResellerError'

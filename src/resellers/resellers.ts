@@ -1,6 +1,6 @@
-import { nameFault } from '../base/text.ts'
-import { type Db, sql, type Tx } from '../db/database.ts'
-import { takeTransactionLock } from '../db/session-lock.ts'
+import { nameFault } from '../platform/base/text.ts'
+import { type Db, sql, type Tx } from '../platform/db/database.ts'
+import { takeTransactionLock } from '../platform/db/session-lock.ts'
 import {
   DuplicateResellerError,
   InvalidResellerNameError,

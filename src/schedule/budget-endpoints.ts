@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { BUDGET_LANES } from '../base/kinds.ts'
-import type { Db } from '../db/database.ts'
-import { operations } from '../http/operation.ts'
-import { Instant, object, oneOf, orNull } from '../http/schemas.ts'
+import { BUDGET_LANES } from '../platform/base/kinds.ts'
+import type { Db } from '../platform/db/database.ts'
+import { operations } from '../platform/http/operation.ts'
+import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { readCallSeries, SERIES_MINUTES, SHOWN_RESELLERS } from './call-series.ts'
 
 const { operator } = operations<{ readonly db: Db }>()

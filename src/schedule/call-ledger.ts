@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import type { BUDGET_LANES, WatchPriority } from '../base/kinds.ts'
-import { type Db, sql } from '../db/database.ts'
+import type { Clock } from '../platform/base/clock.ts'
+import type { BUDGET_LANES, WatchPriority } from '../platform/base/kinds.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 
 export type BudgetLane = (typeof BUDGET_LANES)[number]
 

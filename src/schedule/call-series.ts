@@ -1,6 +1,6 @@
-import { BUDGET_LANES } from '../base/kinds.ts'
-import { type Db, sql } from '../db/database.ts'
-import { databaseNow } from '../db/transaction.ts'
+import { BUDGET_LANES } from '../platform/base/kinds.ts'
+import { type Db, sql } from '../platform/db/database.ts'
+import { databaseNow } from '../platform/db/transaction.ts'
 import type { BudgetLane } from './call-ledger.ts'
 
 /** The calls of each minute of the last whole hour, the oldest first. */

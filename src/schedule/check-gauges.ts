@@ -1,7 +1,7 @@
-import { CHECK_LANES, type CheckLane } from '../base/kinds.ts'
-import { type Db, sql } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import { CHECK_LANES, type CheckLane } from '../platform/base/kinds.ts'
+import { type Db, sql } from '../platform/db/database.ts'
+import { selectOne } from '../platform/db/transaction.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
 
 /** Sets the gauges of the schedule from the database. */
 export async function readCheckGauges(

@@ -1,5 +1,5 @@
-import type { CheckLane } from '../base/kinds.ts'
-import { PREPARED, sql, type Tx } from '../db/database.ts'
+import type { CheckLane } from '../platform/base/kinds.ts'
+import { PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { MOST_CREDIT } from './expedite.ts'
 import { type LaneCheck, LEFT_IN_LANES } from './lanes.ts'
 import { PULL_SHARE } from './policy/route-surprise.ts'

@@ -1,5 +1,5 @@
-import type { RatedState } from '../base/kinds.ts'
-import { PREPARED, sql, type Tx } from '../db/database.ts'
+import type { RatedState } from '../platform/base/kinds.ts'
+import { PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { pullRoutes, surprisingRoutes } from './expedite.ts'
 import {
   columnsOf,

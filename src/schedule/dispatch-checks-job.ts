@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Db, Tx } from '../db/database.ts'
-import { inTransaction } from '../db/transaction.ts'
-import type { QueueSystem } from '../queue/queue-system.ts'
+import type { Db, Tx } from '../platform/db/database.ts'
+import { inTransaction } from '../platform/db/transaction.ts'
+import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
 import {

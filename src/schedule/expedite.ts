@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../db/database.ts'
+import { sql, type Tx } from '../platform/db/database.ts'
 import { MAX_FACTOR } from './policy/factor-table.ts'
 import { NEW_FARE, type RateModel, surpriseAt } from './policy/rate-model.ts'
 import { MOVED_SECONDS, PULL_FACTOR } from './policy/route-surprise.ts'

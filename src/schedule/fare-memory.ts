@@ -1,5 +1,5 @@
-import type { FastLane, RatedState } from '../base/kinds.ts'
-import { type Db, PREPARED, sql } from '../db/database.ts'
+import type { FastLane, RatedState } from '../platform/base/kinds.ts'
+import { type Db, PREPARED, sql } from '../platform/db/database.ts'
 import { type Pace, rateFor } from './policy/pace.ts'
 import { changesPerDay, type FareMemory, type RateModel } from './policy/rate-model.ts'
 import type { VirtualClock } from './policy/virtual-time.ts'

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../db/database.ts'
+import { sql, type Tx } from '../platform/db/database.ts'
 
 export interface FollowArgs {
   /** Fares of which some have active watches. Those that are not scheduled are added. */

@@ -1,4 +1,4 @@
-import { PREPARED, sql, type Tx } from '../db/database.ts'
+import { PREPARED, sql, type Tx } from '../platform/db/database.ts'
 
 /** Checks in lanes are charged over this time. */
 const CHARGED_SECONDS = 300

@@ -1,6 +1,6 @@
-import { CHECK_LANES } from '../base/kinds.ts'
-import { type Db, PREPARED, sql } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
+import { CHECK_LANES } from '../platform/base/kinds.ts'
+import { type Db, PREPARED, sql } from '../platform/db/database.ts'
+import { selectOne } from '../platform/db/transaction.ts'
 
 /** Claims are made this long before the reserved slots of the budget end, so that none is left unused. */
 const LEAD_MS = 1_500

@@ -1,5 +1,5 @@
-import { type Db, PREPARED, sql } from '../db/database.ts'
-import { selectOne } from '../db/transaction.ts'
+import { type Db, PREPARED, sql } from '../platform/db/database.ts'
+import { selectOne } from '../platform/db/transaction.ts'
 
 /** While the upstream is in trouble, checks take a tenth of the budget: enough to see when the trouble ends. */
 const TROUBLE_SHARE = 0.1

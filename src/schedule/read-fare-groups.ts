@@ -1,4 +1,4 @@
-import { type Db, sql } from '../db/database.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 import type { FareGroup } from './policy/plan-budget.ts'
 
 /**

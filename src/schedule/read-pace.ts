@@ -1,4 +1,4 @@
-import { type Db, sql } from '../db/database.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 import { memoryOf, ownRateOf, readFares, readPaces, type StoredFare } from './fare-memory.ts'
 import { changesPerDay } from './policy/rate-model.ts'
 import { recencyAt } from './policy/recency.ts'

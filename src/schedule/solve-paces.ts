@@ -1,4 +1,4 @@
-import { type Db, sql } from '../db/database.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 import { limitsOf } from './fare-memory.ts'
 import { IN_LANES } from './lanes.ts'
 import { divideBudget, type Pace, type ScoreGroup, solvePace } from './policy/pace.ts'

@@ -1,5 +1,5 @@
-import type { UnknownReason } from '../base/kinds.ts'
-import type { Money } from '../base/money.ts'
+import type { UnknownReason } from '../platform/base/kinds.ts'
+import type { Money } from '../platform/base/money.ts'
 
 /** One question to the upstream: is this flight, with this return flight, available for these passengers? */
 export interface Question {

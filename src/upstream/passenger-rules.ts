@@ -1,5 +1,5 @@
-import { AppError } from '../base/errors.ts'
-import { cleanText } from '../base/text.ts'
+import { AppError } from '../platform/base/errors.ts'
+import { cleanText } from '../platform/base/text.ts'
 import type { PassengerCounts, PassengerMix, Question } from './observation.ts'
 
 /** The interface's cap on each of the six counts. */

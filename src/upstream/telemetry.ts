@@ -1,5 +1,5 @@
-import type { Db } from '../db/database.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import type { Db } from '../platform/db/database.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
 import { QUICK_RETRY_OUTCOMES, type QuickRetry, type UpstreamCall } from './attempt.ts'
 import { listBreakers } from './breaker/breaker-state.ts'
 import { readHealth } from './breaker/breaker-store.ts'

@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from '../base/clock.ts'
-import type { RouteListName } from '../base/kinds.ts'
-import type { Logger } from '../base/logger.ts'
-import type { Scrub } from '../base/secrets.ts'
+import { type Clock, systemClock } from '../platform/base/clock.ts'
+import type { RouteListName } from '../platform/base/kinds.ts'
+import type { Logger } from '../platform/base/logger.ts'
+import type { Scrub } from '../platform/base/secrets.ts'
 import {
   acquirePermit,
   acquirePermitWithSlot,

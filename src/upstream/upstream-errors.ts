@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts'
+import { AppError } from '../platform/base/errors.ts'
 
 /** Facts about the failed call. Never a URL, because the credential is part of it. */
 export interface CallFacts {

@@ -1,5 +1,5 @@
-import { type Db, sql, type Tx } from '../db/database.ts'
-import { affected, inTransaction } from '../db/transaction.ts'
+import { type Db, sql, type Tx } from '../platform/db/database.ts'
+import { affected, inTransaction } from '../platform/db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../resellers/resellers.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from './max-delays.ts'
 import { UnknownReferencesError, UnknownWatchListError } from './rows/watch-errors.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as otherWork } from 'node:timers/promises'
-import { quote } from '../base/text.ts'
-import { ProblemError, type ProblemFault } from '../http/problems.ts'
+import { quote } from '../platform/base/text.ts'
+import { ProblemError, type ProblemFault } from '../platform/http/problems.ts'
 import { readCsv } from './files/read-csv.ts'
 import { textOfBytes } from './files/read-text-blocks.ts'
 import { checkRows, InvalidRows } from './rows/check-rows.ts'

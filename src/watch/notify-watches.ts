@@ -1,6 +1,6 @@
 import { appendWatchDrafts, createWatchDrafts } from '../changes/watch-feed.ts'
-import { isAhead } from '../db/clock-ahead.ts'
-import { type RawBuilder, sql, type Tx } from '../db/database.ts'
+import { isAhead } from '../platform/db/clock-ahead.ts'
+import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import type { FirstCheck } from '../schedule/expedite.ts'
 
 /** What the watches of a transaction's fares are notified of. */

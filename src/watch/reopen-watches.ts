@@ -1,5 +1,5 @@
-import { sql, type Tx } from '../db/database.ts'
-import { affected } from '../db/transaction.ts'
+import { sql, type Tx } from '../platform/db/database.ts'
+import { affected } from '../platform/db/transaction.ts'
 import { hasPassed } from './sync-tracked-fares.ts'
 
 /** Whether watch `w` ended with its fare, whose state is `s`, and could go on with it, at once or when it is resumed. */

@@ -1,5 +1,5 @@
-import { type RawBuilder, sql, type Tx } from '../db/database.ts'
-import { notify } from '../db/listener.ts'
+import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
+import { notify } from '../platform/db/listener.ts'
 import { expediteFirstChecks } from '../schedule/expedite.ts'
 import { follow, hold, unfollow } from '../schedule/follow.ts'
 import { startFreshWatches } from './notify-watches.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as otherWork } from 'node:timers/promises'
-import { quote } from '../base/text.ts'
-import type { ProblemFault } from '../http/problems.ts'
+import { quote } from '../platform/base/text.ts'
+import type { ProblemFault } from '../platform/http/problems.ts'
 import type { PassengerCounts } from '../upstream/observation.ts'
 import { checkRow } from './rows/check-rows.ts'
 import type { Column, InvalidRow, RawRow, RowError } from './rows/raw-row.ts'

@@ -1,5 +1,5 @@
-import type { Db, Tenant } from '../db/database.ts'
-import { inTransaction } from '../db/transaction.ts'
+import type { Db, Tenant } from '../platform/db/database.ts'
+import { inTransaction } from '../platform/db/transaction.ts'
 import { lockWatchesOf } from '../resellers/resellers.ts'
 import { DuplicateWatchListError, UnknownWatchListError } from './rows/watch-errors.ts'
 

@@ -1,4 +1,4 @@
-import { type Db, sql, type Tenant } from '../db/database.ts'
+import { type Db, sql, type Tenant } from '../platform/db/database.ts'
 import { entryOf, type FlatEntry, type WatchEntry } from './rows/watch-entry.ts'
 
 /** A watch as its reseller sees it. */

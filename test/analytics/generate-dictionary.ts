@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 
 interface Table {
   readonly name: string

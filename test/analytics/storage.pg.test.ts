@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { daysUntilFull, readGrowth, readPartSizes } from '../../src/analytics/storage.ts'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 
 describe('the storage of the database', () => {

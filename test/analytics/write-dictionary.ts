@@ -1,7 +1,7 @@
 /** `npm run db:dictionary`: writes the dictionary page and the dbt sources from a database that has all migrations. */
 import { writeFile } from 'node:fs/promises'
-import { openDatabase } from '../../src/db/database.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { openDatabase } from '../../src/platform/db/database.ts'
+import { migrate } from '../../src/platform/db/migrate.ts'
 import { adminQuery, databaseUrl } from '../support/postgres-server.ts'
 import { startPostgresTier } from '../support/postgres-tier.ts'
 import { silentLog } from '../support/silent-log.ts'

@@ -3,8 +3,8 @@ import {
   createWatchDrafts,
   insertWatchEnds,
 } from '../../src/changes/watch-feed.ts'
-import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 
 export interface Appending {
   readonly resellerId: number

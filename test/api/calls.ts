@@ -1,5 +1,5 @@
 import { API_OPERATIONS, type ApiDeps } from '../../src/app/api-operations.ts'
-import type { Operation } from '../../src/http/operation.ts'
+import type { Operation } from '../../src/platform/http/operation.ts'
 import { type Answer, ask } from '../support/api-server.ts'
 import type { Seed } from './seed.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { createLogger } from '../../src/base/logger.ts'
-import { sql } from '../../src/db/database.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { newKey } from '../../src/resellers/key-text.ts'
 import { newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'

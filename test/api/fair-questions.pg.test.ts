@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { createOnDemand } from '../../src/verify/on-demand/coalesce-requests.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'

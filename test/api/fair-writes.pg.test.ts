@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
-import { inTransaction, selectOne } from '../../src/db/transaction.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { lockWatchesOf } from '../../src/resellers/resellers.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { Db } from '../../src/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import { ask, bearer } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { startApiProcess } from './api-process.ts'

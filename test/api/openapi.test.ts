@@ -3,8 +3,8 @@ import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
-import { PROBLEMS } from '../../src/http/problems.ts'
-import { parameterReader, propertiesOf } from '../../src/http/read-parameters.ts'
+import { PROBLEMS } from '../../src/platform/http/problems.ts'
+import { parameterReader, propertiesOf } from '../../src/platform/http/read-parameters.ts'
 
 interface Answer {
   readonly $ref?: string

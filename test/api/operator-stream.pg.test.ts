@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { createListener } from '../../src/db/listener.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { createListener } from '../../src/platform/db/listener.ts'
 import { routes, sync } from '../route-sync/sync-fixtures.ts'
 import { ask, bearer, newKeyText, openApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'

@@ -1,6 +1,6 @@
-import type { Db } from '../../src/db/database.ts'
-import { sql } from '../../src/db/database.ts'
-import { selectOne } from '../../src/db/transaction.ts'
+import type { Db } from '../../src/platform/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { type Answer, ask, bearer, newKeyText } from '../support/api-server.ts'
 

@@ -1,4 +1,4 @@
-import type { Db } from '../../src/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { manyRoutes, place, routes, sync } from '../route-sync/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'

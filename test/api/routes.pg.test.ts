@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { type Database, sql } from '../../src/db/database.ts'
+import { type Database, sql } from '../../src/platform/db/database.ts'
 import { createRenderedLists } from '../../src/route-sync/read/rendered-lists.ts'
 import { fetchedAt, manyRoutes, place, route, routes, sync } from '../route-sync/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'

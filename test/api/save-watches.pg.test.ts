@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type Answer, ask, bearer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { knowBudget, watchRows } from '../watch/watch-fixtures.ts'

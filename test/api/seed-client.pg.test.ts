@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import { describe, expect, onTestFinished } from 'vitest'
-import type { Db } from '../../src/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import { syncList } from '../../src/route-sync/sync-list.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'

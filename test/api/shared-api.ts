@@ -1,5 +1,5 @@
 import { test } from 'vitest'
-import { type Db, openDatabase } from '../../src/db/database.ts'
+import { type Db, openDatabase } from '../../src/platform/db/database.ts'
 import { openApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase } from '../support/test-database.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { describe, expect, onTestFinished } from 'vitest'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { seqsOf, startStreamWorld, upTo } from './stream-world.ts'

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import type { Db } from '../../src/db/database.ts'
-import { createListener } from '../../src/db/listener.ts'
+import type { Db } from '../../src/platform/db/database.ts'
+import { createListener } from '../../src/platform/db/listener.ts'
 import { type ApiArgs, openApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { appendRecords } from './append-records.ts'

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
-import { propertiesOf } from '../../src/http/read-parameters.ts'
+import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
 import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
 import { bearer } from '../support/api-server.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { onTestFinished } from 'vitest'
-import { type Db, openDatabase, sql } from '../../src/db/database.ts'
+import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { type Answer, startApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase } from '../support/test-database.ts'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { Db } from '../../src/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import type { OnDemandDeps } from '../../src/verify/on-demand/coalesce-requests.ts'
 import {

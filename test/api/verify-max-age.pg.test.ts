@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import {
   findCachedObservation,
   publishResult,

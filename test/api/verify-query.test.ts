@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { ProblemError } from '../../src/http/problems.ts'
+import { ProblemError } from '../../src/platform/http/problems.ts'
 import { readMix as sandboxReadMix } from '../../src/sandbox/world/passengers.ts'
 import { onDemandPolicy } from '../../src/verify/on-demand/verify-endpoints.ts'
 import { COUNT_NAMES, ignoredCounts, readMix } from '../../src/verify/on-demand/verify-query.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'

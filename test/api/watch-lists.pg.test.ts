@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { lockWatchesOf } from '../../src/resellers/resellers.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
 import { type Answer, startApi } from '../support/api-server.ts'

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
 import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { startApi } from '../support/api-server.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { requestCounter } from '../../src/app/count-work.ts'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 
 it('the counters of every operation begin at 0', async () => {
   const metrics = createMetrics()

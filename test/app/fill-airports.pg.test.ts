@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { airportsByIata } from '../../src/airports/airports.ts'
 import { fillAirports } from '../../src/app/fill-airports.ts'
-import { sql } from '../../src/db/database.ts'
+import { airportsByIata } from '../../src/platform/airports/airports.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 
 it('the table of airports equals the data file, and equal rows are not written again', async ({

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { whyNotOpen } from '../../src/app/settings-for.ts'
-import type { Config } from '../../src/config/settings.ts'
+import type { Config } from '../../src/platform/config/settings.ts'
 
 const SANDBOX = { API_HOST: '127.0.0.1', OPEN_DEMO: 'auto', UPSTREAM_BASE_URL: undefined } as const
 const OWN = { ...SANDBOX, UPSTREAM_BASE_URL: 'http://127.0.0.1:8090' }

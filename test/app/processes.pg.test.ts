@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest'
 import { announceProcess, listProcesses } from '../../src/app/processes.ts'
 import { isWithoutProgress, processText } from '../../src/app/state-text.ts'
-import type { Clock } from '../../src/base/clock.ts'
-import { type Database, sql } from '../../src/db/database.ts'
+import type { Clock } from '../../src/platform/base/clock.ts'
+import { type Database, sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 

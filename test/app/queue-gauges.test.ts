@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { QUEUES, readDepth, setQueueGauges } from '../../src/app/queue-state.ts'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 
 /** The counts of every queue after an outage of the database. */
 const queue = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Part, stopInOrder } from '../../src/app/stop-in-order.ts'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 const OPTIONS = { graceMs: 2_000, clock: systemClock, log: silentLog }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { countTick } from '../../src/app/count-work.ts'
-import { systemClock } from '../../src/base/clock.ts'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 
 const NOW = new Date('2026-01-31T12:00:00Z')
 

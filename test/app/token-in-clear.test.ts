@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
 import { examineEncryption } from '../../src/app/doctor/doctor-upstream.ts'
 import { warnOfTokenInClear } from '../../src/app/settings-for.ts'
-import { createLogger } from '../../src/base/logger.ts'
-import type { Config } from '../../src/config/settings.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import type { Config } from '../../src/platform/config/settings.ts'
 
 describe('a warning of an access token in clear', () => {
   const warningsFor = (url: string | undefined, token: string | undefined) => {

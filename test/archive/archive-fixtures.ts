@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { addEndpoint } from '../delivery/delivery-fixtures.ts'
 import { seedAnalytics } from '../route-sync/analytics-history.ts'
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished } from 'vitest'
 import { rollUpDays } from '../../src/analytics/roll-up-days.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { aWorld, inWorld } from '../cli/operator-fixtures.ts'
 import { ask, bearer, newKeyText, openApi } from '../support/api-server.ts'

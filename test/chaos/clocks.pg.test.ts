@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'

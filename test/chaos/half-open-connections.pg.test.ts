@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
-import { ROUTE_LISTS } from '../../src/base/kinds.ts'
-import { sql } from '../../src/db/database.ts'
+import { ROUTE_LISTS } from '../../src/platform/base/kinds.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { ROUTE_LISTS } from '../../src/base/kinds.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import { ROUTE_LISTS } from '../../src/platform/base/kinds.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { listLock } from '../../src/route-sync/runs/run-records.ts'
 import { until } from '../support/until.ts'
 import { brokenFeeds, brokenHistory } from './records.ts'

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { SYNC_QUEUE } from '../../src/route-sync/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../../src/schedule/dispatch-checks-job.ts'
 import { claimRef, openClaims } from '../verify/worker-fixtures.ts'

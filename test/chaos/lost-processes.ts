@@ -1,4 +1,4 @@
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { livePairs, manyRoutes, routes } from '../route-sync/sync-fixtures.ts'
 import { gone, record } from '../verify/fare-fixtures.ts'
 import { stopQuietly } from '../verify/worker-fixtures.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'

@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 
 /**
  * Finds feeds with a gap, a duplicate or a wrong head; watches without exactly one start; and changes since that start

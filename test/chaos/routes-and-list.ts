@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { loadSnapshot } from '../../src/route-sync/snapshots/snapshots.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { livePairs } from '../route-sync/sync-fixtures.ts'

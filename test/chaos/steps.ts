@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { type Db, sql } from '../../src/db/database.ts'
-import { makeScheduleDue } from '../../src/schedules/schedules.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { makeScheduleDue } from '../../src/platform/ticks/schedules.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
 import { eventually } from './eventually.ts'

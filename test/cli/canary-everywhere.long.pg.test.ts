@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { selectOne } from '../../src/db/transaction.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import { call, EVERY } from '../api/calls.ts'
 import { callByCommand, failAJob, meetEveryFault } from '../faults/canary-faults.ts'
 import {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { folderWith } from '../config/config-fixture.ts'
+import { folderWith } from '../platform/config/config-fixture.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { openDatabase, sql } from '../../src/db/database.ts'
+import { openDatabase, sql } from '../../src/platform/db/database.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { aWorld, inWorld, jsonLines } from './operator-fixtures.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AppError } from '../../src/base/errors.ts'
 import { EXIT, exitOfError, UsageError } from '../../src/cli/exit-codes.ts'
+import type { AppError } from '../../src/platform/base/errors.ts'
 import {
   DuplicateResellerError,
   InvalidResellerNameError,

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { createLogger } from '../../src/base/logger.ts'
-import { createScrub } from '../../src/base/secrets.ts'
 import { createLogLines } from '../../src/cli/text/log-lines.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
 import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
 
 function aTerminalLog(secrets: readonly string[] = [], debug = true) {

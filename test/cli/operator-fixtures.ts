@@ -1,6 +1,6 @@
 import { inject, onTestFinished } from 'vitest'
-import type { QueueConnection } from '../../src/queue/queue-connection.ts'
-import { createQueueSystem, type QueueSystem } from '../../src/queue/queue-system.ts'
+import type { QueueConnection } from '../../src/platform/queue/queue-connection.ts'
+import { createQueueSystem, type QueueSystem } from '../../src/platform/queue/queue-system.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { type Ran, runCommand } from '../support/run-command.ts'
 import { silentLog } from '../support/silent-log.ts'

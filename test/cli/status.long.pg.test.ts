@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { routes } from '../route-sync/sync-fixtures.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'

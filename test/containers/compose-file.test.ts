@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '../../src/config/config.ts'
-import { SETTINGS } from '../../src/config/settings.ts'
+import { loadConfig } from '../../src/platform/config/config.ts'
+import { SETTINGS } from '../../src/platform/config/settings.ts'
 import {
   COMPOSE,
   COMPOSE_TEXT,

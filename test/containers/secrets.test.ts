@@ -12,7 +12,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { parseEnv } from 'node:util'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { loadConfig } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/platform/config/config.ts'
 import { COMPOSE, ROOT, SERVICES } from './compose-file.ts'
 
 describe('deploy/prepare', () => {

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
 import {
   readDeliveryGauges,
   readDeliveryState,
 } from '../../src/delivery/dispatch/delivery-gauges.ts'
 import { replayRange } from '../../src/delivery/replay/replay-deliveries.ts'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 import { addEndpoint, appendRecords, fanOutAll } from './delivery-fixtures.ts'

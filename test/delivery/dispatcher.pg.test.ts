@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
 import { readFeedPage } from '../../src/changes/watch-feed-page.ts'
-import { type Db, sql } from '../../src/db/database.ts'
 import type { Format } from '../../src/delivery/formats/format.ts'
 import { replayRange } from '../../src/delivery/replay/replay-deliveries.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 import {

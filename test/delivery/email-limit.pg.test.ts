@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { selectOne } from '../../src/db/transaction.ts'
 import { createEmailLimit } from '../../src/delivery/formats/email-limit.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { it } from '../support/test-database.ts'
 

@@ -1,6 +1,4 @@
 import { expect } from 'vitest'
-import { createLogger } from '../../src/base/logger.ts'
-import { type Db, sql } from '../../src/db/database.ts'
 import {
   assertEncryptionKey,
   createOpenTarget,
@@ -8,6 +6,8 @@ import {
   WrongEncryptionKeyError,
 } from '../../src/delivery/sealing/sealed-endpoints.ts'
 import { createSealer } from '../../src/delivery/sealing/sealer.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { newCaller } from '../api/reseller-calls.ts'
 import { startApi, TEST_SEALER } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'

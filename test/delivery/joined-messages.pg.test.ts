@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
 import { createEmailFormat } from '../../src/delivery/formats/email.ts'
 import { createEmailLimit } from '../../src/delivery/formats/email-limit.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { startSmtpServer } from '../support/smtp-server.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'

@@ -1,5 +1,4 @@
 import { expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
 import { endDeliveries, pruneDeliveries } from '../../src/delivery/dispatch/end-deliveries-job.ts'
 import {
   listAttempts,
@@ -8,6 +7,7 @@ import {
   replayRange,
   retryDelivery,
 } from '../../src/delivery/replay/replay-deliveries.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 import {

@@ -1,4 +1,4 @@
-import { createLogger, type Logger } from '../../src/base/logger.ts'
+import { createLogger, type Logger } from '../../src/platform/base/logger.ts'
 
 /** Test data need not survive a power cut. */
 export const FAST = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }

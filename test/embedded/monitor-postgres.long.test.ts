@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
-import { createLogger } from '../../src/base/logger.ts'
 import { monitorPostgres } from '../../src/embedded/monitor-postgres.ts'
 import { findPostmaster } from '../../src/embedded/postmaster.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
 import { until } from '../support/until.ts'
 import { acquire, query, sharedHome } from './postgres-home.ts'
 

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, onTestFinished } from 'vitest'
-import { openDatabase, sql } from '../../src/db/database.ts'
 import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { findPlace, type Place } from '../../src/embedded/postgres-place.ts'
 import { stopServer } from '../../src/embedded/postmaster.ts'
+import { openDatabase, sql } from '../../src/platform/db/database.ts'
 import { FAST, quietLogger } from './fast-postgres.ts'
 
 const FIXTURE = new URL('use-postgres.ts', import.meta.url).pathname

@@ -5,8 +5,8 @@
  * line. With `abandon` it ends without a release.
  */
 import { once } from 'node:events'
-import { codeOf, messageOf } from '../../src/base/errors.ts'
 import { acquireEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { codeOf, messageOf } from '../../src/platform/base/errors.ts'
 import { FAST, quietLogger } from './fast-postgres.ts'
 
 const [home = '', mode] = process.argv.slice(2)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { pacedRate, readTrouble } from '../../src/schedule/paced-rate.ts'
 import { TOKEN } from '../sandbox/support.ts'
 import { until } from '../support/until.ts'

@@ -1,4 +1,4 @@
-import type { RouteListName, RunStatus, UnknownReason } from '../../src/base/kinds.ts'
+import type { RouteListName, RunStatus, UnknownReason } from '../../src/platform/base/kinds.ts'
 import type { SyncCounts } from '../../src/route-sync/runs/sync-run.ts'
 import type { FaultName, FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import type { AnswerAnomaly } from '../../src/upstream/observation.ts'

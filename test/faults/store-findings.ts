@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { Finding } from './secret-search.ts'
 
 /** Every row of every table of every schema as text, every bytea value, and the last query of every session. */

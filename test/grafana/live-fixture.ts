@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
-import { systemClock } from '../../src/base/clock.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
+import { type Database, openDatabase } from '../../src/platform/db/database.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox-server.ts'
 import { searchDemoFlights } from '../../src/sandbox/world/demo-flights.ts'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { panelQueries } from './dashboard-files.ts'
 
 const RULES = path.resolve(import.meta.dirname, '../../grafana/prometheus/alerts.yml')

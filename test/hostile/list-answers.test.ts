@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AppError } from '../../src/base/errors.ts'
+import { AppError } from '../../src/platform/base/errors.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { startHostileUpstream } from './hostile-upstream.ts'
 import { LIST_CASES, type ListBecomes, MAX_BODY_BYTES } from './list-answers.ts'

@@ -18,7 +18,7 @@ export const RETIRED_WORDS: readonly RetiredWord[] = [
   { word: 'stranger', use: 'unauthenticated caller, unknown' },
   { word: 'strangers', use: 'unknownNames' },
   // Stored states from before the rename have the field.
-  { word: 'strange', use: 'candidate', unless: ['test/db/state-fields'] },
+  { word: 'strange', use: 'candidate', unless: ['test/platform/db/state-fields'] },
   { word: 'patience', use: 'timeout' },
   { word: 'oddity', use: 'anomaly' },
   { word: 'oddities', use: 'anomalies' },
@@ -68,7 +68,11 @@ export const RETIRED_WORDS: readonly RetiredWord[] = [
   { word: 'unheard', use: 'unanswered' },
   { word: 'mood', use: 'state' },
   // The name of a setting is contract.
-  { word: 'wedged', use: 'stalled', unless: ['src/config', 'src/app/liveness.ts', 'test/'] },
+  {
+    word: 'wedged',
+    use: 'stalled',
+    unless: ['src/platform/config', 'src/app/liveness.ts', 'test/'],
+  },
   { word: 'beside', use: 'indent, next to' },
   { word: 'put off', use: 'snooze' },
   { word: 'own change', use: 'watchEvent' },

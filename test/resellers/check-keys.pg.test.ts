@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import {
   createApiKey,
   listApiKeys,

@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 
 interface Belief {
   /** An expired fare has no belief, and its end changes no pair state. */

@@ -1,5 +1,5 @@
-import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { savePlaceCodes } from '../../src/route-sync/plan/plan-places.ts'
 import { seedFares } from './analytics-fares.ts'
 

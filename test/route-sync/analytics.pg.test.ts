@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { rollUpDay } from '../../src/analytics/roll-up-days.ts'
-import type { Database, Db } from '../../src/db/database.ts'
-import { runAnalystQuery } from '../../src/db/run-analyst-query.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import type { Database, Db } from '../../src/platform/db/database.ts'
+import { runAnalystQuery } from '../../src/platform/db/run-analyst-query.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { it } from '../support/test-database.ts'
 import { seedAnalytics } from './analytics-history.ts'
 

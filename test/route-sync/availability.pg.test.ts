@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 import {
   availability,

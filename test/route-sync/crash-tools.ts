@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { until } from '../support/until.ts'
 
 /** The statements that farewatch's processes of a role run in this database, and whether they wait for a lock. */

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { differenceText } from '../../src/cli/text/sync-report-text.ts'
 import { runText } from '../../src/cli/text/sync-runs-text.ts'
-import type { Db } from '../../src/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import { diffSnapshots, type ListDifference } from '../../src/route-sync/read/diff-snapshots.ts'
 import { showRun } from '../../src/route-sync/runs/sync-run-queries.ts'
 import { it } from '../support/test-database.ts'

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { planText } from '../../src/cli/text/sync-report-text.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 import { dryRun } from '../../src/route-sync/review/dry-run.ts'
 import { it } from '../support/test-database.ts'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { guardLimitsOf } from '../../src/app/settings-for.ts'
-import { loadConfig } from '../../src/config/config.ts'
-import { SETTINGS } from '../../src/config/settings.ts'
+import { loadConfig } from '../../src/platform/config/config.ts'
+import { SETTINGS } from '../../src/platform/config/settings.ts'
 import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
 
 const PAGE = readFileSync(new URL('../../docs/reference/guard.md', import.meta.url), 'utf8')

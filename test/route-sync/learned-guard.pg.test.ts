@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { Db } from '../../src/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, review } from './review-fixtures.ts'

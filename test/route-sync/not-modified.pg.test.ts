@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import type { RouteListName } from '../../src/base/kinds.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import type { RouteListName } from '../../src/platform/base/kinds.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { SyncOutcome } from '../../src/route-sync/runs/sync-run.ts'
 import { syncList } from '../../src/route-sync/sync-list.ts'
 import type { Route } from '../../src/upstream/route-list.ts'

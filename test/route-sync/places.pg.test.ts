@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { createScrub } from '../../src/base/secrets.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import { it } from '../support/test-database.ts'
 import { arrivedAt, changes, place, sync } from './sync-fixtures.ts'

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { createScrub } from '../../src/base/secrets.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { showRun } from '../../src/route-sync/runs/sync-run-queries.ts'
 import {
   loadSnapshot,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createLogger } from '../../src/base/logger.ts'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
 import { reportSyncFinished } from '../../src/route-sync/sync-list-job.ts'
 

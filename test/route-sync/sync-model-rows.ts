@@ -1,5 +1,5 @@
-import { type Db, type RawBuilder, sql } from '../../src/db/database.ts'
-import { selectOne } from '../../src/db/transaction.ts'
+import { type Db, type RawBuilder, sql } from '../../src/platform/db/database.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { Interval, ModelChange } from './sync-model-history.ts'
 
 /** Live routes and their availability. */

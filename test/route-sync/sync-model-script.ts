@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { RouteListName } from '../../src/base/kinds.ts'
+import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import type { Place, Route } from '../../src/upstream/route-list.ts'
 import { place } from './sync-fixtures.ts'
 

@@ -1,4 +1,4 @@
-import type { RouteListName } from '../../src/base/kinds.ts'
+import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
 import {
   comparedList,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { zoneOffsetMs } from '../../src/base/local-time.ts'
+import { zoneOffsetMs } from '../../src/platform/base/local-time.ts'
 import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-schedule.ts'
 import { viewFlight } from '../../src/sandbox/world/flight-view.ts'
 import type { PassengerMix } from '../../src/sandbox/world/passengers.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { instantOfLocal, zoneOffsetMs } from '../../src/base/local-time.ts'
+import { instantOfLocal, zoneOffsetMs } from '../../src/platform/base/local-time.ts'
 import { type Airport, readAirports } from '../../src/sandbox/world/airports.ts'
 import { distanceKm, flightMinutes, localText } from '../../src/sandbox/world/geography.ts'
 

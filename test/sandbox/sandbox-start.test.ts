@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { PortTakenError } from '../../src/http/server.ts'
+import { PortTakenError } from '../../src/platform/http/server.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { until } from '../support/until.ts'
 import { manualClock, START, startTestSandbox } from './support.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/base/clock.ts'
-import { createLogger } from '../../src/base/logger.ts'
+import type { Clock } from '../../src/platform/base/clock.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
 import {
   type Sandbox,
   type SandboxOptions,

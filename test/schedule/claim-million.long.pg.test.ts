@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { findDue, saveClaims } from '../../src/schedule/claim.ts'
 import { it } from '../support/test-database.ts'
 

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { complete } from '../../src/schedule/complete.ts'
 import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
 import { hold } from '../../src/schedule/follow.ts'
-import { openAnother } from '../db/empty-database.ts'
+import { openAnother } from '../platform/db/empty-database.ts'
 import { it } from '../support/test-database.ts'
 import { idleQueue, pass, trackFares } from './schedule-fixtures.ts'
 

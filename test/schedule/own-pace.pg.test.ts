@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { follow } from '../../src/schedule/follow.ts'
 import { readOwnPace } from '../../src/schedule/read-pace.ts'
 import { it } from '../support/test-database.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { pacedRate, readTrouble } from '../../src/schedule/paced-rate.ts'
 import { it } from '../support/test-database.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { listedRoute, pullRoutes } from '../../src/schedule/expedite.ts'
 import { createRateStore } from '../../src/schedule/rate-store.ts'
 import { it } from '../support/test-database.ts'

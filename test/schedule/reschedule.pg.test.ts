@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { release } from '../../src/schedule/claim.ts'
 import { it } from '../support/test-database.ts'
 import { complete, dispatch, scheduleOf, trackFares } from './schedule-fixtures.ts'

@@ -1,5 +1,5 @@
-import { type Db, sql, type Tx } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { type Db, sql, type Tx } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { findDue, saveClaims } from '../../src/schedule/claim.ts'
 import {
   type CheckRating,

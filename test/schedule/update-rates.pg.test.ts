@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { withSessionLock } from '../../src/db/session-lock.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { withSessionLock } from '../../src/platform/db/session-lock.ts'
 import { nextUpdateMs, updateRates } from '../../src/schedule/update-rates.ts'
 import { it } from '../support/test-database.ts'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
-import { selectOne } from '../../src/db/transaction.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import { it } from '../support/test-database.ts'
 import { breakerEvents, countsBy, mostProbes, worstExcess } from './outage-log.ts'
 import { deadJobs, FULL_LOAD_MS, type OutageRun, runOutage } from './outage-run.ts'

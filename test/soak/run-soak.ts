@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { until } from '../support/until.ts'
 
 /** A seeded generator, so that every run has the same faults. */

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { isReplicated, lieAt, type Phase, type TruthPlan } from './truth-plan.ts'
 
 interface Price {

@@ -1,4 +1,4 @@
-import { createLogger } from '../../src/base/logger.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
 
 export const silentLog = createLogger({
   level: 'silent',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { inject, test } from 'vitest'
-import { type Database, type Db, openDatabase } from '../../src/db/database.ts'
+import { type Database, type Db, openDatabase } from '../../src/platform/db/database.ts'
 import { databaseUrl } from './postgres-server.ts'
 import { silentLog } from './silent-log.ts'
 

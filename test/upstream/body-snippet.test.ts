@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createScrub } from '../../src/base/secrets.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
 import {
   quotable,
   SNIPPET_SOURCE_BYTES,

@@ -1,6 +1,6 @@
-import type { RouteListName } from '../../src/base/kinds.ts'
-import { createLogger } from '../../src/base/logger.ts'
-import { createScrub } from '../../src/base/secrets.ts'
+import type { RouteListName } from '../../src/platform/base/kinds.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
 import type { UpstreamCall } from '../../src/upstream/attempt.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createScrub } from '../../src/base/secrets.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
 import { conditionsOf, validatorsOf } from '../../src/upstream/transport/http-headers.ts'
 import { type Answer, answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'

@@ -1,6 +1,6 @@
-import { type Clock, systemClock } from '../../src/base/clock.ts'
-import type { Logger } from '../../src/base/logger.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
+import type { Logger } from '../../src/platform/base/logger.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import type {
   BreakerName,
   BreakerState,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
-import { createScrub } from '../../src/base/secrets.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type ProbeOptions, probeUpstream } from '../../src/upstream/probe/probe-upstream.ts'
 import { type Answer, answering, json, raw } from './answering-server.ts'
 import { CANARY } from './client-fixture.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RouteListName } from '../../src/base/kinds.ts'
+import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import type { Breaker } from '../../src/upstream/acquire-permit.ts'
 import type { QuickRetry } from '../../src/upstream/attempt.ts'
 import type { Admission } from '../../src/upstream/breaker/breaker-state.ts'

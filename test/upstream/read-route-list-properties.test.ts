@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { cleanText } from '../../src/base/text.ts'
+import { cleanText } from '../../src/platform/base/text.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { UpstreamContractError, UpstreamTooLargeError } from '../../src/upstream/upstream-errors.ts'
 import { chooser, writeRoutes } from './json-writer.ts'

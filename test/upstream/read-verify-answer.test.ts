@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createScrub } from '../../src/base/secrets.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
 import {
   readVerifyAnswer,
   type VerifyAnswer,

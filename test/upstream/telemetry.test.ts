@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { readRouteList } from '../../src/upstream/lists/read-route-list.ts'
 import { ANOMALIES, anomalyCounter, type UpstreamEndpoint } from '../../src/upstream/telemetry.ts'
 import { answering, json } from './answering-server.ts'

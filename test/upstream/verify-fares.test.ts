@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { createScrub } from '../../src/base/secrets.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
 import { answering, json } from './answering-server.ts'
 import { CANARY, clientOf } from './client-fixture.ts'
 import { aSlot } from './slot-fixture.ts'

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createScrub } from '../../src/base/secrets.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
 import { readVerifyAnswer } from '../../src/upstream/flights/read-verify-answer.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
 import { answering, json } from './answering-server.ts'

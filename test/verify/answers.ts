@@ -1,5 +1,5 @@
-import type { UnknownReason } from '../../src/base/kinds.ts'
-import type { Money } from '../../src/base/money.ts'
+import type { UnknownReason } from '../../src/platform/base/kinds.ts'
+import type { Money } from '../../src/platform/base/money.ts'
 import type {
   FlightSummary,
   LegObservation,

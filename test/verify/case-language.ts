@@ -1,4 +1,4 @@
-import { HELD_KINDS, type HeldKind } from '../../src/base/kinds.ts'
+import { HELD_KINDS, type HeldKind } from '../../src/platform/base/kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import type { DecisionRules } from '../../src/verify/decide/confirmations.ts'
 import type { MassContext } from '../../src/verify/decide/count-contradiction.ts'

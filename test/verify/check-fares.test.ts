@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
 import {
   type CheckBatch,

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { inTransaction, selectOne } from '../../src/db/transaction.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import { closeIncident, NoIncidentError } from '../../src/verify/incidents/change-incidents.ts'
 import { listIncidents, readHeld } from '../../src/verify/incidents/incident-queries.ts'

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { createDelayReader, readDetectionDelays } from '../../src/verify/read/detection-delay.ts'
 import { readFareGauges } from '../../src/verify/read/fare-gauges.ts'
 import { it } from '../support/test-database.ts'

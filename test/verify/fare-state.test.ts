@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Belief } from '../../src/base/kinds.ts'
+import type { Belief } from '../../src/platform/base/kinds.ts'
 import { type LegView, viewOf } from '../../src/verify/decide/fare-state.ts'
 import { type StateRow, stateOfRow } from '../../src/verify/decide/stored-state.ts'
 import { eur } from './answers.ts'

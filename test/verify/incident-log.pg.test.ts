@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { createLogger } from '../../src/base/logger.ts'
-import { type Db, sql } from '../../src/db/database.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { closeIncident, NoIncidentError } from '../../src/verify/incidents/change-incidents.ts'
 import { verifyOnDemand } from '../../src/verify/on-demand/verify-on-demand.ts'

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { type Db, openDatabase, sql } from '../../src/db/database.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
 import { lockFares } from '../../src/verify/checks/belief-store.ts'
 import { countChecks, recordChecks } from '../../src/verify/checks/record-checks.ts'

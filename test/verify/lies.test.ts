@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createScrub } from '../../src/base/secrets.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
 import { readVerifyAnswer } from '../../src/upstream/flights/read-verify-answer.ts'
 import type { Question } from '../../src/upstream/observation.ts'
 import type { LockedFare } from '../../src/verify/checks/belief-store.ts'

@@ -1,4 +1,4 @@
-import { type Money, sameMoney, sumMoney } from '../../src/base/money.ts'
+import { type Money, sameMoney, sumMoney } from '../../src/platform/base/money.ts'
 
 /** The answer for one leg: a flight with its price, that there is none, or nothing usable. */
 export type LegAnswer =

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { brokenFeeds } from '../chaos/records.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'

@@ -1,4 +1,4 @@
-import type { Money } from '../../src/base/money.ts'
+import type { Money } from '../../src/platform/base/money.ts'
 import {
   type ExpectedChange,
   expectedChanges,

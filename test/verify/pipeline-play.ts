@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { until } from '../support/until.ts'
 import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'

@@ -1,4 +1,4 @@
-import { type Money, sameMoney, toCents } from '../../src/base/money.ts'
+import { type Money, sameMoney, toCents } from '../../src/platform/base/money.ts'
 
 /** The smallest differences that count: decimal text, not negative. Null if there is no threshold. */
 export interface PriceThresholds {

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { selectOne } from '../../src/db/transaction.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import { endWatches } from '../../src/verify/expiry/end-watches-job.ts'
 import { listIncidents } from '../../src/verify/incidents/incident-queries.ts'
 import { revertRecords } from '../../src/verify/incidents/revert-records.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
 import { EXIT } from '../../src/cli/exit-codes.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox-server.ts'
 import { searchDemoFlights } from '../../src/sandbox/world/demo-flights.ts'
 import { runFarewatch, startFarewatch } from '../support/child-process.ts'

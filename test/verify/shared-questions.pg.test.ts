@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
-import { sql } from '../../src/db/database.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { startSandbox } from '../../src/sandbox/sandbox-server.ts'
 import { searchDemoFlights } from '../../src/sandbox/world/demo-flights.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { priceReasonOf, withoutPrice } from '../../src/verify/decide/fare-state.ts'
 import { storedState } from '../../src/verify/decide/stored-state.ts'
 import { shownBelief } from '../../src/watch/notify-watches.ts'

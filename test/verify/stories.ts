@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { UnknownReason } from '../../src/base/kinds.ts'
+import type { UnknownReason } from '../../src/platform/base/kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import type { DecisionRules } from '../../src/verify/decide/confirmations.ts'
 import type { MassContext } from '../../src/verify/decide/count-contradiction.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { ClaimRef } from '../../src/verify/checks/check-fares.ts'
 import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
 import { until } from '../support/until.ts'

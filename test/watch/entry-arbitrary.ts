@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { WATCH_PRIORITIES } from '../../src/base/kinds.ts'
-import { nameFault } from '../../src/base/text.ts'
+import { WATCH_PRIORITIES } from '../../src/platform/base/kinds.ts'
+import { nameFault } from '../../src/platform/base/text.ts'
 import type { WatchEntry } from '../../src/watch/rows/watch-entry.ts'
 
 /** Texts that file formats may misread. */

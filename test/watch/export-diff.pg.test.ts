@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { openWatchFile, rowsOf } from '../../src/watch/files/open-watch-file.ts'
 import {
   type DiffOutcome,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { pauseWatches } from '../../src/watch/change-watches.ts'
 import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'

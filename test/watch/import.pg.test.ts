@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { importText } from '../../src/cli/text/watch-list-text.ts'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { disableReseller } from '../../src/watch/change-watches.ts'
 import type { SkippedRows } from '../../src/watch/import/import-watch-list.ts'
 import { listWatches } from '../../src/watch/watch-queries.ts'

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
 import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
 import { diffWatchList } from '../../src/watch/import/diff-watch-list.ts'

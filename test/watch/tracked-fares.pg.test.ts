@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/db/database.ts'
-import { createListener } from '../../src/db/listener.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { createListener } from '../../src/platform/db/listener.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import {
   deleteWatches,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { sql } from '../../src/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createCallLedger } from '../../src/schedule/call-ledger.ts'
 import { hoursPass, runOf } from '../route-sync/review-fixtures.ts'

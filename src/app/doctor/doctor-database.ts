@@ -1,11 +1,11 @@
 import { daysUntilFull, readGrowth, readPartSizes } from '../../analytics/storage.ts'
-import { messageOf } from '../../base/errors.ts'
-import { readAnalystRisks } from '../../db/analyst-logins.ts'
-import { type Db, sql } from '../../db/database.ts'
-import { probeDatabase, readStorage } from '../../db/database-health.ts'
-import { readHistoryFloor } from '../../db/history-floor.ts'
-import { assertMigrated, readVersions } from '../../db/migrate.ts'
-import { databaseNow, selectOne } from '../../db/transaction.ts'
+import { messageOf } from '../../platform/base/errors.ts'
+import { readAnalystRisks } from '../../platform/db/analyst-logins.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import { probeDatabase, readStorage } from '../../platform/db/database-health.ts'
+import { readHistoryFloor } from '../../platform/db/history-floor.ts'
+import { assertMigrated, readVersions } from '../../platform/db/migrate.ts'
+import { databaseNow, selectOne } from '../../platform/db/transaction.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /** If the clocks differ by more, decisions of processes and stores that depend on time can be wrong. */

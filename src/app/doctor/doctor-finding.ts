@@ -1,5 +1,5 @@
-import type { Config } from '../../config/settings.ts'
-import type { QueueSystem } from '../../queue/queue-system.ts'
+import type { Config } from '../../platform/config/settings.ts'
+import type { QueueSystem } from '../../platform/queue/queue-system.ts'
 import type { App } from '../app.ts'
 
 /** `wrong`: an operator must act. `warning`: the system works, but an operator may want to change something. */

@@ -1,6 +1,6 @@
 import packageJson from '../../../package.json' with { type: 'json' }
-import { messageOf } from '../../base/errors.ts'
-import { withTimeout } from '../../base/timeout.ts'
+import { messageOf } from '../../platform/base/errors.ts'
+import { withTimeout } from '../../platform/base/timeout.ts'
 import { readStatus, type Status } from '../../verify/read/read-status.ts'
 import {
   examineAnalysts,

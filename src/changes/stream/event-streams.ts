@@ -1,7 +1,7 @@
-import { STREAMS, type StreamName } from '../../base/kinds.ts'
-import { type EventStream, openEventStream } from '../../http/event-stream.ts'
-import { type ProblemCode, ProblemError, problemOf } from '../../http/problems.ts'
-import type { Metrics } from '../../metrics/metrics.ts'
+import { STREAMS, type StreamName } from '../../platform/base/kinds.ts'
+import { type EventStream, openEventStream } from '../../platform/http/event-stream.ts'
+import { type ProblemCode, ProblemError, problemOf } from '../../platform/http/problems.ts'
+import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { createSender, type Feeds, type Sender } from './send-events.ts'
 
 export interface Following extends Feeds {

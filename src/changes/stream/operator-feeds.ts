@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../db/database.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 import { readAvailabilityChanges } from '../availability-feed.ts'
 import type { FeedBounds } from '../feed-bounds.ts'
 import type { OperatorFeed } from '../feed-heads.ts'

@@ -1,5 +1,5 @@
-import { messageOf } from '../../base/errors.ts'
-import type { Logger } from '../../base/logger.ts'
+import { messageOf } from '../../platform/base/errors.ts'
+import type { Logger } from '../../platform/base/logger.ts'
 import { eventText, type FeedText } from './feed-cursor.ts'
 
 /** Reads the present state of something, by the name of its event. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDatabaseUnavailable } from '../../db/database-health.ts'
-import type { EventStream } from '../../http/event-stream.ts'
+import { isDatabaseUnavailable } from '../../platform/db/database-health.ts'
+import type { EventStream } from '../../platform/http/event-stream.ts'
 import type { FeedCursor, FeedText, NextTexts } from './feed-cursor.ts'
 
 /** What a stream sends. */

@@ -1,5 +1,5 @@
-import type { Logger } from '../../base/logger.ts'
-import type { Db } from '../../db/database.ts'
+import type { Logger } from '../../platform/base/logger.ts'
+import type { Db } from '../../platform/db/database.ts'
 import type { FeedHeads, OperatorFeed } from '../feed-heads.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './event-streams.ts'
 import { createFeedTails, type FeedTails } from './feed-tail.ts'

@@ -1,5 +1,5 @@
-import type { ResellerId } from '../../base/reseller-id.ts'
-import type { Db } from '../../db/database.ts'
+import type { ResellerId } from '../../platform/base/reseller-id.ts'
+import type { Db } from '../../platform/db/database.ts'
 import { PREVIOUS_SPAN, readPageWithin } from '../watch-feed-page.ts'
 import {
   findPassedBefore,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { durationText } from '../../base/text.ts'
 import { hasEmbeddedData } from '../../embedded/postgres-place.ts'
+import { durationText } from '../../platform/base/text.ts'
 import {
   budgetFor,
   type Delays,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { API_DOCUMENT } from '../../app/api-document.ts'
-import { loadConfig } from '../../config/config.ts'
-import { redactedConfig } from '../../config/settings.ts'
+import { loadConfig } from '../../platform/config/config.ts'
+import { redactedConfig } from '../../platform/config/settings.ts'
 import { createTerminal } from '../terminal.ts'
 import { example, table } from '../text/text-format.ts'
 

@@ -4,14 +4,14 @@ import { pipeline } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import { migrateApp } from '../../app/app.ts'
-import { percentDecoded } from '../../base/text.ts'
-import { asAnalyst } from '../../db/analyst-session.ts'
-import type { Database } from '../../db/database.ts'
+import { percentDecoded } from '../../platform/base/text.ts'
+import { asAnalyst } from '../../platform/db/analyst-session.ts'
+import type { Database } from '../../platform/db/database.ts'
 import {
   type ColumnKind,
   type QueryResult,
   streamAnalystQuery,
-} from '../../db/run-analyst-query.ts'
+} from '../../platform/db/run-analyst-query.ts'
 import { withApp, withStores } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Terminal } from '../terminal.ts'

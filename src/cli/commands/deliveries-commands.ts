@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { Db } from '../../db/database.ts'
 import { requireDelivery } from '../../delivery/endpoints/endpoint-queries.ts'
 import {
   listAttempts,
@@ -9,6 +8,7 @@ import {
   replayRange,
   retryDelivery,
 } from '../../delivery/replay/replay-deliveries.ts'
+import type { Db } from '../../platform/db/database.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { type CliContext, withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { App } from '../../app/app.ts'
 import { targetRulesOf } from '../../app/settings-for.ts'
-import { CHANGE_REASONS, ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../base/kinds.ts'
 import {
   addTestEvent,
   createEndpoint,
@@ -22,6 +21,7 @@ import type {
 } from '../../delivery/endpoints/endpoint-settings.ts'
 import type { Digest } from '../../delivery/formats/digest.ts'
 import { resealEndpoints } from '../../delivery/sealing/sealed-endpoints.ts'
+import { CHANGE_REASONS, ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { type CliContext, withApp } from '../context.ts'
 import { uuidOption } from '../option-parsers.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CheckReason } from '../../base/kinds.ts'
+import type { CheckReason } from '../../platform/base/kinds.ts'
 import { readFarePace } from '../../schedule/read-pace.ts'
 import type { LegObservation, Question } from '../../upstream/observation.ts'
 import { totalOf, violatedPassengerRule } from '../../upstream/passenger-rules.ts'

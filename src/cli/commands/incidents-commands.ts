@@ -1,6 +1,11 @@
 import { Argument, type Command } from 'commander'
-import { INCIDENT_KINDS, type IncidentKind, MASS_KINDS, type MassKind } from '../../base/kinds.ts'
-import { durationText } from '../../base/text.ts'
+import {
+  INCIDENT_KINDS,
+  type IncidentKind,
+  MASS_KINDS,
+  type MassKind,
+} from '../../platform/base/kinds.ts'
+import { durationText } from '../../platform/base/text.ts'
 import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
 import { closeIncident } from '../../verify/incidents/change-incidents.ts'
 import { HELD_BY, type Incident } from '../../verify/incidents/incident.ts'

@@ -6,7 +6,7 @@ import {
   type JobState,
   type QueuedJob,
   type QueueSystem,
-} from '../../queue/queue-system.ts'
+} from '../../platform/queue/queue-system.ts'
 import { withQueue } from '../context.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { systemClock } from '../../base/clock.ts'
-import { SCOPES, type Scope } from '../../http/caller.ts'
+import { systemClock } from '../../platform/base/clock.ts'
+import { SCOPES, type Scope } from '../../platform/http/caller.ts'
 import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../resellers/api-keys.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { withApp } from '../context.ts'

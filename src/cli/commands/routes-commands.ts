@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type Command, Option } from 'commander'
-import { ROUTE_LISTS, type RouteListName } from '../../base/kinds.ts'
-import type { Logger } from '../../base/logger.ts'
-import type { Db } from '../../db/database.ts'
-import { assertKept } from '../../db/history-floor.ts'
+import { ROUTE_LISTS, type RouteListName } from '../../platform/base/kinds.ts'
+import type { Logger } from '../../platform/base/logger.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { assertKept } from '../../platform/db/history-floor.ts'
 import {
   EXPORT_FORMATS,
   type ExportFormat,

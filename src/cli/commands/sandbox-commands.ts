@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
-import { systemClock } from '../../base/clock.ts'
-import { AppError, messageOf } from '../../base/errors.ts'
-import { cleanText } from '../../base/text.ts'
-import { loadConfig } from '../../config/config.ts'
 import { DEMO_RESELLER, importDemoWatches } from '../../embedded/demo.ts'
+import { systemClock } from '../../platform/base/clock.ts'
+import { AppError, messageOf } from '../../platform/base/errors.ts'
+import { cleanText } from '../../platform/base/text.ts'
+import { loadConfig } from '../../platform/config/config.ts'
 import {
   assertRules,
   FAULT_NAMES,

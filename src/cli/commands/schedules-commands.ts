@@ -1,5 +1,9 @@
 import type { Command } from 'commander'
-import { listSchedules, makeScheduleDue, type SavedSchedule } from '../../schedules/schedules.ts'
+import {
+  listSchedules,
+  makeScheduleDue,
+  type SavedSchedule,
+} from '../../platform/ticks/schedules.ts'
 import { withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { dueText } from '../text/status-text.ts'

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { App } from '../../app/app.ts'
-import { ROUTE_LISTS, type RouteListName } from '../../base/kinds.ts'
+import { ROUTE_LISTS, type RouteListName } from '../../platform/base/kinds.ts'
 import { dryRun } from '../../route-sync/review/dry-run.ts'
 import type { SyncOutcome } from '../../route-sync/runs/sync-run.ts'
 import { listSyncRuns } from '../../route-sync/runs/sync-run-queries.ts'

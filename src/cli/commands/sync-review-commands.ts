@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import type { Db } from '../../db/database.ts'
+import type { Db } from '../../platform/db/database.ts'
 import { diffSnapshots } from '../../route-sync/read/diff-snapshots.ts'
 import { approvePull } from '../../route-sync/review/approve-pull.ts'
 import { approveRun, rejectRun } from '../../route-sync/review/decide-run.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type Command, Option } from 'commander'
 import type { App } from '../../app/app.ts'
-import type { Db } from '../../db/database.ts'
+import type { Db } from '../../platform/db/database.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import {
   type ChangeOutcome,

@@ -8,7 +8,7 @@ import {
   processText,
   sinceText,
 } from '../../app/state-text.ts'
-import { durationText } from '../../base/text.ts'
+import { durationText } from '../../platform/base/text.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 import { unkeptDelaysText } from './unkept-delays-text.ts'
 

@@ -1,4 +1,4 @@
-import { durationText } from '../../base/text.ts'
+import { durationText } from '../../platform/base/text.ts'
 
 const NUMBER = new Intl.NumberFormat('en-US')
 /** A narrower screen gets lines that are too long: one letter a line would be worse. */

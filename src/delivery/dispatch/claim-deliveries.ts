@@ -1,6 +1,6 @@
-import type { EndpointFormat } from '../../base/kinds.ts'
-import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { selectOne, WITHOUT_WAITING_FOR_DISK } from '../../db/transaction.ts'
+import type { EndpointFormat } from '../../platform/base/kinds.ts'
+import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { selectOne, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
 import type { Format } from '../formats/format.ts'
 
 /** Longer than a request with the record of its result. After it the delivery is due again. */

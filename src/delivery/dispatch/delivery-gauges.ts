@@ -1,7 +1,7 @@
-import { DISABLED_REASONS, type DisabledReason } from '../../base/kinds.ts'
-import { type Db, sql } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
-import type { Metrics } from '../../metrics/metrics.ts'
+import { DISABLED_REASONS, type DisabledReason } from '../../platform/base/kinds.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
+import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { REQUESTS } from './claim-deliveries.ts'
 
 /**

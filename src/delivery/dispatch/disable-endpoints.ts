@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../../db/database.ts'
+import { sql, type Tx } from '../../platform/db/database.ts'
 
 /**
  * Disables endpoints whose receiver is gone or failing, and sends `webhook.disabled` to the other endpoints of their

@@ -1,5 +1,5 @@
-import { type Db, sql } from '../../db/database.ts'
-import { affected, inTransaction } from '../../db/transaction.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import { affected, inTransaction } from '../../platform/db/transaction.ts'
 import { FAILING_DAYS, TRIED_FOR } from './delivery-rules.ts'
 import { disableEndpoints } from './disable-endpoints.ts'
 

@@ -1,6 +1,6 @@
-import type { EndpointFormat } from '../../base/kinds.ts'
-import { type Db, sql, type Tx } from '../../db/database.ts'
-import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../db/transaction.ts'
+import type { EndpointFormat } from '../../platform/base/kinds.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
 import type { SendResult } from '../formats/format.ts'
 import type { ClaimedDelivery } from './claim-deliveries.ts'
 import {

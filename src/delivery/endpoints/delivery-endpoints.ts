@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { DEAD_REASONS, DELIVERY_STATES } from '../../base/kinds.ts'
-import type { Db } from '../../db/database.ts'
-import { operations } from '../../http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { ProblemError } from '../../http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../http/schemas.ts'
+import { DEAD_REASONS, DELIVERY_STATES } from '../../platform/base/kinds.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { operations } from '../../platform/http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
+import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import {
   listAttempts,
   listDead,

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { DEAD_REASONS, DELIVERY_STATES, ENDPOINT_FORMATS } from '../../base/kinds.ts'
 import { RecordParams } from '../../changes/availability-change-endpoints.ts'
-import type { Db } from '../../db/database.ts'
-import { operations } from '../../http/operation.ts'
-import { ProblemError } from '../../http/problems.ts'
-import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
+import { DEAD_REASONS, DELIVERY_STATES, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { operations } from '../../platform/http/operation.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
+import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { Attempt, subject } from './delivery-endpoints.ts'
 import {
   hasRecord,

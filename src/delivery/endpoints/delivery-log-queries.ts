@@ -1,6 +1,6 @@
-import type { EndpointFormat } from '../../base/kinds.ts'
-import { type Db, type RawBuilder, sql } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
+import type { EndpointFormat } from '../../platform/base/kinds.ts'
+import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
 import type { Attempt } from '../replay/replay-deliveries.ts'
 import type { EndpointOwner, ShownDelivery } from './endpoint-queries.ts'
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../base/errors.ts'
+import { AppError } from '../../platform/base/errors.ts'
 
 /** How many endpoints a reseller may have. */
 export const MAX_ENDPOINTS = 20

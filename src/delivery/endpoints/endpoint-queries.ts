@@ -5,9 +5,9 @@ import type {
   DisabledReason,
   EndpointFormat,
   WatchChangeKind,
-} from '../../base/kinds.ts'
-import { type Db, sql } from '../../db/database.ts'
-import { ProblemError } from '../../http/problems.ts'
+} from '../../platform/base/kinds.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
 import type { Digest } from '../formats/digest.ts'
 
 /** A record passes if one of the given rules passes. */

@@ -4,8 +4,8 @@ import {
   DISABLED_REASONS,
   ENDPOINT_FORMATS,
   WATCH_CHANGE_KINDS,
-} from '../../base/kinds.ts'
-import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
+} from '../../platform/base/kinds.ts'
+import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 
 export const EndpointParams = object({
   endpointId: Type.String({ format: 'uuid', description: 'The id of the endpoint.' }),

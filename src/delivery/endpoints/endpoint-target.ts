@@ -1,5 +1,5 @@
-import { shownEmail } from '../../base/email-address.ts'
-import type { EndpointFormat } from '../../base/kinds.ts'
+import { shownEmail } from '../../platform/base/email-address.ts'
+import type { EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Digest, digestFault } from '../formats/digest.ts'
 import { type EmailRules, emailFault } from '../formats/email.ts'
 import { slackUrlFault } from '../formats/slack.ts'

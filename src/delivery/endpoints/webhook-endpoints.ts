@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { ENDPOINT_FORMATS } from '../../base/kinds.ts'
-import type { Logger } from '../../base/logger.ts'
-import type { Db } from '../../db/database.ts'
-import { logOperation } from '../../http/audit-log.ts'
-import { operations } from '../../http/operation.ts'
-import { object, oneOf } from '../../http/schemas.ts'
+import { ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
+import type { Logger } from '../../platform/base/logger.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { logOperation } from '../../platform/http/audit-log.ts'
+import { operations } from '../../platform/http/operation.ts'
+import { object, oneOf } from '../../platform/http/schemas.ts'
 import {
   addTestEvent,
   createEndpoint,

@@ -1,5 +1,5 @@
-import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../db/transaction.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
 import { type Digest, nextDigestAt } from '../formats/digest.ts'
 
 /** How many records of its feed an endpoint advances in one transaction. */

@@ -1,4 +1,4 @@
-import { instantOfLocal, zoneOffsetMs } from '../../base/local-time.ts'
+import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 
 /**
  * When an endpoint receives its records: joined in one message every quarter of an hour or every hour, or daily when the

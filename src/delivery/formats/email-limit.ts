@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Db, sql } from '../../db/database.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 
 /** Takes one message of an address's limit. Returns how long to wait if none is left; 0 if one was taken. */
 export type EmailLimit = (target: {

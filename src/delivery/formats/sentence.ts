@@ -1,5 +1,5 @@
-import { cleanText, plainLine } from '../../base/text.ts'
 import { changeSentence, type ShownChange } from '../../changes/change-sentence.ts'
+import { cleanText, plainLine } from '../../platform/base/text.ts'
 import type { Message } from './format.ts'
 
 /** How many messages one e-mail or chat message joins at most. */

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey } from 'node:crypto'
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { type Clock, systemClock } from '../../platform/base/clock.ts'
 import type { Transport } from '../send/transport.ts'
 import type { Format, Message } from './format.ts'
 

@@ -1,6 +1,6 @@
-import type { DeadReason } from '../../base/kinds.ts'
-import { type Db, type RawBuilder, sql } from '../../db/database.ts'
-import { affected } from '../../db/transaction.ts'
+import type { DeadReason } from '../../platform/base/kinds.ts'
+import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
+import { affected } from '../../platform/db/transaction.ts'
 
 /** A delivery that is not tried any more, with its last attempt. */
 export interface DeadDelivery {

@@ -7,7 +7,7 @@ import {
   randomBytes,
   scryptSync,
 } from 'node:crypto'
-import { AppError } from '../../base/errors.ts'
+import { AppError } from '../../platform/base/errors.ts'
 
 /** A sealed value belongs to another key, another place, or was changed. */
 export class SealError extends AppError {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import { MIN_SECRET_CHARS, type Scrub } from '../../base/secrets.ts'
-import { cleanText, percentDecoded } from '../../base/text.ts'
+import { MIN_SECRET_CHARS, type Scrub } from '../../platform/base/secrets.ts'
+import { cleanText, percentDecoded } from '../../platform/base/text.ts'
 import { MAX_URL_CHARS } from './target-policy.ts'
 
 const MAX_READ_BYTES = 65_536

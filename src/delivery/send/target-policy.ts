@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { isLoopbackHost } from '../../base/loopback.ts'
+import { isLoopbackHost } from '../../platform/base/loopback.ts'
 
 /** Which addresses farewatch may deliver to, in addition to https on public addresses. */
 export interface TargetPolicy {

@@ -1,7 +1,7 @@
 import { Agent } from 'undici'
-import { type Clock, systemClock } from '../../base/clock.ts'
-import { retryAfterMs } from '../../base/retry-after.ts'
-import type { Scrub } from '../../base/secrets.ts'
+import { type Clock, systemClock } from '../../platform/base/clock.ts'
+import { retryAfterMs } from '../../platform/base/retry-after.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
 import { type PostTarget, readAnswer, secretsOfTarget } from './answer-text.ts'
 import {
   BlockedAddressError,

@@ -1,6 +1,6 @@
-import type { RouteChangeKind, RouteListName } from '../../base/kinds.ts'
-import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { affected, selectOne } from '../../db/transaction.ts'
+import type { RouteChangeKind, RouteListName } from '../../platform/base/kinds.ts'
+import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { affected, selectOne } from '../../platform/db/transaction.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
 import { DEPARTURE_ROUTES, HISTORY_DAYS, type LossHistory, type SnapshotDiff } from './guard.ts'
 

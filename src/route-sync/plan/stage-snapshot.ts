@@ -1,5 +1,5 @@
-import type { Scrub } from '../../base/secrets.ts'
-import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
+import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import type { Place, Route } from '../../upstream/route-list.ts'
 import { SecretInListError } from '../runs/sync-errors.ts'
 

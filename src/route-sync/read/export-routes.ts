@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
-import type { Db } from '../../db/database.ts'
+import type { Db } from '../../platform/db/database.ts'
 import type { ListForm } from './list-version.ts'
 import { type RouteFilter, type RouteRow, streamRoutes } from './route-queries.ts'
 

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import type { Db } from '../../db/database.ts'
-import { operations } from '../../http/operation.ts'
-import { cursorsOf, InstantPosition, pageOf, pageParameters } from '../../http/pages.ts'
-import { ProblemError } from '../../http/problems.ts'
-import { Instant, object, oneOf, orNull } from '../../http/schemas.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { operations } from '../../platform/http/operation.ts'
+import { cursorsOf, InstantPosition, pageOf, pageParameters } from '../../platform/http/pages.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
+import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import {
   findKnownPlace,
   findKnownRoute,

@@ -1,4 +1,4 @@
-import { type Db, type RawBuilder, sql } from '../../db/database.ts'
+import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import type { Place } from '../../upstream/route-list.ts'
 
 /** A route with the last known attributes of its places. */

@@ -1,5 +1,5 @@
-import type { RouteListName } from '../../base/kinds.ts'
-import { type Db, sql } from '../../db/database.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
 
 /** The forms in which the API serves the routes. */

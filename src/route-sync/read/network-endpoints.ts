@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import type { Clock } from '../../base/clock.ts'
-import type { Db } from '../../db/database.ts'
-import { assertKept } from '../../db/history-floor.ts'
-import { operations } from '../../http/operation.ts'
-import { ProblemError } from '../../http/problems.ts'
-import { Instant, instant, object, orNull } from '../../http/schemas.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { assertKept } from '../../platform/db/history-floor.ts'
+import { operations } from '../../platform/http/operation.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
+import { Instant, instant, object, orNull } from '../../platform/http/schemas.ts'
 import { MAX_CHANGES, readDifference, readPlaces } from './network-queries.ts'
 
 const { shared } = operations<{ readonly db: Db; readonly clock: Clock }>()

@@ -1,5 +1,5 @@
-import { type Db, sql } from '../../db/database.ts'
-import { HISTORY_FLOOR } from '../../db/history-floor.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import { HISTORY_FLOOR } from '../../platform/db/history-floor.ts'
 
 /** A place with its present attributes, and its airport's position where the code is known. */
 export interface LocatedPlace {

@@ -1,6 +1,6 @@
-import { createTtlCache, type TtlCache } from '../../base/ttl-cache.ts'
-import type { Db } from '../../db/database.ts'
-import { createEncodedBody, type EncodedBody } from '../../http/encoded-body.ts'
+import { createTtlCache, type TtlCache } from '../../platform/base/ttl-cache.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { createEncodedBody, type EncodedBody } from '../../platform/http/encoded-body.ts'
 import { routesText } from './export-routes.ts'
 import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
 

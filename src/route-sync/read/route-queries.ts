@@ -1,5 +1,5 @@
-import type { RouteListName } from '../../base/kinds.ts'
-import { type Db, type RawBuilder, sql } from '../../db/database.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import { ACCEPTED } from '../runs/sync-run-queries.ts'
 
 /** A route with both places' attributes, as the public SQL shows it. */

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import { RUN_STATUSES } from '../../base/kinds.ts'
-import type { Db } from '../../db/database.ts'
-import { operations } from '../../http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../http/pages.ts'
-import { Instant, object, oneOf, orNull, RowId } from '../../http/schemas.ts'
+import { RUN_STATUSES } from '../../platform/base/kinds.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { operations } from '../../platform/http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
+import { Instant, object, oneOf, orNull, RowId } from '../../platform/http/schemas.ts'
 import { listSyncRuns, showRun } from '../runs/sync-run-queries.ts'
 
 const { shared } = operations<{ readonly db: Db }>()

@@ -1,7 +1,7 @@
-import { ROUTE_LISTS, type RouteListName, RUN_STATUSES } from '../../base/kinds.ts'
-import { type Db, sql } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
-import type { Metrics } from '../../metrics/metrics.ts'
+import { ROUTE_LISTS, type RouteListName, RUN_STATUSES } from '../../platform/base/kinds.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
+import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
 
 /** Freshness of one list, for gauges and status. */

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../../db/database.ts'
+import { sql, type Tx } from '../../platform/db/database.ts'
 import { spanOf, withinRuns } from './compare-routes.ts'
 import { endOf } from './expect-intervals.ts'
 

@@ -1,5 +1,5 @@
-import type { RouteListName } from '../../base/kinds.ts'
-import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { endOf, expectIntervals, positionOf } from './expect-intervals.ts'
 
 const ROUTES = 'routes'

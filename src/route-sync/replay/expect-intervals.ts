@@ -1,5 +1,5 @@
-import type { RouteListName } from '../../base/kinds.ts'
-import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 
 /**
  * Computes from the presence of routes in the lists what the history must be, without the counters of pending absences

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../../db/database.ts'
+import { sql, type Tx } from '../../platform/db/database.ts'
 
 /** What the rules of places need to know of a run. */
 export interface PlaceRun {

@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../db/database.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 
 /**
  * Drops what a killed replay left, and creates the tables of a new one. They are not logged: a crash of the server

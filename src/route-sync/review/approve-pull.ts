@@ -1,5 +1,5 @@
-import type { RouteListName } from '../../base/kinds.ts'
-import { type Db, sql } from '../../db/database.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import type { SyncOutcome } from '../runs/sync-run.ts'
 import { approveRuns, type DecideDeps } from './decide-run.ts'

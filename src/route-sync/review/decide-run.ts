@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts'
-import type { RouteListName } from '../../base/kinds.ts'
-import { type Db, sql, type Tx } from '../../db/database.ts'
-import { withSessionLock } from '../../db/session-lock.ts'
-import { inTransaction } from '../../db/transaction.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { withSessionLock } from '../../platform/db/session-lock.ts'
+import { inTransaction } from '../../platform/db/transaction.ts'
 import { beginApply, planSnapshot, type SyncDeps } from '../plan/plan-snapshot.ts'
 import {
   assignValidTime,

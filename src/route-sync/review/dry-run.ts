@@ -1,5 +1,5 @@
-import type { RouteListName } from '../../base/kinds.ts'
-import { databaseNow } from '../../db/transaction.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import { databaseNow } from '../../platform/db/transaction.ts'
 import { countConfirmed } from '../plan/absences.ts'
 import { countConfirmedPlaces } from '../plan/plan-places.ts'
 import type { Forecast, SyncDeps } from '../plan/plan-snapshot.ts'

@@ -1,4 +1,4 @@
-import type { Tx } from '../../db/database.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import { type GuardLimits, type SnapshotEffect, suspicionOf } from '../plan/guard.ts'
 import type { SyncDeps } from '../plan/plan-snapshot.ts'
 import type { SyncReason } from '../runs/sync-run.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { object, orNull } from '../../http/schemas.ts'
+import { object, orNull } from '../../platform/http/schemas.ts'
 import { Place, Route } from '../read/route-endpoints.ts'
 import { ListName, Reason } from '../read/sync-run-endpoints.ts'
 

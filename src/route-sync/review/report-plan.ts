@@ -1,6 +1,6 @@
-import type { RouteListName } from '../../base/kinds.ts'
-import { type Db, sql, type Tx } from '../../db/database.ts'
-import { openScratchTransaction } from '../../db/transaction.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { openScratchTransaction } from '../../platform/db/transaction.ts'
 import { suspicionOf } from '../plan/guard.ts'
 import {
   type Forecast,

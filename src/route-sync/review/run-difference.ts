@@ -1,4 +1,4 @@
-import { type RawBuilder, sql, type Tx } from '../../db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { listOfRun } from '../snapshots/fetched-list.ts'
 import { findHeldRun } from './decide-run.ts'
 import { type ReviewDeps, withPlan } from './report-plan.ts'

@@ -1,7 +1,7 @@
-import type { RouteListName, RunResolution, RunStatus } from '../../base/kinds.ts'
-import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { findLockHolder } from '../../db/session-lock.ts'
-import { selectOne } from '../../db/transaction.ts'
+import type { RouteListName, RunResolution, RunStatus } from '../../platform/base/kinds.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { findLockHolder } from '../../platform/db/session-lock.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
 import type { RouteListBody } from '../../upstream/route-list.ts'
 import { ListBusyError } from './sync-errors.ts'
 import {

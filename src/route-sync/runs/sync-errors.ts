@@ -1,5 +1,5 @@
-import { AppError } from '../../base/errors.ts'
-import type { RouteListName, RunStatus } from '../../base/kinds.ts'
+import { AppError } from '../../platform/base/errors.ts'
+import type { RouteListName, RunStatus } from '../../platform/base/kinds.ts'
 import type { SyncOutcome } from './sync-run.ts'
 
 /** The run is recorded; the queue tries again after its pause. */

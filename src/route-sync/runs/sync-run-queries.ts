@@ -1,5 +1,10 @@
-import type { RouteChangeKind, RouteListName, RunResolution, RunStatus } from '../../base/kinds.ts'
-import { type Db, sql } from '../../db/database.ts'
+import type {
+  RouteChangeKind,
+  RouteListName,
+  RunResolution,
+  RunStatus,
+} from '../../platform/base/kinds.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 import { RunNotFoundError } from './sync-errors.ts'
 import type { HeldEffect, SyncOutcome, SyncReason } from './sync-run.ts'
 

@@ -1,4 +1,4 @@
-import type { RouteListName, RunStatus } from '../../base/kinds.ts'
+import type { RouteListName, RunStatus } from '../../platform/base/kinds.ts'
 import type { UpstreamWait } from '../../upstream/upstream-errors.ts'
 
 /** Milliseconds that each stage of a run took; a stage that was not reached is missing. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { Scrub } from '../../base/secrets.ts'
-import { type Db, sql, type Tx } from '../../db/database.ts'
-import { affected } from '../../db/transaction.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { affected } from '../../platform/db/transaction.ts'
 import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
 import { ACCEPTED, JOINABLE } from '../runs/sync-run-queries.ts'
 

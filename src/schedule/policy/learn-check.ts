@@ -1,4 +1,4 @@
-import { RATED_STATES, type RatedState } from '../../base/kinds.ts'
+import { RATED_STATES, type RatedState } from '../../platform/base/kinds.ts'
 import {
   expectedChanges,
   MEMORY_DAYS,

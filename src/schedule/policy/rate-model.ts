@@ -1,4 +1,4 @@
-import type { RatedState } from '../../base/kinds.ts'
+import type { RatedState } from '../../platform/base/kinds.ts'
 import { NO_EXPOSURE, type RateEstimate, rateOf } from './estimator.ts'
 import type { FactorTable } from './factor-table.ts'
 import { createRecencyTables, type RecencyTables, recencyAt } from './recency.ts'

@@ -1,4 +1,4 @@
-import type { RatedState } from '../../base/kinds.ts'
+import type { RatedState } from '../../platform/base/kinds.ts'
 import { bucketOf, createFactorTable, type FactorTable, factorOf } from './factor-table.ts'
 
 const HOUR = 3_600

@@ -1,4 +1,4 @@
-import type { FareChangeKind, RatedState } from '../../base/kinds.ts'
+import type { FareChangeKind, RatedState } from '../../platform/base/kinds.ts'
 
 /**
  * How much an early detection of each change is worth. Early news of a fare that can be booked again is worth the most, because

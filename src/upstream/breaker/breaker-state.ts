@@ -1,4 +1,4 @@
-import { isAhead } from '../../base/clock.ts'
+import { isAhead } from '../../platform/base/clock.ts'
 import type { OutcomeClass } from '../call-outcome.ts'
 
 /** Endpoints form two groups, because lists and verify can fail or be refused independently. */

@@ -1,7 +1,7 @@
-import type { Logger } from '../../base/logger.ts'
-import { type Db, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { notify } from '../../db/listener.ts'
-import { inTransaction, selectOne } from '../../db/transaction.ts'
+import type { Logger } from '../../platform/base/logger.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { notify } from '../../platform/db/listener.ts'
+import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import {
   CLIMB_SECONDS,
   isPaused,

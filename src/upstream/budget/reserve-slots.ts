@@ -1,5 +1,5 @@
-import { PREPARED, type RawBuilder, sql, type Tx } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
+import { PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
 import { shareInSql } from './budget-store.ts'
 import { MAX_PAUSE_MS } from './throttle.ts'
 

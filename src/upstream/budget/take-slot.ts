@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Db } from '../../db/database.ts'
-import { inTransaction } from '../../db/transaction.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { inTransaction } from '../../platform/db/transaction.ts'
 import { HORIZON_MS, reserveSlots, type SlotRequest } from './reserve-slots.ts'
 
 /** A slot that is missed by more is discarded: late calls would crowd the calls that are on time. */

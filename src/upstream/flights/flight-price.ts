@@ -1,4 +1,4 @@
-import { type Money, parseMoney, toCents } from '../../base/money.ts'
+import { type Money, parseMoney, toCents } from '../../platform/base/money.ts'
 import type { AnswerAnomaly, PassengerMix } from '../observation.ts'
 import { isFields } from './flight-fields.ts'
 

@@ -1,5 +1,5 @@
-import { airportsByIata } from '../../airports/airports.ts'
-import { zoneOffsetMs } from '../../base/local-time.ts'
+import { airportsByIata } from '../../platform/airports/airports.ts'
+import { zoneOffsetMs } from '../../platform/base/local-time.ts'
 import { isFields, type JsonPath, localMs, violation } from './flight-fields.ts'
 
 const HOUR_MS = 3_600_000

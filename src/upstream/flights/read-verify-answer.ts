@@ -1,5 +1,5 @@
-import type { UnknownReason } from '../../base/kinds.ts'
-import type { Scrub } from '../../base/secrets.ts'
+import type { UnknownReason } from '../../platform/base/kinds.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
 import type { AnswerAnomaly, LegObservation, Observation, Question } from '../observation.ts'
 import { DUPLICATE_NAMES, readStrictJson } from '../strict-json.ts'
 import { quotable } from '../transport/body-snippet.ts'

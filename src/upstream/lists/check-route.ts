@@ -1,4 +1,4 @@
-import { cleanText } from '../../base/text.ts'
+import { cleanText } from '../../platform/base/text.ts'
 import { NO_COUNTS, type Place, type Route, type RouteListCounts } from '../route-list.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { RouteListName } from '../../base/kinds.ts'
-import type { Scrub } from '../../base/secrets.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
 import type { CallRecord } from '../attempt.ts'
 import type { RouteListBody, Validators } from '../route-list.ts'
 import { snippetOf } from '../transport/body-snippet.ts'

@@ -1,5 +1,5 @@
-import { AppError } from '../../base/errors.ts'
-import type { Scrub } from '../../base/secrets.ts'
+import { AppError } from '../../platform/base/errors.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
 import { quotable, snippetOf } from '../transport/body-snippet.ts'
 import { errorOfAnswer } from '../transport/call-errors.ts'
 import type { HttpAnswer, HttpExchange } from '../transport/http-exchange.ts'

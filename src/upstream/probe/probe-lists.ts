@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { RouteListName } from '../../base/kinds.ts'
-import type { Scrub } from '../../base/secrets.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
 import { readRouteList } from '../lists/read-route-list.ts'
 import type { Route, RouteListCounts } from '../route-list.ts'
 import { type AnomalyCounts, anomaliesOfList } from '../telemetry.ts'

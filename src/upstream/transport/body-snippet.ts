@@ -1,5 +1,5 @@
-import type { Scrub } from '../../base/secrets.ts'
-import { cleanText } from '../../base/text.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
+import { cleanText } from '../../platform/base/text.ts'
 
 /** How many bytes of a body are read to make a snippet. */
 export const SNIPPET_SOURCE_BYTES = 16_384

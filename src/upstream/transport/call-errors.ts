@@ -1,5 +1,5 @@
-import type { AppError } from '../../base/errors.ts'
-import type { Scrub } from '../../base/secrets.ts'
+import type { AppError } from '../../platform/base/errors.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
 import {
   type TimeoutPhase,
   UpstreamAuthError,

@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
-import { type Clock, systemClock } from '../../base/clock.ts'
-import { retryAfterMs } from '../../base/retry-after.ts'
+import { type Clock, systemClock } from '../../platform/base/clock.ts'
+import { retryAfterMs } from '../../platform/base/retry-after.ts'
 import { NO_FREE_CONNECTION, UpstreamNetworkError } from '../upstream-errors.ts'
 import { startDeadline } from './call-deadline.ts'
 import { errorOfThrown } from './call-errors.ts'

@@ -1,4 +1,4 @@
-import type { Scrub } from '../../base/secrets.ts'
+import type { Scrub } from '../../platform/base/secrets.ts'
 import type { Validators } from '../route-list.ts'
 import type { ResponseHead } from './response-receiver.ts'
 

@@ -5,7 +5,7 @@ import {
   type AvailabilityChangeDraft,
   appendAvailabilityChanges,
 } from '../../changes/availability-feed.ts'
-import { sql, type Tx } from '../../db/database.ts'
+import { sql, type Tx } from '../../platform/db/database.ts'
 import { type CompletedCheck, complete } from '../../schedule/complete.ts'
 import { eventValue } from '../../schedule/policy/worth.ts'
 import type { ScheduleRules } from '../../schedule/schedule-rules.ts'

@@ -1,4 +1,4 @@
-import { type Money, sameMoney, toCents } from '../../base/money.ts'
+import { type Money, sameMoney, toCents } from '../../platform/base/money.ts'
 import type { Contradiction } from './confirmations.ts'
 import { type FareView, type LegView, legsOf } from './fare-state.ts'
 

@@ -1,4 +1,4 @@
-import type { HeldKind } from '../../base/kinds.ts'
+import type { HeldKind } from '../../platform/base/kinds.ts'
 
 /**
  * How a complete reading contradicts the belief. The first that applies counts, so a flight that changes its identity

@@ -1,4 +1,4 @@
-import type { HeldKind } from '../../base/kinds.ts'
+import type { HeldKind } from '../../platform/base/kinds.ts'
 import {
   agreementOf,
   hasPrices,

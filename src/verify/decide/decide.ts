@@ -1,4 +1,4 @@
-import type { HeldKind } from '../../base/kinds.ts'
+import type { HeldKind } from '../../platform/base/kinds.ts'
 import { contradictionOf, guardedLegsOf, hasPrices, isComplete } from './compare-readings.ts'
 import { CONTRADICTIONS, type DecisionRules, HELD_KIND, UNDO_MS } from './confirmations.ts'
 import {

@@ -1,6 +1,6 @@
-import { airportsByIata } from '../../airports/airports.ts'
-import type { LossReason } from '../../base/kinds.ts'
-import { instantOfLocal } from '../../base/local-time.ts'
+import { airportsByIata } from '../../platform/airports/airports.ts'
+import type { LossReason } from '../../platform/base/kinds.ts'
+import { instantOfLocal } from '../../platform/base/local-time.ts'
 import type { FlightSummary, ObservedFlight } from '../../upstream/observation.ts'
 import type { FareState } from './fare-state.ts'
 

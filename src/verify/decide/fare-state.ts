@@ -4,8 +4,8 @@ import type {
   HiddenReason,
   PairState,
   ShownPriceReason,
-} from '../../base/kinds.ts'
-import { type Money, sumMoney } from '../../base/money.ts'
+} from '../../platform/base/kinds.ts'
+import { type Money, sumMoney } from '../../platform/base/money.ts'
 import type { FlightSummary, LegObservation } from '../../upstream/observation.ts'
 import type { Contradiction } from './confirmations.ts'
 

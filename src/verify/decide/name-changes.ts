@@ -1,4 +1,4 @@
-import type { FareChangeKind, LossReason } from '../../base/kinds.ts'
+import type { FareChangeKind, LossReason } from '../../platform/base/kinds.ts'
 import { hasPrices, samePrices } from './compare-readings.ts'
 import { lossReason } from './departure.ts'
 import { type FareState, type FareView, legsOf } from './fare-state.ts'

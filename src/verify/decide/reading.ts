@@ -1,4 +1,4 @@
-import type { UnknownReason } from '../../base/kinds.ts'
+import type { UnknownReason } from '../../platform/base/kinds.ts'
 import type { LegObservation, Observation } from '../../upstream/observation.ts'
 import { departsAt, isPastAtFirstSight } from './departure.ts'
 import {

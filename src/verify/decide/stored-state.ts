@@ -1,5 +1,5 @@
-import { AppError } from '../../base/errors.ts'
-import type { ShownPriceReason } from '../../base/kinds.ts'
+import { AppError } from '../../platform/base/errors.ts'
+import type { ShownPriceReason } from '../../platform/base/kinds.ts'
 import { type FareState, initialState } from './fare-state.ts'
 
 /** A stored state that this version cannot read. */

@@ -1,4 +1,4 @@
-import type { EndReason } from '../../base/kinds.ts'
+import type { EndReason } from '../../platform/base/kinds.ts'
 import { endedView, type FareState } from '../decide/fare-state.ts'
 
 /**

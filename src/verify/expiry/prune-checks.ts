@@ -1,5 +1,5 @@
-import { type Db, sql } from '../../db/database.ts'
-import { affected } from '../../db/transaction.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import { affected } from '../../platform/db/transaction.ts'
 import { unfollow } from '../../schedule/follow.ts'
 import { inBatches } from './expiry.ts'
 

@@ -1,9 +1,9 @@
-import { AppError } from '../../base/errors.ts'
-import type { IncidentKind, MassKind } from '../../base/kinds.ts'
-import type { Logger } from '../../base/logger.ts'
-import { type Db, sql, type Tx } from '../../db/database.ts'
-import { notify } from '../../db/listener.ts'
-import { inTransaction } from '../../db/transaction.ts'
+import { AppError } from '../../platform/base/errors.ts'
+import type { IncidentKind, MassKind } from '../../platform/base/kinds.ts'
+import type { Logger } from '../../platform/base/logger.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { notify } from '../../platform/db/listener.ts'
+import { inTransaction } from '../../platform/db/transaction.ts'
 import { expedite } from '../../schedule/expedite.ts'
 import {
   type CheckCounts,

@@ -1,5 +1,5 @@
-import { type HeldKind, MASS_KINDS, type MassKind } from '../../base/kinds.ts'
-import type { Tx } from '../../db/database.ts'
+import { type HeldKind, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
 import { askedLegsOf, type CountedCheck, type RecordedCheck } from '../checks/record-checks.ts'
 import { CROWD, type DecisionRules } from '../decide/confirmations.ts'

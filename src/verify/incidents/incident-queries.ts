@@ -1,7 +1,7 @@
-import { HELD_KINDS, type HeldKind, type IncidentKind } from '../../base/kinds.ts'
-import type { ResellerId } from '../../base/reseller-id.ts'
-import { type Db, PREPARED, sql, type Tx } from '../../db/database.ts'
-import { affected, selectOne } from '../../db/transaction.ts'
+import { HELD_KINDS, type HeldKind, type IncidentKind } from '../../platform/base/kinds.ts'
+import type { ResellerId } from '../../platform/base/reseller-id.ts'
+import { type Db, PREPARED, sql, type Tx } from '../../platform/db/database.ts'
+import { affected, selectOne } from '../../platform/db/transaction.ts'
 import type { AskedLeg } from '../decide/decide.ts'
 import {
   type CheckCounts,

@@ -1,4 +1,4 @@
-import type { HeldKind, IncidentKind, MassKind } from '../../base/kinds.ts'
+import type { HeldKind, IncidentKind, MassKind } from '../../platform/base/kinds.ts'
 
 /** A time in which more flights change at once than a market changes, or most checks are unknown. */
 export interface Incident {

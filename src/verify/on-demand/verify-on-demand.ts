@@ -1,5 +1,5 @@
-import type { Db } from '../../db/database.ts'
-import { inTransaction } from '../../db/transaction.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { inTransaction } from '../../platform/db/transaction.ts'
 import { type TakenSlot, takeSlot } from '../../upstream/budget/take-slot.ts'
 import { circuitOpenObservation } from '../../upstream/flights/verify-fares.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'

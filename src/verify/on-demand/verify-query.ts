@@ -1,4 +1,4 @@
-import { ProblemError } from '../../http/problems.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
 import type { PassengerMix, Question } from '../../upstream/observation.ts'
 import {
   assertTwoFlights,

@@ -1,4 +1,4 @@
-import type { UnknownReason } from '../../base/kinds.ts'
+import type { UnknownReason } from '../../platform/base/kinds.ts'
 import type { LegObservation, Observation, Question } from '../../upstream/observation.ts'
 import { parseKeepingDigits } from '../../upstream/strict-json.ts'
 

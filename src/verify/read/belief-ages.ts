@@ -1,6 +1,6 @@
-import type { ResellerId } from '../../base/reseller-id.ts'
-import { type Db, type RawBuilder, sql } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
+import type { ResellerId } from '../../platform/base/reseller-id.ts'
+import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
 
 /** How old the beliefs are. Ages are seconds since the last good check began. */
 export interface BeliefAges {

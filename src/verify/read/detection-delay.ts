@@ -1,6 +1,6 @@
-import { FARE_CHANGE_KINDS, WATCH_PRIORITIES } from '../../base/kinds.ts'
-import { createTtlCache } from '../../base/ttl-cache.ts'
-import { type Db, sql } from '../../db/database.ts'
+import { FARE_CHANGE_KINDS, WATCH_PRIORITIES } from '../../platform/base/kinds.ts'
+import { createTtlCache } from '../../platform/base/ttl-cache.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 
 /** A median and a 95th percentile, in seconds. */
 export interface DelaySeconds {

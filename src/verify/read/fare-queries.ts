@@ -4,8 +4,8 @@ import type {
   HiddenReason,
   PairState,
   ShownPriceReason,
-} from '../../base/kinds.ts'
-import { type Db, sql } from '../../db/database.ts'
+} from '../../platform/base/kinds.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 import { type ExpectedCheck, expectedCheck } from '../../schedule/read-pace.ts'
 
 /** What is believed of a tracked fare, and when it is checked next. */

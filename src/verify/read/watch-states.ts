@@ -1,8 +1,8 @@
-import type { PriceReason } from '../../base/kinds.ts'
-import type { ResellerId } from '../../base/reseller-id.ts'
 import { readFeedHead } from '../../changes/watch-feed-queries.ts'
-import { type Db, sql, type Tx } from '../../db/database.ts'
-import { databaseNow } from '../../db/transaction.ts'
+import type { PriceReason } from '../../platform/base/kinds.ts'
+import type { ResellerId } from '../../platform/base/reseller-id.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { databaseNow } from '../../platform/db/transaction.ts'
 import { requireWatchList } from '../../watch/watch-lists.ts'
 import {
   findWatch,

@@ -1,5 +1,5 @@
-import type { Belief, PairState, PriceReason } from '../../base/kinds.ts'
-import { type Db, sql } from '../../db/database.ts'
+import type { Belief, PairState, PriceReason } from '../../platform/base/kinds.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 
 export interface TimelinePage {
   readonly watchId: string

@@ -1,5 +1,5 @@
-import { isAhead } from '../../base/clock.ts'
-import type { CheckReason, HiddenReason, ShownPriceReason } from '../../base/kinds.ts'
+import { isAhead } from '../../platform/base/clock.ts'
+import type { CheckReason, HiddenReason, ShownPriceReason } from '../../platform/base/kinds.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../../schedule/schedule-rules.ts'
 import type { Watch } from '../../watch/watch-queries.ts'
 import {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { WATCH_PRIORITIES } from '../../base/kinds.ts'
-import { Instant, instant, object, oneOf, orNull } from '../../http/schemas.ts'
+import { WATCH_PRIORITIES } from '../../platform/base/kinds.ts'
+import { Instant, instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import type { Watch } from '../watch-queries.ts'
 import { ListParams } from './watch-list-endpoints.ts'
 

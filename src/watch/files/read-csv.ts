@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
-import { quote } from '../../base/text.ts'
+import { quote } from '../../platform/base/text.ts'
 import { unescapeFormula } from '../rows/cell-values.ts'
 import {
   COLUMNS,

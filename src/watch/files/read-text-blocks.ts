@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { setImmediate as otherWork } from 'node:timers/promises'
-import { messageOf } from '../../base/errors.ts'
+import { messageOf } from '../../platform/base/errors.ts'
 import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
 
 const NEWLINE = 0x0a

@@ -7,7 +7,7 @@ import {
   parseDocument,
   type YAMLParseError,
 } from 'yaml'
-import { quote } from '../../base/text.ts'
+import { quote } from '../../platform/base/text.ts'
 import { type Column, isColumn, type RawRow, type RowError } from '../rows/raw-row.ts'
 import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
 import { readTextBlocks, type TextSource } from './read-text-blocks.ts'

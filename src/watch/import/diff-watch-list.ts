@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from '../../db/database.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { checkRows, InvalidRows } from '../rows/check-rows.ts'
 import { COLUMNS, type Column, type RowSource } from '../rows/raw-row.ts'
 import { cellsOf, entryOf, type FlatEntry } from '../rows/watch-entry.ts'

@@ -1,6 +1,6 @@
 import { stringify as csvText } from 'csv-stringify/sync'
 import { stringify as yamlText } from 'yaml'
-import type { Db } from '../../db/database.ts'
+import type { Db } from '../../platform/db/database.ts'
 import { escapeFormula } from '../rows/cell-values.ts'
 import { COLUMNS } from '../rows/raw-row.ts'
 import { cellsOf, type WatchEntry } from '../rows/watch-entry.ts'

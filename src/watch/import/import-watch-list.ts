@@ -1,5 +1,5 @@
-import { type Db, sql, type Tx } from '../../db/database.ts'
-import { inTransaction } from '../../db/transaction.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { inTransaction } from '../../platform/db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../../resellers/resellers.ts'
 import { checkRows, InvalidRows } from '../rows/check-rows.ts'
 import type { InvalidRow, RowSource } from '../rows/raw-row.ts'

@@ -1,5 +1,5 @@
-import { sql, type Tx } from '../../db/database.ts'
-import { selectOne } from '../../db/transaction.ts'
+import { sql, type Tx } from '../../platform/db/database.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from '../max-delays.ts'
 import type { InvalidRows, NumberedEntry } from '../rows/check-rows.ts'
 import type { WatchEntry } from '../rows/watch-entry.ts'

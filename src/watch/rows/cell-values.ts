@@ -1,5 +1,5 @@
-import { WATCH_PRIORITIES, type WatchPriority } from '../../base/kinds.ts'
-import { quote } from '../../base/text.ts'
+import { WATCH_PRIORITIES, type WatchPriority } from '../../platform/base/kinds.ts'
+import { quote } from '../../platform/base/text.ts'
 import { MAX_PASSENGERS } from '../../upstream/passenger-rules.ts'
 
 export type Parsed<T> = { readonly value: T } | { readonly error: string }

@@ -1,4 +1,4 @@
-import { nameFault, quote, textFault } from '../../base/text.ts'
+import { nameFault, quote, textFault } from '../../platform/base/text.ts'
 import type { PassengerMix } from '../../upstream/observation.ts'
 import {
   MAX_FLIGHT_ID_CHARS,

@@ -1,4 +1,4 @@
-import type { WatchPriority } from '../../base/kinds.ts'
+import type { WatchPriority } from '../../platform/base/kinds.ts'
 import type { PassengerMix, Question } from '../../upstream/observation.ts'
 import type { Column } from './raw-row.ts'
 

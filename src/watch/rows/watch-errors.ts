@@ -1,5 +1,5 @@
-import { AppError } from '../../base/errors.ts'
-import { quote } from '../../base/text.ts'
+import { AppError } from '../../platform/base/errors.ts'
+import { quote } from '../../platform/base/text.ts'
 import type { InvalidRow } from './raw-row.ts'
 
 export class UnknownWatchListError extends AppError {

@@ -1,0 +1,178 @@
+/*
+ * Closed sets of names that are contract. Types, API schemas and the labels of metrics follow from these lists;
+ * test/platform/db/kinds.pg.test.ts compares them with the check constraints of the migrated database.
+ */
+
+/** The two route lists of the upstream. */
+export const ROUTE_LISTS = ['routes', 'with-availability'] as const
+export type RouteListName = (typeof ROUTE_LISTS)[number]
+
+/** How a run of a route list ends in the process that runs it. */
+export const RUN_OUTCOMES = ['applied', 'unchanged', 'held', 'rejected', 'failed'] as const
+/** Every status of a finished run. The last two replace `held` once its review is decided. */
+export const RUN_STATUSES = [...RUN_OUTCOMES, 'approved', 'dropped'] as const
+export type RunStatus = (typeof RUN_STATUSES)[number]
+
+/** How a review of held runs ends. */
+export const RUN_RESOLUTIONS = [
+  'approved',
+  'rejected',
+  'normal_list',
+  'agreed',
+  'superseded',
+] as const
+export type RunResolution = (typeof RUN_RESOLUTIONS)[number]
+
+/** The kinds of records in the feed of route changes. */
+export const ROUTE_CHANGE_KINDS = [
+  'route_added',
+  'route_removed',
+  'route_gained_availability',
+  'route_lost_availability',
+  'place_changed',
+] as const
+export type RouteChangeKind = (typeof ROUTE_CHANGE_KINDS)[number]
+
+/** The kinds of changes of a fare that a check can confirm. */
+export const FARE_CHANGE_KINDS = [
+  'became_available',
+  'became_unavailable',
+  'legs_changed',
+  'price_changed',
+  'itinerary_changed',
+  'identity_changed',
+] as const
+export type FareChangeKind = (typeof FARE_CHANGE_KINDS)[number]
+
+/** The kinds of records in the feed of availability changes. */
+export const AVAILABILITY_CHANGE_KINDS = [...FARE_CHANGE_KINDS, 'expired'] as const
+export type AvailabilityChangeKind = (typeof AVAILABILITY_CHANGE_KINDS)[number]
+
+/** Why a fare was lost. Sales close some hours before a departure. `unknown`: it may have departed, in its time zone. */
+export const LOSS_REASONS = ['sold_out', 'sales_closed', 'unknown'] as const
+export type LossReason = (typeof LOSS_REASONS)[number]
+
+/** Why a fare or a watch ended. */
+export const END_REASONS = ['departed', 'departs_on_passed', 'never_available'] as const
+export type EndReason = (typeof END_REASONS)[number]
+
+/** The reasons of changes of fares. */
+export const CHANGE_REASONS = [...LOSS_REASONS, ...END_REASONS] as const
+export type ChangeReason = (typeof CHANGE_REASONS)[number]
+
+/** The kinds of events of a watch alone. Rows from before `watch_started` was added may have any kind of change. */
+export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
+
+/** The kinds of records in the feed of a reseller. */
+export const WATCH_CHANGE_KINDS = ['watch_started', ...AVAILABILITY_CHANGE_KINDS] as const
+export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number]
+
+/** The kinds of changes that no market makes to many fares at once: a mass of them waits. */
+export const HELD_KINDS = [
+  'became_unavailable',
+  'became_available',
+  'identity_changed',
+  'itinerary_changed',
+  'price_changed',
+  'expired',
+] as const
+export type HeldKind = (typeof HELD_KINDS)[number]
+
+/** The incidents that a mass of changes opens. */
+export const MASS_KINDS = [
+  'mass_loss',
+  'mass_gain',
+  'mass_identity_change',
+  'mass_itinerary_change',
+  'mass_price_change',
+  'mass_expiry',
+] as const
+export type MassKind = (typeof MASS_KINDS)[number]
+export const INCIDENT_KINDS = [...MASS_KINDS, 'upstream_trouble'] as const
+export type IncidentKind = (typeof INCIDENT_KINDS)[number]
+
+/** The states of a fare: bookable if all legs are available, not_bookable if any leg is unavailable. */
+export const PAIR_STATES = ['bookable', 'not_bookable', 'unknown'] as const
+export type PairState = (typeof PAIR_STATES)[number]
+
+/** The beliefs about one leg. */
+export const BELIEFS = ['available', 'unavailable', 'unknown'] as const
+export type Belief = (typeof BELIEFS)[number]
+
+/** Why the last answers did not show the price of a bookable fare. */
+export const PRICE_REASONS = ['unreadable', 'unconfirmed', 'mixed_currencies', 'held'] as const
+export type PriceReason = (typeof PRICE_REASONS)[number]
+/** Why a price is shown as unknown, or the last answers did not show it. */
+export const SHOWN_PRICE_REASONS = [...PRICE_REASONS, 'stale'] as const
+export type ShownPriceReason = (typeof SHOWN_PRICE_REASONS)[number]
+
+/** Why a belief is not shown, although it is fresh: its answers contradict it, or an operator has reverted its records. */
+export const HIDDEN_REASONS = ['held', 'identity_mismatch', 'reverted'] as const
+export type HiddenReason = (typeof HIDDEN_REASONS)[number]
+/** Why a fare is shown as unknown. */
+export const SHOWN_REASONS = [...HIDDEN_REASONS, 'stale'] as const
+export type ShownReason = (typeof SHOWN_REASONS)[number]
+
+/** The states of a fare in which the schedule estimates how often it changes. */
+export const RATED_STATES = ['available', 'unavailable'] as const
+export type RatedState = (typeof RATED_STATES)[number]
+
+/** How much an early detection is worth to a reseller. */
+export const WATCH_PRIORITIES = ['low', 'normal', 'high', 'urgent'] as const
+export type WatchPriority = (typeof WATCH_PRIORITIES)[number]
+
+/** The lanes in which a check may be due before its regular due time. */
+export const FAST_LANES = ['confirmation', 'new_watch', 'retry'] as const
+export type FastLane = (typeof FAST_LANES)[number]
+/** The lanes of checks; `scheduled` is the regular one. */
+export const CHECK_LANES = ['scheduled', ...FAST_LANES] as const
+export type CheckLane = (typeof CHECK_LANES)[number]
+/**
+ * Why a fare was checked: in its turn, or sooner because its route moved; in a lane; on demand; or to see whether it has
+ * ended (`ended`).
+ */
+export const CHECK_REASONS = [...CHECK_LANES, 'route_moved', 'on_demand', 'ended'] as const
+export type CheckReason = (typeof CHECK_REASONS)[number]
+/** The purposes for which a slot of the budget is taken. */
+export const BUDGET_LANES = [...CHECK_LANES, 'on_demand', 'quick_retry', 'list'] as const
+
+/** Why a check could not observe a leg. No reason counts against a fare. */
+export const UNKNOWN_REASONS = [
+  'timeout',
+  'network',
+  'http_4xx',
+  'http_5xx',
+  'rate_limited',
+  'auth',
+  'malformed',
+  'contract_violation',
+  'id_missing',
+  'other_flight',
+  'other_passengers',
+  'identity_mismatch',
+] as const
+/** With `circuit_open` no request was sent, so it is no result of a check. */
+export type UnknownReason = (typeof UNKNOWN_REASONS)[number] | 'circuit_open'
+
+/** The formats in which an endpoint receives records. */
+export const ENDPOINT_FORMATS = ['webhook', 'slack', 'email'] as const
+export type EndpointFormat = (typeof ENDPOINT_FORMATS)[number]
+/** Why an endpoint is disabled: by its reseller, by the receiver's 410, or after five days of failures. */
+export const DISABLED_REASONS = ['paused', 'gone', 'failing'] as const
+export type DisabledReason = (typeof DISABLED_REASONS)[number]
+export const DELIVERY_STATES = ['pending', 'delivered', 'dead'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+/** Why a delivery is not tried any more. */
+export const DEAD_REASONS = ['too_old', 'blocked', 'too_large'] as const
+export type DeadReason = (typeof DEAD_REASONS)[number]
+
+/** The names of the event streams of the API. */
+export const STREAMS = ['watch_changes', 'changes'] as const
+export type StreamName = (typeof STREAMS)[number]
+
+/**
+ * Why an event stream ended: the client left; it read too slowly; its key is no longer valid; the process stops; the feed
+ * could not be followed.
+ */
+export const STREAM_ENDS = ['client', 'slow', 'refused', 'shutdown', 'failed'] as const
+export type StreamEnd = (typeof STREAM_ENDS)[number]

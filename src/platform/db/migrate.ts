@@ -1,0 +1,142 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration'
+import { AppError } from '../base/errors.ts'
+import { type Db, PRIVATE_SCHEMA, sql } from './database.ts'
+import { migrationError } from './session-lock.ts'
+import { selectOne } from './transaction.ts'
+
+const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
+/** The first line of every migration says whether processes of the previous version may run on the new schema. */
+const COMPATIBILITY_LINE = /^-- older code: (may run|must stop)\n/
+
+interface MigrationFile {
+  readonly name: string
+  readonly text: string
+  readonly olderCodeMayRun: boolean
+}
+
+/** A newer version migrated the database, and this code cannot run on the new schema. */
+export class SchemaTooNewError extends AppError {
+  override readonly name = 'SchemaTooNewError'
+  override readonly code = 'db.schema_too_new'
+  override readonly retryable = false
+
+  constructor(schema: string, known: string) {
+    super(
+      `the database has schema ${schema} of a newer farewatch, and this farewatch knows schemas up to ${known}: ` +
+        'start the newer version again, or restore a backup from before the upgrade',
+    )
+  }
+}
+
+/** The database lacks a migration, and this process does not migrate. */
+export class SchemaTooOldError extends AppError {
+  override readonly name = 'SchemaTooOldError'
+  override readonly code = 'db.schema_too_old'
+  override readonly retryable = true
+
+  constructor(migration: string) {
+    super(`the database lacks migration ${migration}: run "bin/farewatch migrate" first`)
+  }
+}
+
+/**
+ * Applies the missing migrations under kysely's lock: of many processes that start at once, one migrates. Returns the
+ * names of the migrations that this call applied.
+ */
+export async function migrate(db: Db): Promise<string[]> {
+  const files = await readMigrations()
+  await refuseNewerSchema(db, files)
+  const migrator = new Migrator({
+    db,
+    provider: providerOf(files),
+    migrationTableSchema: PRIVATE_SCHEMA,
+  })
+  if (await hasUnknownMigrations(db, files)) return []
+  const { error, results } = await migrator.migrateToLatest()
+  if (error !== undefined) throw await migrationError(db, error)
+  return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
+}
+
+/** Throws SchemaTooOldError or SchemaTooNewError unless this code can run on the current schema. */
+export async function assertMigrated(db: Db): Promise<void> {
+  const files = await readMigrations()
+  const applied = new Set((await appliedMigrations(db)).map((m) => m.name))
+  const missing = files.find((file) => !applied.has(file.name))
+  if (missing !== undefined) throw new SchemaTooOldError(missing.name)
+  await refuseNewerSchema(db, files)
+}
+
+async function readMigrations(): Promise<MigrationFile[]> {
+  const names = (await readdir(MIGRATIONS_DIR)).filter((name) => name.endsWith('.sql')).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(new URL(name, MIGRATIONS_DIR), 'utf8')
+      const found = COMPATIBILITY_LINE.exec(text)
+      if (found === null) throw new Error(`${name} does not say whether older code may run on it`)
+      return { name: name.replace(/\.sql$/, ''), text, olderCodeMayRun: found[1] === 'may run' }
+    }),
+  )
+}
+
+function providerOf(files: readonly MigrationFile[]): MigrationProvider {
+  const asMigration = (file: MigrationFile): Migration => ({
+    up: async (db) => {
+      await sql.raw(file.text).execute(db)
+      await (db as Db)
+        .withSchema(PRIVATE_SCHEMA)
+        .insertInto('migration_note')
+        .values({ name: file.name, older_code_may_run: file.olderCodeMayRun })
+        .execute()
+    },
+  })
+  return {
+    getMigrations: async () =>
+      Object.fromEntries(files.map((file) => [file.name, asMigration(file)])),
+  }
+}
+
+async function hasUnknownMigrations(db: Db, files: readonly MigrationFile[]): Promise<boolean> {
+  const known = new Set(files.map((file) => file.name))
+  return (await appliedMigrations(db)).some((applied) => !known.has(applied.name))
+}
+
+async function refuseNewerSchema(db: Db, files: readonly MigrationFile[]): Promise<void> {
+  const known = new Set(files.map((file) => file.name))
+  const applied = await appliedMigrations(db)
+  const refuses = applied.some(({ name, olderCodeMayRun }) => !known.has(name) && !olderCodeMayRun)
+  if (refuses) throw new SchemaTooNewError(applied.at(-1)?.name ?? '', files.at(-1)?.name ?? '')
+}
+
+async function appliedMigrations(db: Db): Promise<{ name: string; olderCodeMayRun: boolean }[]> {
+  const { exists } = await selectOne(
+    sql<{
+      exists: boolean
+    }>`select to_regclass(${`${PRIVATE_SCHEMA}.migration_note`}) is not null as exists`,
+    db,
+  )
+  if (!exists) return []
+  return db
+    .withSchema(PRIVATE_SCHEMA)
+    .selectFrom('migration_note')
+    .select(['name', 'older_code_may_run as olderCodeMayRun'])
+    .orderBy('name')
+    .execute()
+}
+
+export interface DatabaseVersions {
+  /** The name of the last migration. */
+  readonly schema: string
+  readonly postgresql: string
+}
+
+/** Returns the versions of the schema and of the server. Throws when the database was never migrated. */
+export async function readVersions(db: Db): Promise<DatabaseVersions> {
+  return selectOne(
+    sql<DatabaseVersions>`
+      select max(name) as schema, current_setting('server_version') as postgresql
+        from ${sql.table(`${PRIVATE_SCHEMA}.migration_note`)}
+    `,
+    db,
+  )
+}

@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { cleanText, durationText } from '../../../src/platform/base/text.ts'
+
+describe('clean text', () => {
+  it('has no NUL, which Postgres refuses', () => {
+    expect(cleanText('a\0b\0')).toBe('ab')
+  })
+
+  it.each([
+    ['\ud800x', '\ufffdx'],
+    ['x\udc00', 'x\ufffd'],
+    ['\udc00\ud800', '\ufffd\ufffd'],
+    ['𝄞', '𝄞'],
+  ])('has no lone surrogate: %j becomes %j', (text, expected) => {
+    expect(cleanText(text)).toBe(expected)
+  })
+
+  it('keeps text up to the limit unchanged', () => {
+    expect(cleanText('x'.repeat(500))).toBe('x'.repeat(500))
+    expect(cleanText('four', 4)).toBe('four')
+    expect(cleanText('')).toBe('')
+  })
+
+  it('ends in an ellipsis when it is cut', () => {
+    expect(cleanText('x'.repeat(501))).toBe(`${'x'.repeat(499)}…`)
+    expect(cleanText('fives', 4)).toBe('fiv…')
+  })
+
+  it('is measured after NULs are removed', () => {
+    expect(cleanText(`${'\0'.repeat(100)}four`, 4)).toBe('four')
+  })
+
+  it('is well-formed when the cut divides a surrogate pair', () => {
+    const cut = cleanText('ab𝄞cd', 4)
+
+    expect(cut).toHaveLength(4)
+    expect(cut).toMatch(/^ab.…$/u)
+    expect(cut.isWellFormed()).toBe(true)
+  })
+
+  it('is valid for Postgres and within the limit for any input', () => {
+    const anything = fc.string({ unit: 'binary', maxLength: 40 })
+    const halves = fc.string({
+      unit: fc.constantFrom('\ud834', '\udd1e', '\0', 'a'),
+      maxLength: 40,
+    })
+    fc.assert(
+      fc.property(fc.oneof(anything, halves), fc.integer({ min: 1, max: 40 }), (text, maxChars) => {
+        const clean = cleanText(text, maxChars)
+
+        expect(clean.length).toBeLessThanOrEqual(maxChars)
+        expect(clean.isWellFormed()).toBe(true)
+        expect(clean).not.toContain('\0')
+        expect(cleanText(clean, maxChars)).toBe(clean)
+      }),
+    )
+  })
+})
+
+it.each([
+  [0, '0 s'],
+  [-5_000, '0 s'],
+  [499, '0 s'],
+  [59_400, '59 s'],
+  [59_600, '1 min'],
+  [61_000, '1 min'],
+  [3_599_000, '59 min'],
+  [3_600_000, '1 h'],
+  [11_100_000, '3 h 5 min'],
+  [86_400_000, '1 d'],
+  [183_600_000, '2 d 3 h'],
+])('%d ms are %s', (ms, text) => {
+  expect(durationText(ms)).toBe(text)
+})

@@ -1,0 +1,229 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ConfigError, loadConfig } from '../../../src/platform/config/config.ts'
+import { configOf, faultsOf, folderWith } from './config-fixture.ts'
+
+const TOKEN = 'CANARY-0123456789'
+
+describe('the configuration', () => {
+  it('has a default for every unset setting', () => {
+    expect(configOf({})).toEqual({
+      DATABASE_URL: undefined,
+      REDIS_URL: undefined,
+      UPSTREAM_BASE_URL: undefined,
+      UPSTREAM_ACCESS_TOKEN: undefined,
+      UPSTREAM_REQUESTS_PER_SECOND: 5,
+      ROUTE_SYNC_SCHEDULE: '0 */2 * * *',
+      AVAILABILITY_SYNC_SCHEDULE: '15 */2 * * *',
+      ROUTE_ABSENCE_CONFIRMATIONS: 2,
+      GUARD_ABSENT_PERCENT: 15,
+      GUARD_MINIMUM_ROUTES: 10,
+      GUARD_REMOVED_PER_DAY_PERCENT: 25,
+      GUARD_GROWTH_PERCENT: 100,
+      GUARD_GROWTH_FROM_ROUTES: 1000,
+      GUARD_PLACES_CHANGED_PERCENT: 50,
+      GUARD_AGREEMENT_PERCENT: 1,
+      GUARD_RELEASE_LISTS: 3,
+      GUARD_RELEASE_HOURS: 24,
+      GUARD_RELEASE_LOST_PERCENT: 50,
+      SNAPSHOT_RETENTION_DAYS: 30,
+      MIN_RECHECK_SECONDS: 60,
+      LOSS_CONFIRMATIONS: 2,
+      GAIN_CONFIRMATIONS: 2,
+      MASS_HOLD_MINUTES: 10,
+      API_HOST: '127.0.0.1',
+      API_PORT: 8080,
+      API_REQUESTS_PER_SECOND: 50,
+      ADMIN_HOST: '127.0.0.1',
+      ADMIN_PORT: 9091,
+      ANALYST_STATEMENT_SECONDS: 30,
+      OPEN_DEMO: 'auto',
+      WEDGED_AFTER_SECONDS: 180,
+      ENCRYPTION_KEY: undefined,
+      SMTP_URL: undefined,
+      EMAIL_FROM: undefined,
+      EMAIL_ALLOWED: '',
+      EMAIL_MESSAGES_PER_HOUR: 20,
+      SLACK_HOSTS: 'hooks.slack.com',
+      ENCRYPTION_KEY_PREVIOUS: undefined,
+      WEBHOOK_ALLOWED_NETWORKS: '',
+      WEBHOOK_ALLOW_HTTP: 'off',
+      FAREWATCH_HOME: '.farewatch',
+      LOG_LEVEL: 'info',
+    })
+  })
+
+  it('takes values from the environment, and parses numbers', () => {
+    const env = {
+      DATABASE_URL: 'postgres://farewatch:secret@db.internal:6543/fares?sslmode=require',
+      REDIS_URL: 'rediss://cache.internal',
+      UPSTREAM_BASE_URL: 'https://fares.example/api/v2',
+      UPSTREAM_ACCESS_TOKEN: TOKEN,
+      UPSTREAM_REQUESTS_PER_SECOND: '0.5',
+      ROUTE_SYNC_SCHEDULE: '@hourly',
+      LOSS_CONFIRMATIONS: '3',
+      API_PORT: '0',
+      FAREWATCH_HOME: '/var/lib/farewatch',
+      LOG_LEVEL: 'debug',
+    }
+
+    expect(configOf(env)).toMatchObject({
+      ...env,
+      UPSTREAM_REQUESTS_PER_SECOND: 0.5,
+      LOSS_CONFIRMATIONS: 3,
+      API_PORT: 0,
+    })
+  })
+
+  it('takes from .env what the environment does not set', () => {
+    const config = configOf(
+      { LOG_LEVEL: 'warn' },
+      'LOG_LEVEL=debug\nAPI_PORT=7000 # the API\nROUTE_SYNC_SCHEDULE="*/5 * * * *"\n',
+    )
+
+    expect(config).toMatchObject({
+      LOG_LEVEL: 'warn',
+      API_PORT: 7000,
+      ROUTE_SYNC_SCHEDULE: '*/5 * * * *',
+    })
+  })
+
+  it('counts an empty value as unset, in the environment and in .env', () => {
+    const empty = { LOG_LEVEL: '', API_PORT: '', DATABASE_URL: '', UPSTREAM_ACCESS_TOKEN_FILE: '' }
+
+    expect(configOf(empty, 'LOG_LEVEL=debug\nADMIN_PORT=\nENCRYPTION_KEY=\n')).toMatchObject({
+      LOG_LEVEL: 'debug',
+      API_PORT: 8080,
+      ADMIN_PORT: 9091,
+      DATABASE_URL: undefined,
+      UPSTREAM_ACCESS_TOKEN: undefined,
+      ENCRYPTION_KEY: undefined,
+    })
+  })
+
+  it('ignores unrelated variables of the environment', () => {
+    expect(faultsOf({ PATH: '/bin', PORT: '1', DATABASE_POOL: 'x', API_KEY: 'y' })).toEqual([])
+  })
+
+  it('reports all faults at once, each with its name', () => {
+    const env = {
+      DATABASE_URL: 'mysql://db',
+      API_PORT: '80a',
+      ROUTE_SYNC_SCHEDULE: 'hourly',
+      LOG_LEVEL: 'loud',
+      UPSTREAM_TOKEN: 'x',
+    }
+
+    expect(() => configOf(env, 'GAIN_CONFIRMATIONS=0\n')).toThrow(ConfigError)
+    expect(() => configOf(env, 'GAIN_CONFIRMATIONS=0\n')).toThrow(/has 6 faults:\n/)
+    expect(faultsOf(env, 'GAIN_CONFIRMATIONS=0\n').map((fault) => fault.split(' ')[0])).toEqual([
+      'UPSTREAM_TOKEN',
+      'DATABASE_URL',
+      'ROUTE_SYNC_SCHEDULE',
+      'GAIN_CONFIRMATIONS',
+      'API_PORT',
+      'LOG_LEVEL',
+    ])
+  })
+
+  it('reports a .env that exists but cannot be read', () => {
+    const folder = folderWith()
+    mkdirSync(path.join(folder, '.env'))
+
+    expect(() => loadConfig({}, folder)).toThrow(/has a fault:\n {2}\.env cannot be read: EISDIR/)
+  })
+})
+
+describe('a secret in a file', () => {
+  it('is read without its line end', () => {
+    const folder = folderWith({ token: `${TOKEN}\n`, url: 'postgres://db/fares\r\n' })
+    const env = {
+      UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'token'),
+      DATABASE_URL_FILE: path.join(folder, 'url'),
+    }
+
+    expect(configOf(env)).toMatchObject({
+      UPSTREAM_ACCESS_TOKEN: TOKEN,
+      DATABASE_URL: 'postgres://db/fares',
+    })
+  })
+
+  it('may be named by .env', () => {
+    const folder = folderWith({ token: TOKEN })
+
+    const config = configOf({}, `UPSTREAM_ACCESS_TOKEN_FILE=${path.join(folder, 'token')}\n`)
+
+    expect(config.UPSTREAM_ACCESS_TOKEN).toBe(TOKEN)
+  })
+
+  it('must exist', () => {
+    expect(faultsOf({ UPSTREAM_ACCESS_TOKEN_FILE: '/nowhere/token' })).toEqual([
+      expect.stringMatching(/^UPSTREAM_ACCESS_TOKEN_FILE cannot be read: ENOENT.*\/nowhere\/token/),
+    ])
+  })
+
+  it('must not be given in addition to the secret itself', () => {
+    const folder = folderWith({ token: TOKEN })
+    const file = { UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'token') }
+    const fault = 'UPSTREAM_ACCESS_TOKEN and UPSTREAM_ACCESS_TOKEN_FILE are both set: keep one'
+
+    expect(faultsOf({ ...file, UPSTREAM_ACCESS_TOKEN: TOKEN })).toEqual([fault])
+    expect(faultsOf(file, `UPSTREAM_ACCESS_TOKEN=${TOKEN}\n`)).toEqual([fault])
+  })
+
+  it.each([
+    ['', 'UPSTREAM_ACCESS_TOKEN must have at least 6 characters'],
+    ['\n', 'UPSTREAM_ACCESS_TOKEN must have at least 6 characters'],
+    ['short', 'UPSTREAM_ACCESS_TOKEN must have at least 6 characters'],
+  ])('must contain a valid secret, unlike %j', (content, fault) => {
+    const folder = folderWith({ token: content })
+
+    expect(faultsOf({ UPSTREAM_ACCESS_TOKEN_FILE: path.join(folder, 'token') })).toEqual([fault])
+  })
+})
+
+describe('an unknown setting', () => {
+  it.each([
+    ['UPSTREAM_ACCESS_TOKN', 'UPSTREAM_ACCESS_TOKEN'],
+    ['UPSTREAM_BASEURL', 'UPSTREAM_BASE_URL'],
+    ['UPSTREAM_TOKEN', 'UPSTREAM_ACCESS_TOKEN'],
+    ['UPSTREAM_RPS_REQUESTS_SECOND', 'UPSTREAM_REQUESTS_PER_SECOND'],
+    ['ROUTE_SYNC_SCHEDULES', 'ROUTE_SYNC_SCHEDULE'],
+    ['AVAILABILITY_SYNC_CRON', 'AVAILABILITY_SYNC_SCHEDULE'],
+    ['MIN_RECHECK_SECS', 'MIN_RECHECK_SECONDS'],
+    ['FAREWATCH_HOME_FILE', 'FAREWATCH_HOME'],
+  ])('is a fault in the environment: %s, did you mean %s?', (name, meant) => {
+    expect(faultsOf({ [name]: 'x' })).toEqual([`${name} is not a setting: did you mean ${meant}?`])
+  })
+
+  it.each([
+    ['API_PROT', 'API_PORT'],
+    ['ADMINPORT', 'ADMIN_PORT'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+    ['LOGLEVEL', 'LOG_LEVEL'],
+    ['SECRET_ENCRYPTION_KEY', 'ENCRYPTION_KEY'],
+    ['log_level', undefined],
+    ['SOMETHING_ELSE', undefined],
+  ])('is a fault in .env: %s, did you mean %s?', (name, meant) => {
+    const hint = meant === undefined ? '' : `: did you mean ${meant}?`
+
+    expect(faultsOf({}, `${name}=x\n`)).toEqual([`${name} is not a setting${hint}`])
+  })
+
+  it('is a fault even if empty, and one fault if both sources have it', () => {
+    expect(faultsOf({ UPSTREAM_TOKEN: '' }, 'UPSTREAM_TOKEN=\n')).toHaveLength(1)
+  })
+
+  it('is reported without its value, which may be a secret', () => {
+    expect(faultsOf({ UPSTREAM_TOKEN: TOKEN }, `TOKEN=${TOKEN}\n`).join()).not.toContain(TOKEN)
+  })
+
+  it('is accepted if it belongs to docker compose', () => {
+    const ofCompose = { COMPOSE_PROFILES: 'x', FAREWATCH_IMAGE: 'farewatch:1', GRAFANA_PORT: '1' }
+    const lines = Object.entries(ofCompose).map(([name, value]) => `${name}=${value}\n`)
+
+    expect(faultsOf({}, lines.join(''))).toEqual([])
+    expect(faultsOf(ofCompose)).toEqual([])
+  })
+})

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import pg from 'pg'
+import { describe, expect, inject, onTestFinished } from 'vitest'
+import { examineAnalysts } from '../../../src/app/doctor/doctor-database.ts'
+import type { DoctorDeps } from '../../../src/app/doctor/doctor-finding.ts'
+import { cancelLongStatements, createAnalyst } from '../../../src/platform/db/analyst-logins.ts'
+import { sql } from '../../../src/platform/db/database.ts'
+import { migrate } from '../../../src/platform/db/migrate.ts'
+import { adminQuery } from '../../support/postgres-server.ts'
+import { it } from '../../support/test-database.ts'
+import { until } from '../../support/until.ts'
+import { createEmptyDatabase, openAnother } from './empty-database.ts'
+
+const LIMITS = new URL('../../../migrations/0030_analyst_limits.sql', import.meta.url)
+
+/** Creates a login of this test and connects with it. */
+async function connectAs(url: string, kind: string, rights: string) {
+  const role = `${kind}_${randomUUID().replaceAll('-', '')}`
+  const server = inject('postgresUrl')
+  await adminQuery(server, `create role ${role} login password 'of-a-test' ${rights}`)
+  const own = new URL(url)
+  own.username = role
+  own.password = 'of-a-test'
+  const client = new pg.Client({ connectionString: own.href })
+  client.on('error', () => undefined)
+  await client.connect()
+  onTestFinished(async () => {
+    await client.end()
+    await adminQuery(server, `drop role ${role}`)
+  })
+  return { role, client, url: own.href }
+}
+
+const ANALYST = 'in role farewatch_analyst'
+const codeOf = (err: unknown) => (err as { code?: unknown }).code
+
+describe('a login of an analyst', () => {
+  it('may take no advisory lock and store no large object, and doctor warns if it may', async ({
+    database,
+    databaseUrl,
+  }) => {
+    const { role, client } = await connectAs(databaseUrl, 'analyst', ANALYST)
+    const doctor = () => examineAnalysts({ app: { database } } as unknown as DoctorDeps)
+    for (const call of ['pg_advisory_lock(1)', 'pg_try_advisory_xact_lock(1, 2)', 'lo_create(0)']) {
+      await expect(client.query(`select ${call}`)).rejects.toThrow(
+        /^permission denied for function/,
+      )
+    }
+    expect(await doctor()).toEqual([])
+
+    await database.pool.query('grant execute on function pg_advisory_lock(bigint) to public')
+
+    expect(await doctor()).toEqual([
+      {
+        about: 'analysts',
+        level: 'warning',
+        says: expect.stringMatching(new RegExp(`${role}.* may take advisory locks`)),
+        todo: expect.stringContaining('migrations/0030_analyst_limits.sql'),
+      },
+    ])
+  })
+
+  it('is created with a password of its own, reads the public SQL, and begins read only', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const name = `mara_${randomUUID().replaceAll('-', '')}`
+    const own = new URL(databaseUrl)
+    own.username = name
+    own.password = await createAnalyst(db, name)
+    const client = new pg.Client({ connectionString: own.href })
+    client.on('error', () => undefined)
+    await client.connect()
+    onTestFinished(async () => {
+      await client.end()
+      await adminQuery(inject('postgresUrl'), `drop role ${name}`)
+    })
+
+    const { rows } = await client.query(
+      `select count(*)::int as places, current_setting('timezone') as zone, current_setting('work_mem') as memory from places`,
+    )
+    expect(rows).toEqual([{ places: 0, zone: 'UTC', memory: '64MB' }])
+    await expect(client.query('create temp table t ()')).rejects.toThrow('read-only')
+    await expect(client.query('select from farewatch_private.sync_run')).rejects.toThrow(
+      'permission',
+    )
+    await expect(createAnalyst(db, name)).rejects.toThrow(`there is a login "${name}" already`)
+    await expect(createAnalyst(db, 'x; drop')).rejects.toThrow('cannot be the name of a login')
+  })
+
+  it('is limited before the first migration of an owner who is no superuser, and the owner keeps the locks', async () => {
+    const url = await createEmptyDatabase()
+    const owner = await connectAs(url, 'owner', ANALYST)
+    const analyst = await connectAs(url, 'analyst', ANALYST)
+    const database = new URL(url).pathname.slice(1)
+    await adminQuery(url, `alter database ${database} owner to ${owner.role}`)
+    // A role that owns anything cannot be dropped.
+    onTestFinished(() =>
+      adminQuery(inject('postgresUrl'), `drop database ${database} with (force)`),
+    )
+    const limits = await readFile(LIMITS, 'utf8')
+    await owner.client.query(limits)
+    await analyst.client.query('select pg_advisory_lock(1), pg_advisory_unlock(1)')
+
+    await adminQuery(url, limits)
+    await migrate(openAnother(owner.url).db)
+
+    await expect(analyst.client.query('select pg_advisory_lock(1)')).rejects.toThrow('permission')
+    const { rows } = await owner.client.query(
+      `select pg_has_role('pg_signal_backend', 'usage') and pg_has_role('pg_read_all_stats', 'usage') as may`,
+    )
+    expect(rows).toEqual([{ may: true }])
+  })
+
+  it('loses a statement that runs over the limit, and its connection if it catches that', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { role, client } = await connectAs(databaseUrl, 'analyst', ANALYST)
+    const stubborn = await connectAs(databaseUrl, 'analyst', ANALYST)
+    await client.query('set statement_timeout = 0')
+    const ends = [
+      client.query('select pg_sleep(600)').catch(codeOf),
+      stubborn.client
+        .query(
+          `do $$ begin loop
+             begin perform pg_sleep(600); exception when query_canceled then null; end;
+           end loop; end $$`,
+        )
+        .catch(codeOf),
+    ]
+    const long = sql`select count(*) from pg_stat_activity where query like '%pg_sleep(600)%' and state = 'active'
+                        and usename like 'analyst%'`
+    expect(await cancelLongStatements(db, 3600)).toEqual([])
+
+    const cancelled = await until('the cancellation', async () =>
+      (await cancelLongStatements(db, 0)).find((statement) => statement.role === role),
+    )
+    await until('the end of both', async () => {
+      await cancelLongStatements(db, 0)
+      return Object.values((await long.execute(db)).rows[0] as object)[0] === 0
+    })
+
+    expect(cancelled).toMatchObject({ pid: expect.any(Number), seconds: expect.any(Number) })
+    expect(['57014', '57P01']).toContain(await ends[0])
+    expect(await ends[1]).toBe('57P01')
+  })
+
+  it('differs from a role of ours, whose statements are never cancelled', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { role, client } = await connectAs(databaseUrl, 'worker', ANALYST)
+    await sql`grant usage on schema farewatch_private to ${sql.ref(role)}`.execute(db)
+    const statement = client.query('select pg_sleep(600)').catch(codeOf)
+    await until('the statement', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where usename = ${role} and state = 'active'
+      `.execute(db)
+      return rows.length === 1
+    })
+
+    expect(await cancelLongStatements(db, 0)).toEqual([])
+
+    await sql`revoke usage on schema farewatch_private from ${sql.ref(role)}`.execute(db)
+    await sql`select pg_cancel_backend(pid) from pg_stat_activity where usename = ${role}`.execute(
+      db,
+    )
+    expect(await statement).toBe('57014')
+  })
+})

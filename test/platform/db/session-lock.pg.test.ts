@@ -1,0 +1,140 @@
+import { describe, expect } from 'vitest'
+import { sql } from '../../../src/platform/db/database.ts'
+import { isDatabaseUnavailable } from '../../../src/platform/db/database-health.ts'
+import { takeTransactionLock, withSessionLock } from '../../../src/platform/db/session-lock.ts'
+import { inTransaction, selectOne } from '../../../src/platform/db/transaction.ts'
+import { it } from '../../support/test-database.ts'
+import { until } from '../../support/until.ts'
+import { openAnother } from './empty-database.ts'
+import { backendOf, terminate, untilWaiting } from './sessions.ts'
+
+const done = async () => 'done'
+
+describe('a session lock', () => {
+  it('is held by one session at a time: the second gets undefined at once', async ({ db }) => {
+    const inner = await withSessionLock(db, 'list', async () => {
+      const second = await withSessionLock(db, 'list', () => Promise.reject(new Error('ran')))
+      return ['first', second]
+    })
+
+    expect(inner).toEqual(['first', undefined])
+  })
+
+  it('is released when the work is done', async ({ db }) => {
+    await withSessionLock(db, 'list', done)
+
+    expect(await withSessionLock(db, 'list', done)).toBe('done')
+  })
+
+  it('is released when the work fails, and the error is passed on', async ({ db }) => {
+    const failing = withSessionLock(db, 'list', () => Promise.reject(new RangeError('broken')))
+    await expect(failing).rejects.toThrow(RangeError)
+
+    expect(await withSessionLock(db, 'list', done)).toBe('done')
+  })
+
+  it('excludes no other name', async ({ db }) => {
+    const other = await withSessionLock(db, 'list', () => withSessionLock(db, 'other', done))
+
+    expect(other).toBe('done')
+  })
+
+  it('is held over several transactions, on one connection', async ({ db }) => {
+    const pids = await withSessionLock(db, 'list', async (session) => [
+      await backendOf(session),
+      await inTransaction(session, backendOf),
+      await inTransaction(session, backendOf),
+    ])
+
+    expect(new Set(pids).size).toBe(1)
+  })
+
+  it('is released when the backend of its session is terminated', async ({ db, databaseUrl }) => {
+    const another = openAnother(databaseUrl)
+
+    const cut = withSessionLock(db, 'list', async (session) => {
+      await terminate(another.db, await backendOf(session))
+      const taken = await until('the lock is free', () => withSessionLock(another.db, 'list', done))
+      throw new RangeError(`${taken} by the other`)
+    })
+
+    await expect(cut).rejects.toThrow('done by the other')
+    expect(await withSessionLock(db, 'list', done)).toBe('done')
+  })
+})
+
+describe('a transaction lock', () => {
+  it('makes others wait until its transaction ends', async ({ db }) => {
+    const order: string[] = []
+    const { promise: release, resolve } = Promise.withResolvers<void>()
+    const { promise: held, resolve: holds } = Promise.withResolvers<void>()
+
+    const first = inTransaction(db, async (tx) => {
+      await takeTransactionLock(tx, 'places')
+      holds()
+      await release
+      order.push('first')
+    })
+    await held
+    const second = inTransaction(db, async (tx) => {
+      await takeTransactionLock(tx, 'places')
+      order.push('second')
+    })
+    await untilWaiting(db, 1)
+    order.push('waited')
+    resolve()
+    await Promise.all([first, second])
+
+    expect(order).toEqual(['waited', 'first', 'second'])
+  })
+
+  it('is awaited for a limited time, and the error names the session that holds it', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const another = openAnother(databaseUrl)
+
+    const { holder, refused } = await inTransaction(another.db, async (tx) => {
+      await takeTransactionLock(tx, 'places')
+      const wait = inTransaction(db, (waiting) => takeTransactionLock(waiting, 'places', 50))
+      const err: unknown = await wait.catch((thrown: unknown) => thrown)
+      return { holder: await backendOf(tx), refused: err }
+    })
+
+    expect(refused).toMatchObject({ code: 'db.lock_held', retryable: true })
+    expect(isDatabaseUnavailable(refused)).toBe(true)
+    expect(String(refused)).toMatch(
+      new RegExp(`"places" was not free in time: it was held by role \\S+, process ${holder} `),
+    )
+  })
+
+  it('leaves the waits of its transaction for other locks unlimited', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const another = openAnother(databaseUrl)
+    const limit = sql<{ limit: string }>`select current_setting('lock_timeout') as limit`
+
+    let after: Promise<unknown> | undefined
+    await inTransaction(another.db, async (tx) => {
+      await takeTransactionLock(tx, 'places')
+      after = inTransaction(db, async (waiting) => {
+        await takeTransactionLock(waiting, 'places')
+        return selectOne(limit, waiting)
+      })
+      await untilWaiting(another.db, 1)
+    })
+
+    expect(await after).toEqual({ limit: '0' })
+  })
+
+  it('shares its names with session locks', async ({ db }) => {
+    const inner = await inTransaction(db, async (tx) => {
+      await takeTransactionLock(tx, 'list')
+      return withSessionLock(db, 'list', done)
+    })
+
+    expect(inner).toBeUndefined()
+    expect(await withSessionLock(db, 'list', done)).toBe('done')
+  })
+})

@@ -1,0 +1,160 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql, type Tx } from '../../../src/platform/db/database.ts'
+import { affected, inTransaction, selectOne } from '../../../src/platform/db/transaction.ts'
+import { it } from '../../support/test-database.ts'
+import { backendOf, terminate, untilRunning } from './sessions.ts'
+
+/** Counters in a table of this test. */
+async function createCounters(db: Db, ...ids: number[]): Promise<void> {
+  await sql`create table counter (id integer primary key, n integer not null default 0)`.execute(db)
+  await sql`insert into counter (id) select unnest(${ids}::int[])`.execute(db)
+}
+
+async function countUp(tx: Db, id: number): Promise<void> {
+  await sql`update counter set n = n + 1 where id = ${id}`.execute(tx)
+}
+
+async function counters(db: Db): Promise<number[]> {
+  const { rows } = await sql<{ n: number }>`select n from counter order by id`.execute(db)
+  return rows.map(({ n }) => n)
+}
+
+/** A barrier: resolves for all callers once this number of them wait, and for later callers at once. */
+function createMeeting(size: number): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let present = 0
+  return () => {
+    present += 1
+    if (present === size) resolve()
+    return promise
+  }
+}
+
+async function fail(tx: Tx, state: string): Promise<void> {
+  await sql`do ${sql.lit(`begin raise exception 'on purpose' using errcode = '${state}'; end`)}`.execute(
+    tx,
+  )
+}
+
+describe('a transaction', () => {
+  it('is retried when Postgres ends it to break a deadlock, and both take effect once', async ({
+    db,
+  }) => {
+    await createCounters(db, 1, 2)
+    const bothHoldOne = createMeeting(2)
+    let attempts = 0
+    const countBoth = (first: number, second: number) =>
+      inTransaction(db, async (tx) => {
+        attempts += 1
+        await countUp(tx, first)
+        await bothHoldOne()
+        await countUp(tx, second)
+      })
+
+    await Promise.all([countBoth(1, 2), countBoth(2, 1)])
+
+    // On a busy machine more than one attempt may be ended.
+    expect(attempts).toBeGreaterThan(2)
+    expect(await counters(db)).toEqual([2, 2])
+  })
+
+  it('is retried on the other one’s data when it cannot be serialized', async ({ db }) => {
+    await createCounters(db, 1)
+    const seen: number[] = []
+
+    await inTransaction(db, async (tx) => {
+      await sql`set transaction isolation level repeatable read`.execute(tx)
+      const { n } = await selectOne(sql<{ n: number }>`select n from counter`, tx)
+      seen.push(n)
+      if (seen.length === 1) await countUp(db, 1)
+      await sql`update counter set n = ${n + 10}`.execute(tx)
+    })
+
+    expect(seen).toEqual([0, 1])
+    expect(await counters(db)).toEqual([11])
+  })
+
+  it('returns the result of its work', async ({ db }) => {
+    const work = (tx: Tx) => selectOne(sql<{ answer: number }>`select 42 as answer`, tx)
+
+    expect(await inTransaction(db, work)).toEqual({ answer: 42 })
+  })
+
+  it.for(['40001', '40P01'])('gives up on %s after four attempts', async (state, { db }) => {
+    let attempts = 0
+
+    const failing = inTransaction(db, async (tx) => {
+      attempts += 1
+      await fail(tx, state)
+    })
+
+    await expect(failing).rejects.toMatchObject({ code: state })
+    expect(attempts).toBe(4)
+  })
+
+  it('is not retried when it violates a constraint', async ({ db }) => {
+    await createCounters(db, 1)
+    let attempts = 0
+
+    const failing = inTransaction(db, async (tx) => {
+      attempts += 1
+      await countUp(tx, 1)
+      await sql`insert into counter (id) values (1)`.execute(tx)
+    })
+
+    await expect(failing).rejects.toMatchObject({ code: '23505' })
+    expect(attempts).toBe(1)
+    expect(await counters(db)).toEqual([0])
+  })
+
+  it('has no effect and is not retried when its work throws', async ({ db }) => {
+    await createCounters(db, 1)
+    const bug = new TypeError('a bug')
+    let attempts = 0
+
+    const failing = inTransaction(db, async (tx) => {
+      attempts += 1
+      await countUp(tx, 1)
+      throw bug
+    })
+
+    await expect(failing).rejects.toBe(bug)
+    expect(attempts).toBe(1)
+    expect(await counters(db)).toEqual([0])
+  })
+
+  it('fails without effect when its connection is lost during a statement', async ({ db }) => {
+    await createCounters(db, 1)
+    const { promise: session, resolve } = Promise.withResolvers<number>()
+
+    const cut = inTransaction(db, async (tx) => {
+      await countUp(tx, 1)
+      resolve(await backendOf(tx))
+      await sql`select pg_sleep(60)`.execute(tx)
+    })
+    const failure = expect(cut).rejects.toMatchObject({ code: '57P01' })
+    await untilRunning(db, await session, 'pg_sleep')
+    await terminate(db, await session)
+
+    await failure
+    expect(await counters(db)).toEqual([0])
+  })
+})
+
+describe('a statement', () => {
+  it('fails in selectOne unless it returns exactly one row', async ({ db }) => {
+    const rowsUpTo = (n: number) =>
+      selectOne(sql<{ n: number }>`select n from generate_series(1, ${n}) as n`, db)
+
+    expect(await rowsUpTo(1)).toEqual({ n: 1 })
+    await expect(rowsUpTo(0)).rejects.toThrow('instead of one')
+    await expect(rowsUpTo(2)).rejects.toThrow('instead of one')
+  })
+
+  it('reports how many rows it wrote', async ({ db }) => {
+    await createCounters(db, 1, 2, 3)
+
+    expect(await affected(sql`update counter set n = 1 where id > 1`, db)).toBe(2)
+    expect(await affected(sql`update counter set n = 1 where id > 9`, db)).toBe(0)
+  })
+})

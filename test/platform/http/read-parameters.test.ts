@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { Type } from 'typebox'
+import { describe, expect, it } from 'vitest'
+import { bodyReader } from '../../../src/platform/http/read-body.ts'
+import { parameterReader } from '../../../src/platform/http/read-parameters.ts'
+import { Instant } from '../../../src/platform/http/schemas.ts'
+
+const Query = Type.Object(
+  {
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: 10 }),
+    share: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    paused: Type.Optional(Type.Boolean()),
+    kinds: Type.Optional(Type.Array(Type.Enum(['added', 'removed']), { maxItems: 2 })),
+    since: Type.Optional(Instant),
+    id: Type.Optional(Type.String({ format: 'uuid' })),
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 5 })),
+    places: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 5 }), { maxItems: 9 })),
+  },
+  { additionalProperties: false },
+)
+const read = parameterReader(Query)
+
+describe('parameters', () => {
+  it('every parameter is read in the type of its schema', () => {
+    const given = {
+      limit: '7',
+      share: '0.5',
+      paused: 'false',
+      kinds: 'added,removed',
+      since: '2026-01-31T12:00:00+02:00',
+      name: 'true',
+    }
+
+    expect(read(given)).toEqual({
+      limit: 7,
+      share: 0.5,
+      paused: false,
+      kinds: ['added', 'removed'],
+      since: new Date('2026-01-31T10:00:00Z'),
+      name: 'true',
+    })
+    expect(read({})).toEqual({ limit: 10 })
+  })
+
+  it.each([
+    ['limit', '101', 'limit must be a whole number from 1 to 100'],
+    ['limit', '1.0', 'limit must be a whole number from 1 to 100'],
+    ['limit', ' 1', 'limit must be a whole number from 1 to 100'],
+    ['limit', 'true', 'limit must be a whole number from 1 to 100'],
+    ['share', '1e-1', 'share must be a number from 0 to 1'],
+    ['paused', '1', 'paused must be true or false'],
+    ['kinds', 'added,gone', 'kinds must be some of added, removed, at most 2'],
+    ['kinds', '', 'kinds must be some of added, removed, at most 2'],
+    ['kinds', 'added,added,added', 'kinds must be some of added, removed, at most 2'],
+    [
+      'places',
+      '',
+      'places must be values with commas between them, at most 9, and each must have 1 to 5 characters',
+    ],
+    ['since', '2026-01-31', 'since must be an instant such as 2026-01-31T12:00:00Z'],
+    ['since', '2026-02-31T12:00:00', 'since must be an instant such as 2026-01-31T12:00:00Z'],
+    ['id', '1', 'id must be of the form uuid'],
+    ['name', '', 'name must have 1 to 5 characters'],
+    ['name', 'abcdef', 'name must have 1 to 5 characters'],
+    ['name', 'a\0', 'name may hold no NUL'],
+  ])('the parameter %s refuses %j', (parameter, text, detail) => {
+    const reading = () => read({ [parameter]: text })
+
+    expect(reading).toThrow(
+      expect.objectContaining({ code: 'request.invalid_parameter', args: { parameter, detail } }),
+    )
+  })
+
+  it('the problem of an invalid parameter names it and never shows its value', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 12, unit: 'grapheme' }), (secret) => {
+        expect(() => read({ name: secret })).toThrow(
+          expect.objectContaining({ message: expect.not.stringContaining(secret) as string }),
+        )
+      }),
+    )
+  })
+
+  it('the problem of a missing parameter names it', () => {
+    const strict = parameterReader(Type.Object({ id: Type.String() }))
+
+    expect(() => strict({})).toThrow(expect.objectContaining({ message: 'id is missing' }))
+  })
+})
+
+describe('bodies', () => {
+  const Item = Type.Object(
+    { reference: Type.String({ maxLength: 3 }) },
+    { additionalProperties: false },
+  )
+  const readBody = bodyReader(
+    Type.Object({ items: Type.Array(Item, { maxItems: 3 }) }, { additionalProperties: false }),
+  )
+
+  it('a body of the right shape is read', () => {
+    expect(readBody({ items: [{ reference: 'A' }] })).toEqual({ items: [{ reference: 'A' }] })
+  })
+
+  it.each([
+    [undefined, undefined],
+    [null, undefined],
+    ['text', ''],
+    [{}, '/items'],
+    [{ items: [{ reference: 'A' }, { reference: 'long' }] }, '/items/1/reference'],
+    [{ items: [{ reference: 'A', colour: 'red' }] }, '/items/0/colour'],
+    [{ items: [{ reference: 'a\0' }] }, '/items/0/reference'],
+    [{ items: [{ reference: '\ud800' }] }, '/items/0/reference'],
+    [{ items: [{ reference: 'A', 'a\0': 1 }] }, '/items/0/a'],
+    [{ items: Array.from({ length: 4 }, () => ({})) }, '/items'],
+  ])('the body %j is refused with the place of the fault', (given, pointer) => {
+    expect(() => readBody(given)).toThrow(
+      expect.objectContaining({
+        code: 'request.invalid_body',
+        args: expect.objectContaining(pointer === undefined ? {} : { pointer }) as object,
+      }),
+    )
+  })
+  it('the problem of an unknown name lists the known ones', () => {
+    expect(() => readBody({ items: [{ reference: 'A', colour: 'red' }] })).toThrow(
+      '"colour" is not known: there are reference',
+    )
+    expect(() => readBody({ items: [], '/~': 1 })).toThrow('is not known: there are items')
+  })
+
+  it.each([
+    ['lists', (inner: unknown) => [inner]],
+    ['objects', (inner: unknown) => ({ inner })],
+  ])('a deeply nested body of %s is refused without exhausting the stack', (_what, wrap) => {
+    let deep: unknown = 'x'
+    for (let i = 0; i < 400_000; i += 1) deep = wrap(deep)
+
+    expect(() => readBody({ items: deep })).toThrow(
+      expect.objectContaining({ code: 'request.invalid_body' }),
+    )
+  })
+})

@@ -1,0 +1,249 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createLogger } from '../../../src/platform/base/logger.ts'
+import {
+  createHttpServer,
+  type HttpServer,
+  type HttpServerOptions,
+  listen,
+  PortTakenError,
+} from '../../../src/platform/http/server.ts'
+
+const LOOPBACK = { host: '127.0.0.1', port: 0, setting: 'API_PORT' }
+
+function aServer(options: Partial<HttpServerOptions> = {}): {
+  server: HttpServer
+  lines: string[]
+} {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLogger({ level: 'info', scrub: (line) => line, destination })
+  const server = createHttpServer({ log, ...options })
+  onTestFinished(() => server.close())
+  server.post('/echo', async (request) => ({ body: request.body }))
+  return { server, lines }
+}
+
+/** A server whose endpoint throws the value. */
+function aFailingServer(thrown: unknown) {
+  const { server, lines } = aServer()
+  server.get('/things/:id', () => Promise.reject(thrown))
+  const ask = () => server.inject({ url: '/things/1?q=hidden' })
+  return { ask, lines }
+}
+
+const INTERNAL = {
+  type: 'urn:farewatch:problem:internal',
+  status: 500,
+  code: 'internal',
+  title: 'Internal error',
+}
+
+describe('requests that cannot be served', () => {
+  it.each([
+    ['no such endpoint', { url: '/nowhere' }, 404, 'request.no_endpoint'],
+    ['another method', { url: '/echo' }, 404, 'request.no_endpoint'],
+    ['malformed JSON', { payload: '{"a":' }, 400, 'request.invalid'],
+    ['JSON that is empty', { payload: '' }, 400, 'request.invalid'],
+    [
+      'a key that would change all objects',
+      { payload: '{"__proto__": {}}' },
+      400,
+      'request.invalid',
+    ],
+    ['a body over a megabyte', { payload: `"${'x'.repeat(1_000_000)}"` }, 413, 'request.too_large'],
+    [
+      'a type that is not JSON',
+      { headers: { 'content-type': 'a/b' } },
+      415,
+      'request.unsupported_type',
+    ],
+    ['a malformed address', { url: '/%zz' }, 400, 'request.invalid'],
+  ])('a request for or with %s is answered by a problem', async (_what, request, status, code) => {
+    const { server, lines } = aServer()
+    const method = 'url' in request ? 'GET' : 'POST'
+
+    const answer = await server.inject({
+      method,
+      url: '/echo',
+      headers: { 'content-type': 'application/json' },
+      payload: method === 'POST' ? '{}' : '',
+      ...request,
+    })
+
+    expect(answer.statusCode).toBe(status)
+    expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
+    expect(answer.json()).toEqual({
+      type: `urn:farewatch:problem:${code}`,
+      status,
+      code,
+      title: expect.stringMatching(/./) as string,
+    })
+    expect(answer.body).not.toMatch(/stack|node_modules|\.ts/)
+    expect(lines).toEqual([])
+  })
+
+  it.each([
+    [
+      'headers without end',
+      `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}`,
+      431,
+      'request.headers_too_large',
+    ],
+    ['bytes that are not HTTP', 'hello there\r\n\r\n', 400, 'request.invalid'],
+    ['no Host header', 'GET / HTTP/1.1\r\nconnection: close\r\n\r\n', 400, 'request.invalid'],
+    [
+      'two Host headers',
+      'GET / HTTP/1.1\r\nhost: a\r\nHost: b\r\nconnection: close\r\n\r\n',
+      400,
+      'request.invalid',
+    ],
+    [
+      'an unknown expectation',
+      'GET / HTTP/1.1\r\nhost: a\r\nexpect: foo\r\nconnection: close\r\n\r\n',
+      417,
+      'request.unmet_expectation',
+    ],
+    [
+      'a request of HTTP/1.0',
+      'GET /nowhere HTTP/1.0\r\nexpect: foo\r\n\r\n',
+      404,
+      'request.no_endpoint',
+    ],
+  ])(
+    'a connection that sends %s is answered by a problem',
+    async (_what, request, status, code) => {
+      const { server } = aServer()
+      const { port } = new URL(await listen(server, LOOPBACK))
+
+      const socket = connect(Number(port), '127.0.0.1')
+      // The server answers and closes before the client has sent everything.
+      socket.on('error', () => undefined)
+      socket.write(request)
+      const answer = await text(socket)
+
+      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+      expect(answer).toMatch(/content-type: application\/problem\+json/i)
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
+        status,
+        code,
+      })
+    },
+  )
+})
+
+describe('requests that do not arrive', () => {
+  it.each([
+    ['everything', ''],
+    ['the end of its headers', 'POST /echo HTTP/1.1\r\nhost: x\r\n'],
+    [
+      'its body',
+      'POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    ],
+  ])('a request that lacks %s is ended with 408 soon after its time', async (_what, request) => {
+    const timeouts = { requestMs: 100, checkEveryMs: 20 }
+    const { port } = new URL(await listen(aServer({ timeouts }).server, LOOPBACK))
+
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write(request)
+    const answer = await text(socket)
+
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+    expect(answer).toContain('"code":"request.timeout"')
+  })
+
+  it('a server checks for late requests every second', () => {
+    const { server } = aServer().server
+    const { requestTimeout, headersTimeout } = server
+
+    expect({ requestTimeout, headersTimeout }).toEqual({
+      requestTimeout: 30_000,
+      headersTimeout: 30_000,
+    })
+    expect(server).toHaveProperty('connectionsCheckingInterval', 1_000)
+  })
+})
+
+describe('requests that fail', () => {
+  it('an unexpected error is logged with the endpoint and without the query, and is not shown', async () => {
+    const { ask, lines } = aFailingServer(new TypeError('secret of the house'))
+
+    const answer = await ask()
+
+    expect(answer.statusCode).toBe(500)
+    expect(answer.json()).toEqual(INTERNAL)
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 'error',
+      msg: 'request failed',
+      method: 'GET',
+      endpoint: '/things/:id',
+      err: {
+        message: 'secret of the house',
+        stack: expect.stringMatching(/server\.test\.ts/) as string,
+      },
+    })
+    expect(lines[0]).not.toContain('hidden')
+  })
+
+  it.each([
+    ['a text', 'text'],
+    ['an object', { secret: 1 }],
+    ['null', null],
+    ['undefined', undefined],
+    ['an error with status 200', Object.assign(new Error('secret'), { statusCode: 200 })],
+    [
+      'an error whose status is not a number',
+      Object.assign(new Error('secret'), { statusCode: 'x' }),
+    ],
+    ['an error with status 503', Object.assign(new Error('secret'), { statusCode: 503 })],
+  ])('the answer shows nothing of %s that was thrown', async (_what, thrown) => {
+    const answer = await aFailingServer(thrown).ask()
+
+    expect(answer.statusCode).toBe(500)
+    expect(answer.json()).toEqual(INTERNAL)
+  })
+})
+
+describe('listening', () => {
+  it('port 0 takes a free port and returns the URL', async () => {
+    const { server } = aServer()
+
+    const url = await listen(server, LOOPBACK)
+
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
+    expect((await fetch(`${url}/nowhere`)).status).toBe(404)
+  })
+
+  it('an IPv6 address is returned as a URL', async ({ skip }) => {
+    const { server } = aServer()
+
+    const url = await listen(server, { ...LOOPBACK, host: '::1' }).catch(() => undefined)
+
+    skip(url === undefined, 'this machine has no IPv6')
+    expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/)
+  })
+
+  it('the error of a taken port names the port and the setting to change', async () => {
+    const { port } = new URL(await listen(aServer().server, LOOPBACK))
+
+    const taken = listen(aServer().server, {
+      ...LOOPBACK,
+      port: Number(port),
+      setting: 'ADMIN_PORT',
+    })
+
+    await expect(taken).rejects.toThrow(PortTakenError)
+    await expect(taken).rejects.toMatchObject({
+      code: 'http.port_taken',
+      message: `port ${port} is taken: stop what listens there, or set ADMIN_PORT to another`,
+    })
+  })
+
+  it('the error of an address of another machine keeps its code', async () => {
+    const impossible = listen(aServer().server, { ...LOOPBACK, host: '192.0.2.1' })
+
+    await expect(impossible).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' })
+  })
+})
