@@ -20,10 +20,10 @@ import { type Database, type Db, openDatabase, sql } from '../src/platform/db/da
 import { migrate } from '../src/platform/db/migrate.ts'
 import { runAnalystQuery } from '../src/platform/db/run-analyst-query.ts'
 import { inTransaction, openScratchTransaction, selectOne } from '../src/platform/db/transaction.ts'
-import { diffAvailability } from '../src/route-sync/plan/plan-availability.ts'
-import { savePlaceCodes } from '../src/route-sync/plan/plan-places.ts'
-import { diffRoutes } from '../src/route-sync/plan/plan-routes.ts'
-import { beginApply } from '../src/route-sync/plan/plan-snapshot.ts'
+import { diffAvailability } from '../src/routes/plan/plan-availability.ts'
+import { savePlaceCodes } from '../src/routes/plan/plan-places.ts'
+import { diffRoutes } from '../src/routes/plan/plan-routes.ts'
+import { beginApply } from '../src/routes/plan/plan-snapshot.ts'
 import { seedHistory } from './sql-history.ts'
 
 const SCALE = Number(process.argv[2] ?? 1)

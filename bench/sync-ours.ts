@@ -1,8 +1,8 @@
 /** A sync like the worker's, with wider limits of the guard: the benches change more of a list than the guard allows. */
 import { createLogger } from '../src/platform/base/logger.ts'
 import type { Db } from '../src/platform/db/database.ts'
-import { GUARD_LIMITS } from '../src/route-sync/plan/guard.ts'
-import { syncList } from '../src/route-sync/sync-list.ts'
+import { GUARD_LIMITS } from '../src/routes/plan/guard.ts'
+import { syncList } from '../src/routes/sync-list.ts'
 import type { UpstreamClient } from '../src/upstream/upstream-client.ts'
 
 export const log = createLogger({

@@ -13,7 +13,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   web: 6,
   delivery: 6,
   watch: 4,
-  'route-sync': 4,
+  routes: 4,
   schedule: 3,
   archive: 3,
   sandbox: 3,
@@ -34,7 +34,7 @@ const FLOORS: Readonly<Record<string, number>> = {
 /** The folder, or folders, that alone import a package; of `http` the endpoints of every feature may use types. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
-  'csv-stringify': ['cli', 'route-sync', 'sandbox', 'watch'],
+  'csv-stringify': ['cli', 'routes', 'sandbox', 'watch'],
   'csv-parse': ['watch'],
   yaml: ['watch'],
   undici: ['upstream', 'delivery'],

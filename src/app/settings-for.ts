@@ -7,8 +7,8 @@ import { splitList } from '../platform/base/text.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { Schedule } from '../platform/ticks/schedules.ts'
-import { GUARD_LIMITS, type GuardLimits } from '../route-sync/plan/guard.ts'
-import { SYNC_QUEUE } from '../route-sync/sync-list-job.ts'
+import { GUARD_LIMITS, type GuardLimits } from '../routes/plan/guard.ts'
+import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
 import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 
 /** The limits of the guard. The configuration has them in percent. */

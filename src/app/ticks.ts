@@ -9,7 +9,7 @@ import { enqueueDueSchedules, enqueueLostJobs } from '../platform/ticks/enqueue-
 import { type DueTick, type RunningDueTick, runWhenDue } from '../platform/ticks/run-when-due.ts'
 import { nextScheduleMs } from '../platform/ticks/schedules.ts'
 import { type SharedTick, shareTick } from '../platform/ticks/shared-tick.ts'
-import { pruneSnapshots } from '../route-sync/snapshots/snapshots.ts'
+import { pruneSnapshots } from '../routes/snapshots/snapshots.ts'
 import { noProgress } from '../schedule/apply-paces.ts'
 import { dispatchChecks } from '../schedule/dispatch-checks-job.ts'
 import { nextDispatchMs } from '../schedule/next-dispatch.ts'

@@ -7,7 +7,7 @@ import {
   type SyncJobDeps,
   type SyncListPayload,
   syncListJob,
-} from '../route-sync/sync-list-job.ts'
+} from '../routes/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../schedule/dispatch-checks-job.ts'
 import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'

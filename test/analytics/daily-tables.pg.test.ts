@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { reopenDays, rollUpDay, rollUpDays } from '../../src/analytics/roll-up-days.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { seedAnalytics } from '../route-sync/analytics-history.ts'
+import { seedAnalytics } from '../routes/analytics-history.ts'
 import { it } from '../support/test-database.ts'
 
 async function select(db: Db, statement: string): Promise<unknown[]> {

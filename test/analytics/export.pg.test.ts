@@ -9,7 +9,7 @@ import { exportTables, type TableExport } from '../../src/analytics/export-table
 import { rollUpDay } from '../../src/analytics/roll-up-days.ts'
 import { type Database, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { seedAnalytics } from '../route-sync/analytics-history.ts'
+import { seedAnalytics } from '../routes/analytics-history.ts'
 import { it } from '../support/test-database.ts'
 
 async function temporaryDirectory(): Promise<string> {

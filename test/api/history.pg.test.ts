@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Db } from '../../src/platform/db/database.ts'
-import { fetchedAt, NO_GUARD, place, route, routes, sync } from '../route-sync/sync-fixtures.ts'
+import { fetchedAt, NO_GUARD, place, route, routes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createListener } from '../../src/platform/db/listener.ts'
-import { routes, sync } from '../route-sync/sync-fixtures.ts'
+import { routes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, openApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
-import { manyRoutes, place, routes, sync } from '../route-sync/sync-fixtures.ts'
+import { manyRoutes, place, routes, sync } from '../routes/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { AVAILABLE, CSV, pairsIn, ROUTES, readerOn, tagOf } from './route-reader.ts'
 

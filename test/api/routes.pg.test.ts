@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Database, sql } from '../../src/platform/db/database.ts'
-import { createRenderedLists } from '../../src/route-sync/read/rendered-lists.ts'
-import { fetchedAt, manyRoutes, place, route, routes, sync } from '../route-sync/sync-fixtures.ts'
+import { createRenderedLists } from '../../src/routes/read/rendered-lists.ts'
+import { fetchedAt, manyRoutes, place, route, routes, sync } from '../routes/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { AVAILABLE, CSV, pairsIn, ROUTES, readerOn, tagOf } from './route-reader.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
-import { manyRoutes, routes, sync } from '../route-sync/sync-fixtures.ts'
+import { manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { putState } from '../upstream/health-fixtures.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { livePairs, manyRoutes } from '../route-sync/sync-fixtures.ts'
+import { livePairs, manyRoutes } from '../routes/sync-fixtures.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
 import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'
 import { eventually } from './eventually.ts'

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { SYNC_QUEUE } from '../../src/route-sync/sync-list-job.ts'
+import { SYNC_QUEUE } from '../../src/routes/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../../src/schedule/dispatch-checks-job.ts'
 import { claimRef, openClaims } from '../verify/worker-fixtures.ts'
 import { eventually } from './eventually.ts'

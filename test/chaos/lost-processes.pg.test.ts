@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { livePairs } from '../route-sync/sync-fixtures.ts'
+import { livePairs } from '../routes/sync-fixtures.ts'
 import { expectInvariants } from './invariants.ts'
 import { AFTER, BEFORE, loseProcesses, type Outcome } from './lost-processes.ts'
 import { bookable, faresOf, runsOf } from './steps.ts'

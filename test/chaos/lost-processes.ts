@@ -1,5 +1,5 @@
 import { sql } from '../../src/platform/db/database.ts'
-import { livePairs, manyRoutes, routes } from '../route-sync/sync-fixtures.ts'
+import { livePairs, manyRoutes, routes } from '../routes/sync-fixtures.ts'
 import { gone, record } from '../verify/fare-fixtures.ts'
 import { stopQuietly } from '../verify/worker-fixtures.ts'
 import { eventually } from './eventually.ts'

@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { loadSnapshot } from '../../src/route-sync/snapshots/snapshots.ts'
+import { loadSnapshot } from '../../src/routes/snapshots/snapshots.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
-import { livePairs } from '../route-sync/sync-fixtures.ts'
+import { livePairs } from '../routes/sync-fixtures.ts'
 
 /**
  * Compares the live routes with the kept snapshot of the last accepted list. A route that is absent from that list stays

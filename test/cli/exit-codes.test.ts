@@ -7,7 +7,7 @@ import {
   UnknownKeyError,
   UnknownResellerError,
 } from '../../src/resellers/reseller-errors.ts'
-import { NotHeldError, RunNotFoundError } from '../../src/route-sync/runs/sync-errors.ts'
+import { NotHeldError, RunNotFoundError } from '../../src/routes/runs/sync-errors.ts'
 import { QuestionError, SameFlightError } from '../../src/upstream/passenger-rules.ts'
 import { UnknownReferencesError, UnknownWatchListError } from '../../src/watch/rows/watch-errors.ts'
 

@@ -3,9 +3,9 @@ import { incidentsText } from '../../src/cli/commands/incidents-commands.ts'
 import { probeText } from '../../src/cli/commands/upstream-commands.ts'
 import { planText, reviewText } from '../../src/cli/text/sync-report-text.ts'
 import { heldText, runsText } from '../../src/cli/text/sync-runs-text.ts'
-import type { PlanReport } from '../../src/route-sync/review/report-plan.ts'
-import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
-import type { SyncRunRow } from '../../src/route-sync/runs/sync-run-queries.ts'
+import type { PlanReport } from '../../src/routes/review/report-plan.ts'
+import { NO_COUNTS } from '../../src/routes/runs/sync-run.ts'
+import type { SyncRunRow } from '../../src/routes/runs/sync-run-queries.ts'
 import type { ProbeReport } from '../../src/upstream/probe/probe-upstream.ts'
 
 const AT = new Date('2026-01-31T03:12:07Z')

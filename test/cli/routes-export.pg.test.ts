@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { manyRoutes, sync } from '../route-sync/sync-fixtures.ts'
+import { manyRoutes, sync } from '../routes/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { aWorld, inWorld } from './operator-fixtures.ts'
 

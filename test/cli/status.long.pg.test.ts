@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { routes } from '../route-sync/sync-fixtures.ts'
+import { routes } from '../routes/sync-fixtures.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
 import { it } from '../support/test-database.ts'

@@ -1,11 +1,11 @@
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
-import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
-import type { SyncOutcome } from '../../src/route-sync/runs/sync-run.ts'
-import { syncList } from '../../src/route-sync/sync-list.ts'
+import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
+import type { SyncOutcome } from '../../src/routes/runs/sync-run.ts'
+import { syncList } from '../../src/routes/sync-list.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
-import { noScrub } from '../route-sync/sync-fixtures.ts'
+import { noScrub } from '../routes/sync-fixtures.ts'
 
 /** Everything that a list can change, as counts and hashes. */
 export interface ListFacts {

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { place, sync } from '../route-sync/sync-fixtures.ts'
+import { place, sync } from '../routes/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { available, endFares, gone, minute, record, trackFare } from './fare-fixtures.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ReplayResult, replayHistory } from '../../route-sync/replay/replay-history.ts'
+import { type ReplayResult, replayHistory } from '../../routes/replay/replay-history.ts'
 import { withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { countOf, example } from '../text/text-format.ts'

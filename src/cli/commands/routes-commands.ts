@@ -4,12 +4,8 @@ import { ROUTE_LISTS, type RouteListName } from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { assertKept } from '../../platform/db/history-floor.ts'
-import {
-  EXPORT_FORMATS,
-  type ExportFormat,
-  exportRoutes,
-} from '../../route-sync/read/export-routes.ts'
-import { readHistorySpan } from '../../route-sync/read/route-queries.ts'
+import { EXPORT_FORMATS, type ExportFormat, exportRoutes } from '../../routes/read/export-routes.ts'
+import { readHistorySpan } from '../../routes/read/route-queries.ts'
 import { withApp } from '../context.ts'
 import { instantOption } from '../option-parsers.ts'
 import { example, forScreen, megabytes } from '../text/text-format.ts'

@@ -1,5 +1,5 @@
 import { changeSentence, type ShownChange } from '../../changes/change-sentence.ts'
-import { NO_COUNTS, type SyncOutcome } from '../../route-sync/runs/sync-run.ts'
+import { NO_COUNTS, type SyncOutcome } from '../../routes/runs/sync-run.ts'
 import { syncSentence } from './sync-text.ts'
 import { printable } from './text-format.ts'
 

@@ -1,4 +1,4 @@
-import type { ShownRun, SyncRunRow } from '../../route-sync/runs/sync-run-queries.ts'
+import type { ShownRun, SyncRunRow } from '../../routes/runs/sync-run-queries.ts'
 import { type Fact, factsText, namesOf } from './sync-report-text.ts'
 import { syncSentence } from './sync-text.ts'
 import {

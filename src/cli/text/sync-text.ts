@@ -1,4 +1,4 @@
-import type { SyncOutcome } from '../../route-sync/runs/sync-run.ts'
+import type { SyncOutcome } from '../../routes/runs/sync-run.ts'
 import { count, countOf, pick, printable } from './text-format.ts'
 
 /** The outcome of a run as one sentence. */

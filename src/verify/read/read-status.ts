@@ -3,9 +3,9 @@ import type { RouteListName } from '../../platform/base/kinds.ts'
 import type { ResellerId } from '../../platform/base/reseller-id.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { type DatabaseVersions, readVersions } from '../../platform/db/migrate.ts'
-import { readSyncStates, type SyncState } from '../../route-sync/read/sync-state.ts'
-import type { SyncReason } from '../../route-sync/runs/sync-run.ts'
-import { listHeldRuns } from '../../route-sync/runs/sync-run-queries.ts'
+import { readSyncStates, type SyncState } from '../../routes/read/sync-state.ts'
+import type { SyncReason } from '../../routes/runs/sync-run.ts'
+import { listHeldRuns } from '../../routes/runs/sync-run-queries.ts'
 import {
   type BreakerName,
   type EndpointGroup,

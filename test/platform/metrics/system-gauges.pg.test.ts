@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { manyRoutes, sync } from '../../route-sync/sync-fixtures.ts'
+import { manyRoutes, sync } from '../../routes/sync-fixtures.ts'
 import { startFarewatch } from '../../support/child-process.ts'
 import { hasPrometheus, promtool } from '../../support/promtool.ts'
 import { it } from '../../support/test-database.ts'

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { listSyncRuns } from '../../src/route-sync/runs/sync-run-queries.ts'
+import { listSyncRuns } from '../../src/routes/runs/sync-run-queries.ts'
 import { it } from '../support/test-database.ts'
 import { hoursPass } from './review-fixtures.ts'
 import {

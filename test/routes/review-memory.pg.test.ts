@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { reviewText } from '../../src/cli/text/sync-report-text.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
-import { pruneSnapshots } from '../../src/route-sync/snapshots/snapshots.ts'
+import { pruneSnapshots } from '../../src/routes/snapshots/snapshots.ts'
 import { it } from '../support/test-database.ts'
 import { hoursPass, keptLists, reject, review, runOf } from './review-fixtures.ts'
 import { livePairs, manyRoutes, sync } from './sync-fixtures.ts'

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
-import { approveRun } from '../../src/route-sync/review/decide-run.ts'
+import { approveRun } from '../../src/routes/review/decide-run.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, keptLists, reject, review, runOf } from './review-fixtures.ts'
 import {

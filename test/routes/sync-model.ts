@@ -1,5 +1,5 @@
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
-import type { GuardLimits } from '../../src/route-sync/plan/guard.ts'
+import type { GuardLimits } from '../../src/routes/plan/guard.ts'
 import {
   comparedList,
   emptiedDepartures,

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { createLogger } from '../../src/platform/base/logger.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { NO_COUNTS } from '../../src/route-sync/runs/sync-run.ts'
-import { reportSyncFinished } from '../../src/route-sync/sync-list-job.ts'
+import { NO_COUNTS } from '../../src/routes/runs/sync-run.ts'
+import { reportSyncFinished } from '../../src/routes/sync-list-job.ts'
 
 it('the log line of a run holds its counts and no nulls', () => {
   const lines: string[] = []

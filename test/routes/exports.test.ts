@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { describe, expect, it } from 'vitest'
-import { csvText } from '../../src/route-sync/read/export-routes.ts'
-import type { RouteRow } from '../../src/route-sync/read/route-queries.ts'
+import { csvText } from '../../src/routes/read/export-routes.ts'
+import type { RouteRow } from '../../src/routes/read/route-queries.ts'
 
 function row(fields: Partial<RouteRow> = {}): RouteRow {
   return {

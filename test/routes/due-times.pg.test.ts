@@ -3,9 +3,9 @@ import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { GUARD_LIMITS } from '../../src/route-sync/plan/guard.ts'
-import { listSyncRuns } from '../../src/route-sync/runs/sync-run-queries.ts'
-import { syncListJob } from '../../src/route-sync/sync-list-job.ts'
+import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
+import { listSyncRuns } from '../../src/routes/runs/sync-run-queries.ts'
+import { syncListJob } from '../../src/routes/sync-list-job.ts'
 import {
   UpstreamCircuitOpenError,
   UpstreamTimeoutError,
