@@ -2,13 +2,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { type App, openQueue } from '../src/app/app.ts'
+import { decide } from '../src/fares/decide/decide.ts'
+import { stateOfRow, storedState } from '../src/fares/decide/stored-state.ts'
 import { sql, type Tx } from '../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../src/platform/db/transaction.ts'
 import type { QueueSystem } from '../src/platform/queue/queue-system.ts'
 import { verifyPath } from '../src/upstream/flights/verify-fares.ts'
 import type { Question } from '../src/upstream/observation.ts'
-import { decide } from '../src/verify/decide/decide.ts'
-import { stateOfRow, storedState } from '../src/verify/decide/stored-state.ts'
 
 const BARE_CALLS = 64
 const NAIVE_QUEUE = 'naive'

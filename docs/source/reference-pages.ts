@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import type { Setting } from '../../src/platform/config/setting-types.ts'
-import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/platform/config/settings.ts'
-import { PROBLEMS } from '../../src/platform/http/problems.ts'
-import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import {
   CIRCUMSTANCES,
   CONFIRMATIONS,
   CONTRADICTIONS,
   type Confirmation,
-} from '../../src/verify/decide/confirmations.ts'
+} from '../../src/fares/decide/confirmations.ts'
+import type { Setting } from '../../src/platform/config/setting-types.ts'
+import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/platform/config/settings.ts'
+import { PROBLEMS } from '../../src/platform/http/problems.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { workedQuestionsPart } from './worked-questions.ts'
 
 type Registry = ReturnType<typeof createMetrics>['registry']

@@ -1,5 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { createSealer, type Sealer } from '../delivery/sealing/sealer.ts'
+import type { VerifyDeps } from '../fares/verify-fares-job.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { createScrub } from '../platform/base/secrets.ts'
@@ -20,7 +21,6 @@ import { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { takeSlot, tryTakeSlot } from '../upstream/budget/take-slot.ts'
 import { anomalyCounter, countCalls } from '../upstream/telemetry.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
-import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 import { fillAirports } from './fill-airports.ts'
 import { guardLimitsOf, verifyRulesOf } from './settings-for.ts'
 

@@ -1,5 +1,6 @@
 import type { TargetRules } from '../delivery/endpoints/endpoint-target.ts'
 import type { TargetPolicy } from '../delivery/send/target-policy.ts'
+import type { VerifyDeps } from '../fares/verify-fares-job.ts'
 import { longestGapMs } from '../platform/base/cron.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { isLoopback, isLoopbackHost } from '../platform/base/loopback.ts'
@@ -9,7 +10,6 @@ import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { Schedule } from '../platform/ticks/schedules.ts'
 import { GUARD_LIMITS, type GuardLimits } from '../routes/plan/guard.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
-import type { VerifyDeps } from '../verify/verify-fares-job.ts'
 
 /** The limits of the guard. The configuration has them in percent. */
 export function guardLimitsOf(config: Config): GuardLimits {

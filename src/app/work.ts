@@ -1,3 +1,4 @@
+import { type VerifyFaresPayload, verifyFaresJob } from '../fares/verify-fares-job.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
 import type { QueueSystem, WorkerHandle } from '../platform/queue/queue-system.ts'
@@ -9,7 +10,6 @@ import {
   syncListJob,
 } from '../routes/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../schedule/dispatch-checks-job.ts'
-import { type VerifyFaresPayload, verifyFaresJob } from '../verify/verify-fares-job.ts'
 import type { App } from './app.ts'
 import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'
 import { countJobs, countStalled } from './count-work.ts'

@@ -6,9 +6,9 @@ import answers from '../../src/app/api-examples.json' with { type: 'json' }
 import { lazily } from '../../src/platform/base/lazily.ts'
 import { answerHeaders } from '../../src/platform/http/openapi-components.ts'
 import type { Observation, Question } from '../../src/upstream/observation.ts'
+import { available, gone, observation } from '../fares/fare-fixtures.ts'
 import { startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { type Answer, startApi } from '../support/api-server.ts'
-import { available, gone, observation } from '../verify/fare-fixtures.ts'
 import { call, EVERY, rightKey } from './calls.ts'
 import { it } from './shared-api.ts'
 

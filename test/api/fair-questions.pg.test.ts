@@ -1,11 +1,11 @@
 import { expect, onTestFinished } from 'vitest'
+import { createOnDemand } from '../../src/fares/on-demand/coalesce-requests.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { createOnDemand } from '../../src/verify/on-demand/coalesce-requests.ts'
+import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { question } from '../upstream/verify-fixtures.ts'
-import { gone, observation, RULES } from '../verify/fare-fixtures.ts'
 
 it('the single question of one reseller is answered while another one has sixty, in each of two processes', async ({
   db,

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
+import { available, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { available, record } from '../verify/fare-fixtures.ts'
 import { fareOf, listWith, newCaller, watch } from './reseller-calls.ts'
 import { ONE_ADULT } from './verify-fixture.ts'
 

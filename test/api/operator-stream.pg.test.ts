@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createListener } from '../../src/platform/db/listener.ts'
+import { available, minute, record, trackFare } from '../fares/fare-fixtures.ts'
 import { routes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, openApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { available, minute, record, trackFare } from '../verify/fare-fixtures.ts'
 import { type Block, openEvents } from './event-client.ts'
 
 async function startWorld(db: Db, url: string) {

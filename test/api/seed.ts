@@ -7,9 +7,9 @@ import type { Scope } from '../../src/platform/http/caller.ts'
 import { createApiKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { newKey } from '../../src/resellers/key-text.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
+import { available, record } from '../fares/fare-fixtures.ts'
 import { routes, sync } from '../routes/sync-fixtures.ts'
 import { TEST_SEALER } from '../support/api-server.ts'
-import { available, record } from '../verify/fare-fixtures.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 
 /** Data on which the examples of all operations work, and keys for them. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
+import { createSlotQueue, NoSlotError } from '../../src/fares/on-demand/slot-queue.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { sql } from '../../src/platform/db/database.ts'
-import { createSlotQueue, NoSlotError } from '../../src/verify/on-demand/slot-queue.ts'
 import { trackFares } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 

@@ -1,11 +1,11 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
+import { available, record, silent, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { putState } from '../upstream/health-fixtures.ts'
-import { available, record, silent, trackFare, watchFare } from '../verify/fare-fixtures.ts'
 
 async function statusOf(db: Db, key: string): Promise<Record<string, unknown>> {
   const base = await startApi(db)

@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished } from 'vitest'
+import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/coalesce-requests.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
-import { createOnDemand, type OnDemandDeps } from '../../src/verify/on-demand/coalesce-requests.ts'
+import { gone as GONE, observation, RULES, silent, trackFare } from '../fares/fare-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { question } from '../upstream/verify-fixtures.ts'
-import { gone as GONE, observation, RULES, silent, trackFare } from '../verify/fare-fixtures.ts'
 import { gone, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
 const ASKED = `flightId=1234&${ONE_ADULT}`

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
+import type { OnDemandDeps } from '../../src/fares/on-demand/coalesce-requests.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
-import type { OnDemandDeps } from '../../src/verify/on-demand/coalesce-requests.ts'
 import {
   type Answer as ApiAnswer,
   ask,

@@ -1,13 +1,13 @@
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/platform/db/database.ts'
 import {
   findCachedObservation,
   publishResult,
-} from '../../src/verify/on-demand/cached-observation.ts'
+} from '../../src/fares/on-demand/cached-observation.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { available as AVAILABLE, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { json } from '../upstream/answering-server.ts'
 import { available, price, question } from '../upstream/verify-fixtures.ts'
-import { available as AVAILABLE, record, trackFare, watchFare } from '../verify/fare-fixtures.ts'
 import { gone, keyOf, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
 const ASKED = `flightId=1234&${ONE_ADULT}`

@@ -1,8 +1,8 @@
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import answers from '../../src/app/api-examples.json' with { type: 'json' }
+import { VerifyResultShape } from '../../src/fares/on-demand/verify-endpoints.ts'
 import { readFlight } from '../../src/upstream/flights/read-flight.ts'
-import { VerifyResultShape } from '../../src/verify/on-demand/verify-endpoints.ts'
 
 const ID = '101103205320'
 const PASSENGERS = {

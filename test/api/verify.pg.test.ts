@@ -1,13 +1,13 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
+import { kinds, passSeconds, trackFare } from '../fares/fare-fixtures.ts'
+import { flightFor } from '../fares/verify-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { type Answer, json } from '../upstream/answering-server.ts'
 import { CANARY } from '../upstream/client-fixture.ts'
 import { available, flight } from '../upstream/verify-fixtures.ts'
-import { kinds, passSeconds, trackFare } from '../verify/fare-fixtures.ts'
-import { flightFor } from '../verify/verify-server.ts'
 import { gone, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
 const GONE = gone('1234')

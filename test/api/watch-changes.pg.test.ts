@@ -2,10 +2,10 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
+import { available, gone, record } from '../fares/fare-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { available, gone, record } from '../verify/fare-fixtures.ts'
 import { startApiProcess } from './api-process.ts'
 import {
   ago,

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
+import { available, gone, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, record } from '../verify/fare-fixtures.ts'
 import { ago, beginAt, fareOf, itemsOf, listWith, newCaller, watch } from './reseller-calls.ts'
 
 const STRIPS = '/watch-lists/summer/strips'

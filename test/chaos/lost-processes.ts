@@ -1,7 +1,7 @@
 import { sql } from '../../src/platform/db/database.ts'
+import { gone, record } from '../fares/fare-fixtures.ts'
+import { stopQuietly } from '../fares/worker-fixtures.ts'
 import { livePairs, manyRoutes, routes } from '../routes/sync-fixtures.ts'
-import { gone, record } from '../verify/fare-fixtures.ts'
-import { stopQuietly } from '../verify/worker-fixtures.ts'
 import { eventually } from './eventually.ts'
 import {
   addressesOf,

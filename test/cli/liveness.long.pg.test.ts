@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished } from 'vitest'
+import { blockTable } from '../fares/worker-fixtures.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { blockTable } from '../verify/worker-fixtures.ts'
 import { logLines, readyLine } from './life-fixtures.ts'
 
 /** The smallest value that the setting accepts. */

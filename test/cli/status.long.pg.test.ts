@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
+import { available, gone, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { routes } from '../routes/sync-fixtures.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { available, gone, record, trackFare, watchFare } from '../verify/fare-fixtures.ts'
 import { aWorld, inWorld, jsonLines, STORES } from './operator-fixtures.ts'
 
 describe.each(STORES)('a system with its queue in %s', (store) => {

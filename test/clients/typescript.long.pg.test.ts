@@ -11,12 +11,12 @@ import { createTransport } from '../../src/delivery/send/transport.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import { fareOf, listWith, newCaller, type ResellerCalls, watch } from '../api/reseller-calls.ts'
 import { fanOutAll } from '../delivery/delivery-fixtures.ts'
+import { available, gone, passSeconds, record } from '../fares/fare-fixtures.ts'
 import { openApi, startApi, TEST_SEALER } from '../support/api-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { available, gone, passSeconds, record } from '../verify/fare-fixtures.ts'
 
 const ROOT = path.join(import.meta.dirname, '../..')
 const CLIENT = path.join(ROOT, 'clients/typescript')

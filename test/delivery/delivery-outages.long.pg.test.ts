@@ -7,17 +7,17 @@ import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { startChaosPostgres } from '../chaos/chaos-postgres.ts'
 import { startOwnRedis } from '../chaos/own-redis.ts'
-import type { RunningCommand } from '../support/child-process.ts'
-import { silentLog } from '../support/silent-log.ts'
-import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import {
   blockTable,
   killWorker,
   startWorker,
   untilReady,
   workerSessions,
-} from '../verify/worker-fixtures.ts'
+} from '../fares/worker-fixtures.ts'
+import type { RunningCommand } from '../support/child-process.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watch/watch-fixtures.ts'
 import { appendRecords, makeDue, type Receiver, startReceiver } from './delivery-fixtures.ts'
 

@@ -1,3 +1,8 @@
+import {
+  type VerifyFaresPayload,
+  type VerifyJobDeps,
+  verifyFaresJob,
+} from '../../src/fares/verify-fares-job.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
@@ -5,14 +10,9 @@ import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
-import {
-  type VerifyFaresPayload,
-  type VerifyJobDeps,
-  verifyFaresJob,
-} from '../../src/verify/verify-fares-job.ts'
+import { passSeconds, RULES } from '../fares/fare-fixtures.ts'
+import { makeDue } from '../fares/worker-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { passSeconds, RULES } from '../verify/fare-fixtures.ts'
-import { makeDue } from '../verify/worker-fixtures.ts'
 
 const REQUESTS_PER_SECOND = 1_000
 const { signal } = new AbortController()

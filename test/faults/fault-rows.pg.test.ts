@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAULT_NAMES, type FaultName } from '../../src/sandbox/faults/fault-rule.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
+import { trackFare } from '../fares/fare-fixtures.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { question } from '../upstream/verify-fixtures.ts'
-import { trackFare } from '../verify/fare-fixtures.ts'
 import { deleteFares, type FareFacts, fareFacts, resetHealth, verifierOf } from './fare-facts.ts'
 import {
   type Answers,

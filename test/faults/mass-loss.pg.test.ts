@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { passSeconds, trackFare } from '../verify/fare-fixtures.ts'
+import { passSeconds, trackFare } from '../fares/fare-fixtures.ts'
 import { deleteFares, fareFacts, resetHealth, type Verifier, verifierOf } from './fare-facts.ts'
 import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
 

@@ -3,9 +3,9 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createCallLedger } from '../../src/schedule/call-ledger.ts'
 import { readCallSeries } from '../../src/schedule/call-series.ts'
+import { trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { trackFare, watchFare } from '../verify/fare-fixtures.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { flightFor } from '../verify/verify-server.ts'
+import { flightFor } from '../fares/verify-server.ts'
 
 /** A time in which a flight is sold out, in milliseconds since 1970. */
 export interface Loss {

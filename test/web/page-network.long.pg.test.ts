@@ -2,11 +2,11 @@ import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createCallLedger } from '../../src/schedule/call-ledger.ts'
+import { trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { hoursPass, runOf } from '../routes/review-fixtures.ts'
 import { manyRoutes, NO_GUARD, routes, sync } from '../routes/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { trackFare, watchFare } from '../verify/fare-fixtures.ts'
 import { canBrowse, type OpenPage, openPage } from './browser.ts'
 
 type Database = Parameters<typeof startApi>[0]

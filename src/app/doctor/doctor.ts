@@ -1,7 +1,7 @@
 import packageJson from '../../../package.json' with { type: 'json' }
 import { messageOf } from '../../platform/base/errors.ts'
 import { withTimeout } from '../../platform/base/timeout.ts'
-import { readStatus, type Status } from '../../verify/read/read-status.ts'
+import { readStatus, type Status } from '../../views/read-status.ts'
 import {
   examineAnalysts,
   examineArchive,

@@ -1,15 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { decide } from '../../../src/fares/decide/decide.ts'
+import { type FareState, legsOf } from '../../../src/fares/decide/fare-state.ts'
+import { type StateRow, stateOfRow } from '../../../src/fares/decide/stored-state.ts'
+import { listIncidents, readIncidentStates } from '../../../src/fares/hold/incident-queries.ts'
 import { type Db, PRIVATE_SCHEMA, sql } from '../../../src/platform/db/database.ts'
-import { decide } from '../../../src/verify/decide/decide.ts'
-import { type FareState, legsOf } from '../../../src/verify/decide/fare-state.ts'
-import { type StateRow, stateOfRow } from '../../../src/verify/decide/stored-state.ts'
-import {
-  listIncidents,
-  readIncidentStates,
-} from '../../../src/verify/incidents/incident-queries.ts'
-import { at, available, CALM, eur, observation, RULES, UNAVAILABLE } from '../../verify/answers.ts'
+import { at, available, CALM, eur, observation, RULES, UNAVAILABLE } from '../../fares/answers.ts'
 import { createEmptyDatabase, openAnother } from './empty-database.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../../migrations')

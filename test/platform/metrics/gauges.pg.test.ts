@@ -5,17 +5,10 @@ import { type Db, sql } from '../../../src/platform/db/database.ts'
 import { createMetrics } from '../../../src/platform/metrics/metrics.ts'
 import { readCheckGauges } from '../../../src/schedule/check-gauges.ts'
 import { setHealthGauges } from '../../../src/upstream/telemetry.ts'
-import { readFareGauges } from '../../../src/verify/read/fare-gauges.ts'
+import { readFareGauges } from '../../../src/views/fare-gauges.ts'
+import { available, gone, minute, record, trackFare, watchFare } from '../../fares/fare-fixtures.ts'
 import { trackFares } from '../../schedule/schedule-fixtures.ts'
 import { it } from '../../support/test-database.ts'
-import {
-  available,
-  gone,
-  minute,
-  record,
-  trackFare,
-  watchFare,
-} from '../../verify/fare-fixtures.ts'
 
 const NO_INCIDENT = Object.fromEntries(INCIDENT_KINDS.map((kind) => [kind, 0]))
 

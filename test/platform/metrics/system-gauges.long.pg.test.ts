@@ -1,13 +1,8 @@
 import { describe, expect, onTestFinished } from 'vitest'
+import { exportsSystem, readMetrics, startWorker, untilReady } from '../../fares/worker-fixtures.ts'
 import { createTcpProxy } from '../../support/tcp-proxy.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
-import {
-  exportsSystem,
-  readMetrics,
-  startWorker,
-  untilReady,
-} from '../../verify/worker-fixtures.ts'
 
 const NOWHERE = 'http://127.0.0.1:9'
 

@@ -1,16 +1,16 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { manyRoutes, sync } from '../../routes/sync-fixtures.ts'
-import { startFarewatch } from '../../support/child-process.ts'
-import { hasPrometheus, promtool } from '../../support/promtool.ts'
-import { it } from '../../support/test-database.ts'
-import { until } from '../../support/until.ts'
 import {
   exportsSystem,
   killWorker,
   readMetrics,
   startWorker,
   untilReady,
-} from '../../verify/worker-fixtures.ts'
+} from '../../fares/worker-fixtures.ts'
+import { manyRoutes, sync } from '../../routes/sync-fixtures.ts'
+import { startFarewatch } from '../../support/child-process.ts'
+import { hasPrometheus, promtool } from '../../support/promtool.ts'
+import { it } from '../../support/test-database.ts'
+import { until } from '../../support/until.ts'
 
 const NOWHERE = 'http://127.0.0.1:9'
 

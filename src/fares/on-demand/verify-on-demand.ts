@@ -1,0 +1,144 @@
+import type { Db } from '../../platform/db/database.ts'
+import { inTransaction } from '../../platform/db/transaction.ts'
+import { type TakenSlot, takeSlot } from '../../upstream/budget/take-slot.ts'
+import { circuitOpenObservation } from '../../upstream/flights/verify-fares.ts'
+import type { Observation, Question } from '../../upstream/observation.ts'
+import { assertQuestion, assertTwoFlights } from '../../upstream/passenger-rules.ts'
+import {
+  UpstreamCircuitOpenError,
+  UpstreamSlotMissedError,
+} from '../../upstream/upstream-errors.ts'
+import { lockFares } from '../check/belief-store.ts'
+import { reportChecks } from '../check/check-events.ts'
+import { type Check, isRateLimited } from '../check/check-fares.ts'
+import { countChecks, recordChecks } from '../check/record-checks.ts'
+import { reportIncidents } from '../hold/change-incidents.ts'
+import { assessTrouble, guardChanges } from '../hold/guard-changes.ts'
+import type { VerifyDeps } from '../verify-fares-job.ts'
+import { publishResult } from './cached-observation.ts'
+import { parseVerifyResult, type VerifyResult } from './verify-result.ts'
+
+export interface OnDemandAnswer {
+  readonly observation: Observation
+  /** The observation as the answer to a caller. */
+  readonly result: VerifyResult
+  /** The tracked fare that recorded the check; null if no watch asks the question. */
+  readonly fareId: number | null
+}
+
+export interface OnDemandCheckDeps extends VerifyDeps {
+  /** Waits for a slot of the budget, and throws if it gets none. If unset, the check waits without a time limit. */
+  readonly takeSlot?: (signal: AbortSignal) => Promise<TakenSlot>
+}
+
+/**
+ * Checks one question now, in a slot that the budget reserves for lanes.
+ *
+ * A known answer is kept for callers that accept an older one, and a tracked fare records the check by the same rules
+ * as a scheduled one. While the circuit breaker is open or the upstream has asked for a pause, no call is made and no
+ * slot is taken: the answer is unknown, `circuit_open`, and nothing is recorded.
+ *
+ * Throws PassengerRuleError, QuestionError or SameFlightError, before it takes a slot, for a question that must not be sent.
+ */
+export async function verifyOnDemand(
+  deps: OnDemandCheckDeps,
+  question: Question,
+  signal: AbortSignal,
+): Promise<OnDemandAnswer> {
+  const { db } = deps
+  assertQuestion(question)
+  assertTwoFlights(question)
+  const { observation, askedAt } = await callUpstream(deps, question, signal)
+  const result = parseVerifyResult(question, observation)
+  const fareId = await findTrackedFare(db, question)
+  if (askedAt !== null) {
+    if (fareId !== null && !isRateLimited(observation)) {
+      await recordCheck(deps, { fareId, askedAt, why: 'on_demand', observation })
+    }
+    if (result.kind === 'known') await publishResult(db, question, { askedAt, body: result.body })
+  }
+  return { observation, result, fareId }
+}
+
+async function recordCheck(deps: OnDemandCheckDeps, check: Check): Promise<void> {
+  const { db, rules } = deps
+  const checks = [check]
+  const { recorded, transitions } = await inTransaction(db, async (tx) => {
+    const locked = await lockFares(tx, [check.fareId])
+    const counted = countChecks(checks, locked)
+    const { context, states, transitions: masses } = await guardChanges(tx, counted, rules)
+    const args = { checks, locked, counted, context, rules, claimId: null }
+    const recorded = await recordChecks(tx, args)
+    const trouble = await assessTrouble(tx, recorded, { checks: checks.length, states })
+    return { recorded, transitions: [...masses, ...trouble] }
+  })
+  reportChecks(deps, { recorded, checks, late: 0, blocked: 0 })
+  reportIncidents(deps, transitions)
+}
+
+interface Call {
+  readonly observation: Observation
+  /** When the request began, by the database's clock; null if no request was made. */
+  readonly askedAt: Date | null
+}
+
+/** If the slot passes before the call can start, takes another slot. */
+async function callUpstream(
+  deps: OnDemandCheckDeps,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Call> {
+  for (;;) {
+    try {
+      return await callAtSlot(deps, question, signal)
+    } catch (err) {
+      if (!(err instanceof UpstreamSlotMissedError)) throw err
+    }
+  }
+}
+
+async function callAtSlot(
+  deps: OnDemandCheckDeps,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Call> {
+  const { clock, upstream, breaker, metrics, countCall, takeSlot = slotTaker(deps) } = deps
+  try {
+    const admission = await breaker?.admission('verify')
+    if (admission?.kind === 'refused') {
+      const until = new Date(admission.untilMs)
+      throw new UpstreamCircuitOpenError({ endpoint: 'verify', by: admission.by, until })
+    }
+    const slot = await takeSlot(signal)
+    metrics.budgetSlots.inc({ lane: 'on_demand' })
+    countCall?.('on_demand')
+    const askedAt = slot.now()
+    return { observation: await upstream.verifyFares(question, { signal, slot }), askedAt }
+  } catch (err) {
+    if (!(err instanceof UpstreamCircuitOpenError)) throw err
+    return { observation: circuitOpenObservation(question, err, clock.now()), askedAt: null }
+  }
+}
+
+function slotTaker({ db, clock, rules: { requestsPerSecond } }: VerifyDeps) {
+  return (signal: AbortSignal) => takeSlot(db, { requestsPerSecond, lane: true, clock, signal })
+}
+
+async function findTrackedFare(db: Db, question: Question): Promise<number | null> {
+  const { flightId, returnFlightId, passengers } = question
+  const { residents, nonResidents } = passengers
+  const fare = await db
+    .selectFrom('tracked_fare')
+    .select('id')
+    .where('flight_id', '=', flightId)
+    .where('return_flight_id', 'is not distinct from', returnFlightId)
+    .where('residents_adults', '=', residents.adults)
+    .where('residents_children', '=', residents.children)
+    .where('residents_infants', '=', residents.infants)
+    .where('non_residents_adults', '=', nonResidents.adults)
+    .where('non_residents_children', '=', nonResidents.children)
+    .where('non_residents_infants', '=', nonResidents.infants)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  return fare?.id ?? null
+}

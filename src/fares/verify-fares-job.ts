@@ -1,0 +1,103 @@
+import type { Clock } from '../platform/base/clock.ts'
+import type { Logger } from '../platform/base/logger.ts'
+import type { Semaphore } from '../platform/base/semaphore.ts'
+import type { Db } from '../platform/db/database.ts'
+import { inTransaction } from '../platform/db/transaction.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
+import type { CallLedger } from '../schedule/call-ledger.ts'
+import { release } from '../schedule/claim.ts'
+import type { ScheduleRules } from '../schedule/schedule-rules.ts'
+import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
+import { skewOf } from '../upstream/budget/take-slot.ts'
+import type { UpstreamClient } from '../upstream/upstream-client.ts'
+import { lockClaimed } from './check/belief-store.ts'
+import { reportChecks } from './check/check-events.ts'
+import {
+  type CheckBatch,
+  type ClaimRef,
+  checkFares,
+  findClaimedFares,
+} from './check/check-fares.ts'
+import { countChecks, type RecordedCheck, recordChecks } from './check/record-checks.ts'
+import type { DecisionRules } from './decide/confirmations.ts'
+import { reviveEnded } from './end/ask-ended.ts'
+import { type IncidentTransition, reportIncidents } from './hold/change-incidents.ts'
+import { assessTrouble, guardChanges } from './hold/guard-changes.ts'
+
+export interface VerifyDeps {
+  readonly db: Db
+  readonly upstream: Pick<UpstreamClient, 'verifyFares'>
+  /** The circuit breaker of the client's calls; absent where there is none. */
+  readonly breaker?: Pick<CircuitBreaker, 'admission'>
+  readonly clock: Clock
+  readonly rules: DecisionRules & ScheduleRules
+  readonly metrics: Metrics
+  /** Counts what is taken from the budget. If unset, it is not counted. */
+  readonly countCall?: CallLedger['count']
+  readonly log: Logger
+}
+
+export interface VerifyJobDeps extends VerifyDeps {
+  /**
+   * Limits how many batches of this process are recorded at a time. If unset, there is no limit. Recordings of one minute wait for
+   * each other in the database anyway, and each that waits there holds a connection.
+   */
+  readonly recording?: Semaphore
+  /** Called for each recorded batch, to learn what this process carries. */
+  readonly onBatch?: (batch: { readonly recorded: number; readonly late: number }) => void
+}
+
+export type VerifyFaresPayload = ClaimRef
+
+/**
+ * Checks the fares of one claim and records the results.
+ *
+ * The calls happen before the transaction opens: a slow upstream must never hold a row lock. The decision happens
+ * inside it, on locked rows: two overlapping checks must not both count the same loss. Late results have a transaction
+ * of their own. Fares that could not be checked are released from the claim. Safe to run twice: a result is dropped if
+ * another claim holds its fare, or if its request began before the last counted one.
+ */
+export async function verifyFaresJob(
+  deps: VerifyJobDeps,
+  claim: VerifyFaresPayload,
+  signal: AbortSignal,
+): Promise<void> {
+  const { fares, skew } = await readClaim(deps, claim)
+  if (skew === undefined) return
+  for await (const batch of checkFares(deps, fares, { ...skew, signal })) {
+    const record = () => recordBatch(deps, claim, batch)
+    const { recorded, transitions } = await (deps.recording?.(record) ?? record())
+    const { checks, late, blocked } = batch
+    deps.onBatch?.({ recorded: checks.length, late: late.length })
+    reportChecks(deps, { recorded, checks, late: late.length, blocked: blocked.length })
+    reportIncidents(deps, transitions)
+  }
+}
+
+/** The fares of a claim, and the skew of the database's clock. The wait for a connection does not count as skew. */
+function readClaim({ db, clock }: VerifyDeps, claim: ClaimRef) {
+  return db.connection().execute(async (session) => {
+    const askedMs = clock.now().getTime()
+    const { fares, now } = await findClaimedFares(session, claim)
+    return { fares, skew: now && skewOf(now, { clock, askedMs }) }
+  })
+}
+
+function recordBatch(
+  { db, rules }: VerifyDeps,
+  claim: ClaimRef,
+  { checks, late, blocked }: CheckBatch,
+): Promise<{ recorded: RecordedCheck[]; transitions: readonly IncidentTransition[] }> {
+  const { claimId } = claim
+  return inTransaction(db, async (tx) => {
+    await reviveEnded(tx, claim, checks)
+    const locked = await lockClaimed(tx, claim)
+    const counted = countChecks(checks, locked)
+    const { context, states, transitions } = await guardChanges(tx, counted, rules)
+    const args = { checks, locked, counted, context, rules, claimId }
+    const recorded = await recordChecks(tx, args)
+    const trouble = await assessTrouble(tx, recorded, { checks: checks.length, states })
+    await release(tx, claimId, [...late, ...blocked])
+    return { recorded, transitions: [...transitions, ...trouble] }
+  })
+}

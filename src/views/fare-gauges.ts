@@ -1,0 +1,77 @@
+import { readIncidentStates } from '../fares/hold/incident-queries.ts'
+import { INCIDENT_KINDS } from '../platform/base/kinds.ts'
+import { type Db, sql } from '../platform/db/database.ts'
+import { selectOne } from '../platform/db/transaction.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
+import { findUnkeptMaxDelays } from '../watch/max-delays.ts'
+import { readDetectionDelays } from './detection-delay.ts'
+
+const PAIRS = ['bookable', 'not_bookable', 'unknown']
+/** The shares of the fares with a belief whose age is exported: the median, nearly all, all. */
+const SHARES = [0.5, 0.95, 1]
+
+/** Sets the gauges of tracked fares and incidents from the database. */
+export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
+  const counts = await countBeliefs(db)
+  for (const pair of PAIRS) {
+    const found = counts.find((row) => row.pair === pair)
+    metrics.trackedFares.set({ pair }, found?.count ?? 0)
+    metrics.beliefsStale.set({ pair }, found?.stale ?? 0)
+  }
+  const goodSince = await readGoodSince(db)
+  for (const [i, share] of SHARES.entries()) {
+    metrics.beliefsGoodSince.set({ share: String(share) }, goodSince[i] ?? 0)
+  }
+  await setDelayGauge(db, metrics)
+  metrics.maxDelaysUnkept.set((await findUnkeptMaxDelays(db)).length)
+  const { open } = await readIncidentStates(db)
+  for (const kind of INCIDENT_KINDS) metrics.incidentsOpen.set({ kind }, open.has(kind) ? 1 : 0)
+}
+
+async function setDelayGauge(db: Db, { detectionDelay }: Metrics): Promise<void> {
+  const delays = await readDetectionDelays(db)
+  detectionDelay.reset()
+  for (const { priority, midpointSeconds, atMostSeconds } of delays) {
+    const bounds = { midpoint: midpointSeconds, at_most: atMostSeconds }
+    for (const [bound, { p50, p95 }] of Object.entries(bounds)) {
+      detectionDelay.set({ priority, bound, share: '0.5' }, p50)
+      detectionDelay.set({ priority, bound, share: '0.95' }, p95)
+    }
+  }
+}
+
+interface BeliefCount {
+  readonly pair: string
+  readonly count: number
+  readonly stale: number
+}
+
+/** Counts the fares that are checked. Stale is defined by the public SQL. */
+async function countBeliefs(db: Db): Promise<BeliefCount[]> {
+  const { rows } = await sql<BeliefCount>`
+    select a.pair, count(*) as count, count(*) filter (where a.stale) as stale
+      from fare_schedule q
+      join farewatch.availability_current a using (tracked_fare_id)
+     group by a.pair
+  `.execute(db)
+  return rows
+}
+
+/**
+ * Reads, for each share of the fares with a belief, the instant since which they all had a good check, in seconds since
+ * 1970. Fares without a belief are left out: a flight id that the upstream does not know never has a good check.
+ */
+async function readGoodSince(db: Db): Promise<readonly number[]> {
+  const olderShares = SHARES.map((share) => 1 - share)
+  const { since } = await selectOne(
+    sql<{ since: number[] | null }>`
+      select percentile_disc(${olderShares}::float8[]) within group (order by good_at) as since
+        from (select extract(epoch from coalesce(a.last_good_check_at, a.created_at))::float8 as good_at
+                from fare_schedule q
+                join farewatch.availability_current a using (tracked_fare_id)
+               where a.pair <> 'unknown') b
+    `,
+    db,
+  )
+  return since ?? []
+}

@@ -1,0 +1,211 @@
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import { Belief } from '../changes/watch-change-endpoints.ts'
+import type { FareView } from '../fares/decide/fare-state.ts'
+import { HIDDEN_REASONS, SHOWN_PRICE_REASONS } from '../platform/base/kinds.ts'
+import type { ResellerId } from '../platform/base/reseller-id.ts'
+import { createSemaphore } from '../platform/base/semaphore.ts'
+import type { Db } from '../platform/db/database.ts'
+import { operations } from '../platform/http/operation.ts'
+import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
+import { bufferText, sendBuffered } from '../platform/http/send-text.ts'
+import { readOwnPace } from '../schedule/read-pace.ts'
+import { ListParams, orNotFound, watchNotFound } from '../watch/endpoints/watch-list-endpoints.ts'
+import { shapeOf, WatchParams, watchMembers } from '../watch/endpoints/watch-shape-endpoints.ts'
+import { findWatch, type Watch, type WatchPosition } from '../watch/watch-queries.ts'
+import { statesText, viewWatch } from './watch-states.ts'
+import { CHECK_WHYS } from './watch-view.ts'
+
+export interface WatchViewDeps {
+  readonly db: Db
+  readonly minRecheckSeconds: number
+}
+
+const { reseller } = operations<WatchViewDeps>()
+
+const TAG = 'Watches'
+
+const viewMembers = {
+  status: oneOf(['new', 'followed', 'stale', 'expired', 'paused'], {
+    title: 'WatchStatus',
+    description:
+      'new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has ' +
+      'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
+  }),
+  belief: Type.Unsafe<FareView>(Belief),
+  lastGoodCheckAt: orNull(
+    Instant,
+    'When the last check began that agreed with the belief in availability, identity and itinerary. The price has its own age.',
+  ),
+  lastCheckAt: orNull(Instant),
+  lastCheckWhy: orNull(
+    oneOf(CHECK_WHYS),
+    'Why the fare was checked last, as `why` of `next`. scheduled: in its turn, or for a reason that is not this watch’s. ' +
+      'Null if the watch began after the check.',
+  ),
+  lastReason: orNull(Type.String(), 'Why the last check was unknown. Null if it was good.'),
+  priceCheckedAt: orNull(
+    Instant,
+    'When the last check began that showed the price of every leg. Null unless the fare is bookable.',
+  ),
+  priceReason: orNull(
+    oneOf(SHOWN_PRICE_REASONS),
+    'Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s ' +
+      'price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. ' +
+      'mixed_currencies: the legs have no common currency. held: the prices of many flights change at once, and wait. ' +
+      'stale: the last check that showed it is too old.',
+  ),
+  hiddenReason: orNull(
+    oneOf(HIDDEN_REASONS),
+    'Why the belief is shown as unknown although it is fresh. held: many flights change at once, so the change waits for ' +
+      'some minutes. identity_mismatch: the answers show another flight. reverted: its last records were taken back.',
+  ),
+  contradictedSince: orNull(
+    Instant,
+    'When the first answer began that contradicts the belief, without one since that agreed. Null where none does.',
+  ),
+  heldSince: orNull(Instant, 'Since when a change is held. Null where none is.'),
+  next: orNull(
+    object({
+      notBefore: Instant,
+      why: oneOf(CHECK_WHYS, {
+        description:
+          'first_check: the first check. scheduled: its interval. confirmation: a loss, another flight or a doubtful ' +
+          'price is checked again. retry: the last check was unknown.',
+      }),
+    }),
+    'The next check by this watch’s own settings and answers. It comes later if the budget is short, and sooner ' +
+      'if the fare is checked for another reason. Null if the watch is not checked.',
+  ),
+}
+
+const Pace = object(
+  {
+    changesPerDay: Type.Number({
+      description:
+        'Estimated changes of the fare a day at present, by what the upstream showed of it and the time since its last change.',
+    }),
+    expectedIntervalSeconds: orNull(
+      Type.Integer(),
+      'The longest time between two checks to expect, by your share of the budget and your own watches alone. Budget that other resellers leave makes it shorter. Null until the budget is divided with your watches, within a minute.',
+    ),
+  },
+  { title: 'WatchPace' },
+)
+
+const WatchState = object(
+  {
+    list: Type.String(),
+    reference: Type.String(),
+    watchId: Type.String(),
+    flightId: Type.String(),
+    returnFlightId: orNull(Type.String()),
+    ...viewMembers,
+  },
+  { title: 'WatchState' },
+)
+
+const WatchStates = object(
+  {
+    seq: Type.Integer({
+      description:
+        'The number of the last record of your feed at this moment. The states contain every record up to it, and no later one.',
+    }),
+    takenAt: Instant,
+    watches: Type.Array(WatchState),
+  },
+  { title: 'WatchStates' },
+)
+
+const A_1 = { list: 'summer', reference: 'A-1' }
+
+const readWatch = reseller({
+  id: 'readWatch',
+  method: 'GET',
+  path: '/api/v1/watch-lists/{list}/watches/{reference}',
+  tag: TAG,
+  summary: 'Read a watch, the belief of its fare, and its next check',
+  scope: 'read',
+  params: WatchParams,
+  answer: {
+    about: 'The watch and the current belief of its fare.',
+    schema: object(
+      {
+        ...watchMembers,
+        ...viewMembers,
+        pace: orNull(
+          Pace,
+          'How often the fare is checked, and why. Null if the watch is not checked.',
+        ),
+      },
+      { title: 'WatchView' },
+    ),
+  },
+  problems: ['not_found'],
+  example: { params: A_1 },
+  handler: async ({ db, resellerId, minRecheckSeconds }, { params }) => {
+    const viewed = await viewWatch(db, { resellerId, minRecheckSeconds }, params)
+    if (viewed === undefined) throw await watchNotFound({ db, resellerId }, params)
+    const { watch, view } = viewed
+    const { trackedFareId: fareId } = watch
+    const pace =
+      view.next &&
+      (await readOwnPace(db, { resellerId, fareId, now: new Date(), minRecheckSeconds }))
+    return { ...shapeOf(watch), ...view, pace }
+  },
+})
+
+/** Only two transactions at a time read states, so that connections remain for other requests. */
+const reading = createSemaphore(2)
+
+const readListState = reseller({
+  id: 'readWatchListState',
+  method: 'GET',
+  path: '/api/v1/watch-lists/{list}/state',
+  tag: 'Watch lists',
+  summary: 'Read all states of a list, and the number after which to follow your feed',
+  description:
+    'All states are from one moment. Follow `/api/v1/watch-changes` with `seq` as `after`: you miss no record and ' +
+    'receive none twice.',
+  scope: 'read',
+  params: ListParams,
+  answer: { about: 'The states, by reference.', schema: WatchStates },
+  problems: ['not_found'],
+  example: { params: { list: 'summer' } },
+  handler: async ({ db, resellerId, minRecheckSeconds }, { params: { list }, reply }) =>
+    sendStates(reply, statesText(db, { resellerId, list, minRecheckSeconds })),
+})
+
+const readAllStates = reseller({
+  id: 'readWatchState',
+  method: 'GET',
+  path: '/api/v1/watch-state',
+  tag: TAG,
+  summary: 'Read all states of all your lists, and the number after which to follow your feed',
+  description:
+    'All states are from one moment. Follow `/api/v1/watch-changes` with `seq` as `after`: you miss no record and ' +
+    'receive none twice.',
+  scope: 'read',
+  answer: { about: 'The states, by list and reference.', schema: WatchStates },
+  handler: async ({ db, resellerId, minRecheckSeconds }, { reply }) =>
+    sendStates(reply, statesText(db, { resellerId, minRecheckSeconds })),
+})
+
+async function sendStates(reply: FastifyReply, text: AsyncGenerator<string>) {
+  const blocks = await orNotFound(reading(() => bufferText(text)))
+  return sendBuffered(reply.type('application/json; charset=utf-8'), blocks)
+}
+
+/** The views of a reseller's watches. */
+export const WATCH_VIEW_OPERATIONS = [readWatch, readListState, readAllStates]
+
+/** Finds the watch of a path. Throws a 404. */
+export async function requireWatch(
+  db: Db,
+  resellerId: ResellerId,
+  position: WatchPosition,
+): Promise<Watch> {
+  const watch = await findWatch({ db, resellerId }, position)
+  if (watch === undefined) throw await watchNotFound({ db, resellerId }, position)
+  return watch
+}

@@ -1,0 +1,194 @@
+import {
+  endedView,
+  type FareState,
+  type FareView,
+  hiddenView,
+  unknownView,
+  withoutPrice,
+} from '../fares/decide/fare-state.ts'
+import { type StateRow, stateOfRow } from '../fares/decide/stored-state.ts'
+import { isAhead } from '../platform/base/clock.ts'
+import type { CheckReason, HiddenReason, ShownPriceReason } from '../platform/base/kinds.ts'
+import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts'
+import type { Watch } from '../watch/watch-queries.ts'
+
+/**
+ * The status of a watch. `new`: nothing is believed of its fare yet. `followed`: the belief is fresh. `stale`: the last
+ * good check is too old. `expired`: the flight has departed, or was not available for 30 days. `paused`: the reseller has
+ * paused the watch, or the reseller is disabled.
+ */
+export type WatchStatus = 'new' | 'followed' | 'stale' | 'expired' | 'paused'
+
+/** The columns that the view of a watch is computed from. */
+export interface WatchFacts extends StateRow {
+  readonly watchId: string
+  readonly shownPriceReason: ShownPriceReason | null
+  readonly hiddenReason: HiddenReason | null
+  /** When the first answer began that contradicts the belief; null where none does. */
+  readonly contradictedSince: Date | null
+  readonly heldSince: Date | null
+  /** When the request of the last counted answer began. */
+  readonly askedAt: Date | null
+  readonly lastReason: string | null
+  /** Why the fare was checked last; null if that is not known. */
+  readonly lastCheckWhy: CheckReason | null
+  /** When the fare or the watch ended; null if neither has. */
+  readonly endedAt: Date | null
+  /** When its record `watch_started` was written; null before. Until then an early check is due. */
+  readonly startedAt: Date | null
+  readonly lane: string | null
+  /** When the check in its lane is due; null without a lane. */
+  readonly laneDueAt: Date | null
+  readonly resellerDisabled: boolean
+  /** How long a belief is fresh after its last good check, by what the reseller spends on the fare. */
+  readonly freshSeconds: number
+  readonly now: Date
+}
+
+export interface WatchView {
+  readonly status: WatchStatus
+  readonly belief: FareView
+  readonly lastGoodCheckAt: Date | null
+  readonly lastCheckAt: Date | null
+  /** Null if it was made before the watch began. */
+  readonly lastCheckWhy: CheckWhy | null
+  /** Why the last check was unknown; null if it was good. */
+  readonly lastReason: string | null
+  /** When the last check began that showed the price of every leg; null unless the fare is bookable. */
+  readonly priceCheckedAt: Date | null
+  /** Why the last answers did not show the price of a bookable fare; `stale` where there were none. */
+  readonly priceReason: ShownPriceReason | null
+  /** Why the belief is shown as unknown although it is fresh; null where it is shown, or stale. */
+  readonly hiddenReason: HiddenReason | null
+  /** When the first answer began that contradicts the belief, without one since that agreed; null where none does. */
+  readonly contradictedSince: Date | null
+  /** Since when a mass of such changes holds what the answers show; null where none does. */
+  readonly heldSince: Date | null
+  /** Null if the watch is not checked. */
+  readonly next: NextCheck | null
+}
+
+/** Why a check is made, as far as the watch itself explains it. */
+export const CHECK_WHYS = ['first_check', 'confirmation', 'retry', 'scheduled'] as const
+export type CheckWhy = (typeof CHECK_WHYS)[number]
+
+/** The earliest time of the next check by the watch's own settings, and what decides it. */
+export interface NextCheck {
+  readonly notBefore: Date
+  readonly why: CheckWhy
+}
+
+type WatchRules = Pick<ScheduleRules, 'minRecheckSeconds'>
+
+/**
+ * Returns what a watch shows of its fare. All watches of a fare share its belief, and a new watch shows it at once.
+ *
+ * The status and the next check depend on this watch's settings alone: they must not reveal whether the fare has other
+ * watches, their intervals, or the fare's position in the schedule.
+ */
+export function viewOfWatch(
+  watch: Pick<Watch, 'beganAt' | 'pausedAt' | 'entry'>,
+  facts: WatchFacts,
+  rules: WatchRules,
+): WatchView {
+  const hasReturn = watch.entry.question.returnFlightId !== null
+  const unknown = unknownView(hasReturn)
+  const noPrice = { priceCheckedAt: null, priceReason: null }
+  const nothing = { ...NO_CHECK, ...noPrice, ...NO_CONTRADICTION, next: null }
+  // The fare may still be checked for other watches.
+  if (watch.pausedAt !== null || facts.resellerDisabled) {
+    return { status: 'paused', belief: unknown, ...nothing }
+  }
+  // The fare may still be checked for other watches.
+  if (facts.endedAt !== null) {
+    return { status: 'expired', belief: endedView(hasReturn), ...nothing }
+  }
+  // The clock of the database was set back since the last check, so the instants of the facts say nothing.
+  const isFuture = isAhead(facts.askedAt?.getTime() ?? null, facts.now.getTime())
+  const known = isFuture ? { ...facts, ...NO_CHECK, state: null, askedAt: null } : facts
+  const contradiction = isFuture ? NO_CONTRADICTION : contradictionOf(facts)
+  const { lastGoodCheckAt, askedAt, lastReason } = known
+  const state = stateOfRow(known)
+  // A belief whose last good check was before this instant is stale.
+  const freshSince = new Date(facts.now.getTime() - facts.freshSeconds * 1000)
+  const price = shownPriceCheck(state, known, freshSince)
+  const view = price.hiddenBy === null ? state.belief : withoutPrice(state.belief, price.hiddenBy)
+  const stale = (lastGoodCheckAt ?? watch.beganAt) < freshSince
+  return {
+    status: stale ? 'stale' : hasBelief(view) ? 'followed' : 'new',
+    belief: stale || contradiction.hiddenReason !== null ? hiddenView(view) : view,
+    lastGoodCheckAt,
+    lastCheckAt: askedAt,
+    lastCheckWhy: lastCheckWhy(watch, known),
+    lastReason,
+    priceCheckedAt: price.checkedAt,
+    priceReason: price.reason ?? (stale && price.checkedAt !== null ? 'stale' : null),
+    ...contradiction,
+    next: nextCheck(watch, known, rules),
+  }
+}
+
+const NO_CHECK = { lastGoodCheckAt: null, lastCheckAt: null, lastCheckWhy: null, lastReason: null }
+
+const NO_CONTRADICTION = { hiddenReason: null, contradictedSince: null, heldSince: null }
+
+function contradictionOf({ hiddenReason, contradictedSince, heldSince }: WatchFacts) {
+  return { hiddenReason, contradictedSince, heldSince }
+}
+
+function hasBelief({ outbound, return: back }: FareView): boolean {
+  return outbound.belief !== 'unknown' || (back !== null && back.belief !== 'unknown')
+}
+
+/** A price is shown while it is fresh, and unless a mass holds its change. */
+function shownPriceCheck(
+  { belief, pricedAt }: FareState,
+  { shownPriceReason }: Pick<WatchFacts, 'shownPriceReason'>,
+  freshSince: Date,
+): Record<'hiddenBy' | 'reason', ShownPriceReason | null> & { checkedAt: Date | null } {
+  if (belief.pair !== 'bookable') return { hiddenBy: null, checkedAt: null, reason: null }
+  const checkedAt = pricedAt === null ? null : new Date(pricedAt)
+  const isOld = checkedAt !== null && checkedAt < freshSince
+  const reason = shownPriceReason ?? (isOld ? 'stale' : null)
+  return { hiddenBy: isOld || reason === 'held' ? reason : null, checkedAt, reason }
+}
+
+/**
+ * Uses what the upstream answered and when this watch began. Other reasons would reveal other watches: a new watch, a
+ * question on demand, and changes of other fares of the route are all shown as `scheduled`.
+ */
+function lastCheckWhy(
+  { beganAt }: Pick<Watch, 'beganAt'>,
+  { askedAt, startedAt, lastCheckWhy: why }: WatchFacts,
+): CheckWhy | null {
+  if (askedAt === null || askedAt < beganAt) return null
+  if (startedAt === null || startedAt >= askedAt) return 'first_check'
+  return why === 'confirmation' || why === 'retry' ? why : 'scheduled'
+}
+
+/**
+ * Uses the watch's own interval only, and a lane only if it follows from a check since the watch began: an older lane
+ * outlasts a pause only if the fare has other watches. The check may come later if the budget is short, and sooner if
+ * another watch has a shorter interval.
+ */
+function nextCheck(
+  { beganAt, entry }: Pick<Watch, 'beganAt' | 'entry'>,
+  {
+    askedAt,
+    startedAt,
+    lane,
+    laneDueAt,
+  }: Pick<WatchFacts, 'askedAt' | 'startedAt' | 'lane' | 'laneDueAt'>,
+  { minRecheckSeconds }: WatchRules,
+): NextCheck {
+  const isOlder = askedAt === null || askedAt < beganAt
+  if (askedAt === null || (isOlder && startedAt === null))
+    return { notBefore: beganAt, why: 'first_check' }
+  const after = (seconds: number) => new Date(askedAt.getTime() + seconds * 1000)
+  if (!isOlder && lane === 'confirmation' && laneDueAt !== null) {
+    return { notBefore: laneDueAt, why: lane }
+  }
+  if (!isOlder && lane === 'retry') return { notBefore: after(RETRY_AFTER_SECONDS), why: lane }
+  const seconds = Math.max(minRecheckSeconds, entry.minIntervalSeconds ?? 0)
+  return { notBefore: after(seconds), why: 'scheduled' }
+}

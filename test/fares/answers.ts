@@ -1,0 +1,89 @@
+import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
+import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import type { UnknownReason } from '../../src/platform/base/kinds.ts'
+import type { Money } from '../../src/platform/base/money.ts'
+import type {
+  FlightSummary,
+  LegObservation,
+  Observation,
+  ObservedFlight,
+} from '../../src/upstream/observation.ts'
+
+export const RULES: DecisionRules = {
+  lossConfirmations: 2,
+  gainConfirmations: 2,
+  massHoldMs: 600_000,
+}
+
+/** No other fare changes. */
+export const CALM: MassContext = { masses: new Set(), crowded: false, releasedAt: new Map() }
+
+export const START = Date.parse('2026-03-01T08:00:00.000Z')
+
+/** An instant so many seconds after the start of a test's story. */
+export function at(seconds: number): Date {
+  return new Date(START + seconds * 1000)
+}
+
+export function eur(amount: string): Money {
+  return { amount, currency: 'EUR' }
+}
+
+const SUMMARY: FlightSummary = {
+  from: 'PMI',
+  to: 'MAD',
+  airline: 'T1',
+  numbers: [101],
+  departsAt: '2026-05-01 10:00',
+  arrivesAt: '2026-05-01 11:30',
+  stops: [],
+}
+
+/** A flight; its summary follows from its identity, as every real one does. */
+export function flight(
+  args: {
+    readonly price?: Money | null
+    readonly identity?: string
+    readonly itinerary?: string
+    readonly odd?: boolean
+  } = {},
+): ObservedFlight {
+  const { price = eur('100.00'), identity = 'T1 PMI-MAD 2026-05-01', itinerary = '10:00' } = args
+  return {
+    price,
+    priceIsOdd: args.odd ?? false,
+    identity,
+    itinerary,
+    departsAt: SUMMARY.departsAt,
+    flight: { ...SUMMARY, airline: identity.slice(0, 2) },
+  }
+}
+
+export function available(args: Parameters<typeof flight>[0] = {}): LegObservation {
+  return { kind: 'available', flight: flight(args) }
+}
+
+export const UNAVAILABLE: LegObservation = { kind: 'unavailable' }
+
+export function unknown(reason: UnknownReason = 'timeout'): LegObservation {
+  return { kind: 'unknown', reason }
+}
+
+export function observation(
+  outbound: LegObservation,
+  back: LegObservation | null = null,
+): Observation {
+  return {
+    outbound,
+    return: back,
+    anomalies: [],
+    ageSeconds: 0,
+    evidence: {
+      body: null,
+      status: 200,
+      latencyMs: 12,
+      requestFingerprint: 'f'.repeat(64),
+      parserVersion: 1,
+    },
+  }
+}

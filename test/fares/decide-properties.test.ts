@@ -1,0 +1,292 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import {
+  type FareView,
+  hiddenReasonOf,
+  initialState,
+  legOf,
+  legsOf,
+  unknownView,
+} from '../../src/fares/decide/fare-state.ts'
+import { stateOfRow, storedState } from '../../src/fares/decide/stored-state.ts'
+import { CALM, RULES, unknown } from './answers.ts'
+import { expectedChanges } from './naive-model.ts'
+import { answerOf, anyCounts, anyStory, type Played, play, type Situation } from './stories.ts'
+
+const RUNS = { numRuns: 500 }
+const HELD_KINDS = ['became_unavailable', 'became_available', 'identity_changed'] as const
+
+/** The last state of a story; the initial state of an empty one. */
+function endOf(played: readonly Played[], hasReturn: boolean) {
+  return played.at(-1)?.decision.state ?? initialState(hasReturn)
+}
+
+function recordedChanges(played: readonly Played[]) {
+  return played.flatMap(({ decision }) =>
+    decision.changes.map(({ kind, after, detectedAt, lastGoodCheckAt }) => {
+      return { kind, detectedAt, lastGoodCheckAt, pair: after.pair, price: after.price }
+    }),
+  )
+}
+
+function mute(
+  { gapSeconds, return: back, held }: Situation,
+  reason: 'timeout' | 'http_5xx',
+): Situation {
+  return { gapSeconds, outbound: unknown(reason), return: back && unknown(reason), held }
+}
+
+function answersOf({ outbound, return: back }: Situation) {
+  return back === null ? [outbound] : [outbound, back]
+}
+
+function isComplete(situation: Situation): boolean {
+  return answersOf(situation).every(({ kind }) => kind !== 'unknown')
+}
+
+describe('in any story', () => {
+  it('decide records what the naive model expects, and nothing else', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        const played = play(story, { ...counts, context: CALM })
+
+        const asked = played.map(({ situation, askedAt }) => ({
+          askedAt,
+          outbound: answerOf(situation.outbound),
+          return: situation.return && answerOf(situation.return),
+        }))
+        expect(recordedChanges(played)).toEqual(expectedChanges(asked, { ...RULES, ...counts }))
+      }),
+      { numRuns: 1_500 },
+    )
+  })
+
+  it('the records replay to the belief, each beginning where the last one ended', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        let view: FareView = unknownView(story[0]?.return != null)
+        for (const { decision } of play(story, counts)) {
+          for (const change of decision.changes) {
+            expect(change.before).toEqual(view)
+            expect(change.after).toEqual(decision.state.belief)
+          }
+          if (decision.changes.length > 0) view = decision.state.belief
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('what is recorded is one answer: each leg is what the answer shows, and the price is its sum', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { situation, before, decision } of play(story, counts)) {
+          for (const { after } of decision.changes) {
+            const isWithheld = after.priceReason === 'unconfirmed'
+            // Only of a price that the answer before did not show.
+            const last = before.candidate?.view.price ?? null
+            if (isWithheld)
+              expect(answersOf(situation).map((one) => legOf(one).price)).not.toEqual([last])
+            const isPriced = after.pair === 'bookable' && !isWithheld
+            for (const [i, leg] of legsOf(after).entries()) {
+              const answer = legOf(answersOf(situation)[i] ?? unknown())
+              const shown = isPriced ? answer : { ...answer, price: null }
+              // Of a loss alone, a leg without an answer keeps its belief.
+              const kept = { ...legsOf(before.belief)[i], price: null }
+              expect(leg).toEqual(answer.belief === 'unknown' ? kept : shown)
+            }
+            if (!isComplete(situation)) expect(after.pair).toBe('not_bookable')
+          }
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('a mass keeps changes of its kind from being recorded until they have waited for their time', () => {
+    const anyMasses = fc.subarray([...HELD_KINDS])
+    fc.assert(
+      fc.property(anyStory, anyMasses, (story, kinds) => {
+        const context: MassContext = { ...CALM, masses: new Set(kinds) }
+        for (const { askedAt, before, decision } of play(story, { context })) {
+          if (before.belief.pair === 'unknown') continue
+          // Of a leg that moves, the record of the move includes another flight of the other leg.
+          if (decision.changes.some(({ kind }) => kind === 'legs_changed')) continue
+          for (const { kind, heldSince } of decision.changes) {
+            if (!kinds.some((held) => held === kind)) continue
+            // A return to what was believed before a held record waits for no mass.
+            if (before.replaced.some(({ held }) => held)) continue
+            const waited = askedAt.getTime() - Date.parse(heldSince ?? '')
+            expect(waited).toBeGreaterThanOrEqual(RULES.massHoldMs)
+          }
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('every hold ends: a complete answer that contradicts the belief after its time is recorded', () => {
+    fc.assert(
+      fc.property(anyStory, (story) => {
+        const context: MassContext = { ...CALM, masses: new Set(HELD_KINDS) }
+        for (const { askedAt, situation, before, decision } of play(story, { context })) {
+          const { held } = before
+          const since = Date.parse((held && before.holds[held]) ?? '')
+          if (!isComplete(situation) || !(askedAt.getTime() - since >= RULES.massHoldMs)) continue
+          const stillHeld =
+            decision.state.held === held &&
+            decision.state.holds[held ?? 'expired'] === before.holds[held ?? 'expired']
+          expect(stillHeld).toBe(false)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('every record has a difference, and no check records a kind twice', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { decision } of play(story, counts)) {
+          const kinds = decision.changes.map((change) => change.kind)
+          expect(new Set(kinds).size).toBe(kinds.length)
+          for (const { before, after } of decision.changes) expect(after).not.toEqual(before)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('a change is recorded once, however often its answers repeat', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        const last = story.at(-1)
+        if (last === undefined) return
+        const again = { ...last, gapSeconds: 300, held: false }
+        // As often as the slowest confirmation needs, and longer than a hold: after that the answers agree with the belief.
+        const echo = [again, again, again, again]
+
+        const played = play([...story, ...echo, ...echo], counts)
+
+        expect(recordedChanges(played.slice(-echo.length))).toEqual([])
+      }),
+      RUNS,
+    )
+  })
+
+  it('a change has an interval that begins before it is detected, and ends no later than its check', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { askedAt, decision } of play(story, counts)) {
+          for (const { lastGoodCheckAt, detectedAt } of decision.changes) {
+            expect(detectedAt <= askedAt.toISOString()).toBe(true)
+            if (lastGoodCheckAt !== null) expect(lastGoodCheckAt < detectedAt).toBe(true)
+          }
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('unknown answers in between, in any order, lead to the same belief', () => {
+    const anyMutes = fc.array(fc.constantFrom('timeout' as const, 'http_5xx' as const), {
+      maxLength: 4,
+    })
+    fc.assert(
+      fc.property(anyStory, anyMutes, fc.nat(), (story, reasons, place) => {
+        const [first] = story
+        if (first === undefined) return
+        const cut = place % (story.length + 1)
+        const mutes = reasons.map((reason) => ({ ...mute(first, reason), gapSeconds: 0 }))
+        const between = (some: Situation[]) => [
+          ...story.slice(0, cut),
+          ...some,
+          ...story.slice(cut),
+        ]
+
+        const plain = play(story)
+        const muted = play(between(mutes))
+        const turned = play(between(mutes.toReversed()))
+
+        const hasReturn = first.return !== null
+        expect(endOf(muted, hasReturn)).toEqual(endOf(plain, hasReturn))
+        expect(endOf(turned, hasReturn)).toEqual(endOf(plain, hasReturn))
+        expect(recordedChanges(muted)).toEqual(recordedChanges(plain))
+      }),
+      RUNS,
+    )
+  })
+
+  it('a pair enters and leaves bookable with exactly the records of that name', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { before, decision } of play(story, counts)) {
+          const was = before.belief.pair === 'bookable'
+          const is = decision.state.belief.pair === 'bookable'
+          const kinds = decision.changes.map((change) => change.kind)
+          expect(kinds.includes('became_available')).toBe(!was && is)
+          expect(kinds.includes('became_unavailable')).toBe(was && !is)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('a stored state is read back unchanged', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { decision } of play(story, counts)) {
+          const { state } = decision
+          const instant = (text: string | null) => (text === null ? null : new Date(text))
+          const row = {
+            state: JSON.parse(JSON.stringify(storedState(state))) as object,
+            hasReturn: state.belief.return !== null,
+            lastGoodCheckAt: instant(state.lastGoodCheckAt),
+            priceCheckedAt: instant(state.pricedAt),
+            priceReason: state.priceReason,
+            everAvailableAt: instant(state.everAvailableAt),
+          }
+          expect(stateOfRow(row)).toEqual(state)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('a check is good exactly if it agrees with what is believed after it, prices apart', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { situation, askedAt, before, decision } of play(story, counts)) {
+          const shown = answersOf(situation).map(legOf)
+          const agrees = legsOf(decision.state.belief).every(
+            (leg, i) =>
+              leg.belief === shown[i]?.belief &&
+              leg.identity === shown[i]?.identity &&
+              leg.itinerary === shown[i]?.itinerary,
+          )
+          const good = agrees && isComplete(situation)
+          expect(decision.good).toBe(good)
+          const goodAt = good ? askedAt.toISOString() : before.lastGoodCheckAt
+          expect(decision.state.lastGoodCheckAt).toBe(goodAt)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('a belief is hidden exactly while another identity, or a held change, contradicts it', () => {
+    fc.assert(
+      fc.property(anyStory, anyCounts, (story, counts) => {
+        for (const { decision } of play(story, counts)) {
+          const { state } = decision
+          const isHeld = state.held !== null && state.held !== 'price_changed'
+          const isOther = state.candidate?.contradiction === 'identity'
+          expect(hiddenReasonOf(state)).toBe(isHeld ? 'held' : isOther ? 'identity_mismatch' : null)
+          if (state.held !== null) expect(state.holds[state.held]).toBeDefined()
+          if (state.candidate === null) expect(state.held).toBeNull()
+        }
+      }),
+      RUNS,
+    )
+  })
+})

@@ -1,0 +1,130 @@
+import { describe, expect } from 'vitest'
+import { closeIncident, NoIncidentError } from '../../src/fares/hold/change-incidents.ts'
+import { verifyOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import { verifierOf } from '../faults/fare-facts.ts'
+import { it } from '../support/test-database.ts'
+import { question } from '../upstream/verify-fixtures.ts'
+import { available, gone, observation, silent, trackFare } from './fare-fixtures.ts'
+
+const FARES = 30
+const { signal } = new AbortController()
+
+/** A log that keeps its lines about incidents, without their time. */
+function incidentLog() {
+  const lines: Record<string, unknown>[] = []
+  const write = (line: string) => {
+    const { time: _, ...fields } = JSON.parse(line) as Record<string, unknown>
+    if (String(fields.msg).startsWith('incident ')) lines.push(fields)
+  }
+  return {
+    log: createLogger({ level: 'info', scrub: (text) => text, destination: { write } }),
+    lines,
+  }
+}
+
+/** Bookable fares, and an upstream that answers the same for all of them. */
+async function startFixture(db: Db) {
+  for (let i = 0; i < FARES; i += 1) await trackFare(db, { flightId: `F${i}` })
+  const { log, lines } = incidentLog()
+  let answer: LegObservation = available()
+  const upstream = { verifyFares: async () => observation(answer) }
+  const asker = verifierOf(db, upstream, { log })
+  expect(await asker.fullRound()).toBe(FARES)
+  return {
+    asker,
+    log,
+    lines,
+    checkAll: async (leg: LegObservation, rounds: number) => {
+      answer = leg
+      for (let round = 0; round < rounds; round += 1) await asker.fullRound()
+    },
+  }
+}
+
+const opened = { level: 'warn', msg: 'incident opened' }
+const closed = { level: 'info', msg: 'incident closed', lastedMs: expect.any(Number) as number }
+
+describe('the log of an incident', () => {
+  it('a mass loss has one line when it opens, with the counts, and one when it closes by itself', async ({
+    db,
+  }) => {
+    const { checkAll, lines } = await startFixture(db)
+
+    await checkAll(gone, 3)
+    expect(lines).toEqual([{ ...opened, id: 1, kind: 'mass_loss', asked: FARES, changed: FARES }])
+    await checkAll(available(), 2)
+
+    expect(lines.slice(1)).toEqual([
+      {
+        ...closed,
+        id: 1,
+        kind: 'mass_loss',
+        closedBy: 'itself',
+        askedAgain: expect.any(Number) as number,
+        asked: FARES,
+        changed: 0,
+      },
+    ])
+  })
+
+  it('upstream trouble has the same two lines', async ({ db }) => {
+    const { checkAll, lines } = await startFixture(db)
+
+    await checkAll(silent, 2)
+    await sql`update check_minute set minute = minute - interval '10 minutes'`.execute(db)
+    await checkAll(available(), 1)
+
+    expect(lines).toMatchObject([
+      { ...opened, kind: 'upstream_trouble', checks: 3 * FARES, unknown: 2 * FARES },
+      { ...closed, kind: 'upstream_trouble', closedBy: 'itself', checks: FARES, unknown: 0 },
+    ])
+  })
+
+  it('an operator who closes an incident causes a line, and none if no incident is open', async ({
+    db,
+  }) => {
+    const { checkAll, lines } = await startFixture(db)
+    const operator = incidentLog()
+    await expect(closeIncident({ db, log: operator.log }, 'mass_loss')).rejects.toThrow(
+      NoIncidentError,
+    )
+    await checkAll(gone, 2)
+
+    const { askedAgain } = await closeIncident({ db, log: operator.log }, 'mass_loss')
+
+    expect(lines).toMatchObject([opened])
+    expect(operator.lines).toEqual([
+      { ...closed, id: 1, kind: 'mass_loss', closedBy: 'operator', askedAgain },
+    ])
+  })
+
+  it('an on-demand check that opens an incident causes a line', async ({ db }) => {
+    const { asker, lines, checkAll } = await startFixture(db)
+    await sql`
+      insert into check_minute as m (minute, checks, unknown)
+      values (date_trunc('minute', clock_timestamp()), 100, 100)
+          on conflict (minute) do update set checks = 100, unknown = 100
+    `.execute(db)
+    await checkAll(silent, 0)
+
+    await verifyOnDemand(asker.deps, question({ flightId: 'F1' }), signal)
+
+    expect(lines).toMatchObject([{ ...opened, kind: 'upstream_trouble' }])
+  })
+
+  it('an incident whose transaction was rolled back has no line', async ({ db }) => {
+    const { checkAll, lines } = await startFixture(db)
+    await sql`
+      create function refuse() returns trigger language plpgsql as $$ begin raise 'refused at the end'; end $$;
+      create constraint trigger refuse after insert on incident
+        deferrable initially deferred for each row execute function refuse()
+    `.execute(db)
+
+    await expect(checkAll(gone, 2)).rejects.toThrow('refused at the end')
+
+    expect(lines).toEqual([])
+  })
+})

@@ -1,0 +1,73 @@
+import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import { decide } from '../../src/fares/decide/decide.ts'
+import {
+  type FareState,
+  type FareView,
+  initialState,
+  legOf,
+  viewOf,
+} from '../../src/fares/decide/fare-state.ts'
+import type { FareChange } from '../../src/fares/decide/name-changes.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import { at, available, CALM, eur, observation, RULES } from './answers.ts'
+
+export type Legs = readonly [LegObservation, LegObservation?]
+
+/** A change, and when it was recorded, in seconds after the start. */
+export interface AloneRecord extends FareChange {
+  readonly recordedAt: number
+}
+
+/** A fare of which every answer is decided, and each complete one kept as a reading. */
+export interface LoneFare {
+  readonly records: AloneRecord[]
+  readonly readings: FareView[]
+  readonly state: () => FareState
+  /** When the next check is due, in seconds after the start. */
+  readonly dueAt: () => number
+  /** Decides an answer. Returns the kinds that it recorded. */
+  readonly answer: (seconds: number, legs: Legs, context?: MassContext) => string[]
+}
+
+export interface LoneFareArgs {
+  readonly hasReturn?: boolean
+  /** What follows an answer that needs no confirmation, in seconds. */
+  readonly everySeconds?: number
+}
+
+/** A fare without others: no mass forms. */
+export function loneFare({ hasReturn = false, everySeconds = 60 }: LoneFareArgs = {}): LoneFare {
+  let state = initialState(hasReturn)
+  let due = 0
+  const records: AloneRecord[] = []
+  const readings: FareView[] = []
+  return {
+    records,
+    readings,
+    state: () => state,
+    dueAt: () => due,
+    answer: (seconds, [outbound, back], context = CALM) => {
+      readings.push(viewOf(legOf(outbound), back === undefined ? null : legOf(back)))
+      const answer = { askedAt: at(seconds), observation: observation(outbound, back ?? null) }
+      const decision = decide(state, answer, RULES, context)
+      state = decision.state
+      const { next } = decision
+      due =
+        typeof next === 'object'
+          ? Math.max(seconds + 1, (next.confirmAt.getTime() - at(0).getTime()) / 1000)
+          : seconds + everySeconds
+      records.push(...decision.changes.map((change) => ({ ...change, recordedAt: seconds })))
+      return decision.changes.map(({ kind }) => kind)
+    },
+  }
+}
+
+const INWARDS = { identity: 'T1 MAD-PMI 2026-05-08' }
+
+export function outward(amount: string, parts: Parameters<typeof available>[0] = {}) {
+  return available({ price: eur(amount), ...parts })
+}
+
+export function inward(amount: string, parts: Parameters<typeof available>[0] = {}) {
+  return available({ price: eur(amount), ...INWARDS, ...parts })
+}

@@ -1,0 +1,325 @@
+import { describe, expect } from 'vitest'
+import { closeIncident } from '../../src/fares/hold/change-incidents.ts'
+import { listIncidents, readHeld } from '../../src/fares/hold/incident-queries.ts'
+import { revertRecords } from '../../src/fares/hold/revert-records.ts'
+import type { HeldKind, MassKind } from '../../src/platform/base/kinds.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import {
+  available,
+  closedAt,
+  gone,
+  kinds,
+  minute,
+  passSeconds,
+  RULES,
+  record,
+  recordAll,
+  trackFare,
+  watchFare,
+} from './fare-fixtures.ts'
+
+const FARES = 30
+/** As operators set them. */
+const USUAL = { ...RULES, gainConfirmations: 2 }
+
+interface Mass {
+  readonly kind: MassKind
+  readonly change: HeldKind
+  readonly right: LegObservation
+  readonly wrong: LegObservation
+}
+
+const DATES: Mass = {
+  kind: 'mass_identity_change',
+  change: 'identity_changed',
+  right: available(),
+  wrong: available('100.00', { identity: 'VY|1|PMI-MAD|2028-01-10' }),
+}
+const MASSES: readonly Mass[] = [
+  { kind: 'mass_loss', change: 'became_unavailable', right: available(), wrong: gone },
+  { kind: 'mass_gain', change: 'became_available', right: gone, wrong: available() },
+  DATES,
+  {
+    kind: 'mass_itinerary_change',
+    change: 'itinerary_changed',
+    right: available(),
+    wrong: available('100.00', { itinerary: '09:00|3900' }),
+  },
+  {
+    kind: 'mass_price_change',
+    change: 'price_changed',
+    right: available(),
+    wrong: available('9.00'),
+  },
+]
+
+/** Watched fares of which two answers have shown the same, in the minutes 0 and 1. */
+async function believe(db: Db, right: LegObservation, count = FARES): Promise<number[]> {
+  const fares: number[] = []
+  for (let i = 0; i < count; i += 1) {
+    const fare = await trackFare(db, { flightId: `F${i}` })
+    await watchFare(db, 'ana', fare)
+    fares.push(fare)
+  }
+  for (const n of [0, 1]) await recordAll(db, fares, minute(n), right)
+  return fares
+}
+
+/** Records an answer by the numbers of confirmations that operators have. */
+async function answer(db: Db, fares: readonly number[], n: number, leg: LegObservation) {
+  await recordAll(db, fares, minute(n), leg, null, USUAL)
+}
+
+async function changed(db: Db, kind: string): Promise<number> {
+  const { count } = await selectOne(
+    sql<{ count: number }>`select count(*) as count from availability_change where kind = ${kind}`,
+    db,
+  )
+  return count
+}
+
+async function openKinds(db: Db): Promise<string[]> {
+  return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
+}
+
+/** How many fares wait, by the kind of the change. */
+async function held(db: Db): Promise<Record<string, number>> {
+  return Object.fromEntries((await readHeld(db)).map(({ kind, fares }) => [kind, fares]))
+}
+
+async function shown(db: Db) {
+  const { rows } = await sql`
+    select distinct pair, price, price_reason as "priceReason", hidden_reason as hidden, held_since as since
+      from farewatch.availability_current
+  `.execute(db)
+  return rows
+}
+
+describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
+  it('none is recorded of what most fares show one after the other, and it is forgotten when it disappears', async ({
+    db,
+  }) => {
+    const fares = await believe(db, right)
+
+    for (const n of [2, 3, 4]) {
+      for (const fare of fares) await answer(db, [fare], n, wrong)
+    }
+    expect(await changed(db, change)).toBe(0)
+    expect(await openKinds(db)).toEqual([kind])
+    expect(await held(db)).toEqual({ [change]: FARES })
+
+    await answer(db, fares, 5, right)
+    expect(await openKinds(db)).toEqual([])
+    expect(await held(db)).toEqual({})
+    await answer(db, fares, 12, right)
+    expect(await changed(db, change)).toBe(0)
+  })
+
+  it('a fare that waits is shown as unknown; where its price waits, the price alone', async ({
+    db,
+  }) => {
+    const fares = await believe(db, right)
+
+    for (const n of [2, 3]) await answer(db, fares, n, wrong)
+
+    const isOfPrice = change === 'price_changed'
+    expect(await shown(db)).toEqual([
+      {
+        pair: isOfPrice ? 'bookable' : 'unknown',
+        price: null,
+        priceReason: isOfPrice ? 'held' : null,
+        hidden: isOfPrice ? null : 'held',
+        since: minute(2),
+      },
+    ])
+  })
+
+  it('a hold ends by itself after ten minutes: what is still so is recorded by one more answer', async ({
+    db,
+  }) => {
+    const fares = await believe(db, right)
+    for (const n of [2, 3, 11]) await answer(db, fares, n, wrong)
+    expect(await changed(db, change)).toBe(0)
+    const { rows: due } = await sql`
+      select distinct lane, lane_due_at as at from fare_schedule
+    `.execute(db)
+    expect(due).toEqual([{ lane: 'confirmation', at: minute(12) }])
+
+    await answer(db, fares, 12, wrong)
+
+    expect(await changed(db, change)).toBe(FARES)
+    const { rows } = await sql`
+      select distinct detected_at as detected, held_since as held from availability_change where kind = ${change}
+    `.execute(db)
+    expect(rows).toEqual([{ detected: minute(2), held: minute(2) }])
+    expect(await openKinds(db)).toEqual([])
+    expect(await held(db)).toEqual({})
+  })
+
+  it('an operator who closes it has what waits recorded by one more answer, and nothing of later', async ({
+    db,
+  }) => {
+    const fares = await believe(db, right, 2 * FARES)
+    const [waiting, later] = [fares.slice(0, FARES), fares.slice(FARES)]
+    await answer(db, waiting, 2, wrong)
+
+    const { askedAgain } = await closeIncident({ db, log: silentLog }, kind)
+    await closedAt(db, minute(2))
+    expect(await openKinds(db)).toEqual([])
+    for (const n of [3, 4]) await answer(db, fares, n, wrong)
+
+    expect(askedAgain).toBe(FARES)
+    expect(await changed(db, change)).toBe(FARES)
+    expect(await held(db)).toEqual({ [change]: later.length })
+    expect(await openKinds(db)).toEqual([kind])
+  })
+
+  it('after a lie that was recorded when its hold ended, the truth waits for no mass', async ({
+    db,
+  }) => {
+    const fares = await believe(db, right)
+    for (const n of [2, 12]) await answer(db, fares, n, wrong)
+    expect(await changed(db, change)).toBe(FARES)
+
+    // A record of the last ten minutes is undone by three answers.
+    for (const n of [13, 14, 15]) await answer(db, fares, n, right)
+
+    const { rows } = await sql`
+      select distinct pair, price, hidden_reason as hidden from farewatch.availability_current
+    `.execute(db)
+    expect(rows).toEqual([
+      right === gone
+        ? { pair: 'not_bookable', price: null, hidden: null }
+        : { pair: 'bookable', price: '100.00', hidden: null },
+    ])
+    expect(await openKinds(db)).toEqual([])
+  })
+
+  it('a fifth of the fares may change at once', async ({ db }) => {
+    const fares = await believe(db, right)
+    await answer(db, fares, 2, right)
+
+    for (const n of [3, 4]) await answer(db, fares.slice(0, FARES / 5), n, wrong)
+
+    expect(await changed(db, change)).toBe(FARES / 5)
+    expect(await openKinds(db)).toEqual([])
+  })
+
+  it('all fares may change by turns, each recorded before the next', async ({ db }) => {
+    const fares = await believe(db, right)
+    await answer(db, fares, 2, right)
+
+    for (const fare of fares) {
+      for (const n of [3, 4, 5]) await answer(db, [fare], n, wrong)
+    }
+
+    expect(await changed(db, change)).toBe(FARES)
+    expect(await openKinds(db)).toEqual([])
+  })
+
+  it('fares of one flight are counted as one flight', async ({ db }) => {
+    const same: number[] = []
+    for (let adults = 2; adults < 2 + FARES; adults += 1) {
+      const fare = await trackFare(db, { flightId: `F${adults}` })
+      await sql`
+        update tracked_fare set flight_id = 'F0', non_residents_adults = ${adults} where id = ${fare}
+      `.execute(db)
+      same.push(fare)
+    }
+    for (const n of [2, 3]) await answer(db, same, n, right)
+
+    for (const n of [4, 5]) await answer(db, same, n, wrong)
+
+    expect(await openKinds(db)).toEqual([])
+    expect(await changed(db, change)).toBe(FARES)
+  })
+})
+
+describe('while a mass holds changes of one kind', () => {
+  it('those of the other kinds are recorded as before', async ({ db }) => {
+    const fares = await believe(db, DATES.right)
+    for (const n of [2, 3]) await answer(db, fares, n, DATES.wrong)
+    const last = fares.at(-1) ?? 0
+
+    for (const n of [4, 5]) await answer(db, [last], n, gone)
+
+    expect(await openKinds(db)).toEqual([DATES.kind])
+    expect(await changed(db, 'became_unavailable')).toBe(1)
+    expect(await changed(db, DATES.change)).toBe(0)
+  })
+
+  it('a fare that changes so on three days counts for no mass, and those that do not are recorded', async ({
+    db,
+  }) => {
+    const fares = await believe(db, available())
+    await sql`
+      insert into availability_change (seq, kind, reason, tracked_fare_id, before, after, provenance, detected_at, recorded_at)
+      select 1000 + row_number() over (), 'became_unavailable', 'sold_out', f, '{}', '{}', '{}', now(), now() - make_interval(days => d)
+        from unnest(${fares}::bigint[]) f, generate_series(1, 3) d
+    `.execute(db)
+    const before = await changed(db, 'became_unavailable')
+
+    for (const n of [2, 3]) await answer(db, fares, n, gone)
+
+    expect(await openKinds(db)).toEqual([])
+    expect((await changed(db, 'became_unavailable')) - before).toBe(FARES)
+  })
+})
+
+describe('prices that change by more than a fifth', () => {
+  it.for(['50.00', '121.00'])(
+    'a mass of %s instead of 100.00 is held, and what was recorded before is taken back',
+    async (wrong, { db }) => {
+      const fares = await believe(db, available())
+      await passSeconds(db, 60)
+
+      for (const n of [2, 3]) {
+        for (const fare of fares) await record(db, fare, minute(n), available(wrong))
+      }
+
+      const recorded = await changed(db, 'price_changed')
+      expect(recorded).toBe(19)
+      expect(await openKinds(db)).toEqual(['mass_price_change'])
+      expect(await held(db)).toEqual({ price_changed: FARES - recorded })
+      const now = Date.now()
+      const span = { from: new Date(now - 30_000), to: new Date(now + 30_000), dryRun: false }
+      const reversal = await revertRecords({ db, log: silentLog }, span)
+      expect(reversal).toEqual({ fares: recorded, watches: 0, left: 0 })
+      await recordAll(db, fares, new Date(Date.now() + 1_000), available())
+      const { rows } = await sql`
+        select distinct price, hidden_reason as hidden from farewatch.availability_current
+      `.execute(db)
+      expect(rows).toEqual([{ price: '100.00', hidden: null }])
+      expect(await kinds(db, fares[0] ?? 0)).toEqual([
+        'became_available',
+        'price_changed',
+        'price_changed',
+      ])
+      expect(await kinds(db, fares.at(-1) ?? 0)).toEqual(['became_available'])
+    },
+  )
+})
+
+describe('ordinary changes of price', () => {
+  it('open no incident, however many fares have one, nor does a price after none', async ({
+    db,
+  }) => {
+    const fares = await believe(db, available())
+
+    await answer(db, fares, 2, available('120.00'))
+    await sql`
+      update fare_state
+         set state = jsonb_set(jsonb_set(state, '{belief,outbound,price}', 'null'), '{belief,price}', 'null'),
+             price = null, currency = null
+    `.execute(db)
+    await answer(db, fares, 3, available('300.00'))
+    await answer(db, fares, 4, available('310.00'))
+
+    expect(await changed(db, 'price_changed')).toBe(3 * FARES)
+    expect(await openKinds(db)).toEqual([])
+  })
+})

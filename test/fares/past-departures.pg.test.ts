@@ -1,0 +1,353 @@
+import { describe, expect } from 'vitest'
+import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
+import { examineDepartures } from '../../src/app/doctor/doctor-work.ts'
+import { askEnded } from '../../src/fares/end/ask-ended.ts'
+import { HELD_BY, isMassKind } from '../../src/fares/hold/incident.ts'
+import { listIncidents } from '../../src/fares/hold/incident-queries.ts'
+import type { IncidentKind } from '../../src/platform/base/kinds.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import { lockTrackedFares, syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
+import { verifierOf } from '../faults/fare-facts.ts'
+import { openAnother } from '../platform/db/empty-database.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import {
+  available,
+  endFares,
+  kinds,
+  observation,
+  silent,
+  trackFare,
+  watchFare,
+  watchFeed,
+} from './fare-fixtures.ts'
+
+const FARES = 30
+
+/** The flight of the fixtures at a departure of another year. */
+function departingIn(year: string): LegObservation {
+  return JSON.parse(JSON.stringify(available()).replaceAll('2027-', `${year}-`)) as LegObservation
+}
+
+/** Watched fares, and a verifier of an upstream that gives one answer for all of them. */
+async function startFixture(db: Db, count = FARES) {
+  let answer: LegObservation = available()
+  const fares: number[] = []
+  let reseller = 0
+  for (let i = 0; i < count; i += 1) {
+    const fare = await trackFare(db, { flightId: `F${i}` })
+    reseller = await watchFare(db, 'ana', fare)
+    fares.push(fare)
+  }
+  await sql`update tracked_fare set watchers = 1`.execute(db)
+  const verifier = verifierOf(db, { verifyFares: async () => observation(answer) })
+  const [fare = 0] = fares
+  return {
+    fare,
+    reseller,
+    verifier,
+    checkAll: async (leg: LegObservation) => {
+      answer = leg
+      await verifier.fullRound()
+      await endFares(db)
+    },
+  }
+}
+
+async function pass(db: Db, time: string): Promise<void> {
+  await sql`
+    update fare_state
+       set expired_at = expired_at - ${time}::interval, ask_again_at = ask_again_at - ${time}::interval,
+           past_since = past_since - ${time}::interval, departs_at = departs_at - ${time}::interval,
+           held_until = held_until - ${time}::interval
+  `.execute(db)
+  await sql`update watch set ended_at = ended_at - ${time}::interval, began_at = began_at - ${time}::interval`.execute(
+    db,
+  )
+}
+
+async function openKinds(db: Db): Promise<string[]> {
+  return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
+}
+
+async function recorded(db: Db): Promise<unknown> {
+  const { rows } = await sql`
+    select kind, reason, count(*) from availability_change group by 1, 2 order by 1
+  `.execute(db)
+  return rows
+}
+
+async function facts(db: Db, fare: number) {
+  return selectOne(
+    sql<{ ended: boolean; reason: string | null; scheduled: boolean; waits: number | null }>`
+      select s.expired_at is not null as ended, s.last_reason as reason,
+             q.tracked_fare_id is not null as scheduled,
+             round(extract(epoch from q.not_before - clock_timestamp()) / 60)::int as waits
+        from fare_state s left join fare_schedule q using (tracked_fare_id)
+       where s.tracked_fare_id = ${fare}
+    `,
+    db,
+  )
+}
+
+async function someWait(db: Db): Promise<boolean> {
+  const { some } = await selectOne(
+    sql<{ some: boolean }>`
+      select exists (select from pg_stat_activity
+                      where datname = current_database() and wait_event_type = 'Lock') as some
+    `,
+    db,
+  )
+  return some
+}
+
+describe('answers with a departure in the past', () => {
+  it('end no fare that was seen otherwise, open an incident and leave nothing behind', async ({
+    db,
+  }) => {
+    const { checkAll } = await startFixture(db)
+    await checkAll(available())
+
+    for (let round = 0; round < 3; round += 1) await checkAll(departingIn('2020'))
+
+    expect(await openKinds(db)).toEqual(['upstream_trouble'])
+    const deps = { app: { database: { db } } } as DoctorDeps
+    expect(await examineDepartures(deps)).toMatchObject([
+      {
+        about: 'departures',
+        level: 'warning',
+        says: expect.stringContaining(`for ${FARES} fares`) as string,
+      },
+    ])
+    await sql`update check_minute set minute = minute - interval '10 minutes'`.execute(db)
+    await checkAll(available())
+    expect(await recorded(db)).toEqual([{ kind: 'became_available', reason: null, count: FARES }])
+    expect(await openKinds(db)).toEqual([])
+    expect(await examineDepartures(deps)).toEqual([])
+  })
+
+  it('let a fare that was never seen be asked once an hour, and end after three days', async ({
+    db,
+  }) => {
+    const { fare, reseller, checkAll } = await startFixture(db, 1)
+    await checkAll(departingIn('2020'))
+    expect(await facts(db, fare)).toEqual({
+      ended: false,
+      reason: 'contract_violation',
+      scheduled: true,
+      waits: 60,
+    })
+
+    await pass(db, '71 hours')
+    await checkAll(departingIn('2020'))
+    expect(await facts(db, fare)).toMatchObject({ ended: false })
+    await pass(db, '1 hour')
+    await checkAll(silent)
+    expect(await facts(db, fare)).toMatchObject({ ended: false })
+    await checkAll(departingIn('2020'))
+    expect(await facts(db, fare)).toMatchObject({ ended: true })
+
+    expect(await recorded(db)).toEqual([{ kind: 'expired', reason: 'departed', count: 1 }])
+    expect(await watchFeed(db, reseller)).toEqual([[1, 'expired']])
+    await pass(db, '2 days')
+    expect(await askEnded(db, 500)).toBe(0)
+  })
+
+  it('of unseen fares alone are no trouble of the upstream', async ({ db }) => {
+    const { checkAll } = await startFixture(db)
+
+    await checkAll(departingIn('2020'))
+
+    expect(await openKinds(db)).toEqual([])
+  })
+})
+
+describe('answers without the id of their question', () => {
+  const withoutId: LegObservation = { kind: 'unknown', reason: 'id_missing' }
+
+  it('are no trouble of the upstream for flights that were never seen, and trouble for known ones', async ({
+    db,
+  }) => {
+    const { checkAll } = await startFixture(db)
+
+    await checkAll(withoutId)
+    expect(await openKinds(db)).toEqual([])
+
+    await checkAll(available())
+    for (const _ of [1, 2, 3]) await checkAll(withoutId)
+    expect(await openKinds(db)).toEqual(['upstream_trouble'])
+  })
+})
+
+describe('a fare that ended as never available', () => {
+  async function endAsNeverAvailable(db: Db) {
+    const fixture = await startFixture(db, 1)
+    await fixture.checkAll(silent)
+    await sql`update tracked_fare set created_at = created_at - interval '31 days'`.execute(db)
+    await sql`update watch set began_at = began_at - interval '31 days'`.execute(db)
+    expect(await endFares(db)).toBe(1)
+    return fixture
+  }
+
+  it('is asked once a day, and revives with its watches when it can be bought', async ({ db }) => {
+    const { fare, reseller, checkAll } = await endAsNeverAvailable(db)
+    expect(await askEnded(db, 500)).toBe(0)
+
+    await pass(db, '1 day')
+    expect(await askEnded(db, 500)).toBe(1)
+    await checkAll(silent)
+    expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
+    expect(await askEnded(db, 500)).toBe(0)
+    await pass(db, '1 day')
+    expect(await askEnded(db, 500)).toBe(1)
+    await checkAll(available())
+
+    expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
+    expect(await kinds(db, fare)).toEqual(['expired', 'became_available'])
+    expect(await watchFeed(db, reseller)).toEqual([
+      [1, 'expired'],
+      [2, 'watch_started'],
+    ])
+  })
+
+  it('stays scheduled when a watch begins while its check is recorded', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { fare } = await endAsNeverAvailable(db)
+    await pass(db, '1 day')
+    await askEnded(db, 500)
+    const { db: another } = openAnother(databaseUrl)
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { fullRound } = verifierOf(db, {
+      verifyFares: async () => {
+        asked.resolve()
+        await answer.promise
+        return observation(silent)
+      },
+    })
+
+    const round = fullRound()
+    await asked.promise
+    await inTransaction(another, async (tx) => {
+      await lockTrackedFares(tx, [fare])
+      await watchFare(tx, 'ana', fare, { reference: 'again' })
+      await syncTrackedFares(tx, [fare])
+      answer.resolve()
+      await until('the recording waits for a lock', () => someWait(db))
+    })
+    await round
+
+    expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
+  })
+
+  it('is not asked any more after 30 days, nor after the departs_on of its watches', async ({
+    db,
+  }) => {
+    const { fare } = await endAsNeverAvailable(db)
+    await pass(db, '31 days')
+
+    expect(await askEnded(db, 500)).toBe(1)
+
+    expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
+    await sql`update fare_state set ask_again_at = clock_timestamp()`.execute(db)
+    await sql`update watch set departs_on = current_date + 1`.execute(db)
+    expect(await askEnded(db, 500)).toBe(1)
+    expect(await facts(db, fare)).toMatchObject({ scheduled: true })
+    await sql`delete from fare_schedule`.execute(db)
+    await sql`update watch set departs_on = current_date - 3`.execute(db)
+    await pass(db, '1 day')
+    expect(await askEnded(db, 500)).toBe(1)
+    expect(await facts(db, fare)).toMatchObject({ scheduled: false })
+  })
+})
+
+describe('a fare that ended as departed', () => {
+  /** It ends while an incident is open: for a mass, answers of the last minutes show one. */
+  async function endDuring(db: Db, kind: IncidentKind) {
+    const fixture = await startFixture(db, 1)
+    await fixture.checkAll(available())
+    await sql`insert into incident (kind) values (${kind})`.execute(db)
+    await sql`
+      insert into asked_flight (flight_id, is_available, shows, fare_id)
+      select 'other ' || i, true, ${isMassKind(kind) ? HELD_BY[kind] : null}, 0 from generate_series(1, ${FARES}::int) i
+    `.execute(db)
+    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
+    expect(await endFares(db)).toBe(1)
+    await pass(db, '1 day')
+    return fixture
+  }
+
+  it.for(['upstream_trouble', 'mass_loss', 'mass_price_change'] as const)(
+    'is not asked again after %s, which makes no false departure',
+    async (kind, { db }) => {
+      await endDuring(db, kind)
+
+      expect(await askEnded(db, 500)).toBe(0)
+    },
+  )
+
+  it('is asked again after an incident of dates, and keeps its departure unless it can be bought', async ({
+    db,
+  }) => {
+    const { fare, reseller, checkAll } = await endDuring(db, 'mass_itinerary_change')
+    const departure = async () =>
+      (await sql`select departs_at < clock_timestamp() as past from fare_state`.execute(db)).rows
+
+    expect(await askEnded(db, 500)).toBe(1)
+    await checkAll(silent)
+    expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
+    expect(await departure()).toEqual([{ past: true }])
+
+    await pass(db, '1 day')
+    await sql`update watch set paused_at = clock_timestamp()`.execute(db)
+    const other = await watchFare(db, 'bob', fare)
+    await sql`
+      update watch set ended_at = (select expired_at from fare_state) where reseller_id = ${other}
+    `.execute(db)
+    expect(await askEnded(db, 500)).toBe(1)
+    await checkAll(available())
+
+    expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
+    expect(await departure()).toEqual([{ past: false }])
+    const { rows } =
+      await sql`select count(*) as ended from watch where ended_at is not null`.execute(db)
+    expect(rows).toEqual([{ ended: 0 }])
+    const bothKinds = [await watchFeed(db, reseller), await watchFeed(db, other)]
+    expect(bothKinds).toEqual([
+      [
+        [1, 'watch_started'],
+        [2, 'expired'],
+      ],
+      [[1, 'watch_started']],
+    ])
+  })
+})
+
+describe('a mass of departures', () => {
+  it('is held for ten minutes and checked; a fare with another departure goes on', async ({
+    db,
+  }) => {
+    const { fare, verifier, checkAll } = await startFixture(db)
+    await checkAll(available())
+    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
+
+    expect(await endFares(db)).toBe(FARES)
+
+    expect(await openKinds(db)).toEqual(['mass_expiry'])
+    expect(await recorded(db)).toEqual([{ kind: 'became_available', reason: null, count: FARES }])
+    expect(await verifier.round()).toBe(FARES)
+    // The answers showed a departure next year, so no end is held any more. Those of the other fares show none.
+    const { rows } = await sql`select count(held_until) as held from fare_state`.execute(db)
+    expect(rows).toEqual([{ held: 0 }])
+    await sql`
+      update fare_state set (departs_at, held_until) = (select t, t from (select clock_timestamp() + interval '10 minutes' as t) as _)
+       where tracked_fare_id <> ${fare}
+    `.execute(db)
+    await pass(db, '10 minutes')
+    expect(await endFares(db)).toBe(FARES - 1)
+    expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
+  })
+})

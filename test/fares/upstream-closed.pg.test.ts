@@ -1,0 +1,291 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { verifyOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
+import {
+  type VerifyFaresPayload,
+  type VerifyJobDeps,
+  verifyFaresJob,
+} from '../../src/fares/verify-fares-job.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
+import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
+import { setHealthGauges } from '../../src/upstream/telemetry.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { type Answer, answering } from '../upstream/answering-server.ts'
+import { clientOf } from '../upstream/client-fixture.ts'
+import { breakerOn, passHealth, permitOf, stateOf } from '../upstream/health-fixtures.ts'
+import { aSlot } from '../upstream/slot-fixture.ts'
+import { question } from '../upstream/verify-fixtures.ts'
+import { RULES, trackFare } from './fare-fixtures.ts'
+
+const { signal } = new AbortController()
+const REQUESTS_PER_SECOND = 1_000
+
+const gone: Answer = (request, response) => {
+  const id = new URL(request.url ?? '', 'http://localhost').searchParams.get('flightId') ?? ''
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ [id]: { available: false } }))
+}
+
+function refusing(status: number, headers: Record<string, string> = {}): Answer {
+  return (_request, response) => response.writeHead(status, headers).end()
+}
+
+/** The product's parts on one database and an upstream whose answer a test may change; two gates as of two processes. */
+async function prepare(db: Db, { fares, answer }: { fares: number; answer: Answer }) {
+  let setAnswer = answer
+  const server = await answering((request, response) => setAnswer(request, response))
+  onTestFinished(() => server[Symbol.asyncDispose]())
+  const [breaker, otherProcess] = [breakerOn(db), breakerOn(db)]
+  const { client, calls } = clientOf(server.url, { breaker })
+  onTestFinished(async () => {
+    await client.close()
+    await breaker.close()
+  })
+  const deps: VerifyJobDeps = {
+    db,
+    upstream: client,
+    breaker,
+    clock: systemClock,
+    rules: { ...RULES, requestsPerSecond: REQUESTS_PER_SECOND },
+    metrics: createMetrics(),
+    log: silentLog,
+  }
+  for (let i = 0; i < fares; i += 1) await trackFare(db, { flightId: `10${i}` })
+  const jobs: VerifyFaresPayload[] = []
+  const queue = {
+    enqueue: async (_name: string, { payload }: { payload: object }) => {
+      jobs.push(payload as VerifyFaresPayload)
+    },
+  }
+  return {
+    deps,
+    server,
+    calls,
+    setAnswer: (next: Answer) => {
+      setAnswer = next
+    },
+    /** Another process dispatches, and this one runs the jobs. */
+    dispatch: (requestsPerSecond = REQUESTS_PER_SECOND) =>
+      dispatchChecks({ db, queue, requestsPerSecond, breaker: otherProcess }),
+    work: async () => {
+      for (const claim of jobs.splice(0)) await verifyFaresJob(deps, claim, signal)
+      await breaker.close()
+    },
+  }
+}
+
+interface ScheduleRow {
+  readonly id: number
+  readonly vdue: number
+  readonly claimed: boolean
+  readonly due: boolean
+  readonly checked: boolean
+}
+
+async function schedules(db: Db): Promise<ScheduleRow[]> {
+  const { rows } = await sql<ScheduleRow>`
+    select q.tracked_fare_id as id, q.vdue, q.claim_id is not null as claimed,
+           q.not_before <= clock_timestamp() as due, coalesce(s.checks, 0) > 0 as checked
+      from fare_schedule q left join fare_state s using (tracked_fare_id)
+     order by q.tracked_fare_id
+  `.execute(db)
+  return rows
+}
+
+async function nextSlot(db: Db): Promise<Date | undefined> {
+  const { rows } = await sql<{ at: Date }>`select next_slot_at as at from upstream_budget`.execute(
+    db,
+  )
+  return rows[0]?.at
+}
+
+describe('a batch that meets a 429', () => {
+  it('the batch releases its fares, and no call is made until the pause has ended', async ({
+    db,
+  }) => {
+    const { dispatch, work, setAnswer, server, deps } = await prepare(db, {
+      fares: 20,
+      answer: refusing(429, { 'retry-after': '60' }),
+    })
+    const before = await schedules(db)
+    await dispatch(40)
+
+    await work()
+
+    const asked = server.requests.length
+    expect(asked).toBeLessThan(20)
+    expect(await schedules(db)).toEqual(before)
+    expect(await dispatch()).toEqual([])
+    const dropped = await deps.metrics.checksDropped.get()
+    expect(dropped.values).toContainEqual(
+      expect.objectContaining({ labels: { reason: 'upstream_closed' }, value: 20 }),
+    )
+
+    await passHealth(db, 60_000)
+    setAnswer(gone)
+    const fresh = await prepare(db, { fares: 0, answer: gone })
+    expect(await fresh.dispatch()).toHaveLength(20)
+    await fresh.work()
+    expect((await schedules(db)).every((row) => row.checked)).toBe(true)
+  })
+
+  it('no slot that was reserved before the pause is used', async ({ db }) => {
+    const { dispatch, work, server } = await prepare(db, { fares: 6, answer: gone })
+    await dispatch(3)
+    const pausing = breakerOn(db)
+    await pausing.acquirePermit('verify')
+    const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
+    await pausing.report('verify', record, permitOf())
+
+    await work()
+
+    expect(server.requests).toEqual([])
+    expect((await schedules(db)).every((row) => !row.claimed && row.due && row.vdue === 0)).toBe(
+      true,
+    )
+  })
+})
+
+describe('a batch whose credential is refused', () => {
+  it('no fare is checked until one probe succeeds, and then all are', async ({ db }) => {
+    // Without the breaker all are asked, in two and a half seconds.
+    const fares = 200
+    const { dispatch, work, setAnswer, server } = await prepare(db, {
+      fares,
+      answer: refusing(401),
+    })
+    await dispatch(80)
+    await work()
+
+    const asked = server.requests.length
+    expect(asked).toBeLessThan(fares)
+    expect((await schedules(db)).filter((row) => row.checked).length).toBe(asked)
+    expect((await schedules(db)).filter((row) => row.due && row.vdue === 0)).toHaveLength(
+      fares - asked,
+    )
+
+    await passHealth(db, 5_000)
+    setAnswer(gone)
+    const later = await prepare(db, { fares: 0, answer: gone })
+    expect(await later.dispatch()).toHaveLength(1)
+    await later.work()
+    expect(later.server.requests).toHaveLength(1)
+    expect((await stateOf(db, 'verify', 'auth')).open).toBeNull()
+    const after = await prepare(db, { fares: 0, answer: gone })
+    expect((await after.dispatch(80)).length).toBe(fares - asked - 1)
+  })
+})
+
+describe('an upstream that fails', () => {
+  it('an upstream that fails receives few calls, and no loss is believed', async ({ db }) => {
+    const { dispatch, work, server } = await prepare(db, { fares: 300, answer: refusing(500) })
+    await dispatch(300)
+
+    await work()
+
+    expect(server.requests.length).toBeGreaterThanOrEqual(20)
+    expect(server.requests.length).toBeLessThan(250)
+    expect((await stateOf(db, 'verify', 'errors')).open).not.toBeNull()
+    const { rows } = await sql<{ pair: string }>`select distinct pair from fare_state`.execute(db)
+    expect(rows).toEqual([{ pair: 'unknown' }])
+    const metrics = createMetrics()
+    await setHealthGauges(db, metrics)
+    expect((await metrics.upstreamBreakerOpen.get()).values).toContainEqual({
+      labels: { endpoint: 'verify', breaker: 'errors' },
+      value: 1,
+    })
+  })
+})
+
+describe('on demand', () => {
+  it('an on-demand check while the breaker is open is answered without a call and without a slot', async ({
+    db,
+  }) => {
+    const { deps, server } = await prepare(db, { fares: 1, answer: refusing(401) })
+    const asked = question({ flightId: '100' })
+    for (let i = 0; i < 10; i += 1) await verifyOnDemand(deps, asked, signal)
+    const slot = await nextSlot(db)
+
+    const { observation, fareId } = await verifyOnDemand(deps, asked, signal)
+
+    expect(observation).toMatchObject({
+      outbound: { kind: 'unknown', reason: 'circuit_open' },
+      detail: expect.stringMatching(/the breaker "auth" is open; next attempt at 20/),
+      evidence: { body: null, status: null },
+    })
+    expect(fareId).not.toBeNull()
+    expect(server.requests).toHaveLength(10)
+    expect(await nextSlot(db)).toEqual(slot)
+    const { rows } = await sql<{ checks: number }>`select checks from fare_state`.execute(db)
+    expect(rows).toEqual([{ checks: 10 }])
+  })
+
+  it('a 429 does not count as a failure of the fare', async ({ db }) => {
+    const { deps } = await prepare(db, { fares: 1, answer: refusing(429) })
+
+    const { observation } = await verifyOnDemand(deps, question({ flightId: '100' }), signal)
+
+    expect(observation.outbound).toEqual({ kind: 'unknown', reason: 'rate_limited' })
+    expect((await schedules(db)).map((row) => row.checked)).toEqual([false])
+  })
+})
+
+describe('a list', () => {
+  it('a list is not fetched while a breaker is open, and takes no slot', async ({ db }) => {
+    const breaker = breakerOn(db)
+    const server = await answering(refusing(401))
+    onTestFinished(() => server[Symbol.asyncDispose]())
+    const slots: string[] = []
+    const { client, pull } = clientOf(server.url, {
+      breaker,
+      beforeList: async () => {
+        slots.push('slot')
+        return aSlot()
+      },
+    })
+    onTestFinished(() => client.close())
+    for (const _refusal of [1, 2, 3]) {
+      await expect(pull()).rejects.toMatchObject({ code: 'upstream.auth' })
+    }
+
+    await expect(pull('with-availability')).rejects.toMatchObject({
+      name: 'UpstreamCircuitOpenError',
+      code: 'upstream.circuit_open',
+      retryable: true,
+      by: 'auth',
+    })
+
+    expect(slots).toHaveLength(3)
+    expect(server.requests).toHaveLength(3)
+  })
+
+  it('a fetch of a list is refused during a pause without taking a slot, and made when the pause has ended', async ({
+    db,
+  }) => {
+    const breaker = breakerOn(db)
+    const server = await answering((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
+    })
+    onTestFinished(() => server[Symbol.asyncDispose]())
+    await breaker.acquirePermit('lists')
+    const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
+    await breaker.report('lists', record, permitOf())
+    const slots: string[] = []
+    const beforeList = async () => {
+      slots.push('slot')
+      return aSlot()
+    }
+    const { client, pull } = clientOf(server.url, { breaker: breakerOn(db), beforeList })
+    onTestFinished(() => client.close())
+
+    await expect(pull()).rejects.toMatchObject({ code: 'upstream.circuit_open', by: 'pause' })
+    expect(slots).toEqual([])
+
+    await passHealth(db, 60_000)
+    const later = clientOf(server.url, { breaker: breakerOn(db), beforeList })
+    onTestFinished(() => later.client.close())
+    expect(await later.pull()).toEqual([])
+  })
+})

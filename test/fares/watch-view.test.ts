@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest'
+import { decide } from '../../src/fares/decide/decide.ts'
+import { type FareState, initialState, priceReasonOf } from '../../src/fares/decide/fare-state.ts'
+import { storedState } from '../../src/fares/decide/stored-state.ts'
+import { viewOfWatch, type WatchFacts } from '../../src/views/watch-view.ts'
+import { entryOf } from '../../src/watch/rows/watch-entry.ts'
+import { at, available, CALM, observation, RULES, UNAVAILABLE } from './answers.ts'
+
+const HOUR = 3_600
+
+/** A watch for one adult, one way, that began at second 0. */
+function watch(minIntervalSeconds: number | null = null, pausedAt: Date | null = null) {
+  const counts = { residentsAdults: 0, residentsChildren: 0, residentsInfants: 0 }
+  const others = { nonResidentsAdults: 1, nonResidentsChildren: 0, nonResidentsInfants: 0 }
+  const entry = entryOf({
+    list: 'summer',
+    reference: 'A-1',
+    flightId: '101',
+    returnFlightId: null,
+    ...counts,
+    ...others,
+    priceThresholdAmount: null,
+    priceThresholdPercent: null,
+    departsOn: null,
+    minIntervalSeconds,
+    priority: 'normal',
+    maxDelaySeconds: null,
+  })
+  return { entry, beganAt: at(0), pausedAt }
+}
+
+const BOOKABLE = decide(
+  initialState(false),
+  { askedAt: at(10), observation: observation(available()) },
+  RULES,
+  CALM,
+).state
+
+function row(state: FareState) {
+  return {
+    state: storedState(state),
+    hasReturn: false,
+    lastGoodCheckAt: state.lastGoodCheckAt === null ? null : new Date(state.lastGoodCheckAt),
+    priceCheckedAt: state.pricedAt === null ? null : new Date(state.pricedAt),
+    priceReason: state.priceReason,
+    shownPriceReason: priceReasonOf(state),
+    everAvailableAt: null,
+    hiddenReason: null,
+    contradictedSince: null,
+    heldSince: null,
+  }
+}
+
+/** A fare that was found bookable ten seconds after the watch began. The view is read five minutes later. */
+function facts(given: Partial<WatchFacts> = {}): WatchFacts {
+  return {
+    watchId: '019c1f70-0000-7000-8000-000000000001',
+    ...row(BOOKABLE),
+    askedAt: at(10),
+    lastReason: null,
+    endedAt: null,
+    lastCheckWhy: 'scheduled',
+    startedAt: at(11),
+    lane: null,
+    laneDueAt: null,
+    resellerDisabled: false,
+    freshSeconds: HOUR,
+    now: at(310),
+    ...given,
+  }
+}
+
+function view(given: Partial<WatchFacts> = {}, of = watch()) {
+  return viewOfWatch(of, facts(given), { minRecheckSeconds: 60 })
+}
+
+describe('the belief that a watch shows', () => {
+  it('the belief is fresh as long as what its reseller spends on the fare says', () => {
+    const freshSeconds = 2 * HOUR
+
+    const last = view({ freshSeconds, now: at(10 + freshSeconds) })
+    const after = view({ freshSeconds, now: at(11 + freshSeconds) })
+
+    expect([last.status, last.belief.pair]).toEqual(['followed', 'bookable'])
+    expect([after.status, after.belief.pair, after.belief.price]).toEqual([
+      'stale',
+      'unknown',
+      null,
+    ])
+  })
+
+  it('a price that answers no longer show is unknown once the last check that showed it is stale', () => {
+    const asked = { askedAt: at(70), observation: observation(available({ price: null })) }
+    const { state } = decide(BOOKABLE, asked, RULES, CALM)
+    const later = { ...row(state), askedAt: at(HOUR), lastGoodCheckAt: at(HOUR) }
+    const price = { amount: '100.00', currency: 'EUR' }
+    const unreadable = { priceCheckedAt: at(10), priceReason: 'unreadable' }
+
+    expect(view({ ...later, now: at(10 + HOUR) })).toMatchObject({
+      status: 'followed',
+      belief: { pair: 'bookable', price, outbound: { price } },
+      ...unreadable,
+    })
+    expect(view({ ...later, now: at(11 + HOUR) })).toMatchObject({
+      status: 'followed',
+      belief: { pair: 'bookable', price: null, outbound: { belief: 'available', price: null } },
+      ...unreadable,
+    })
+    expect(view()).toMatchObject({ priceCheckedAt: at(10), priceReason: null })
+    expect(view({ now: at(11 + HOUR) })).toMatchObject({ status: 'stale', priceReason: 'stale' })
+  })
+
+  it('the belief is unknown while its instants lie ahead of the clock', () => {
+    const ahead = { askedAt: at(3_600), lastGoodCheckAt: at(3_600) }
+
+    expect(view(ahead)).toMatchObject({
+      status: 'new',
+      belief: { pair: 'unknown', price: null },
+      lastGoodCheckAt: null,
+      lastCheckAt: null,
+    })
+    expect(view({ askedAt: at(315), lastGoodCheckAt: at(315) }).status).toBe('followed')
+  })
+
+  it('a new watch shows the belief of its fare at once', () => {
+    const before = { askedAt: at(-60), lastGoodCheckAt: at(-60) }
+
+    expect(view(before)).toMatchObject({
+      status: 'followed',
+      belief: { pair: 'bookable' },
+      lastGoodCheckAt: at(-60),
+      lastCheckAt: at(-60),
+      next: { why: 'scheduled', notBefore: at(0) },
+    })
+  })
+
+  it('a watch that waits for a good check shows an early next check', () => {
+    const stale = { startedAt: null, askedAt: at(-7_200), lastGoodCheckAt: at(-7_200) }
+
+    expect(view(stale)).toMatchObject({
+      status: 'stale',
+      belief: { pair: 'unknown' },
+      next: { why: 'first_check', notBefore: at(0) },
+    })
+    expect(view({ ...stale, askedAt: at(5) }).next?.why).toBe('scheduled')
+  })
+
+  it('the belief is unknown while the watch is paused or its reseller is disabled', () => {
+    const nothing = { status: 'paused', belief: { pair: 'unknown' }, next: null, lastCheckAt: null }
+
+    expect(view({}, watch(null, at(200)))).toMatchObject(nothing)
+    expect(view({ resellerDisabled: true })).toMatchObject(nothing)
+  })
+
+  it('a watch that has ended shows not_bookable and no later checks of its fare', () => {
+    expect(view({ endedAt: at(300) })).toMatchObject({
+      status: 'expired',
+      belief: { pair: 'not_bookable', price: null, outbound: { belief: 'unavailable' } },
+      lastCheckAt: null,
+      next: null,
+    })
+  })
+})
+
+describe('the reason of the last check', () => {
+  const later = { askedAt: at(300), lastGoodCheckAt: at(300) }
+
+  it.each([
+    ['scheduled', 'scheduled'],
+    ['confirmation', 'confirmation'],
+    ['retry', 'retry'],
+    ['new_watch', 'scheduled'],
+    ['on_demand', 'scheduled'],
+    ['route_moved', 'scheduled'],
+    ['ended', 'scheduled'],
+  ] as const)(
+    'a check that was made for %s is shown as %s: other watches stay secret',
+    (lastCheckWhy, shown) => {
+      expect(view({ ...later, lastCheckWhy }).lastCheckWhy).toBe(shown)
+    },
+  )
+
+  it('the check that a watch waited for is its first check, whatever it was made for', () => {
+    expect(view({ lastCheckWhy: 'on_demand' }).lastCheckWhy).toBe('first_check')
+    expect(view({ startedAt: null, lastReason: 'timeout' }).lastCheckWhy).toBe('first_check')
+  })
+
+  it('a check before the watch began has no reason', () => {
+    expect(view({ askedAt: at(-60), lastCheckWhy: 'retry' }).lastCheckWhy).toBeNull()
+  })
+})
+
+const PENDING_LOSS = decide(
+  BOOKABLE,
+  { askedAt: at(10), observation: observation(UNAVAILABLE) },
+  RULES,
+  CALM,
+).state
+
+describe('the next check', () => {
+  it.each([
+    ['due after the minimum interval of all fares', null, null, 60, 'scheduled'],
+    ['due after the watch’s own interval', null, HOUR, HOUR, 'scheduled'],
+    ['a confirmation when its lane is due', 'confirmation', HOUR, 20, 'confirmation'],
+    ['a retry after 30 s', 'retry', HOUR, 30, 'retry'],
+    [
+      'due after its own interval although another watch has an early check',
+      'new_watch',
+      HOUR,
+      HOUR,
+      'scheduled',
+    ],
+  ] as const)('the next check is %s', (_, lane, minIntervalSeconds, seconds, why) => {
+    const state = lane === 'confirmation' ? PENDING_LOSS : BOOKABLE
+
+    const { next } = view({ lane, laneDueAt: at(30), ...row(state) }, watch(minIntervalSeconds))
+
+    expect(next).toEqual({ notBefore: at(10 + seconds), why })
+  })
+})
+
+it('a fare that was never available is followed once that is confirmed', () => {
+  const check = (state: Parameters<typeof decide>[0], seconds: number) =>
+    decide(state, { askedAt: at(seconds), observation: observation(UNAVAILABLE) }, RULES, CALM)
+      .state
+  const once = check(initialState(false), 10)
+  const twice = check(once, 30)
+
+  expect(view(row(once)).status).toBe('new')
+  expect(view(row(twice))).toMatchObject({
+    status: 'followed',
+    belief: { pair: 'not_bookable' },
+  })
+})
+
+it('a held belief is shown as unknown, with the instants that explain it', () => {
+  const held = { hiddenReason: 'held', contradictedSince: at(100), heldSince: at(120) } as const
+
+  expect(view(held)).toMatchObject({
+    status: 'followed',
+    belief: { pair: 'unknown', price: null, outbound: { belief: 'unknown' } },
+    ...held,
+  })
+})
+
+it('a held price hides the price alone', () => {
+  expect(view({ shownPriceReason: 'held' })).toMatchObject({
+    belief: { pair: 'bookable', price: null, outbound: { belief: 'available', price: null } },
+    priceReason: 'held',
+  })
+})

@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+import type { ClaimRef } from '../../src/fares/check/check-fares.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
+import { until } from '../support/until.ts'
+
+export interface WorkerArgs {
+  readonly databaseUrl: string
+  readonly upstreamUrl: string
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** A worker process that checks each fare once an hour, and fetches each list once. */
+export function startWorker({ databaseUrl, upstreamUrl, settings }: WorkerArgs): RunningCommand {
+  const worker = startFarewatch(['worker'], {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: upstreamUrl,
+    UPSTREAM_REQUESTS_PER_SECOND: '50',
+    MIN_RECHECK_SECONDS: '3600',
+    ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+    AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
+    ADMIN_PORT: '0',
+    ...settings,
+  })
+  onTestFinished(() => void worker.child.kill('SIGKILL'))
+  return worker
+}
+
+/** Kills a process at once, and waits until its database sessions have ended. */
+export async function killWorker(db: Db, worker: RunningCommand): Promise<void> {
+  worker.child.kill('SIGKILL')
+  await worker.ended
+  await until('its sessions gone', async () => (await workerSessions(db)).length === 0)
+}
+
+export interface WorkerSession {
+  readonly statement: string
+  readonly state: string
+  readonly waits: boolean
+}
+
+/** The sessions of the workers of this database. */
+export async function workerSessions(db: Db): Promise<WorkerSession[]> {
+  const { rows } = await sql<WorkerSession>`
+    select query as statement, state, coalesce(wait_event_type = 'Lock', false) as waits
+      from pg_stat_activity
+     where datname = current_database() and application_name like 'farewatch worker%'
+  `.execute(db)
+  return rows
+}
+
+/** Locks a table against writers until released, or until the test ends. */
+export async function blockTable(url: string, table: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  let ended: Promise<void> | undefined
+  const release = () => {
+    ended ??= client.end()
+    return ended
+  }
+  onTestFinished(release)
+  await client.query(`begin; lock table ${table} in share mode`)
+  return release
+}
+
+/** Makes every fare due, and ends the leases of processes that are dead or stopped. */
+export async function endLeases(db: Db): Promise<void> {
+  await sql`
+    update fare_schedule
+       set leased_until = clock_timestamp(),
+           not_before = clock_timestamp(),
+           lane_due_at = case when lane is not null then clock_timestamp() end
+     where claim_id is not null
+  `.execute(db)
+}
+
+/** Makes every fare due. */
+export async function makeDue(db: Db): Promise<void> {
+  await sql`
+    update fare_schedule
+       set leased_until = '-infinity',
+           not_before = clock_timestamp(),
+           lane_due_at = case when lane is not null then clock_timestamp() end
+  `.execute(db)
+}
+
+export async function openClaims(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ claimId: string }>`
+    select distinct claim_id as "claimId" from fare_schedule where claim_id is not null
+  `.execute(db)
+  return rows.map((row) => row.claimId)
+}
+
+/** A claim as its job names it. It is given all fares: those that the claim does not hold are left out. */
+export async function claimRef(db: Db, claimId: string): Promise<ClaimRef> {
+  const { rows } = await sql<{ id: number }>`select id from tracked_fare`.execute(db)
+  return { claimId, fareIds: rows.map(({ id }) => id) }
+}
+
+export async function countedChecks(db: Db): Promise<number> {
+  const { rows } = await sql<{ checks: number }>`
+    select coalesce(sum(checks), 0)::bigint as checks from fare_state
+  `.execute(db)
+  return rows[0]?.checks ?? 0
+}
+
+/** Stops a process while it holds no lock and no open transaction: others then wait for its claims alone. */
+export async function stopQuietly(db: Db, worker: RunningCommand): Promise<void> {
+  await until('a moment without transactions', async () => {
+    worker.child.kill('SIGSTOP')
+    if ((await workerSessions(db)).every((session) => session.state === 'idle')) return true
+    worker.child.kill('SIGCONT')
+    return false
+  })
+}
+
+/** The address of a worker's metrics, from its log. */
+export async function readMetrics(worker: RunningCommand): Promise<string> {
+  const address = /"metrics":"([^"]+)"/.exec(worker.stdout())?.[1]
+  if (address === undefined) throw new Error('the worker has not logged that it is ready')
+  return (await fetch(address)).text()
+}
+
+export async function untilReady(worker: RunningCommand): Promise<void> {
+  while (!worker.stdout().includes('"msg":"ready"')) {
+    if (worker.child.stdout === null || worker.child.exitCode !== null) {
+      throw new Error(`the worker ended: ${worker.stderr()}`)
+    }
+    await once(worker.child.stdout, 'data')
+  }
+}
+
+/** Whether the process exports the gauges of the whole system, by one of them. */
+export async function exportsSystem(worker: RunningCommand): Promise<boolean> {
+  return /^farewatch_routes_live /m.test(await readMetrics(worker))
+}
