@@ -12,7 +12,7 @@ import { selectOne } from '../src/platform/db/transaction.ts'
 import { createApiKey } from '../src/resellers/api-keys.ts'
 import { available, record } from '../test/fares/fare-fixtures.ts'
 import { NO_GUARD, place, sync } from '../test/routes/sync-fixtures.ts'
-import { manyCells, resellerWith } from '../test/watch/watch-fixtures.ts'
+import { manyCells, resellerWith } from '../test/watches/watch-fixtures.ts'
 import { startRole, stop } from './start-role.ts'
 import { openBenchApp, openFixture } from './verify-fixture.ts'
 

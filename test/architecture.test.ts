@@ -13,7 +13,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   fares: 5,
   web: 6,
   delivery: 5,
-  watch: 4,
+  watches: 4,
   routes: 4,
   schedule: 3,
   archive: 3,
@@ -35,9 +35,9 @@ const FLOORS: Readonly<Record<string, number>> = {
 /** The folder, or folders, that alone import a package; of `http` the endpoints of every feature may use types. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
-  'csv-stringify': ['cli', 'routes', 'sandbox', 'watch'],
-  'csv-parse': ['watch'],
-  yaml: ['watch'],
+  'csv-stringify': ['cli', 'routes', 'sandbox', 'watches'],
+  'csv-parse': ['watches'],
+  yaml: ['watches'],
   undici: ['upstream', 'delivery'],
   nodemailer: ['delivery'],
   hyparquet: ['analytics'],

@@ -33,10 +33,10 @@ import { STATUS_OPERATIONS } from '../views/status-endpoints.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../views/watch-history-endpoints.ts'
 import { WATCH_STRIP_OPERATIONS } from '../views/watch-strips-endpoints.ts'
 import { WATCH_VIEW_OPERATIONS } from '../views/watch-view-endpoints.ts'
-import type { disableReseller } from '../watch/change-watches.ts'
-import { SAVE_WATCH_OPERATIONS } from '../watch/endpoints/save-watches-endpoints.ts'
-import { WATCH_OPERATIONS } from '../watch/endpoints/watch-endpoints.ts'
-import { WATCH_LIST_OPERATIONS } from '../watch/endpoints/watch-list-endpoints.ts'
+import type { disableReseller } from '../watches/change-watches.ts'
+import { SAVE_WATCH_OPERATIONS } from '../watches/operations/save-watches-endpoints.ts'
+import { WATCH_OPERATIONS } from '../watches/operations/watch-endpoints.ts'
+import { WATCH_LIST_OPERATIONS } from '../watches/operations/watch-list-endpoints.ts'
 
 /** The dependencies of all operations. Each operation declares the ones that it needs. */
 export interface ApiDeps extends EndpointDeps {

@@ -10,8 +10,8 @@ import {
 } from '../resellers/resellers.ts'
 import { searchDemoFlights } from '../sandbox/world/demo-flights.ts'
 import type { World } from '../sandbox/world/world.ts'
-import { rowsOf } from '../watch/files/open-watch-file.ts'
-import { importWatchList } from '../watch/import/import-watch-list.ts'
+import { rowsOf } from '../watches/files/open-watch-file.ts'
+import { importWatchList } from '../watches/import/import-watch-list.ts'
 import { undefinedIfMissing } from './postgres-errors.ts'
 
 export const DEMO_RESELLER = 'demo'

@@ -3,7 +3,7 @@ import { INCIDENT_KINDS } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
-import { findUnkeptMaxDelays } from '../watch/max-delays.ts'
+import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { readDetectionDelays } from './detection-delay.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']

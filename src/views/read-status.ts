@@ -16,7 +16,7 @@ import {
 import { readHealth, type UpstreamHealth } from '../upstream/breaker/breaker-store.ts'
 import { readBudgetAhead } from '../upstream/budget/budget-store.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
-import { findUnkeptMaxDelays, type UnkeptMaxDelays } from '../watch/max-delays.ts'
+import { findUnkeptMaxDelays, type UnkeptMaxDelays } from '../watches/max-delays.ts'
 import { type BeliefAges, readBeliefAges } from './belief-ages.ts'
 import { type DelayReader, type DetectionDelay, readDetectionDelays } from './detection-delay.ts'
 

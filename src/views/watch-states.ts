@@ -3,8 +3,8 @@ import type { PriceReason } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
-import { requireWatchList } from '../watch/watch-lists.ts'
-import { findWatch, listWatches, type Watch, type WatchPosition } from '../watch/watch-queries.ts'
+import { requireWatchList } from '../watches/watch-lists.ts'
+import { findWatch, listWatches, type Watch, type WatchPosition } from '../watches/watch-queries.ts'
 import { viewOfWatch, type WatchFacts, type WatchView } from './watch-view.ts'
 
 export interface ViewedWatch {

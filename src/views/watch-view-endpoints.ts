@@ -10,9 +10,13 @@ import { operations } from '../platform/http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { bufferText, sendBuffered } from '../platform/http/send-text.ts'
 import { readOwnPace } from '../schedule/read-pace.ts'
-import { ListParams, orNotFound, watchNotFound } from '../watch/endpoints/watch-list-endpoints.ts'
-import { shapeOf, WatchParams, watchMembers } from '../watch/endpoints/watch-shape-endpoints.ts'
-import { findWatch, type Watch, type WatchPosition } from '../watch/watch-queries.ts'
+import {
+  ListParams,
+  orNotFound,
+  watchNotFound,
+} from '../watches/operations/watch-list-endpoints.ts'
+import { shapeOf, WatchParams, watchMembers } from '../watches/operations/watch-shape-endpoints.ts'
+import { findWatch, type Watch, type WatchPosition } from '../watches/watch-queries.ts'
 import { statesText, viewWatch } from './watch-states.ts'
 import { CHECK_WHYS } from './watch-view.ts'
 

@@ -10,7 +10,7 @@ import { type StateRow, stateOfRow } from '../fares/decide/stored-state.ts'
 import { isAhead } from '../platform/base/clock.ts'
 import type { CheckReason, HiddenReason, ShownPriceReason } from '../platform/base/kinds.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts'
-import type { Watch } from '../watch/watch-queries.ts'
+import type { Watch } from '../watches/watch-queries.ts'
 
 /**
  * The status of a watch. `new`: nothing is believed of its fare yet. `followed`: the belief is fresh. `stale`: the last

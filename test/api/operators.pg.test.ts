@@ -7,7 +7,7 @@ import { runOf } from '../routes/review-fixtures.ts'
 import { livePairs, manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { manyCells, newReseller, resellerWith } from '../watch/watch-fixtures.ts'
+import { manyCells, newReseller, resellerWith } from '../watches/watch-fixtures.ts'
 
 const ALL = manyRoutes(40)
 const FEW = ALL.slice(0, 10)

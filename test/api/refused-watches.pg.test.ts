@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { watchRows } from '../watch/watch-fixtures.ts'
+import { watchRows } from '../watches/watch-fixtures.ts'
 import { listWith, newCaller, watch } from './reseller-calls.ts'
 
 it('a question that names one flight twice, and a new date that has passed, are refused', async ({

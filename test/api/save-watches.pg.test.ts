@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type Answer, ask, bearer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { knowBudget, watchRows } from '../watch/watch-fixtures.ts'
+import { knowBudget, watchRows } from '../watches/watch-fixtures.ts'
 import { listWith, newCaller, type ResellerCalls, watch } from './reseller-calls.ts'
 
 interface Caller extends ResellerCalls {

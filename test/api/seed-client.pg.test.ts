@@ -11,7 +11,7 @@ import { START, sample, startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
-import { newReseller } from '../watch/watch-fixtures.ts'
+import { newReseller } from '../watches/watch-fixtures.ts'
 import { type RouteOfList, SeedClient, ServiceError, type VerifyRequest } from './seed-client.ts'
 import { keyOf } from './verify-fixture.ts'
 

@@ -10,7 +10,7 @@ import type { Place } from '../../src/upstream/route-list.ts'
 import { available, record } from '../fares/fare-fixtures.ts'
 import { routes, sync } from '../routes/sync-fixtures.ts'
 import { TEST_SEALER } from '../support/api-server.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 
 /** Data on which the examples of all operations work, and keys for them. */
 export interface Seed {

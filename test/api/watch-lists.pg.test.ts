@@ -2,11 +2,11 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { lockWatchesOf } from '../../src/resellers/resellers.ts'
-import { disableReseller } from '../../src/watch/change-watches.ts'
+import { disableReseller } from '../../src/watches/change-watches.ts'
 import { type Answer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { watchRows } from '../watch/watch-fixtures.ts'
+import { watchRows } from '../watches/watch-fixtures.ts'
 import { itemsOf, listWith, newCaller, watch } from './reseller-calls.ts'
 
 function problem(status: number, code: string): unknown {

@@ -1,11 +1,11 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { disableReseller } from '../../src/watch/change-watches.ts'
+import { disableReseller } from '../../src/watches/change-watches.ts'
 import { available, endFares, gone, record, silent } from '../fares/fare-fixtures.ts'
 import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { passDates } from '../watch/watch-fixtures.ts'
+import { passDates } from '../watches/watch-fixtures.ts'
 import {
   ago,
   beginAt,

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { addEndpoint, appendRecords, fanOutAll } from '../delivery/delivery-fixtures.ts'
 import { it } from '../support/test-database.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 
 const A = { reference: 'A' }
 

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { makeScheduleDue } from '../../src/platform/ticks/schedules.ts'
 import type { RunningCommand } from '../support/child-process.ts'
-import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
+import { cells, importRows, newReseller } from '../watches/watch-fixtures.ts'
 import { eventually } from './eventually.ts'
 import type { World } from './world.ts'
 

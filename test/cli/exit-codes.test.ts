@@ -9,7 +9,10 @@ import {
 } from '../../src/resellers/reseller-errors.ts'
 import { NotHeldError, RunNotFoundError } from '../../src/routes/runs/sync-errors.ts'
 import { QuestionError, SameFlightError } from '../../src/upstream/passenger-rules.ts'
-import { UnknownReferencesError, UnknownWatchListError } from '../../src/watch/rows/watch-errors.ts'
+import {
+  UnknownReferencesError,
+  UnknownWatchListError,
+} from '../../src/watches/rows/watch-errors.ts'
 
 describe('the exit code of a failure', () => {
   it.each<AppError>([

@@ -7,7 +7,7 @@ import { replayRange } from '../../src/delivery/replay/replay-deliveries.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { it } from '../support/test-database.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { addEndpoint, appendRecords, fanOutAll } from './delivery-fixtures.ts'
 
 const A = { reference: 'A' }

@@ -8,7 +8,7 @@ import { draw, drawInteger } from '../../src/sandbox/world/random.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { addEndpoint, appendRecords, openTarget } from './delivery-fixtures.ts'
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8]

@@ -18,7 +18,7 @@ import type { RunningCommand } from '../support/child-process.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { appendRecords, makeDue, type Receiver, startReceiver } from './delivery-fixtures.ts'
 
 const KEY = 'a-key-of-this-test-0123456789abcdef'

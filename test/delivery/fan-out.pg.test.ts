@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { readWatchChanges } from '../../src/changes/watch-feed-queries.ts'
 import { fanOut } from '../../src/delivery/fan-out/fan-out.ts'
 import { it } from '../support/test-database.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import {
   addEndpoint,
   appendRecords,

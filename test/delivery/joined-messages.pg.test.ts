@@ -4,7 +4,7 @@ import { createEmailLimit } from '../../src/delivery/formats/email-limit.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { startSmtpServer } from '../support/smtp-server.ts'
 import { it } from '../support/test-database.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { addEndpoint, appendRecords, makeDue, startDispatcher } from './delivery-fixtures.ts'
 
 /** A loss of the flight with this number. */

@@ -9,7 +9,7 @@ import {
 } from '../../src/delivery/replay/replay-deliveries.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import {
   addEndpoint,
   appendRecords,

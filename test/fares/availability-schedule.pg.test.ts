@@ -6,7 +6,7 @@ import { readFarePace } from '../../src/schedule/read-pace.ts'
 import { findFare } from '../../src/views/fare-queries.ts'
 import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { trackFare } from './fare-fixtures.ts'
 
 const RULES = { requestsPerSecond: 0.01, minRecheckSeconds: 60 }

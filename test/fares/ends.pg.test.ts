@@ -11,7 +11,7 @@ import {
   newReseller,
   passDates,
   resellerWith,
-} from '../watch/watch-fixtures.ts'
+} from '../watches/watch-fixtures.ts'
 import { available, endFares, gone, kinds, pairStates, record, watchFeed } from './fare-fixtures.ts'
 
 const LATER = '2099-01-01'

@@ -7,7 +7,7 @@ import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { manyCells, resellerWith } from '../watch/watch-fixtures.ts'
+import { manyCells, resellerWith } from '../watches/watch-fixtures.ts'
 import { flight, observation } from './answers.ts'
 
 /** Checks are made every four seconds, four for each, of which the lanes have at most 0.4. */

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
 import { until } from '../support/until.ts'
-import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
+import { cells, importRows, newReseller } from '../watches/watch-fixtures.ts'
 import type { Call, PipelineModel } from './pipeline-model.ts'
 import { type Answer, QUESTIONS, type Script, type Step, type WatchPlan } from './pipeline-steps.ts'
 import {

@@ -4,7 +4,7 @@ import { listIncidents } from '../../src/fares/hold/incident-queries.ts'
 import { revertRecords } from '../../src/fares/hold/revert-records.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
-import { resumeWatches } from '../../src/watch/change-watches.ts'
+import { resumeWatches } from '../../src/watches/change-watches.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {

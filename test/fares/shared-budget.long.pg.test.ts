@@ -8,7 +8,7 @@ import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { startWorker } from './worker-fixtures.ts'
 
 const SECONDS = 60

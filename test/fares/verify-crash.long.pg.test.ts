@@ -8,7 +8,7 @@ import { brokenFeeds } from '../chaos/records.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { gone, RULES, record } from './fare-fixtures.ts'
 import { startVerifyServer, type VerifyServer } from './verify-server.ts'
 import {

@@ -5,7 +5,7 @@ import { countChecks, recordChecks } from '../../src/fares/check/record-checks.t
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
 import { brokenFeeds } from '../chaos/records.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -16,7 +16,7 @@ import {
   manyCells,
   newReseller,
   resellerWith,
-} from '../watch/watch-fixtures.ts'
+} from '../watches/watch-fixtures.ts'
 import { available, gone, kinds, observation, RULES, record, silent } from './fare-fixtures.ts'
 
 /** The instant that many seconds before now. */

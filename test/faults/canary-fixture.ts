@@ -8,7 +8,7 @@ import { folderWith } from '../platform/config/config-fixture.ts'
 import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { resetHealth } from './fare-facts.ts'
 import { type Finding, SEARCHED_SECRET } from './secret-search.ts'
 

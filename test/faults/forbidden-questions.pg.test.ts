@@ -11,7 +11,7 @@ import { TOKEN } from '../sandbox/support.ts'
 import { runCommand } from '../support/run-command.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { question } from '../upstream/verify-fixtures.ts'
-import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
+import { cells, importRows, newReseller } from '../watches/watch-fixtures.ts'
 import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
 
 let fixture: FaultFixture

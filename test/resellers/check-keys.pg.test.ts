@@ -11,7 +11,7 @@ import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { newKey } from '../../src/resellers/key-text.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { newReseller } from '../watch/watch-fixtures.ts'
+import { newReseller } from '../watches/watch-fixtures.ts'
 
 function anAccess(db: Db) {
   const clock = { nowMs: 0 }

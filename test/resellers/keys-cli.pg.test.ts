@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { isWellFormedKey } from '../../src/resellers/key-text.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
-import { newReseller } from '../watch/watch-fixtures.ts'
+import { newReseller } from '../watches/watch-fixtures.ts'
 
 /** Runs `farewatch keys …` on a database. */
 async function keys(databaseUrl: string, ...args: string[]) {

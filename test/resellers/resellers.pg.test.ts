@@ -5,9 +5,9 @@ import {
   disableReseller,
   pauseWatches,
   resumeWatches,
-} from '../../src/watch/change-watches.ts'
-import { rowsOf } from '../../src/watch/files/open-watch-file.ts'
-import { diffWatchList } from '../../src/watch/import/diff-watch-list.ts'
+} from '../../src/watches/change-watches.ts'
+import { rowsOf } from '../../src/watches/files/open-watch-file.ts'
+import { diffWatchList } from '../../src/watches/import/diff-watch-list.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,
@@ -16,7 +16,7 @@ import {
   manyCells,
   resellerWith,
   watchRows,
-} from '../watch/watch-fixtures.ts'
+} from '../watches/watch-fixtures.ts'
 
 describe('resellers', () => {
   it('two resellers cannot have one name', async ({ db }) => {

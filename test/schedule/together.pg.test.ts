@@ -8,10 +8,10 @@ import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
 import { expedite, listedRoute, pullRoutes } from '../../src/schedule/expedite.ts'
 import { hold } from '../../src/schedule/follow.ts'
 import { createRateStore } from '../../src/schedule/rate-store.ts'
-import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watch/change-watches.ts'
+import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { cells, importRows, newReseller } from '../watch/watch-fixtures.ts'
+import { cells, importRows, newReseller } from '../watches/watch-fixtures.ts'
 import { idleQueue, pass, UNCHANGED, updateNow } from './schedule-fixtures.ts'
 
 const RULES = { requestsPerSecond: 50, minRecheckSeconds: 1 }

@@ -13,7 +13,7 @@ import { listFacts } from '../faults/list-facts.ts'
 import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { readSandboxLog } from './outage-log.ts'
 
 export interface OutageArgs {

@@ -5,7 +5,7 @@ import { selectOne } from '../../src/platform/db/transaction.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { it } from '../support/test-database.ts'
-import { cells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import {
   type DrivenRecord,
   falseRecords,

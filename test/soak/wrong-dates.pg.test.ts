@@ -9,7 +9,7 @@ import { flightFor, inDays } from '../fares/verify-server.ts'
 import { runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { manyCells, resellerWith } from '../watch/watch-fixtures.ts'
+import { manyCells, resellerWith } from '../watches/watch-fixtures.ts'
 
 const FARES = 100
 /** These get wrong dates first: too few for an incident, so that their changes are recorded. */

@@ -26,7 +26,7 @@ import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
 import { createRenderedLists } from '../../src/routes/read/rendered-lists.ts'
 import { readFreshness } from '../../src/views/read-status.ts'
-import { disableReseller } from '../../src/watch/change-watches.ts'
+import { disableReseller } from '../../src/watches/change-watches.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 

@@ -13,7 +13,7 @@ import { startApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { cells, manyCells, resellerWith } from '../watch/watch-fixtures.ts'
+import { cells, manyCells, resellerWith } from '../watches/watch-fixtures.ts'
 import { canBrowse, openPage } from './browser.ts'
 
 /** What an operator and a reseller can open: each view, and what opens inside it. */

@@ -7,7 +7,7 @@ import {
   SHARE_RANGE,
   setShare,
 } from '../../resellers/resellers.ts'
-import { disableReseller } from '../../watch/change-watches.ts'
+import { disableReseller } from '../../watches/change-watches.ts'
 import { withApp } from '../context.ts'
 import { numberOption } from '../option-parsers.ts'
 import { count, countOf, example, printable, table } from '../text/text-format.ts'

@@ -9,12 +9,12 @@ import {
   pauseWatches,
   resumeWatches,
   type WatchSelection,
-} from '../../watch/change-watches.ts'
-import { openWatchFile } from '../../watch/files/open-watch-file.ts'
-import { diffWatchList } from '../../watch/import/diff-watch-list.ts'
-import { exportWatchList, type WatchFormat } from '../../watch/import/export-watch-list.ts'
-import { importWatchList } from '../../watch/import/import-watch-list.ts'
-import { invalidRowLines } from '../../watch/rows/watch-errors.ts'
+} from '../../watches/change-watches.ts'
+import { openWatchFile } from '../../watches/files/open-watch-file.ts'
+import { diffWatchList } from '../../watches/import/diff-watch-list.ts'
+import { exportWatchList, type WatchFormat } from '../../watches/import/export-watch-list.ts'
+import { importWatchList } from '../../watches/import/import-watch-list.ts'
+import { invalidRowLines } from '../../watches/rows/watch-errors.ts'
 import { type CliContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { count, escapeControls, example, forScreen } from '../text/text-format.ts'

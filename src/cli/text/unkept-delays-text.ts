@@ -1,4 +1,4 @@
-import type { UnkeptMaxDelays } from '../../watch/max-delays.ts'
+import type { UnkeptMaxDelays } from '../../watches/max-delays.ts'
 import { countOf } from './text-format.ts'
 
 /** Which longest delays are not kept, in capitals, and why. */

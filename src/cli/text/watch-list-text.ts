@@ -1,8 +1,8 @@
-import type { ChangeOutcome } from '../../watch/change-watches.ts'
-import type { DiffOutcome, DiffRow } from '../../watch/import/diff-watch-list.ts'
-import type { ImportOutcome } from '../../watch/import/import-watch-list.ts'
-import type { ImportPlan } from '../../watch/import/plan-import.ts'
-import type { TrackedFaresEffect } from '../../watch/sync-tracked-fares.ts'
+import type { ChangeOutcome } from '../../watches/change-watches.ts'
+import type { DiffOutcome, DiffRow } from '../../watches/import/diff-watch-list.ts'
+import type { ImportOutcome } from '../../watches/import/import-watch-list.ts'
+import type { ImportPlan } from '../../watches/import/plan-import.ts'
+import type { TrackedFaresEffect } from '../../watches/sync-tracked-fares.ts'
 import { count, countOf, pick, printable } from './text-format.ts'
 
 /** The outcome of an import as one sentence. */

@@ -3,8 +3,8 @@ import { decide } from '../../src/fares/decide/decide.ts'
 import { type FareState, initialState, priceReasonOf } from '../../src/fares/decide/fare-state.ts'
 import { storedState } from '../../src/fares/decide/stored-state.ts'
 import { viewOfWatch, type WatchFacts } from '../../src/views/watch-view.ts'
-import { entryOf } from '../../src/watch/rows/watch-entry.ts'
-import { at, available, CALM, observation, RULES, UNAVAILABLE } from './answers.ts'
+import { entryOf } from '../../src/watches/rows/watch-entry.ts'
+import { at, available, CALM, observation, RULES, UNAVAILABLE } from '../fares/answers.ts'
 
 const HOUR = 3_600
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { openWatchFile } from '../../src/watch/files/open-watch-file.ts'
-import { checkRows, InvalidRows } from '../../src/watch/rows/check-rows.ts'
-import { invalidRowLines } from '../../src/watch/rows/watch-errors.ts'
+import { openWatchFile } from '../../src/watches/files/open-watch-file.ts'
+import { checkRows, InvalidRows } from '../../src/watches/rows/check-rows.ts'
+import { invalidRowLines } from '../../src/watches/rows/watch-errors.ts'
 import { fileOf, readRows } from './watch-fixtures.ts'
 
 const HEADER = 'list,reference,flight_id,residents_adults,non_residents_adults'

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { openWatchFile, rowsOf } from '../../src/watch/files/open-watch-file.ts'
+import { openWatchFile, rowsOf } from '../../src/watches/files/open-watch-file.ts'
 import {
   type DiffOutcome,
   type DiffRow,
   diffWatchList,
-} from '../../src/watch/import/diff-watch-list.ts'
-import { type WatchFormat, writeEntries } from '../../src/watch/import/export-watch-list.ts'
-import type { WatchEntry } from '../../src/watch/rows/watch-entry.ts'
+} from '../../src/watches/import/diff-watch-list.ts'
+import { type WatchFormat, writeEntries } from '../../src/watches/import/export-watch-list.ts'
+import type { WatchEntry } from '../../src/watches/rows/watch-entry.ts'
 import { it } from '../support/test-database.ts'
 import { entries } from './entry-arbitrary.ts'
 import {

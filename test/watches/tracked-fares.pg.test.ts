@@ -8,8 +8,8 @@ import {
   disableReseller,
   pauseWatches,
   resumeWatches,
-} from '../../src/watch/change-watches.ts'
-import { syncTrackedFares } from '../../src/watch/sync-tracked-fares.ts'
+} from '../../src/watches/change-watches.ts'
+import { syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'

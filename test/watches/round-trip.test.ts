@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type WatchFormat, writeEntries } from '../../src/watch/import/export-watch-list.ts'
-import { escapeFormula, unescapeFormula } from '../../src/watch/rows/cell-values.ts'
-import { checkRow } from '../../src/watch/rows/check-rows.ts'
+import { type WatchFormat, writeEntries } from '../../src/watches/import/export-watch-list.ts'
+import { escapeFormula, unescapeFormula } from '../../src/watches/rows/cell-values.ts'
+import { checkRow } from '../../src/watches/rows/check-rows.ts'
 import { entries } from './entry-arbitrary.ts'
 import { readRows } from './watch-fixtures.ts'
 

@@ -5,8 +5,8 @@ import {
   disableReseller,
   pauseWatches,
   resumeWatches,
-} from '../../src/watch/change-watches.ts'
-import { listWatches, type Watch } from '../../src/watch/watch-queries.ts'
+} from '../../src/watches/change-watches.ts'
+import { listWatches, type Watch } from '../../src/watches/watch-queries.ts'
 import { it } from '../support/test-database.ts'
 import { cells, fareRows, importRows, manyCells, resellerWith } from './watch-fixtures.ts'
 

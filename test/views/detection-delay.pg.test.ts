@@ -3,8 +3,8 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { createDelayReader, readDetectionDelays } from '../../src/views/detection-delay.ts'
 import { readFareGauges } from '../../src/views/fare-gauges.ts'
+import { available, gone, minute, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, minute, record, trackFare, watchFare } from './fare-fixtures.ts'
 
 /** A price change of a new fare, whose bounds are this many seconds apart. */
 async function changeWithin(db: Db, flightId: string, seconds: number): Promise<number> {

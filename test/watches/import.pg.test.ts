@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
 import { importText } from '../../src/cli/text/watch-list-text.ts'
 import { sql } from '../../src/platform/db/database.ts'
-import { disableReseller } from '../../src/watch/change-watches.ts'
-import type { SkippedRows } from '../../src/watch/import/import-watch-list.ts'
-import { listWatches } from '../../src/watch/watch-queries.ts'
+import { disableReseller } from '../../src/watches/change-watches.ts'
+import type { SkippedRows } from '../../src/watches/import/import-watch-list.ts'
+import { listWatches } from '../../src/watches/watch-queries.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,

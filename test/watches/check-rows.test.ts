@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkRow } from '../../src/watch/rows/check-rows.ts'
+import { checkRow } from '../../src/watches/rows/check-rows.ts'
 import { type Cells, cells } from './watch-fixtures.ts'
 
 function check(given: Cells) {

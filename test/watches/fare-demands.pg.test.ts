@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { pauseWatches } from '../../src/watch/change-watches.ts'
+import { pauseWatches } from '../../src/watches/change-watches.ts'
 import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { cells, fareRows, importRows, resellerWith } from './watch-fixtures.ts'

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { findFare, readTimeline } from '../../src/views/fare-queries.ts'
+import { available, gone, minute, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
-import { available, gone, minute, record, trackFare, watchFare } from './fare-fixtures.ts'
 
 describe('findFare', () => {
   it('a fare without a check has an unknown belief and an expected check', async ({ db }) => {
