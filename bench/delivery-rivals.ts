@@ -2,11 +2,11 @@
 import { Pool } from 'undici'
 import { type App, openQueue } from '../src/app/app.ts'
 import { targetPolicyOf } from '../src/app/settings-for.ts'
-import { readRecords } from '../src/changes/watch-feed-queries.ts'
 import type { SealedEndpoint } from '../src/delivery/dispatch/claim-deliveries.ts'
 import { createWebhookFormat } from '../src/delivery/formats/webhook.ts'
 import { createOpenTarget } from '../src/delivery/sealing/sealed-endpoints.ts'
 import { createTransport } from '../src/delivery/send/transport.ts'
+import { readRecords } from '../src/feeds/watch-feed-queries.ts'
 import { sql } from '../src/platform/db/database.ts'
 import { inTransaction } from '../src/platform/db/transaction.ts'
 

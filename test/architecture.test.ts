@@ -19,7 +19,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   archive: 3,
   sandbox: 3,
   upstream: 2,
-  changes: 2,
+  feeds: 2,
   resellers: 2,
   analytics: 2,
   'platform/ticks': 2,

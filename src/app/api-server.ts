@@ -1,9 +1,9 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { createFeedHeads, listenForHeads, readHeadsOf } from '../changes/feed-heads.ts'
-import type { StateReaders } from '../changes/stream/present-state.ts'
-import { createStreams } from '../changes/stream/streams.ts'
 import { listIncidents } from '../fares/hold/incident-queries.ts'
 import { createOnDemand } from '../fares/on-demand/coalesce-requests.ts'
+import { createFeedHeads, listenForHeads, readHeadsOf } from '../feeds/feed-heads.ts'
+import type { StateReaders } from '../feeds/stream/present-state.ts'
+import { createStreams } from '../feeds/stream/streams.ts'
 import { createTtlCache } from '../platform/base/ttl-cache.ts'
 import type { Db } from '../platform/db/database.ts'
 import { isDatabaseUnavailable } from '../platform/db/database-health.ts'

@@ -1,4 +1,4 @@
-import { readFeedHead } from '../changes/watch-feed-queries.ts'
+import { readFeedHead } from '../feeds/watch-feed-queries.ts'
 import type { PriceReason } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'

@@ -2,7 +2,7 @@ import {
   appendWatchDrafts,
   createWatchDrafts,
   insertWatchEnds,
-} from '../../src/changes/watch-feed.ts'
+} from '../../src/feeds/watch-feed.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
-import { appendWatchDrafts, createWatchDrafts } from '../../src/changes/watch-feed.ts'
 import type { SealedEndpoint } from '../../src/delivery/dispatch/claim-deliveries.ts'
 import {
   createDispatcher,
@@ -11,6 +10,7 @@ import {
 } from '../../src/delivery/dispatch/dispatcher.ts'
 import { fanOut } from '../../src/delivery/fan-out/fan-out.ts'
 import type { Format, SendResult, Target } from '../../src/delivery/formats/format.ts'
+import { appendWatchDrafts, createWatchDrafts } from '../../src/feeds/watch-feed.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { silentLog } from '../support/silent-log.ts'

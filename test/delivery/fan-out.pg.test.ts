@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { readWatchChanges } from '../../src/changes/watch-feed-queries.ts'
 import { fanOut } from '../../src/delivery/fan-out/fan-out.ts'
+import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { readWatchChanges } from '../../src/changes/watch-feed-queries.ts'
 import { type VerifyJobDeps, verifyFaresJob } from '../../src/fares/verify-fares-job.ts'
+import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { zoneOffsetMs } from '../../src/platform/base/local-time.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
-import { readWatchChanges, type WatchChange } from '../../src/changes/watch-feed-queries.ts'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
 import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
+import { readWatchChanges, type WatchChange } from '../../src/feeds/watch-feed-queries.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'

@@ -2,15 +2,15 @@ import { onTestFinished } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
+import { createSealer, type Sealer } from '../../src/delivery/sealing/sealer.ts'
+import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/coalesce-requests.ts'
 import {
   createFeedHeads,
   type FeedName,
   listenForHeads,
   readHeadsOf,
-} from '../../src/changes/feed-heads.ts'
-import { createStreams, type StreamsDeps } from '../../src/changes/stream/streams.ts'
-import { createSealer, type Sealer } from '../../src/delivery/sealing/sealer.ts'
-import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/coalesce-requests.ts'
+} from '../../src/feeds/feed-heads.ts'
+import { createStreams, type StreamsDeps } from '../../src/feeds/stream/streams.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'
 import type { Db } from '../../src/platform/db/database.ts'

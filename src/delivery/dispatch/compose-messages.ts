@@ -1,4 +1,4 @@
-import { readRecords } from '../../changes/watch-feed-queries.ts'
+import { readRecords } from '../../feeds/watch-feed-queries.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { Message } from '../formats/format.ts'
 import type { ClaimedDelivery, ReadyEndpoint } from './claim-deliveries.ts'

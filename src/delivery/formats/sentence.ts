@@ -1,4 +1,4 @@
-import { changeSentence, type ShownChange } from '../../changes/change-sentence.ts'
+import { changeSentence, type ShownChange } from '../../feeds/change-sentence.ts'
 import { cleanText, plainLine } from '../../platform/base/text.ts'
 import type { Message } from './format.ts'
 

@@ -1,4 +1,4 @@
-import { appendAvailabilityChanges } from '../../changes/availability-feed.ts'
+import { appendAvailabilityChanges } from '../../feeds/availability-feed.ts'
 import type { EndReason, PairState } from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import { type Db, PREPARED, sql, type Tx } from '../../platform/db/database.ts'

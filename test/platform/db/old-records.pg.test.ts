@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { readWatchChanges } from '../../../src/changes/watch-feed-queries.ts'
+import { readWatchChanges } from '../../../src/feeds/watch-feed-queries.ts'
 import { type Db, PRIVATE_SCHEMA, sql } from '../../../src/platform/db/database.ts'
 import { createEmptyDatabase, openAnother } from './empty-database.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createFeedHeads, type FeedHeads } from '../../src/changes/feed-heads.ts'
+import { createFeedHeads, type FeedHeads } from '../../src/feeds/feed-heads.ts'
 import { until } from '../support/until.ts'
 
 const LONG_MS = 60_000

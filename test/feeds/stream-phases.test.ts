@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createFeedHeads } from '../../src/changes/feed-heads.ts'
-import { createFeedCursor } from '../../src/changes/stream/feed-cursor.ts'
+import { createFeedHeads } from '../../src/feeds/feed-heads.ts'
+import { createFeedCursor } from '../../src/feeds/stream/feed-cursor.ts'
 import {
   createFeedTails,
   PAGE_RECORDS,
   type RecordPage,
   type StreamRecord,
-} from '../../src/changes/stream/feed-tail.ts'
-import { createSender } from '../../src/changes/stream/send-events.ts'
+} from '../../src/feeds/stream/feed-tail.ts'
+import { createSender } from '../../src/feeds/stream/send-events.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 /** The routes and the fares of an operator; a reseller follows the first alone. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFeedCursor } from '../../src/changes/stream/feed-cursor.ts'
+import { createFeedCursor } from '../../src/feeds/stream/feed-cursor.ts'
 
 it('a stream whose next records are archived meanwhile reports a gap and goes on at the floor', async () => {
   const records = [10, 11].map((seq) => ({
