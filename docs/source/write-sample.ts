@@ -1,4 +1,4 @@
-import { rollUpDay } from '../../src/analytics/roll-up-days.ts'
+import { rollUpDay } from '../../src/history/roll-up-days.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { savePlaceCodes } from '../../src/routes/plan/plan-places.ts'

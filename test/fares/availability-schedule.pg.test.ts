@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { readPublicTables } from '../../src/analytics/public-tables.ts'
+import { readPublicTables } from '../../src/history/public-tables.ts'
 import { asAnalyst } from '../../src/platform/db/analyst-session.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { readFarePace } from '../../src/schedule/read-pace.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
-import { rollUpDay } from '../../src/analytics/roll-up-days.ts'
+import { rollUpDay } from '../../src/history/roll-up-days.ts'
 import type { Database, Db } from '../../src/platform/db/database.ts'
 import { runAnalystQuery } from '../../src/platform/db/run-analyst-query.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'

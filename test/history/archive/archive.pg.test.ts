@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect } from 'vitest'
-import { archiveHistory } from '../../src/archive/archive-history.ts'
-import { type Database, sql } from '../../src/platform/db/database.ts'
-import { withSessionLock } from '../../src/platform/db/session-lock.ts'
-import { it } from '../support/test-database.ts'
+import { archiveHistory } from '../../../src/history/archive/archive-history.ts'
+import { type Database, sql } from '../../../src/platform/db/database.ts'
+import { withSessionLock } from '../../../src/platform/db/session-lock.ts'
+import { it } from '../../support/test-database.ts'
 import {
   DAY,
   filedRows,

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, onTestFinished } from 'vitest'
-import { rollUpDays } from '../../src/analytics/roll-up-days.ts'
-import { type Db, sql } from '../../src/platform/db/database.ts'
-import { createReseller } from '../../src/resellers/resellers.ts'
-import { aWorld, inWorld } from '../cli/operator-fixtures.ts'
-import { ask, bearer, newKeyText, openApi } from '../support/api-server.ts'
-import { it } from '../support/test-database.ts'
+import { rollUpDays } from '../../../src/history/roll-up-days.ts'
+import { type Db, sql } from '../../../src/platform/db/database.ts'
+import { createReseller } from '../../../src/resellers/resellers.ts'
+import { aWorld, inWorld } from '../../cli/operator-fixtures.ts'
+import { ask, bearer, newKeyText, openApi } from '../../support/api-server.ts'
+import { it } from '../../support/test-database.ts'
 
 /** As an archive leaves a database whose feeds begin at 5, 3 and 7. */
 async function moveFloors(db: Db): Promise<number> {

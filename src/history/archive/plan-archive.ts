@@ -1,5 +1,5 @@
-import { type Db, sql, type Tx } from '../platform/db/database.ts'
-import { inTransaction } from '../platform/db/transaction.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { inTransaction } from '../../platform/db/transaction.ts'
 import { assertDate, floorOf, type Need, needsOf } from './decide-floors.ts'
 import {
   readAvailabilityFacts,

@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { archiveHistory } from '../../src/archive/archive-history.ts'
-import { type Db, type RawBuilder, sql } from '../../src/platform/db/database.ts'
-import { selectOne } from '../../src/platform/db/transaction.ts'
-import { aWorld } from '../cli/operator-fixtures.ts'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
-import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
+import { archiveHistory } from '../../../src/history/archive/archive-history.ts'
+import { type Db, type RawBuilder, sql } from '../../../src/platform/db/database.ts'
+import { selectOne } from '../../../src/platform/db/transaction.ts'
+import { aWorld } from '../../cli/operator-fixtures.ts'
+import { runFarewatch, startFarewatch } from '../../support/child-process.ts'
+import { it } from '../../support/test-database.ts'
+import { until } from '../../support/until.ts'
 import {
   DAY,
   filedRows,

@@ -1,4 +1,4 @@
-import type { OrderedQuery } from '../analytics/export-tables.ts'
+import type { OrderedQuery } from '../export-tables.ts'
 import type { Floors } from './plan-archive.ts'
 
 /** The rows of one file, with the columns of the public view of its name and those that only the table has. */

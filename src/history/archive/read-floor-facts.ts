@@ -1,5 +1,5 @@
-import { type Db, sql } from '../platform/db/database.ts'
-import { selectOne } from '../platform/db/transaction.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
 import type { DateFacts, FeedFacts, ResellerFacts } from './decide-floors.ts'
 
 export function readDateFacts(db: Db): Promise<DateFacts> {

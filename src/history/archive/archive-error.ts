@@ -1,4 +1,4 @@
-import { AppError } from '../platform/base/errors.ts'
+import { AppError } from '../../platform/base/errors.ts'
 
 /** The archive cannot be made so. Nothing was deleted. */
 export class ArchiveError extends AppError {

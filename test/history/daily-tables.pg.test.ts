@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { reopenDays, rollUpDay, rollUpDays } from '../../src/analytics/roll-up-days.ts'
+import { reopenDays, rollUpDay, rollUpDays } from '../../src/history/roll-up-days.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { seedAnalytics } from '../routes/analytics-history.ts'

@@ -1,10 +1,10 @@
 import path from 'node:path'
-import { verifyQuery, writeQuery } from '../analytics/export-tables.ts'
-import { rollUpDays } from '../analytics/roll-up-days.ts'
-import { asAnalyst } from '../platform/db/analyst-session.ts'
-import { type Database, type Db, sql } from '../platform/db/database.ts'
-import { findLockHolder, withSessionLock } from '../platform/db/session-lock.ts'
-import { inTransaction, selectOne } from '../platform/db/transaction.ts'
+import { asAnalyst } from '../../platform/db/analyst-session.ts'
+import { type Database, type Db, sql } from '../../platform/db/database.ts'
+import { findLockHolder, withSessionLock } from '../../platform/db/session-lock.ts'
+import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
+import { verifyQuery, writeQuery } from '../export-tables.ts'
+import { rollUpDays } from '../roll-up-days.ts'
 import {
   type ArchivedFile,
   clearDirectory,

@@ -1,6 +1,6 @@
-import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
-import { HISTORY_FLOOR, readHistoryFloor } from '../platform/db/history-floor.ts'
-import { affected, inTransaction, selectOne } from '../platform/db/transaction.ts'
+import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
+import { HISTORY_FLOOR, readHistoryFloor } from '../../platform/db/history-floor.ts'
+import { affected, inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import { HISTORY_TABLES, isArchived } from './archived-rows.ts'
 
 /** One statement deletes so many records, so that it ends soon and locks little. */

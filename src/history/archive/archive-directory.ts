@@ -4,7 +4,7 @@ import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/p
 import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
-import { messageOf } from '../platform/base/errors.ts'
+import { messageOf } from '../../platform/base/errors.ts'
 import { ArchiveError } from './archive-error.ts'
 
 /** What `archive.json` says of the other files of its directory. */

@@ -3,9 +3,9 @@ import os from 'node:os'
 import path from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/platform/db/database.ts'
-import { addEndpoint } from '../delivery/delivery-fixtures.ts'
-import { seedAnalytics } from '../routes/analytics-history.ts'
+import { type Db, sql } from '../../../src/platform/db/database.ts'
+import { addEndpoint } from '../../delivery/delivery-fixtures.ts'
+import { seedAnalytics } from '../../routes/analytics-history.ts'
 
 export const DAY = (day: string) => new Date(`${day}T00:00:00Z`)
 
