@@ -7,7 +7,7 @@ import { lazily } from '../base/lazily.ts'
 import { createEncodedBody, type EncodedBody, sendEncoded } from './encoded-body.ts'
 import { isNotModified } from './etags.ts'
 
-const SOURCES = fileURLToPath(new URL('../../web/', import.meta.url))
+const SOURCES = fileURLToPath(new URL('../../page/', import.meta.url))
 const PACKAGES = fileURLToPath(new URL('../../node_modules/', import.meta.url))
 
 /** The packages that the page imports, by their names in its import map. */

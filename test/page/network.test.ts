@@ -9,7 +9,7 @@ interface Network {
 }
 
 it('shows the network as it stood at an instant', async () => {
-  const file = new URL('../../src/web/map/network.js', import.meta.url).href
+  const file = new URL('../../src/page/map/network.js', import.meta.url).href
   const { networkAt, steadyOf, withChanges } = (await import(file)) as {
     steadyOf(network: Network): Pair[]
     networkAt(network: Network, at: number): Record<string, Pair[]>

@@ -8,7 +8,7 @@ interface Read {
 
 /** The page's modules have no types for TypeScript: they are checked on their own, with those of browsers. */
 async function newParser(): Promise<{ push(chunk: string): Read }> {
-  const file = new URL('../../src/web/event-stream.js', import.meta.url).href
+  const file = new URL('../../src/page/event-stream.js', import.meta.url).href
   const { createEventParser } = (await import(file)) as {
     createEventParser(): { push(chunk: string): Read }
   }

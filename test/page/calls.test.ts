@@ -7,7 +7,7 @@ interface Use {
 }
 
 it('shows those with the most calls first, and leaves out those without a call', async () => {
-  const file = new URL('../../src/web/calls.js', import.meta.url).href
+  const file = new URL('../../src/page/calls.js', import.meta.url).href
   const { usesOf } = (await import(file)) as {
     usesOf(series: readonly { name: string; calls: number[] }[]): Use[]
   }

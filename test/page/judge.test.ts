@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 /** The page's modules have no types for TypeScript: they are checked on their own, with those of browsers. */
 async function load<T>(name: string): Promise<T> {
-  return (await import(new URL(`../../src/web/${name}`, import.meta.url).href)) as T
+  return (await import(new URL(`../../src/page/${name}`, import.meta.url).href)) as T
 }
 
 interface Judged {
