@@ -9,6 +9,7 @@ RUN npm install --no-save --omit=dev --omit=optional --ignore-scripts --no-audit
 COPY bin ./bin
 COPY docs/reference/runbooks.md ./docs/reference/runbooks.md
 COPY migrations ./migrations
+COPY sandbox ./sandbox
 COPY src ./src
 # Whatever the umask of the one who checked it out.
 RUN chmod -R a+rX,go-w /app
@@ -24,6 +25,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/bin ./bin
 COPY --from=build /app/docs ./docs
 COPY --from=build /app/migrations ./migrations
+COPY --from=build /app/sandbox ./sandbox
 COPY --from=build /app/src ./src
 RUN ln -s /app/bin/farewatch /usr/local/bin/farewatch
 # Nothing below /app is theirs to change, and nothing is written anywhere else.

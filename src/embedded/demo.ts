@@ -1,5 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { searchDemoFlights } from '../../sandbox/world/demo-flights.ts'
+import type { World } from '../../sandbox/world/world.ts'
 import type { Db } from '../platform/db/database.ts'
 import { DuplicateResellerError } from '../resellers/reseller-errors.ts'
 import {
@@ -8,8 +10,6 @@ import {
   type Reseller,
   requireReseller,
 } from '../resellers/resellers.ts'
-import { searchDemoFlights } from '../sandbox/world/demo-flights.ts'
-import type { World } from '../sandbox/world/world.ts'
 import { rowsOf } from '../watches/files/open-watch-file.ts'
 import { importWatchList } from '../watches/import/import-watch-list.ts'
 import { undefinedIfMissing } from './postgres-errors.ts'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { readMix as sandboxReadMix } from '../../sandbox/world/passengers.ts'
 import { onDemandPolicy } from '../../src/fares/on-demand/verify-endpoints.ts'
 import { COUNT_NAMES, ignoredCounts, readMix } from '../../src/fares/on-demand/verify-query.ts'
 import { ProblemError } from '../../src/platform/http/problems.ts'
-import { readMix as sandboxReadMix } from '../../src/sandbox/world/passengers.ts'
 
 const count = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: -1, max: 14 }).map(String) },

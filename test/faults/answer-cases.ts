@@ -1,6 +1,6 @@
-import type { BODY_FAULTS } from '../../src/sandbox/faults/body-faults.ts'
-import type { STATUS_FAULTS } from '../../src/sandbox/faults/status-faults.ts'
-import type { WIRE_FAULTS } from '../../src/sandbox/faults/wire-faults.ts'
+import type { BODY_FAULTS } from '../../sandbox/faults/body-faults.ts'
+import type { STATUS_FAULTS } from '../../sandbox/faults/status-faults.ts'
+import type { WIRE_FAULTS } from '../../sandbox/faults/wire-faults.ts'
 import { type CasesOf, CORRECT, everywhere, type FaultCase, refused } from './fault-case.ts'
 import { SHORT } from './fault-fixture.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
+import { FAULT_NAMES, FAULTS, type FaultRule } from '../../sandbox/faults/fault-rule.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { makeScheduleDue } from '../../src/platform/ticks/schedules.ts'
-import { FAULT_NAMES, FAULTS, type FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import { until } from '../support/until.ts'
 import type { CanaryFixture } from './canary-fixture.ts'
 import { ruleOf } from './fault-case.ts'

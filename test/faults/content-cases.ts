@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { FIELD_FAULTS } from '../../src/sandbox/faults/field-faults.ts'
-import type { VERIFY_FAULTS } from '../../src/sandbox/faults/verify-faults.ts'
+import type { FIELD_FAULTS } from '../../sandbox/faults/field-faults.ts'
+import type { VERIFY_FAULTS } from '../../sandbox/faults/verify-faults.ts'
 import type { AnswerAnomaly } from '../../src/upstream/observation.ts'
 import { type CasesOf, CORRECT, everywhere, type FaultCase } from './fault-case.ts'
 import { NO_MOVE } from './list-cases.ts'

@@ -1,4 +1,4 @@
-import type { FaultName } from '../../src/sandbox/faults/fault-rule.ts'
+import type { FaultName } from '../../sandbox/faults/fault-rule.ts'
 import { BODY_CASES, STATUS_CASES, WIRE_CASES } from './answer-cases.ts'
 import { FIELD_CASES, VERIFY_CASES } from './content-cases.ts'
 import type { CasesOf } from './fault-case.ts'

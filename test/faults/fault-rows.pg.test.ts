@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FAULT_NAMES, type FaultName } from '../../src/sandbox/faults/fault-rule.ts'
+import { FAULT_NAMES, type FaultName } from '../../sandbox/faults/fault-rule.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 import { trackFare } from '../fares/fare-fixtures.ts'

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { FaultRule } from '../../sandbox/faults/fault-rule.ts'
 import { openDatabase } from '../../src/platform/db/database.ts'
-import type { FaultRule } from '../../src/sandbox/faults/fault-rule.ts'
 import { DEFAULT_LIMITS } from '../../src/upstream/upstream-limits.ts'
 import { TOKEN } from '../sandbox/support.ts'
 import { type RunningCommand, startFarewatch } from '../support/child-process.ts'

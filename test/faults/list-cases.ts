@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { SIZE_FAULTS } from '../../src/sandbox/faults/body-faults.ts'
-import type { LIST_FAULTS } from '../../src/sandbox/faults/list-faults.ts'
+import type { SIZE_FAULTS } from '../../sandbox/faults/body-faults.ts'
+import type { LIST_FAULTS } from '../../sandbox/faults/list-faults.ts'
 import { type CasesOf, everywhere, type FaultCase, refused } from './fault-case.ts'
 
 const CONTRACT = 'upstream.contract_violation'

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import {
-  FAULT_NAMES,
-  FAULTS,
-  parseFaultText,
-  readRules,
-} from '../../src/sandbox/faults/fault-rule.ts'
+import { FAULT_NAMES, FAULTS, parseFaultText, readRules } from '../../sandbox/faults/fault-rule.ts'
 
 const page = readFileSync(
   path.resolve(import.meta.dirname, '../../docs/reference/sandbox.md'),

@@ -1,14 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fareHistory, fareStateAt, sameState } from '../../src/sandbox/world/fare-life.ts'
-import {
-  dayOf,
-  type Flight,
-  findFlight,
-  flightIdOf,
-} from '../../src/sandbox/world/flight-schedule.ts'
-import { isBookable } from '../../src/sandbox/world/route-life.ts'
-import { createWorld } from '../../src/sandbox/world/world.ts'
+import { fareHistory, fareStateAt, sameState } from '../../sandbox/world/fare-life.ts'
+import { dayOf, type Flight, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
+import { isBookable } from '../../sandbox/world/route-life.ts'
+import { createWorld } from '../../sandbox/world/world.ts'
 import { DAY_MS, later, START, sample } from './support.ts'
 
 const world = createWorld({ seed: 1 })

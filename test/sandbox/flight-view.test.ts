@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
+import { viewFlight } from '../../sandbox/world/flight-view.ts'
+import type { PassengerMix } from '../../sandbox/world/passengers.ts'
+import type { Pair } from '../../sandbox/world/route-network.ts'
+import type { Flight, FlightDates } from '../../sandbox/world/wire.ts'
+import { createWorld } from '../../sandbox/world/world.ts'
 import { zoneOffsetMs } from '../../src/platform/base/local-time.ts'
-import { dayOf, findFlight, flightIdOf } from '../../src/sandbox/world/flight-schedule.ts'
-import { viewFlight } from '../../src/sandbox/world/flight-view.ts'
-import type { PassengerMix } from '../../src/sandbox/world/passengers.ts'
-import type { Pair } from '../../src/sandbox/world/route-network.ts'
-import type { Flight, FlightDates } from '../../src/sandbox/world/wire.ts'
-import { createWorld } from '../../src/sandbox/world/world.ts'
 import { pairBetween, START, sample } from './support.ts'
 
 const world = createWorld({ seed: 1 })

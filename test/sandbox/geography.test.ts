@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { type Airport, readAirports } from '../../sandbox/world/airports.ts'
+import { distanceKm, flightMinutes, localText } from '../../sandbox/world/geography.ts'
 import { instantOfLocal, zoneOffsetMs } from '../../src/platform/base/local-time.ts'
-import { type Airport, readAirports } from '../../src/sandbox/world/airports.ts'
-import { distanceKm, flightMinutes, localText } from '../../src/sandbox/world/geography.ts'
 
 const airports = readAirports()
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { LogPage } from '../../src/sandbox/endpoints/request-log.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox-server.ts'
+import type { LogPage } from '../../sandbox/endpoints/request-log.ts'
+import type { Sandbox } from '../../sandbox/sandbox-server.ts'
 import { type Received, sendRequest } from './raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox } from './support.ts'
 

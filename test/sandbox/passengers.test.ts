@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readMix } from '../../src/sandbox/world/passengers.ts'
+import { readMix } from '../../sandbox/world/passengers.ts'
 
 const ONE_ADULT = { 'residents[adults]': '0', 'nonResidents[adults]': '1' }
 const NONE = { adults: 0, children: 0, infants: 0 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { draw, drawExponential, drawNormal, mix, mixText } from '../../src/sandbox/world/random.ts'
+import { draw, drawExponential, drawNormal, mix, mixText } from '../../sandbox/world/random.ts'
 
 const KEYS = Array.from({ length: 20_000 }, (_, key) => key)
 const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length

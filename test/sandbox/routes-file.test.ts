@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fileRouteLists, SandboxRoutesFileError } from '../../src/sandbox/routes-file.ts'
-import type { Route } from '../../src/sandbox/world/wire.ts'
+import { fileRouteLists, SandboxRoutesFileError } from '../../sandbox/routes-file.ts'
+import type { Route } from '../../sandbox/world/wire.ts'
 import { START, startTestSandbox } from './support.ts'
 
 let folder: string

@@ -6,9 +6,9 @@ import {
   routeHistory,
   routesAt,
   routesWithAvailabilityAt,
-} from '../../src/sandbox/world/route-life.ts'
-import type { Route } from '../../src/sandbox/world/wire.ts'
-import { createWorld, type World } from '../../src/sandbox/world/world.ts'
+} from '../../sandbox/world/route-life.ts'
+import type { Route } from '../../sandbox/world/wire.ts'
+import { createWorld, type World } from '../../sandbox/world/world.ts'
 import { later, START, sample } from './support.ts'
 
 const world = createWorld({ seed: 1 })

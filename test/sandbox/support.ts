@@ -1,12 +1,8 @@
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox-server.ts'
+import type { Pair } from '../../sandbox/world/route-network.ts'
+import type { World } from '../../sandbox/world/world.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
 import { createLogger } from '../../src/platform/base/logger.ts'
-import {
-  type Sandbox,
-  type SandboxOptions,
-  startSandbox,
-} from '../../src/sandbox/sandbox-server.ts'
-import type { Pair } from '../../src/sandbox/world/route-network.ts'
-import type { World } from '../../src/sandbox/world/world.ts'
 
 export const TOKEN = 'a-token-of-the-tests'
 export const START = new Date('2026-03-01T00:00:00Z')

@@ -1,21 +1,21 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
-import { DEMO_RESELLER, importDemoWatches } from '../../embedded/demo.ts'
-import { systemClock } from '../../platform/base/clock.ts'
-import { AppError, messageOf } from '../../platform/base/errors.ts'
-import { cleanText } from '../../platform/base/text.ts'
-import { loadConfig } from '../../platform/config/config.ts'
 import {
   assertRules,
   FAULT_NAMES,
   type FaultRule,
   parseFaultText,
   SandboxFaultError,
-} from '../../sandbox/faults/fault-rule.ts'
-import { withoutMark } from '../../sandbox/routes-file.ts'
-import { startSandbox } from '../../sandbox/sandbox-server.ts'
-import { createWorld } from '../../sandbox/world/world.ts'
+} from '../../../sandbox/faults/fault-rule.ts'
+import { withoutMark } from '../../../sandbox/routes-file.ts'
+import { startSandbox } from '../../../sandbox/sandbox-server.ts'
+import { createWorld } from '../../../sandbox/world/world.ts'
+import { DEMO_RESELLER, importDemoWatches } from '../../embedded/demo.ts'
+import { systemClock } from '../../platform/base/clock.ts'
+import { AppError, messageOf } from '../../platform/base/errors.ts'
+import { cleanText } from '../../platform/base/text.ts'
+import { loadConfig } from '../../platform/config/config.ts'
 import { createServiceContext, withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { addressOption, integerOption, numberOption } from '../option-parsers.ts'

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
-import type { BODY_FAULTS, SIZE_FAULTS } from '../../../src/sandbox/faults/body-faults.ts'
-import type { STATUS_FAULTS } from '../../../src/sandbox/faults/status-faults.ts'
+import type { BODY_FAULTS, SIZE_FAULTS } from '../../../sandbox/faults/body-faults.ts'
+import type { STATUS_FAULTS } from '../../../sandbox/faults/status-faults.ts'
 import { START, TOKEN } from '../support.ts'
 import { type FaultCase, jsonOf, unanswered } from './fault-case.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FAULT_NAMES } from '../../../src/sandbox/faults/fault-rule.ts'
+import { FAULT_NAMES } from '../../../sandbox/faults/fault-rule.ts'
 import { until } from '../../support/until.ts'
 import type { PendingResponse, Received } from '../raw-client.ts'
 import type { FaultCase } from './fault-case.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import type { EndpointName } from '../../../src/sandbox/answer.ts'
-import type { RequestOutcome } from '../../../src/sandbox/endpoints/request-log.ts'
-import type { Flight, Route } from '../../../src/sandbox/world/wire.ts'
+import type { EndpointName } from '../../../sandbox/answer.ts'
+import type { RequestOutcome } from '../../../sandbox/endpoints/request-log.ts'
+import type { Flight, Route } from '../../../sandbox/world/wire.ts'
 import type { Received } from '../raw-client.ts'
 import type { FaultFixture } from './fault-fixture.ts'
 

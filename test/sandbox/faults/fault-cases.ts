@@ -1,4 +1,4 @@
-import type { FaultName, FaultRule } from '../../../src/sandbox/faults/fault-rule.ts'
+import type { FaultName, FaultRule } from '../../../sandbox/faults/fault-rule.ts'
 import { BODY_CASES } from './body-cases.ts'
 import type { FaultCase } from './fault-case.ts'
 import { SHAPE_CASES } from './shape-cases.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { SandboxFaultError } from '../../../src/sandbox/faults/fault-rule.ts'
+import { SandboxFaultError } from '../../../sandbox/faults/fault-rule.ts'
 import { startTestSandbox } from '../support.ts'
 import { type FaultFixture, prepareFixture } from './fault-fixture.ts'
 

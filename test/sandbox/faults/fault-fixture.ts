@@ -1,8 +1,8 @@
-import type { LogPage } from '../../../src/sandbox/endpoints/request-log.ts'
-import type { Sandbox } from '../../../src/sandbox/sandbox-server.ts'
-import { fareStateAt } from '../../../src/sandbox/world/fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from '../../../src/sandbox/world/flight-schedule.ts'
-import type { Flight, Route, VerifyResult } from '../../../src/sandbox/world/wire.ts'
+import type { LogPage } from '../../../sandbox/endpoints/request-log.ts'
+import type { Sandbox } from '../../../sandbox/sandbox-server.ts'
+import { fareStateAt } from '../../../sandbox/world/fare-life.ts'
+import { dayOf, findFlight, flightIdOf } from '../../../sandbox/world/flight-schedule.ts'
+import type { Flight, Route, VerifyResult } from '../../../sandbox/world/wire.ts'
 import { type PendingResponse, sendRequest } from '../raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox, TOKEN } from '../support.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Answer, EndpointName } from '../../../src/sandbox/answer.ts'
-import { createFaultLayer } from '../../../src/sandbox/faults/fault-layer.ts'
-import { type FaultRule, readRules } from '../../../src/sandbox/faults/fault-rule.ts'
+import type { Answer, EndpointName } from '../../../sandbox/answer.ts'
+import { createFaultLayer } from '../../../sandbox/faults/fault-layer.ts'
+import { type FaultRule, readRules } from '../../../sandbox/faults/fault-rule.ts'
 import { manualClock, START } from '../support.ts'
 
 const CORRECT: Answer = { status: 200, contentType: 'application/json', body: '[1,2]' }

@@ -5,7 +5,7 @@ import {
   parseFaultText,
   readRules,
   SandboxFaultError,
-} from '../../../src/sandbox/faults/fault-rule.ts'
+} from '../../../sandbox/faults/fault-rule.ts'
 
 describe('fault rules', () => {
   it('get a default for every missing member', () => {

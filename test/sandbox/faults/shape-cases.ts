@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import type { FIELD_FAULTS } from '../../../src/sandbox/faults/field-faults.ts'
-import type { LIST_FAULTS } from '../../../src/sandbox/faults/list-faults.ts'
-import type { Route, RoutePlace } from '../../../src/sandbox/world/wire.ts'
+import type { FIELD_FAULTS } from '../../../sandbox/faults/field-faults.ts'
+import type { LIST_FAULTS } from '../../../sandbox/faults/list-faults.ts'
+import type { Route, RoutePlace } from '../../../sandbox/world/wire.ts'
 import { type FaultCase, flightOf, jsonOf, routesOf, unanswered, unfaulted } from './fault-case.ts'
 import type { FaultFixture } from './fault-fixture.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { VERIFY_FAULTS } from '../../../src/sandbox/faults/verify-faults.ts'
-import type { Price } from '../../../src/sandbox/world/wire.ts'
+import type { VERIFY_FAULTS } from '../../../sandbox/faults/verify-faults.ts'
+import type { Price } from '../../../sandbox/world/wire.ts'
 import { answered, type FaultCase, flightOf, jsonOf, unfaulted } from './fault-case.ts'
 
 export const VERIFY_CASES: Record<keyof typeof VERIFY_FAULTS, FaultCase[]> = {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { WIRE_FAULTS } from '../../../src/sandbox/faults/wire-faults.ts'
+import type { WIRE_FAULTS } from '../../../sandbox/faults/wire-faults.ts'
 import { type FaultCase, jsonOf, unanswered, unfaulted } from './fault-case.ts'
 
 const ENTRY = { 'no-flight': { available: false } }

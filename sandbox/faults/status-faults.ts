@@ -1,4 +1,4 @@
-import { percentDecoded } from '../../platform/base/text.ts'
+import { percentDecoded } from '../../src/platform/base/text.ts'
 import { errorAnswer } from '../answer.ts'
 import { defineFault, type FaultContext, type FaultyAnswer, replaced } from './fault-kind.ts'
 import { httpOrigin, integer, oneOf } from './fault-parameters.ts'

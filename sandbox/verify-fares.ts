@@ -1,4 +1,4 @@
-import { cleanText } from '../platform/base/text.ts'
+import { cleanText } from '../src/platform/base/text.ts'
 import { DAY_MS } from './world/episodes.ts'
 import { fareStateAt } from './world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from './world/flight-schedule.ts'

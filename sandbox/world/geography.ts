@@ -1,4 +1,4 @@
-import { zoneOffsetMs } from '../../platform/base/local-time.ts'
+import { zoneOffsetMs } from '../../src/platform/base/local-time.ts'
 import type { Airport } from './airports.ts'
 
 const EARTH_RADIUS_KM = 6371

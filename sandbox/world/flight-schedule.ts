@@ -1,4 +1,4 @@
-import { instantOfLocal } from '../../platform/base/local-time.ts'
+import { instantOfLocal } from '../../src/platform/base/local-time.ts'
 import type { Airport } from './airports.ts'
 import { DAY_MS, MINUTE_MS } from './episodes.ts'
 import { flightMinutes } from './geography.ts'

@@ -1,5 +1,5 @@
-import { AppError } from '../../platform/base/errors.ts'
-import { cleanText } from '../../platform/base/text.ts'
+import { AppError } from '../../src/platform/base/errors.ts'
+import { cleanText } from '../../src/platform/base/text.ts'
 import { ENDPOINT_NAMES, type EndpointName } from '../answer.ts'
 import { isRecord } from '../verify-fares.ts'
 import { BODY_FAULTS, SIZE_FAULTS } from './body-faults.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/base/clock.ts'
+import type { Clock } from '../../src/platform/base/clock.ts'
 
 /** The time of the world. It starts at `worldStart` and runs `speed` times as fast as real time. Speed 0 stops it. */
 export interface SandboxClock {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { sendProblem } from '../../platform/http/problems.ts'
+import { sendProblem } from '../../src/platform/http/problems.ts'
 import type { ActiveFault, FaultLayer } from '../faults/fault-layer.ts'
 import {
   type CheckedRule,

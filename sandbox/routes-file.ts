@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { AppError, messageOf } from '../platform/base/errors.ts'
-import { cleanText } from '../platform/base/text.ts'
+import { AppError, messageOf } from '../src/platform/base/errors.ts'
+import { cleanText } from '../src/platform/base/text.ts'
 import { type RouteLists, toCsv } from './endpoints/route-list-endpoints.ts'
 import { isRecord } from './verify-fares.ts'
 import { draw, mix, mixText } from './world/random.ts'
