@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { AppError, messageOf } from '../src/platform/base/errors.ts'
 import { cleanText } from '../src/platform/base/text.ts'
-import { type RouteLists, toCsv } from './endpoints/route-list-endpoints.ts'
+import { type RouteLists, toCsv } from './operations/route-list-operations.ts'
 import { isRecord } from './verify-fares.ts'
 import { draw, mix, mixText } from './world/random.ts'
 import type { Route } from './world/wire.ts'

@@ -1,6 +1,6 @@
 import { readDeliveryGauges } from '../delivery/dispatch/delivery-gauges.ts'
 import { readFeedGauges } from '../feeds/feed-gauges.ts'
-import { daysUntilFull, readGrowth, readPartSizes } from '../history/storage.ts'
+import { daysUntilFull, readGrowth, readPartSizes } from '../history/part-sizes.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import { endsWithin, TimeoutError, withTimeout } from '../platform/base/timeout.ts'
 import { type Db, openDatabase } from '../platform/db/database.ts'

@@ -1,5 +1,5 @@
-import { EXAMPLE_DELIVERY } from '../../src/delivery/endpoints/delivery-endpoints.ts'
-import { EXAMPLE_ENDPOINT } from '../../src/delivery/endpoints/endpoint-shape-endpoints.ts'
+import { EXAMPLE_DELIVERY } from '../../src/delivery/operations/delivery-operations.ts'
+import { EXAMPLE_ENDPOINT } from '../../src/delivery/operations/endpoint-shapes.ts'
 import { secretPlace, targetPlace } from '../../src/delivery/sealing/sealed-endpoints.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'

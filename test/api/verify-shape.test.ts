@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import answers from '../../src/app/api-examples.json' with { type: 'json' }
-import { VerifyResultShape } from '../../src/fares/on-demand/verify-endpoints.ts'
+import { VerifyResultShape } from '../../src/fares/on-demand/verify-operations.ts'
 import { readFlight } from '../../src/upstream/flights/read-flight.ts'
 
 const ID = '101103205320'

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import type { LoggedRequest, LogPage } from '../../sandbox/endpoints/request-log.ts'
 import type { FaultRule } from '../../sandbox/faults/fault-rule.ts'
+import type { LoggedRequest, LogPage } from '../../sandbox/operations/request-log.ts'
 import type { Sandbox } from '../../sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../sandbox/world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { LogPage } from '../../sandbox/endpoints/request-log.ts'
+import type { LogPage } from '../../sandbox/operations/request-log.ts'
 import type { Sandbox } from '../../sandbox/sandbox-server.ts'
 import { type Received, sendRequest } from './raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox } from './support.ts'

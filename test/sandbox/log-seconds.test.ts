@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { SecondCount } from '../../sandbox/endpoints/request-log.ts'
+import type { SecondCount } from '../../sandbox/operations/request-log.ts'
 import { until } from '../support/until.ts'
 import { type FaultFixture, prepareFixture } from './faults/fault-fixture.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRequestLog, type LoggedRequest } from '../../sandbox/endpoints/request-log.ts'
+import { createRequestLog, type LoggedRequest } from '../../sandbox/operations/request-log.ts'
 
 function request(realMs: number): Omit<LoggedRequest, 'seq'> {
   return {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createSandboxClock } from '../../sandbox/endpoints/sandbox-clock.ts'
+import { createSandboxClock } from '../../sandbox/operations/sandbox-clock.ts'
 import { manualClock, START } from './support.ts'
 
 const worldStart = new Date('2030-01-01T00:00:00Z')

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { LoggedRequest } from '../../sandbox/endpoints/request-log.ts'
+import type { LoggedRequest } from '../../sandbox/operations/request-log.ts'
 import type { Sandbox } from '../../sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../sandbox/world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'

@@ -1,4 +1,4 @@
-import type { LoggedRequest, LogPage } from '../../sandbox/endpoints/request-log.ts'
+import type { LoggedRequest, LogPage } from '../../sandbox/operations/request-log.ts'
 
 /** Every request that the sandbox received, in order. */
 export async function readSandboxLog(url: string): Promise<LoggedRequest[]> {

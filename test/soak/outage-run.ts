@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import type { LoggedRequest } from '../../sandbox/endpoints/request-log.ts'
 import type { FaultRule } from '../../sandbox/faults/fault-rule.ts'
+import type { LoggedRequest } from '../../sandbox/operations/request-log.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox-server.ts'
 import { searchDemoFlights } from '../../sandbox/world/demo-flights.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'

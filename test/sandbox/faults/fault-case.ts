@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { EndpointName } from '../../../sandbox/answer.ts'
-import type { RequestOutcome } from '../../../sandbox/endpoints/request-log.ts'
+import type { RequestOutcome } from '../../../sandbox/operations/request-log.ts'
 import type { Flight, Route } from '../../../sandbox/world/wire.ts'
 import type { Received } from '../raw-client.ts'
 import type { FaultFixture } from './fault-fixture.ts'

@@ -1,4 +1,4 @@
-import type { LogPage } from '../../../sandbox/endpoints/request-log.ts'
+import type { LogPage } from '../../../sandbox/operations/request-log.ts'
 import type { Sandbox } from '../../../sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../../sandbox/world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from '../../../sandbox/world/flight-schedule.ts'

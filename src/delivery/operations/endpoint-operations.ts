@@ -12,9 +12,9 @@ import {
   type EndpointDeps,
   rotateSecret,
   updateEndpoint,
-} from './change-endpoints.ts'
-import { MAX_ENDPOINTS } from './endpoint-errors.ts'
-import { listEndpoints, requireEndpoint } from './endpoint-queries.ts'
+} from '../endpoints/change-endpoints.ts'
+import { MAX_ENDPOINTS } from '../endpoints/endpoint-errors.ts'
+import { listEndpoints, requireEndpoint } from '../endpoints/endpoint-queries.ts'
 import {
   EndpointParams,
   EXAMPLE_ENDPOINT,
@@ -22,7 +22,7 @@ import {
   target,
   WebhookEndpoint,
   withSecret,
-} from './endpoint-shape-endpoints.ts'
+} from './endpoint-shapes.ts'
 
 const { reseller } = operations<EndpointDeps & { readonly db: Db; readonly log: Logger }>()
 

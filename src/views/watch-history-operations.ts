@@ -5,10 +5,10 @@ import type { Db } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { cursorsOf, InstantPosition, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { WatchParams } from '../watches/operations/watch-shape-endpoints.ts'
+import { WatchParams } from '../watches/operations/watch-shapes.ts'
 import type { WatchPosition } from '../watches/watch-queries.ts'
 import { readWatchTimeline, type WatchInterval } from './watch-timeline.ts'
-import { requireWatch } from './watch-view-endpoints.ts'
+import { requireWatch } from './watch-view-operations.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 

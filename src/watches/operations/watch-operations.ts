@@ -7,8 +7,8 @@ import { deleteWatches } from '../change-watches.ts'
 import { UnknownWatchListError } from '../rows/watch-errors.ts'
 import { findWatchList } from '../watch-lists.ts'
 import { listWatches } from '../watch-queries.ts'
-import { ListParams, listNotFound, orNotFound } from './watch-list-endpoints.ts'
-import { shapeOf, WatchParams, WatchShape } from './watch-shape-endpoints.ts'
+import { ListParams, listNotFound, orNotFound } from './watch-list-operations.ts'
+import { shapeOf, WatchParams, WatchShape } from './watch-shapes.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { WATCH_PRIORITIES } from '../../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import type { Watch } from '../watch-queries.ts'
-import { ListParams } from './watch-list-endpoints.ts'
+import { ListParams } from './watch-list-operations.ts'
 
 /** The path of a watch: the reseller's names for the list and the watch. */
 export const WatchParams = object({

@@ -3,7 +3,7 @@ import { HELD_KINDS, INCIDENT_KINDS } from '../platform/base/kinds.ts'
 import type { Caller } from '../platform/http/caller.ts'
 import { operations } from '../platform/http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { ListName, Reason } from '../routes/read/sync-run-endpoints.ts'
+import { ListName, Reason } from '../routes/read/sync-run-operations.ts'
 import { DELAY_GROUPS } from './detection-delay.ts'
 import { readStatus, type StatusDeps } from './read-status.ts'
 

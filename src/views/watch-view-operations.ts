@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { FareView } from '../fares/decide/fare-state.ts'
-import { Belief } from '../feeds/watch-change-endpoints.ts'
+import { Belief } from '../feeds/watch-change-operations.ts'
 import { HIDDEN_REASONS, SHOWN_PRICE_REASONS } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
@@ -14,8 +14,8 @@ import {
   ListParams,
   orNotFound,
   watchNotFound,
-} from '../watches/operations/watch-list-endpoints.ts'
-import { shapeOf, WatchParams, watchMembers } from '../watches/operations/watch-shape-endpoints.ts'
+} from '../watches/operations/watch-list-operations.ts'
+import { shapeOf, WatchParams, watchMembers } from '../watches/operations/watch-shapes.ts'
 import { findWatch, type Watch, type WatchPosition } from '../watches/watch-queries.ts'
 import { statesText, viewWatch } from './watch-states.ts'
 import { CHECK_WHYS } from './watch-view.ts'

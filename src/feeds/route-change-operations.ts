@@ -10,7 +10,7 @@ import {
   type RouteChangeFilter,
   readRouteChanges,
 } from './route-change-queries.ts'
-import { AfterParameter, FirstNumber } from './watch-change-endpoints.ts'
+import { AfterParameter, FirstNumber } from './watch-change-operations.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 

@@ -4,9 +4,9 @@ import { fareHistory, fareStateAt } from '../world/fare-life.ts'
 import { findFlight } from '../world/flight-schedule.ts'
 import { routeHistory, routeStateAt } from '../world/route-life.ts'
 import { findPair, type World } from '../world/world.ts'
-import { assertKnown, ControlQueryError, readInstant, readText } from './control-endpoints.ts'
+import { assertKnown, ControlQueryError, readInstant, readText } from './control-operations.ts'
 import type { SandboxClock } from './sandbox-clock.ts'
-import type { Query } from './serve-endpoints.ts'
+import type { Query } from './serve-operations.ts'
 
 /** More than a year; the answer takes milliseconds. */
 const LONGEST_MS = 400 * DAY_MS

@@ -14,7 +14,7 @@ import {
 import { readAvailabilityChanges } from './availability-feed.ts'
 import { findChangeEvidence, findWatchChangeEvidence } from './change-evidence.ts'
 import { readFeedBounds, startAfter } from './feed-bounds.ts'
-import { AfterParameter, Belief, FirstNumber } from './watch-change-endpoints.ts'
+import { AfterParameter, Belief, FirstNumber } from './watch-change-operations.ts'
 
 const { operator, reseller } = operations<{ readonly db: Db }>()
 

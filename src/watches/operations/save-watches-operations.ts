@@ -17,8 +17,8 @@ import {
   faultsWithin,
   type WatchInput,
 } from '../watch-input.ts'
-import { ListParams, orNotFound } from './watch-list-endpoints.ts'
-import { shapeOf, WatchParams, WatchShape } from './watch-shape-endpoints.ts'
+import { ListParams, orNotFound } from './watch-list-operations.ts'
+import { shapeOf, WatchParams, WatchShape } from './watch-shapes.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 

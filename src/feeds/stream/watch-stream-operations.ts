@@ -4,7 +4,7 @@ import { answerHead, readLastEventId } from '../../platform/http/event-stream.ts
 import { operations } from '../../platform/http/operation.ts'
 import { MAX_WHOLE_NUMBER, object } from '../../platform/http/schemas.ts'
 import { startAfter } from '../feed-bounds.ts'
-import { FILTERS } from '../watch-change-endpoints.ts'
+import { FILTERS } from '../watch-change-operations.ts'
 import { readWatchFeedBounds } from '../watch-feed-queries.ts'
 import type { Streams } from './streams.ts'
 import { createWatchCursor } from './watch-cursor.ts'

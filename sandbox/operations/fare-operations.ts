@@ -13,7 +13,7 @@ import { readMix } from '../world/passengers.ts'
 import { mix, mixText } from '../world/random.ts'
 import type { VerifyResult } from '../world/wire.ts'
 import type { World } from '../world/world.ts'
-import { type Endpoint, type EndpointDeps, type Query, serveEndpoint } from './serve-endpoints.ts'
+import { type Endpoint, type EndpointDeps, type Query, serveEndpoint } from './serve-operations.ts'
 
 interface FareEndpointsOptions {
   readonly world: World

@@ -11,7 +11,7 @@ import {
   listRouteIntervals,
   type RoutePair,
 } from './history-queries.ts'
-import { Place } from './route-endpoints.ts'
+import { Place } from './route-operations.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 

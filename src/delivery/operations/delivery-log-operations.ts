@@ -1,19 +1,19 @@
 import { Type } from 'typebox'
-import { RecordParams } from '../../feeds/availability-change-endpoints.ts'
+import { RecordParams } from '../../feeds/availability-change-operations.ts'
 import { DEAD_REASONS, DELIVERY_STATES, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
-import { Attempt, subject } from './delivery-endpoints.ts'
 import {
   hasRecord,
   listChangeDeliveries,
   listRecentDeliveries,
   listRecordDeliveries,
-} from './delivery-log-queries.ts'
-import { requireEndpoint } from './endpoint-queries.ts'
-import { EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shape-endpoints.ts'
+} from '../endpoints/delivery-log-queries.ts'
+import { requireEndpoint } from '../endpoints/endpoint-queries.ts'
+import { Attempt, subject } from './delivery-operations.ts'
+import { EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
 
 const { operator, reseller } = operations<{ readonly db: Db }>()
 

@@ -5,6 +5,7 @@ import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { requireDelivery, requireEndpoint } from '../endpoints/endpoint-queries.ts'
 import {
   listAttempts,
   listDead,
@@ -13,8 +14,7 @@ import {
   replayRange,
   retryDelivery,
 } from '../replay/replay-deliveries.ts'
-import { requireDelivery, requireEndpoint } from './endpoint-queries.ts'
-import { EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shape-endpoints.ts'
+import { EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 

@@ -5,9 +5,9 @@ import { sendProblem } from '../../src/platform/http/problems.ts'
 import type { HttpServer } from '../../src/platform/http/server.ts'
 import type { World } from '../world/world.ts'
 import { countBySecond, type RequestLog } from './request-log.ts'
-import type { RouteLists } from './route-list-endpoints.ts'
+import type { RouteLists } from './route-list-operations.ts'
 import type { SandboxClock } from './sandbox-clock.ts'
-import type { Query } from './serve-endpoints.ts'
+import type { Query } from './serve-operations.ts'
 
 const LOG_PAGE = 10_000
 

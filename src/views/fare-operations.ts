@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { AvailabilityChange } from '../feeds/availability-change-endpoints.ts'
+import { AvailabilityChange } from '../feeds/availability-change-operations.ts'
 import { readChangesOfFare } from '../feeds/availability-feed.ts'
 import { BELIEFS, CHECK_REASONS, HIDDEN_REASONS, PAIR_STATES } from '../platform/base/kinds.ts'
 import type { Db } from '../platform/db/database.ts'

@@ -4,7 +4,7 @@ import { type Answer, CSV_TYPE, JSON_TYPE } from '../answer.ts'
 import { routesAt, routesWithAvailabilityAt } from '../world/route-life.ts'
 import type { Route } from '../world/wire.ts'
 import type { World } from '../world/world.ts'
-import { type EndpointDeps, serveEndpoint } from './serve-endpoints.ts'
+import { type EndpointDeps, serveEndpoint } from './serve-operations.ts'
 
 /**
  * The three route list endpoints.

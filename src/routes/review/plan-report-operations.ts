@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { object, orNull } from '../../platform/http/schemas.ts'
-import { Place, Route } from '../read/route-endpoints.ts'
-import { ListName, Reason } from '../read/sync-run-endpoints.ts'
+import { Place, Route } from '../read/route-operations.ts'
+import { ListName, Reason } from '../read/sync-run-operations.ts'
 
 const Count = Type.Integer()
 const Routes = Type.Array(Route)

@@ -5,7 +5,7 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { ListParams, orNotFound } from '../watches/operations/watch-list-endpoints.ts'
+import { ListParams, orNotFound } from '../watches/operations/watch-list-operations.ts'
 import { requireWatchList } from '../watches/watch-lists.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
