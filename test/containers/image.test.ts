@@ -81,7 +81,9 @@ describe('the Dockerfile', () => {
     )
 
     expect(new Set(extra)).toEqual(new Set(['package.json', 'migrations', 'docs']))
-    expect(copied).toEqual(expect.arrayContaining(['node_modules', 'bin', 'src', ...extra]))
+    expect(copied).toEqual(
+      expect.arrayContaining(['node_modules', 'bin', 'sandbox', 'src', ...extra]),
+    )
   })
 })
 
@@ -126,6 +128,7 @@ describe('the content of the image', () => {
       '!migrations',
       '!package.json',
       '!package-lock.json',
+      '!sandbox',
       '!src',
     ])
   })

@@ -42,7 +42,7 @@ export function quote(text: string): string {
 
 const MAX_NAME_CHARS = 200
 /** HTTP clients resolve these path segments before they send an address, also when they are percent-encoded. */
-const PATH_STEPS = new Set(['.', '../..'])
+const PATH_STEPS = new Set(['.', '..'])
 
 /**
  * What is wrong with the name of a reseller, a watch list or a watch; undefined if it is valid.
@@ -52,7 +52,7 @@ const PATH_STEPS = new Set(['.', '../..'])
  */
 export function nameFault(text: string): string | undefined {
   if (text !== text.trim()) return 'must not begin or end with white space'
-  if (PATH_STEPS.has(text)) return 'must not be "." or "../..", which an address cannot end in'
+  if (PATH_STEPS.has(text)) return 'must not be "." or "..", which an address cannot end in'
   return textFault(text, MAX_NAME_CHARS)
 }
 

@@ -8,7 +8,7 @@ import { createEncodedBody, type EncodedBody, sendEncoded } from './encoded-body
 import { isNotModified } from './etags.ts'
 
 const SOURCES = fileURLToPath(new URL('../../page/', import.meta.url))
-const PACKAGES = fileURLToPath(new URL('../../node_modules/', import.meta.url))
+const PACKAGES = fileURLToPath(new URL('../../../node_modules/', import.meta.url))
 
 /** The packages that the page imports, by their names in its import map. */
 const IMPORTS: Readonly<Record<string, string>> = {

@@ -64,7 +64,7 @@ const COLUMNS = {
   ),
 }
 
-const BIOME = path.resolve(import.meta.dirname, '../../node_modules/.bin/biome')
+const BIOME = path.resolve(import.meta.dirname, '../../../node_modules/.bin/biome')
 
 /**
  * The formatted text of src/platform/db/tables.ts: the private tables that the query builder uses. A column whose values a check constraint lists has the type of
