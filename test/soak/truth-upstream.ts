@@ -169,7 +169,9 @@ export async function startTruthUpstream(args: UpstreamArgs): Promise<TruthUpstr
     const ids = ['flightId', 'returnFlightId'].flatMap((name) => searchParams.get(name) ?? [])
     const nowMs = Date.now()
     const plan = args.plan()
-    const isOld = random() < 0.5
+    const lie = lieAt(plan, nowMs)
+    // A lie about what was sold out a minute ago would be a lie about the price.
+    const isOld = random() < 0.5 && lie === undefined
     const truth = ids.flatMap((id) => {
       const phase = phaseAt(plan, id, nowMs)
       if (!isOld || !isReplicated(id)) return phase ?? []
@@ -177,7 +179,6 @@ export async function startTruthUpstream(args: UpstreamArgs): Promise<TruthUpstr
       if (old !== phase) counts.outdated += 1
       return old ?? []
     })
-    const lie = lieAt(plan, nowMs)
     const phases = truth.map((phase) => (lie === undefined ? phase : lied(phase, lie.kind)))
     const asked = { ids, phases, random }
     counts.answers += 1

@@ -1,6 +1,12 @@
 import type { HeldKind } from '../../platform/base/kinds.ts'
 import { contradictionOf, guardedLegsOf, hasPrices, isComplete } from './compare-readings.ts'
-import { CONTRADICTIONS, type DecisionRules, HELD_KIND, UNDO_MS } from './confirmations.ts'
+import {
+  CONFIRMATIONS,
+  CONTRADICTIONS,
+  type DecisionRules,
+  HELD_KIND,
+  UNDO_MS,
+} from './confirmations.ts'
 import {
   type Counted,
   countContradiction,
@@ -54,7 +60,10 @@ export function decide(
   const reading = readingOf(state, answer)
   const contradiction = contradictionOf(comparedBelief(state), reading.view, reading.isOdd)
   if (contradiction === null) {
-    return isComplete(reading.view) ? agree(state, reading) : ignore(state, reading, rules)
+    // An answer that says nothing neither confirms nor cancels.
+    return isComplete(reading.view)
+      ? agree(state, reading)
+      : decisionOf(state, reading, { good: false, next: followUnknown(state, reading, rules) })
   }
   const deciding = { reading, rules, context }
   const counted = countContradiction(state, contradiction, deciding)
@@ -62,11 +71,6 @@ export function decide(
   return verdict.isConfirmed
     ? adopt(state, counted, verdict, deciding)
     : wait(state, counted, verdict, deciding)
-}
-
-/** The answer says nothing: it neither confirms nor cancels. */
-function ignore(state: FareState, reading: Reading, rules: DecisionRules): Decision {
-  return decisionOf(state, reading, { good: false, next: followUnknown(state, reading, rules) })
 }
 
 /** Availability, identity and itinerary agree; so does the price, or it is unreadable. */
@@ -106,7 +110,7 @@ function wait(
     held: isHeld ? kind : null,
     ...(good ? { lastGoodCheckAt: reading.at, priceReason: 'unconfirmed' as const } : {}),
   }
-  const holdEnds = heldSince === null ? null : endOfHold(heldSince, rules)
+  const holdEnds = endOfHold(heldSince, rules)
   const confirmAt = isHeld && holdEnds ? holdEnds : countsFrom
   // An upstream that shows another flight every time would otherwise be asked every 20 seconds for ever.
   const isHurried =
@@ -115,8 +119,8 @@ function wait(
   return decisionOf(after, reading, { good, next })
 }
 
-function endOfHold(heldSince: string, { massHoldMs }: DecisionRules): Date {
-  return new Date(Date.parse(heldSince) + massHoldMs)
+function endOfHold(since: string | null | undefined, { massHoldMs }: DecisionRules): Date | null {
+  return since ? new Date(Date.parse(since) + massHoldMs) : null
 }
 
 const BY_RANK = [...new Set(CONTRADICTIONS.map((contradiction) => HELD_KIND[contradiction]))]
@@ -146,14 +150,15 @@ function adopt(
   const whole = filledUp(reading.view, comparedBelief(state))
   const belief = isDoubtful ? withoutPrice(whole, 'unconfirmed') : whole
   const good = isComplete(reading.view)
-  const changes = changesOf(state, belief, { since: candidate.since, at, heldSince })
+  const lastFlights = {
+    outbound: lastFlight(belief.outbound, state.belief.outbound, state.lastFlights.outbound),
+    return:
+      belief.return && lastFlight(belief.return, state.belief.return, state.lastFlights.return),
+  }
+  const shown = { belief, lastFlights }
+  const changes = changesOf(state, shown, { since: candidate.since, at, heldSince })
   const after: FareState = {
-    belief,
-    lastFlights: {
-      outbound: lastFlight(belief.outbound, state.belief.outbound, state.lastFlights.outbound),
-      return:
-        belief.return && lastFlight(belief.return, state.belief.return, state.lastFlights.return),
-    },
+    ...shown,
     ...NOTHING_WAITS,
     replaced: changes.length === 0 ? state.replaced : replacedAfter(state, at, heldSince !== null),
     reverted: false,
@@ -194,7 +199,8 @@ function replacedAfter(
 
 /** For how long a confirmation that gets no answer is repeated. After that the fare waits for its next check by the schedule. */
 const CONFIRM_TIMEOUT_MS = 10 * 60_000
-const REPEAT_MS = 20_000
+/** The first repetition comes soon, the next ones after as long as the confirmation has waited by then, up to a minute. */
+const [FIRST_REPEAT_MS, MOST_REPEAT_MS] = [5_000, 60_000]
 
 function followUnknown(
   { candidate, held, holds, belief, lastFlights }: FareState,
@@ -202,15 +208,18 @@ function followUnknown(
   rules: DecisionRules,
 ): FollowUp {
   const atMs = Date.parse(at)
-  const heldSince = held && holds[held]
-  const holdEnds = heldSince ? endOfHold(heldSince, rules) : null
+  const holdEnds = endOfHold(held && holds[held], rules)
   if (holdEnds !== null && holdEnds.getTime() > atMs) return { confirmAt: holdEnds }
   const since = holdEnds?.getTime() ?? Date.parse(candidate?.since ?? '')
-  if (atMs - since < CONFIRM_TIMEOUT_MS) return { confirmAt: new Date(atMs + REPEAT_MS) }
+  if (candidate !== null && atMs - since < CONFIRM_TIMEOUT_MS) {
+    const gapMs = CONFIRMATIONS[candidate.contradiction].usual.gapSeconds * 1_000
+    const dueMs = holdEnds?.getTime() ?? Date.parse(candidate.countedAt) + gapMs
+    const repeatMs = Math.min(MOST_REPEAT_MS, Math.max(FIRST_REPEAT_MS, atMs - dueMs))
+    return { confirmAt: new Date(Math.max(dueMs, atMs + repeatMs)) }
+  }
   // A fare that was never seen otherwise. One with a known flight is asked as before: the answer is wrong for a time.
-  const isKnown = [...legsOf(belief), lastFlights.outbound, lastFlights.return].some(
-    (known) => known !== null && ('identity' in known ? known.identity !== null : true),
-  )
+  const flights = [...legsOf(belief).map(({ flight }) => flight), ...Object.values(lastFlights)]
+  const isKnown = flights.some((flight) => flight !== null)
   return past && !isKnown ? 'hourly' : 'retry'
 }
 

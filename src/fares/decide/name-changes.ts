@@ -32,13 +32,13 @@ interface Interval {
  */
 export function changesOf(
   state: FareState,
-  after: FareView,
+  { belief: after, lastFlights }: Pick<FareState, 'belief' | 'lastFlights'>,
   { since, at, heldSince }: Interval,
 ): FareChange[] {
   const before = state.belief
   return kindsOf(before, after).map((kind) => {
     const reason =
-      kind === 'became_unavailable' ? lossReason(departuresAfter(state, after), at) : null
+      kind === 'became_unavailable' ? lossReason({ belief: after, lastFlights }, at) : null
     // Good checks go on while a price is contradicted, and none of them has shown the old price.
     const lastGoodCheckAt = kind === 'price_changed' ? state.pricedAt : state.lastGoodCheckAt
     return { kind, reason, before, after, lastGoodCheckAt, detectedAt: since, heldSince }
@@ -59,16 +59,6 @@ function kindsOf(before: FareView, after: FareView): FareChangeKind[] {
   // A price that can no longer be read is no change of it: `priceReason` shows that.
   if (hasPrices(after) && !samePrices(before, after)) kinds.push('price_changed')
   return kinds
-}
-
-function departuresAfter({ belief, lastFlights }: FareState, after: FareView) {
-  return {
-    belief: after,
-    lastFlights: {
-      outbound: belief.outbound.flight ?? lastFlights.outbound,
-      return: belief.return?.flight ?? lastFlights.return,
-    },
-  }
 }
 
 /** Only of legs that are available before and after: of one that is not, no identity is shown. */
