@@ -1,12 +1,14 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox-server.ts'
 import type { ReadyConfig } from '../app/app.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { type Config, SETTINGS } from '../platform/config/settings.ts'
 import { readDemoWorld } from './demo.ts'
-import { keysOfHome } from './encryption-key.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from './postgres.ts'
+import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
 import {
   type RunningSandbox,
   recordHome,
@@ -115,4 +117,53 @@ function demoConfig(
     ROUTE_SYNC_SCHEDULE: schedule('ROUTE_SYNC_SCHEDULE'),
     AVAILABILITY_SYNC_SCHEDULE: schedule('AVAILABILITY_SYNC_SCHEDULE'),
   }
+}
+
+const KEY_BYTES = 24
+
+interface EncryptionKeys {
+  readonly ENCRYPTION_KEY: string | undefined
+  readonly ENCRYPTION_KEY_PREVIOUS: string | undefined
+}
+
+/**
+ * The keys for the secrets in an embedded database. Without a key of the user's, the home has one in a file: a user who can
+ * read the home can read the database too. A key that the user sets later replaces it, and the one of the file still opens
+ * what it has sealed.
+ */
+export async function keysOfHome<Keys extends EncryptionKeys>(
+  home: string,
+  given: Keys,
+): Promise<Keys> {
+  const file = path.join(home, 'encryption-key')
+  const { ENCRYPTION_KEY: key, ENCRYPTION_KEY_PREVIOUS: previous } = given
+  if (key === undefined) return { ...given, ENCRYPTION_KEY: await readOrCreate(file) }
+  return { ...given, ENCRYPTION_KEY_PREVIOUS: previous ?? (await read(file)) }
+}
+
+async function readOrCreate(file: string): Promise<string> {
+  const found = await read(file)
+  if (found !== undefined) return found
+  await mkdir(path.dirname(file), { recursive: true })
+  const partial = `${file}.${randomUUID()}`
+  await writeFile(partial, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600 })
+  try {
+    // A link makes the complete file appear at once, and succeeds for one process only.
+    await link(partial, file)
+  } catch (err) {
+    if (!hasCode(err, 'EEXIST')) throw err
+  } finally {
+    await rm(partial)
+  }
+  return readOrCreate(file)
+}
+
+async function read(file: string): Promise<string | undefined> {
+  const text = await readFile(file, 'utf8').catch(undefinedIfMissing)
+  const key = text?.trim()
+  if (key === undefined || key.length === 2 * KEY_BYTES) return key
+  throw new EmbeddedPostgresError(
+    'storage',
+    `${file} is damaged: restore it, or remove it and create the endpoints of resellers again`,
+  )
 }

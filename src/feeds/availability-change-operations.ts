@@ -11,8 +11,11 @@ import {
   orNull,
   RowId,
 } from '../platform/http/schemas.ts'
-import { readAvailabilityChanges } from './availability-feed.ts'
-import { findChangeEvidence, findWatchChangeEvidence } from './change-evidence.ts'
+import {
+  findChangeEvidence,
+  findWatchChangeEvidence,
+  readAvailabilityChanges,
+} from './availability-feed.ts'
 import { readFeedBounds, startAfter } from './feed-bounds.ts'
 import { AfterParameter, Belief, FirstNumber } from './watch-change-operations.ts'
 

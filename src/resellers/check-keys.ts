@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
@@ -5,7 +6,6 @@ import { createTtlCache } from '../platform/base/ttl-cache.ts'
 import type { Db } from '../platform/db/database.ts'
 import type { Access, Caller } from '../platform/http/caller.ts'
 import { findGrants, findOpenReseller, GRANTABLE, type KeyGrant, recordKeyUse } from './api-keys.ts'
-import { createBatchLoader } from './batch-loader.ts'
 import { hashOf, isWellFormedKey } from './key-text.ts'
 
 export interface CheckKeysDeps {
@@ -115,6 +115,43 @@ function createUseRecorder({ db, log, nowMs }: Pick<CheckKeysDeps, 'db' | 'log' 
     },
     allUsesRecorded: async () => {
       await Promise.all(writing)
+    },
+  }
+}
+
+interface BatchLoader<T> {
+  /** The value of a key, or undefined if the batch did not return one. */
+  find(key: string): Promise<T | undefined>
+}
+
+interface BatchLoaderOptions<T> {
+  readonly load: (keys: readonly string[]) => Promise<ReadonlyMap<string, T>>
+  /** The minimum time between the starts of two batches. */
+  readonly intervalMs: number
+}
+
+/**
+ * Collects keys and loads them in batches, at most one batch per interval. The first key after a pause is loaded at
+ * once. A call waits at most one interval plus the load itself.
+ */
+export function createBatchLoader<T>({ load, intervalMs }: BatchLoaderOptions<T>): BatchLoader<T> {
+  let pause: Promise<unknown> = Promise.resolve()
+  let keys = new Set<string>()
+  let next: Promise<ReadonlyMap<string, T>> | undefined
+
+  const loadNext = async () => {
+    await pause
+    pause = delay(intervalMs)
+    const batch = [...keys]
+    keys = new Set()
+    next = undefined
+    return load(batch)
+  }
+  return {
+    find: async (key) => {
+      keys.add(key)
+      next ??= loadNext()
+      return (await next).get(key)
     },
   }
 }

@@ -3,8 +3,9 @@ import { type HeldFares, listIncidents, readHeld } from '../fares/hold/incident-
 import type { Clock } from '../platform/base/clock.ts'
 import type { RouteListName } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
-import { type Db, sql } from '../platform/db/database.ts'
+import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { type DatabaseVersions, readVersions } from '../platform/db/migrate.ts'
+import { selectOne } from '../platform/db/transaction.ts'
 import { readSyncStates, type SyncState } from '../routes/read/sync-state.ts'
 import type { SyncReason } from '../routes/runs/sync-run.ts'
 import { listHeldRuns } from '../routes/runs/sync-run-queries.ts'
@@ -17,7 +18,6 @@ import { readHealth, type UpstreamHealth } from '../upstream/breaker/breaker-sto
 import { readBudgetAhead } from '../upstream/budget/budget-store.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { findUnkeptMaxDelays, type UnkeptMaxDelays } from '../watches/max-delays.ts'
-import { type BeliefAges, readBeliefAges } from './belief-ages.ts'
 import { type DelayReader, type DetectionDelay, readDetectionDelays } from './detection-delay.ts'
 
 export interface StatusDeps {
@@ -182,4 +182,71 @@ async function readLastMinute(db: Db): Promise<{ checks: number; unknown: number
     .where('minute', '=', sql<Date>`date_trunc('minute', clock_timestamp()) - interval '1 minute'`)
     .executeTakeFirst()
   return lastMinute ?? { checks: 0, unknown: 0 }
+}
+
+/** How old the beliefs are. Ages are seconds since the last good check began. */
+interface BeliefAges {
+  /** Fares that are checked. */
+  readonly fares: number
+  /** How many of them never had a good check. */
+  readonly unanswered: number
+  /** How many of the others have a stale belief. */
+  readonly stale: number
+  /** Null if no fare ever had a good check. */
+  readonly ageSeconds: AgePercentiles | null
+}
+
+interface AgePercentiles {
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+  readonly max: number
+}
+
+interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
+  readonly ages: readonly [number, number, number, number] | null
+}
+
+/**
+ * Reads the ages of all fares that are checked, or of the fares that a reseller watches. What the reseller itself
+ * spends on a fare decides whether it is stale: that shows nothing of the others.
+ */
+async function readBeliefAges(
+  db: Db,
+  { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
+): Promise<BeliefAges> {
+  const { ages, ...counts } = await selectOne(
+    sql<AgesRow>`
+      with checked as materialized (${resellerId === undefined ? ALL_FARES : faresOf(resellerId)})
+      select count(*) as fares,
+             count(*) filter (where b.last_good_check_at is null) as unanswered,
+             count(*) filter (where b.last_good_check_at is not null
+                                and coalesce(clock_timestamp() - b.last_good_check_at > checked.fresh_for, b.stale)) as stale,
+             percentile_disc(array[0.5, 0.9, 0.99, 1])
+               within group (order by extract(epoch from clock_timestamp() - b.last_good_check_at)::float8) as ages
+        from checked
+        join tracked_fare f on f.id = checked.id
+        left join farewatch.availability_current b on b.tracked_fare_id = f.id
+       where f.ended_at is null and b.expired_at is null
+    `,
+    db,
+  )
+  if (ages === null) return { ...counts, ageSeconds: null }
+  const [p50, p90, p99, max] = ages
+  return { ...counts, ageSeconds: { p50, p90, p99, max } }
+}
+
+/** Without `fresh_for` the public SQL decides whether a belief is stale. */
+const ALL_FARES = sql`select id, null::interval as fresh_for from tracked_fare`
+
+function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
+  return sql`
+    select f.id, fresh_for(coalesce(q.rates[array_position(f.resellers, ${resellerId}::bigint)], q.rate)) as fresh_for
+      from (select distinct w.tracked_fare_id as id
+              from watch w
+              join reseller r on r.id = w.reseller_id
+             where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null) own
+      join tracked_fare f using (id)
+      left join fare_schedule q on q.tracked_fare_id = f.id
+  `
 }

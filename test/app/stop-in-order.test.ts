@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Part, stopInOrder } from '../../src/app/stop-in-order.ts'
+import { type Part, stopInOrder } from '../../src/app/run-roles.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { silentLog } from '../support/silent-log.ts'
 

@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { keysOfHome } from '../../src/embedded/encryption-key.ts'
+import { keysOfHome } from '../../src/embedded/embed-missing.ts'
 import { temporaryFolder } from './postgres-home.ts'
 
 const NONE = { ENCRYPTION_KEY: undefined, ENCRYPTION_KEY_PREVIOUS: undefined }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createBatchLoader } from '../../src/resellers/batch-loader.ts'
+import { createBatchLoader } from '../../src/resellers/check-keys.ts'
 
 const EVERY_MS = 50
 

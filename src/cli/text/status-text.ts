@@ -9,8 +9,8 @@ import {
   sinceText,
 } from '../../app/state-text.ts'
 import { durationText } from '../../platform/base/text.ts'
+import type { UnkeptMaxDelays } from '../../watches/max-delays.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
-import { unkeptDelaysText } from './unkept-delays-text.ts'
 
 /** The state of everything in about twenty lines, problems in capitals. */
 export function statusText(overview: Overview, width: number): string {
@@ -240,4 +240,15 @@ function feedLines({ feeds, at }: Overview): [string, string][] {
     return `${FEED_NAMES[feed] ?? feed} ${count(lastSeq)}${last}`
   })
   return parts.length === 0 ? [] : [['changes', parts.join(', ')]]
+}
+
+/** Which longest delays are not kept, in capitals, and why. */
+function unkeptDelaysText(unkept: UnkeptMaxDelays): string {
+  const { reseller, fares, tooShort, neededPerSecond, allowedPerSecond } = unkept
+  const need = `${countOf(fares, 'fare')} need ${neededPerSecond.toFixed(2)} checks a second, its share allows ${allowedPerSecond.toFixed(2)}`
+  const short = `${countOf(tooShort, 'fare')} with a delay below the shortest interval between two checks`
+  // A sum that was accepted at the limit may be above it by an error of rounding.
+  const exceeds = neededPerSecond > allowedPerSecond * (1 + 1e-9)
+  const reasons = [...(exceeds ? [need] : []), ...(tooShort > 0 ? [short] : [])]
+  return `MAX DELAYS of ${reseller} NOT KEPT: ${reasons.join('; ')}`
 }

@@ -1,13 +1,25 @@
 import { randomUUID } from 'node:crypto'
-import { endsWithin } from '../../platform/base/timeout.ts'
+import { AppError } from '../../platform/base/errors.ts'
+import type { Logger } from '../../platform/base/logger.ts'
+import { endsWithin, TimeoutError, withTimeout } from '../../platform/base/timeout.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import { fanOut } from '../fan-out/fan-out.ts'
-import type { Format } from '../formats/format.ts'
-import { claimDeliveries, type FreeRequests, lockReady } from './claim-deliveries.ts'
-import { composeMessages } from './compose-messages.ts'
-import { type EndedRequest, type RecordedResults, recordResults } from './record-results.ts'
-import { type Request, type SendDeps, sendRequest } from './send-request.ts'
+import type { Format, Target } from '../formats/format.ts'
+import {
+  claimDeliveries,
+  type FreeRequests,
+  lockReady,
+  type ReadyEndpoint,
+  type SealedEndpoint,
+} from './claim-deliveries.ts'
+import { type ComposedDelivery, composeMessages, isTooLarge } from './compose-messages.ts'
+import {
+  type EndedRequest,
+  type RecordedResults,
+  type RequestResult,
+  recordResults,
+} from './record-results.ts'
 
 /** Delivers what is due. Every worker process has one. */
 export interface Dispatcher {
@@ -142,4 +154,62 @@ async function claim(db: Db, formats: readonly Format[], free: FreeRequests): Pr
     if (format.maxMessages > 1) return [{ endpoint, format, composed: own }]
     return own.map((one) => ({ endpoint, format, composed: [one] }))
   })
+}
+
+/** One request: messages for one endpoint. */
+interface Request {
+  readonly endpoint: ReadyEndpoint
+  readonly format: Format
+  readonly composed: readonly ComposedDelivery[]
+}
+
+interface SendDeps {
+  /** Decrypts the address and the secrets of an endpoint. */
+  readonly openTarget: (sealed: SealedEndpoint) => Target
+  readonly log: Logger
+  readonly requestTimeoutMs?: number
+}
+
+/** Formats end a request after 15 s. One that does not would otherwise hold its place for ever. */
+const REQUEST_TIMEOUT_MS = 20_000
+
+/**
+ * Makes one request, and returns its result for each of its messages. Never rejects. If this process cannot open the
+ * endpoint, there is no result, and the lease leaves the deliveries to another one.
+ */
+async function sendRequest(
+  deps: SendDeps,
+  { endpoint, format, composed }: Request,
+  aborting: AbortSignal,
+): Promise<EndedRequest[]> {
+  const { openTarget, log, requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps
+  const startedAt = new Date()
+  const startedMs = performance.now()
+  const fitting = composed.filter(({ message }) => !isTooLarge(message))
+  const send = async (): Promise<RequestResult> => {
+    if (fitting.length === 0) return { kind: 'too_large' }
+    const messages = fitting.map(({ message }) => message)
+    return withTimeout(format.send(openTarget(endpoint), messages, aborting), requestTimeoutMs)
+  }
+  let result: RequestResult
+  try {
+    result = await send()
+  } catch (err) {
+    if (!aborting.aborted) log.error({ err, endpointId: endpoint.id }, 'cannot send to an endpoint')
+    if (err instanceof AppError) return []
+    result = aborting.aborted ? { kind: 'released' } : failureOf(err)
+  }
+  const durationMs = performance.now() - startedMs
+  return composed.map((one) => ({
+    delivery: one.delivery,
+    format: format.name,
+    result: fitting.includes(one) ? result : { kind: 'too_large' },
+    startedAt,
+    durationMs,
+  }))
+}
+
+function failureOf(err: unknown): RequestResult {
+  const outcome = err instanceof TimeoutError ? 'timeout' : 'internal'
+  return { kind: 'failed', outcome, status: null, answer: '' }
 }

@@ -11,7 +11,6 @@ import { Age } from '../times.js'
 import { VirtualList } from '../virtual-list.js'
 import { EndpointsPanel } from './endpoints-panel.js'
 import { ImportPanel } from './import-panel.js'
-import { KeysPanel } from './keys-panel.js'
 import { WatchDetails } from './watch-details.js'
 import { WatchForm } from './watch-form.js'
 
@@ -211,4 +210,20 @@ function forget(asked, ids) {
 function startOf(strips, now) {
   const firsts = [...strips.values()].flatMap(([first]) => (first ? [Date.parse(first.from)] : []))
   return Math.max(now - STRIP_DAYS * 86_400_000, firsts.length === 0 ? 0 : Math.min(...firsts))
+}
+
+/** A reseller's own keys. An operator makes and revokes them. */
+function KeysPanel() {
+  const keys = useResource(() => callApi('/own-keys').then(({ items }) => items), [])
+  return html`<details class="panel"><summary>${texts.keys.title}</summary>
+    <${Loaded} of=${keys}>${(/** @type {any[]} */ items) =>
+      items.length === 0
+        ? html`<p class="muted">${texts.keys.none} <code>${texts.keys.command}</code>.</p>`
+        : html`<ul class="plain-list">${items.map(
+            ({ prefix, scopes, lastUsedAt, revokedAt, expiresAt }) => html`<li>
+              <code>${prefix}…</code> ${scopes.join(', ')}
+              <span class="muted">${revokedAt ? texts.keys.revoked : expiresAt ? html`${texts.keys.ends} <${Age} at=${expiresAt} />` : html`${texts.keys.used} <${Age} at=${lastUsedAt} none=${texts.never} />`}</span>
+            </li>`,
+          )}</ul>`}<//>
+  </details>`
 }

@@ -2,6 +2,7 @@ import type { BackoffPolicy } from '../base/backoff.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
+import { cleanText } from '../base/text.ts'
 import {
   dropJob,
   JOB_STATES,
@@ -10,8 +11,8 @@ import {
   type QueuedJob,
   retryJob,
 } from './inspect-jobs.ts'
+import { cleanPayload, type JsonObject } from './job-payload.ts'
 import type { JobHandler } from './job-processor.ts'
-import { createJobProducer, type JobProducer, type NewJob } from './produce-jobs.ts'
 import {
   DEFAULT_TIMINGS,
   type QueueConnection,
@@ -24,7 +25,7 @@ import { createStoreMonitor } from './store-monitor.ts'
 import { superviseWorker, type WorkerHandle } from './supervised-worker.ts'
 import { createWorkerErrors } from './worker-errors.ts'
 
-export type { JobHandler, JobState, NewJob, QueuedJob, RedisFacts, StoreFacts, WorkerHandle }
+export type { JobHandler, JobState, QueuedJob, RedisFacts, StoreFacts, WorkerHandle }
 export { JOB_STATES }
 
 export interface QueueSystemOptions {
@@ -182,4 +183,40 @@ const DEFAULT_WORK_OPTIONS = {
   snoozeForMs: 6 * 60 * 60 * 1000,
   retryBackoff: { baseMs: 2_000, maxMs: 60_000 },
   onStalled: () => undefined,
+}
+
+export interface NewJob {
+  readonly payload: JsonObject
+  /**
+   * While a job with this id waits, runs or is to be retried, another one is dropped. A job that failed for good gives
+   * its id up, also when an operator retries it.
+   */
+  readonly id?: string
+  readonly delayMs?: number
+  /** How often the job may be tried in all. The default is 5. */
+  readonly attempts?: number
+}
+
+interface JobProducer {
+  enqueue(queue: string, job: NewJob): Promise<void>
+}
+
+function createJobProducer(client: StoreClient): JobProducer {
+  return {
+    async enqueue(queue, { payload, id, delayMs, attempts }) {
+      const data = cleanPayload(payload)
+      const options = {
+        ...(id === undefined ? {} : { deduplication: { id: cleanId(id) } }),
+        ...(delayMs === undefined ? {} : { delay: Math.max(0, Math.round(delayMs)) }),
+        ...(attempts === undefined ? {} : { attempts }),
+      }
+      await client.call(queue, (target) => target.add(queue, data, options))
+    },
+  }
+}
+
+function cleanId(id: string): string {
+  const clean = cleanText(id)
+  if (clean === '') throw new TypeError('the id of a job is empty')
+  return clean
 }

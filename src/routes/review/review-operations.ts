@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Logger } from '../../platform/base/logger.ts'
+import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { logOperation } from '../../platform/http/audit-log.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
@@ -9,11 +10,11 @@ import { Instant, object, orNull, RowId } from '../../platform/http/schemas.ts'
 import { RunParams, SyncRun } from '../read/sync-run-operations.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
+import { listOfRun } from '../snapshots/fetched-list.ts'
 import { approvePull } from './approve-pull.ts'
-import { approveRun, rejectRun } from './decide-run.ts'
+import { approveRun, findHeldRun, rejectRun } from './decide-run.ts'
 import { PlanReport } from './plan-report-operations.ts'
-import { type ReviewDeps, reviewRun } from './report-plan.ts'
-import { type RoutesByDeparture, readRunDifference } from './run-difference.ts'
+import { type ReviewDeps, reviewRun, withPlan } from './report-plan.ts'
 
 export interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> {
   readonly clock: Clock
@@ -183,4 +184,37 @@ async function withBusyTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Pr
       detail: 'a run of the list is in progress, or another operator is deciding about it',
     })
   }
+}
+
+/** Destinations by departure, both as place ids. */
+type RoutesByDeparture = Readonly<Record<string, readonly string[]>>
+
+/** Every route that approving a held run would change. */
+interface RunDifference {
+  /** Live (or available) routes that the list lacks. */
+  readonly missing: RoutesByDeparture
+  /** New routes; for `with-availability`, routes that become available. */
+  readonly added: RoutesByDeparture
+}
+
+/** Reads all routes in which a held list differs from the present state. Throws the errors of `approveRun`. */
+async function readRunDifference(deps: ReviewDeps, runId: number): Promise<RunDifference> {
+  const run = await findHeldRun(deps.db, runId)
+  const { list, arrivedAt } = run
+  const added = list === 'routes' ? sql`snapshot_added` : sql`snapshot_gained`
+  const args = { list, fetched: listOfRun(run), arrivedAt, confirmations: 1 }
+  return withPlan(deps, args, async (tx) => ({
+    missing: await readPairs(tx, sql`snapshot_missing`),
+    added: await readPairs(tx, added),
+  }))
+}
+
+async function readPairs(tx: Tx, pairs: RawBuilder<unknown>): Promise<RoutesByDeparture> {
+  const { rows } = await sql<{ id: string; destinations: string[] }>`
+    select departure_id as id, array_agg(destination_id order by destination_id) as destinations
+      from ${pairs}
+     group by departure_id
+     order by departure_id
+  `.execute(tx)
+  return Object.fromEntries(rows.map(({ id, destinations }) => [id, destinations]))
 }
