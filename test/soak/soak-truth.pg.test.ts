@@ -23,8 +23,6 @@ const QUESTIONS = 200
 const FAULT_SHARE = 0.1
 /** A first loss is confirmed after about this time. */
 const CONFIRMATION_SECONDS = 20
-/** An answer that never comes costs as much. */
-const TIMEOUT_SECONDS = 10
 const ENOUGH_FOR_P95 = 20
 const TOKEN = 'soak-access-token'
 
@@ -121,9 +119,8 @@ async function expectTrue(db: Db, databaseUrl: string, redisUrl: string | null):
   expect(long.filter(({ tookMs }) => tookMs === undefined)).toEqual([])
   // One loss of a few may meet two corrupted answers in a row, so the 95th percentile of a few losses says nothing.
   const share = took.length < ENOUGH_FOR_P95 ? 0.5 : 0.95
-  expect(percentile(took, share)).toBeLessThan(
-    2 * expectedInterval + CONFIRMATION_SECONDS + TIMEOUT_SECONDS,
-  )
+  // A fare that never changed before comes less often than the mean.
+  expect(percentile(took, share)).toBeLessThan(4 * expectedInterval + CONFIRMATION_SECONDS)
 }
 
 describe('an upstream with known losses behind a proxy that corrupts a tenth of the answers', () => {
