@@ -1,6 +1,6 @@
 import { nextDeliveryMs } from '../delivery/dispatch/claim-deliveries.ts'
 import { createDispatcher } from '../delivery/dispatch/dispatcher.ts'
-import { endDeliveries, pruneDeliveries } from '../delivery/dispatch/end-deliveries-job.ts'
+import { endDeliveries, pruneDeliveries } from '../delivery/dispatch/end-deliveries.ts'
 import type { RecordedResults } from '../delivery/dispatch/record-results.ts'
 import { createEmailFormat } from '../delivery/formats/email.ts'
 import { createEmailLimit } from '../delivery/formats/email-limit.ts'

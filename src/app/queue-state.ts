@@ -4,7 +4,7 @@ import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { type LastTick, listLastTicks } from '../platform/ticks/shared-tick.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
-import { VERIFY_QUEUE } from '../schedule/dispatch-checks-job.ts'
+import { VERIFY_QUEUE } from '../schedule/dispatch-checks.ts'
 
 /** Every queue. */
 export const QUEUES = [SYNC_QUEUE, VERIFY_QUEUE] as const

@@ -9,7 +9,7 @@ import {
   type SyncListPayload,
   syncListJob,
 } from '../routes/sync-list-job.ts'
-import { VERIFY_QUEUE } from '../schedule/dispatch-checks-job.ts'
+import { VERIFY_QUEUE } from '../schedule/dispatch-checks.ts'
 import type { App } from './app.ts'
 import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'
 import { countJobs, countStalled } from './count-work.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { describe, expect } from 'vitest'
-import { endWatches } from '../../src/fares/end/end-watches-job.ts'
+import { endWatches } from '../../src/fares/end/end-watches.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { cursorsOf } from '../../src/platform/http/pages.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'

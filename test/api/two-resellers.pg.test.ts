@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
-import { endWatches } from '../../src/fares/end/end-watches-job.ts'
+import { endWatches } from '../../src/fares/end/end-watches.ts'
 import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
 import { available, endFares, gone, record, silent } from '../fares/fare-fixtures.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { draw, drawInteger } from '../../sandbox/world/random.ts'
 import { createDispatcher, type Dispatcher } from '../../src/delivery/dispatch/dispatcher.ts'
-import { endDeliveries } from '../../src/delivery/dispatch/end-deliveries-job.ts'
+import { endDeliveries } from '../../src/delivery/dispatch/end-deliveries.ts'
 import type { Format, SendResult } from '../../src/delivery/formats/format.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'

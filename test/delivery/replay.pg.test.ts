@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { endDeliveries, pruneDeliveries } from '../../src/delivery/dispatch/end-deliveries-job.ts'
+import { endDeliveries, pruneDeliveries } from '../../src/delivery/dispatch/end-deliveries.ts'
 import {
   listAttempts,
   listDead,

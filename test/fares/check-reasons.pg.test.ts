@@ -4,7 +4,7 @@ import { type VerifyFaresPayload, verifyFaresJob } from '../../src/fares/verify-
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
+import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { findFare } from '../../src/views/fare-queries.ts'
 import { silentLog } from '../support/silent-log.ts'

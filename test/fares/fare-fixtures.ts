@@ -5,7 +5,7 @@ import {
   recordChecks,
 } from '../../src/fares/check/record-checks.ts'
 import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import { endDeparted, expireFares } from '../../src/fares/end/expire-fares-job.ts'
+import { endDeparted, expireFares } from '../../src/fares/end/expire-fares.ts'
 import { assessTrouble, guardChanges } from '../../src/fares/hold/guard-changes.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'

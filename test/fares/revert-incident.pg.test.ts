@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { endWatches } from '../../src/fares/end/end-watches-job.ts'
+import { endWatches } from '../../src/fares/end/end-watches.ts'
 import { listIncidents } from '../../src/fares/hold/incident-queries.ts'
 import { revertRecords } from '../../src/fares/hold/revert-records.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'

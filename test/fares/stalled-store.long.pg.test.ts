@@ -5,7 +5,7 @@ import { type VerifyFaresPayload, verifyFaresJob } from '../../src/fares/verify-
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { openDatabase } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
+import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
 import { takeSlot, tryTakeSlot } from '../../src/upstream/budget/take-slot.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'

@@ -8,7 +8,7 @@ import {
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
+import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
 import { setHealthGauges } from '../../src/upstream/telemetry.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
-import { dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
+import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
 import { CLAIM_FARES, LEASE_SECONDS } from '../../src/schedule/schedule-rules.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'

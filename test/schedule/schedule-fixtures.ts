@@ -6,7 +6,7 @@ import {
   type CompletedCheck,
   complete as completeChecks,
 } from '../../src/schedule/complete.ts'
-import { type DispatchDeps, dispatchChecks } from '../../src/schedule/dispatch-checks-job.ts'
+import { type DispatchDeps, dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
 import type { ScheduleRules } from '../../src/schedule/schedule-rules.ts'
 import { updateRates } from '../../src/schedule/update-rates.ts'
 
