@@ -209,16 +209,57 @@ describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
     expect(await openKinds(db)).toEqual([])
   })
 
-  it('all fares may change by turns, each recorded before the next', async ({ db }) => {
+  it('all fares may change by turns and change back', async ({ db }) => {
     const fares = await believe(db, right)
     await answer(db, fares, 2, right)
 
     for (const fare of fares) {
-      for (const n of [3, 4, 5]) await answer(db, [fare], n, wrong)
+      for (const n of [3, 4]) await answer(db, [fare], n, wrong)
+      for (const n of [5, 6, 7, 8]) await answer(db, [fare], n, right)
     }
 
-    expect(await changed(db, change)).toBe(FARES)
+    expect(await changed(db, change)).toBe(
+      change === 'became_unavailable' || change === 'became_available' ? FARES : 2 * FARES,
+    )
     expect(await openKinds(db)).toEqual([])
+  })
+
+  it.skipIf(change === 'price_changed')(
+    'a mass that spreads is seen, although each change is recorded before the next one',
+    async ({ db }) => {
+      const fares = await believe(db, right, 2 * FARES)
+
+      for (const fare of fares) {
+        for (const n of [2, 3, 4]) await answer(db, [fare], n, wrong)
+      }
+
+      expect(await changed(db, change)).toBeLessThan(FARES)
+      expect(await openKinds(db)).toEqual([kind])
+    },
+  )
+
+  it('a fare that agrees does not hide what another one of its flight shows', async ({ db }) => {
+    const fares = await believe(db, right)
+    const others: number[] = []
+    for (const i of fares.keys()) {
+      const fare = await trackFare(db, { flightId: `X${i}` })
+      await sql`update tracked_fare set flight_id = ${`F${i}`}, non_residents_adults = 4 where id = ${fare}`.execute(
+        db,
+      )
+      others.push(fare)
+    }
+    for (const n of [0, 1]) await recordAll(db, others, minute(n), wrong)
+    const before = await changed(db, change)
+
+    for (const n of [2, 3]) {
+      for (const [i, fare] of fares.entries()) {
+        await answer(db, [fare], n, wrong)
+        await answer(db, others.slice(i, i + 1), n, wrong)
+      }
+    }
+
+    expect(await openKinds(db)).toEqual([kind])
+    expect((await changed(db, change)) - before).toBeLessThan(FARES)
   })
 
   it('fares of one flight are counted as one flight', async ({ db }) => {
@@ -316,8 +357,8 @@ describe('ordinary changes of price', () => {
          set state = jsonb_set(jsonb_set(state, '{belief,outbound,price}', 'null'), '{belief,price}', 'null'),
              price = null, currency = null
     `.execute(db)
-    await answer(db, fares, 3, available('300.00'))
-    await answer(db, fares, 4, available('310.00'))
+    for (const n of [3, 4]) await answer(db, fares, n, available('300.00'))
+    await answer(db, fares, 5, available('310.00'))
 
     expect(await changed(db, 'price_changed')).toBe(3 * FARES)
     expect(await openKinds(db)).toEqual([])

@@ -227,8 +227,7 @@ function needed(story: Story, i: number, kind: Kind): { answers: number; gap: nu
   }
   if (undoes) return { answers: 3, gap: 30 }
   if (kind !== 'price') return { answers: 2, gap: 20 }
-  const isNear = pricesOf(believed).length < believed.length || near(believed, fare, 0.5)
-  return isNear ? { answers: 1, gap: 0 } : { answers: 2, gap: 20 }
+  return near(believed, fare, 0.5) ? { answers: 1, gap: 0 } : { answers: 2, gap: 20 }
 }
 
 function isRecorded(story: Story, at: number): boolean {

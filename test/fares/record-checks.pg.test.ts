@@ -1,12 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
+import { lockFares } from '../../src/fares/check/belief-store.ts'
+import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
 import { sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { it } from '../support/test-database.ts'
+import { CALM } from './answers.ts'
 import {
   available,
   gone,
   kinds,
   minute,
+  observation,
   pairStates,
+  RULES,
   record,
   silent,
   trackFare,
@@ -206,6 +213,29 @@ describe('a recorded check', () => {
     await record(db, fare, minute(6), gone)
 
     expect(await kinds(db, fare)).toEqual(['became_available'])
+  })
+
+  it('a confirmation goes on after an answer that is dropped for its age', async ({ db }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(5), available())
+    await record(db, fare, minute(6), gone)
+    const check = {
+      fareId: fare,
+      askedAt: minute(7),
+      why: 'confirmation' as const,
+      observation: { ...observation(gone), ageSeconds: 7_200 },
+    }
+
+    await inTransaction(db, async (tx) => {
+      const locked = await lockFares(tx, [fare])
+      const counted = countChecks([check], locked)
+      expect(counted).toEqual([])
+      const args = { checks: [check], locked, counted, rules: RULES, claimId: randomUUID() }
+      await recordChecks(tx, { ...args, context: CALM })
+    })
+
+    const { rows } = await sql`select lane from fare_schedule`.execute(db)
+    expect(rows).toEqual([{ lane: 'confirmation' }])
   })
 
   it('the answer behind changes is stored once, with its provenance', async ({ db }) => {

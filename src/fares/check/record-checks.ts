@@ -13,7 +13,14 @@ import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watches/notify-watches.ts'
 import type { DecisionRules } from '../decide/confirmations.ts'
 import { isReleased, type MassContext } from '../decide/count-contradiction.ts'
-import { type AskedLeg, askedLegs, type Decision, decide } from '../decide/decide.ts'
+import {
+  type AskedLeg,
+  askedLegs,
+  type Decision,
+  decide,
+  type FollowUp,
+  followUnknown,
+} from '../decide/decide.ts'
 import { departsAt } from '../decide/departure.ts'
 import {
   type FareState,
@@ -220,21 +227,33 @@ function hashOf(body: string): string {
  * the fare since.
  */
 function completedChecks(
-  { locked, checks, claimId }: Pick<RecordArgs, 'locked' | 'checks' | 'claimId'>,
+  { locked, checks, claimId, rules }: Pick<RecordArgs, 'locked' | 'checks' | 'claimId' | 'rules'>,
   recorded: readonly RecordedCheck[],
 ): CompletedCheck[] {
-  const counted = new Map(locked.map((fare) => [fare.fareId, fare.askedAt]))
+  const byFare = new Map(locked.map((fare) => [fare.fareId, fare]))
   const next = new Map(recorded.map(({ fareId, decision }) => [fareId, decision.next]))
   const ratings = new Map(
     recorded.map(({ fareId, decision }) => [fareId, ratingOf(decision, claimId)]),
   )
-  return checks.flatMap(({ fareId, askedAt }) => {
-    const before = counted.get(fareId)
-    if (before === undefined || (claimId === null && !next.has(fareId))) return []
-    const last = before === null || before < askedAt ? askedAt : before
-    const rating = ratings.get(fareId)
-    return [{ fareId, askedAt: last, next: next.get(fareId) ?? 'normal', rating }]
+  return checks.flatMap((check) => {
+    const { fareId, askedAt } = check
+    const fare = byFare.get(fareId)
+    if (fare === undefined || (claimId === null && !next.has(fareId))) return []
+    const last = fare.askedAt === null || fare.askedAt < askedAt ? askedAt : fare.askedAt
+    const follow = next.get(fareId) ?? followDropped(check, fare, rules)
+    return [{ fareId, askedAt: last, next: follow, rating: ratings.get(fareId) }]
   })
+}
+
+/** A confirmation goes on after an answer that was dropped, and an answer that is too old says nothing. */
+function followDropped(
+  { askedAt, observation: { ageSeconds } }: Check,
+  fare: LockedFare,
+  rules: DecisionRules,
+): FollowUp {
+  const state = stateOf(fare)
+  if (state.candidate === null && ageSeconds === 0) return 'normal'
+  return followUnknown(state, { at: askedAt.toISOString(), past: false }, rules)
 }
 
 /** What a decision shows of the fare's rate of change: nothing until the state of every leg is known and confirmed. */

@@ -56,7 +56,7 @@ function priceContradiction(
 ): Contradiction | null {
   if (reading.pair !== 'bookable' || !hasPrices(reading) || samePrices(belief, reading)) return null
   if (isOdd) return 'far_price'
-  return !hasPrices(belief) || areWithin(belief, reading, 50n) ? 'near_price' : 'far_price'
+  return areWithin(belief, reading, 50n) ? 'near_price' : 'far_price'
 }
 
 export function hasPrices(view: FareView): boolean {

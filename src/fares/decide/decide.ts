@@ -61,9 +61,8 @@ export function decide(
   const contradiction = contradictionOf(comparedBelief(state), reading.view, reading.isOdd)
   if (contradiction === null) {
     // An answer that says nothing neither confirms nor cancels.
-    return isComplete(reading.view)
-      ? agree(state, reading)
-      : decisionOf(state, reading, { good: false, next: followUnknown(state, reading, rules) })
+    if (isComplete(reading.view)) return agree(state, reading)
+    return decisionOf(state, reading, { good: false, next: followUnknown(state, reading, rules) })
   }
   const deciding = { reading, rules, context }
   const counted = countContradiction(state, contradiction, deciding)
@@ -77,12 +76,17 @@ export function decide(
 function agree(state: FareState, reading: Reading): Decision {
   const { view, at } = reading
   const isPriced = view.pair !== 'bookable' || hasPrices(view)
-  const priced = isPriced ? pricedBy(view, at) : ({ priceReason: 'unreadable' } as const)
   // An unreadable price says nothing about the price that waits.
   const isOfPrice = state.candidate && HELD_KIND[state.candidate.contradiction] === 'price_changed'
   const pending = isPriced || !isOfPrice ? NOTHING_WAITS : {}
-  const after = { ...state, ...pending, ...priced, lastGoodCheckAt: at }
+  const after = { ...state, ...pending, ...priceOr(state, view, at), lastGoodCheckAt: at }
   return decisionOf(after, reading, { good: true, next: 'normal' })
+}
+
+/** An answer that agrees, but shows no price, leaves the believed one. */
+function priceOr({ pricedAt }: FareState, view: FareView, at: string) {
+  const priced = pricedBy(view, at)
+  return view.pair === 'bookable' ? { ...priced, pricedAt: priced.pricedAt ?? pricedAt } : priced
 }
 
 /** When the belief's price was shown. A bookable pair with legs in several currencies has no sum. */
@@ -147,7 +151,7 @@ function adopt(
   const isSeenOnce = candidate.answers < 2 && (isOdd || candidate.atAnyPrice > 1)
   const isUnconfirmed = isSeenOnce || context.masses.has('price_changed')
   const isDoubtful = !isOfPriceAlone && isUnconfirmed
-  const whole = filledUp(reading.view, comparedBelief(state))
+  const whole = filledUp(reading.view, state.belief)
   const belief = isDoubtful ? withoutPrice(whole, 'unconfirmed') : whole
   const good = isComplete(reading.view)
   const lastFlights = {
@@ -157,13 +161,15 @@ function adopt(
   }
   const shown = { belief, lastFlights }
   const changes = changesOf(state, shown, { since: candidate.since, at, heldSince })
+  // What a revert has taken back was true after all: the belief changes with a record alone.
+  const isSame = changes.length === 0
   const after: FareState = {
-    ...shown,
+    ...state,
+    ...(isSame ? {} : { ...shown, replaced: replacedAfter(state, at, heldSince !== null) }),
     ...NOTHING_WAITS,
-    replaced: changes.length === 0 ? state.replaced : replacedAfter(state, at, heldSince !== null),
     reverted: false,
     lastGoodCheckAt: good ? at : state.lastGoodCheckAt,
-    ...pricedBy(belief, at),
+    ...(isSame ? priceOr(state, belief, at) : pricedBy(belief, at)),
     everAvailableAt: state.everAvailableAt ?? (belief.pair === 'bookable' ? at : null),
   }
   const next = good ? 'normal' : 'retry'
@@ -202,18 +208,18 @@ const CONFIRM_TIMEOUT_MS = 10 * 60_000
 /** The first repetition comes soon, the next ones after as long as the confirmation has waited by then, up to a minute. */
 const [FIRST_REPEAT_MS, MOST_REPEAT_MS] = [5_000, 60_000]
 
-function followUnknown(
+/** What follows an answer that says nothing, or that was dropped. */
+export function followUnknown(
   { candidate, held, holds, belief, lastFlights }: FareState,
-  { at, past }: Reading,
+  { at, past }: Pick<Reading, 'at' | 'past'>,
   rules: DecisionRules,
 ): FollowUp {
   const atMs = Date.parse(at)
   const holdEnds = endOfHold(held && holds[held], rules)
   if (holdEnds !== null && holdEnds.getTime() > atMs) return { confirmAt: holdEnds }
-  const since = holdEnds?.getTime() ?? Date.parse(candidate?.since ?? '')
-  if (candidate !== null && atMs - since < CONFIRM_TIMEOUT_MS) {
-    const gapMs = CONFIRMATIONS[candidate.contradiction].usual.gapSeconds * 1_000
-    const dueMs = holdEnds?.getTime() ?? Date.parse(candidate.countedAt) + gapMs
+  const gapMs = candidate && CONFIRMATIONS[candidate.contradiction].usual.gapSeconds * 1_000
+  const dueMs = holdEnds?.getTime() ?? Date.parse(candidate?.countedAt ?? '') + (gapMs ?? 0)
+  if (atMs - dueMs < CONFIRM_TIMEOUT_MS) {
     const repeatMs = Math.min(MOST_REPEAT_MS, Math.max(FIRST_REPEAT_MS, atMs - dueMs))
     return { confirmAt: new Date(Math.max(dueMs, atMs + repeatMs)) }
   }

@@ -92,43 +92,71 @@ export interface Masses {
   readonly gains: number
 }
 
-/**
- * Counts what the last hundred flights showed, for each kind of change that they can show: a flight believed available can
- * be lost or change, another can be gained, and any can depart. The last answer about a flight counts: one that agrees with
- * its recorded change shows no change any more, so that a few flights that come and go by turns are no mass. Fares that had
- * such changes on three days of the last thirty are left out: they change often, whatever the others do.
- */
-export async function readMasses(tx: Tx, withinMs: number): Promise<Masses> {
-  const last = (isAvailable: boolean) => sql`
+/** What the last answers showed of each flight, to each fare: of both kinds of flights the last hundred. */
+const lastFlights = (withinMs: number) => {
+  const rows = (isAvailable: boolean) => sql`
     (select * from asked_flight where is_available = ${sql.lit(isAvailable)} order by seq desc limit ${ROWS_READ})
   `
+  return sql`
+    select *
+      from (select *, dense_rank() over (partition by is_available order by last_seq desc) as place
+              from (select *, max(seq) over (partition by is_available, flight_id) as last_seq
+                      from (select distinct on (fare_id, flight_id) *
+                              from (select * from ${rows(true)} a union all select * from ${rows(false)} b) r
+                             where asked_at > clock_timestamp() - make_interval(secs => ${withinMs / 1000})
+                             order by fare_id, flight_id, seq desc) f) l) p
+     where place <= ${MASS_FLIGHTS}
+  `
+}
+
+/**
+ * The change of fare `a` that was recorded in the time of the mass and not held, if it has no other record of that time: one
+ * that comes and goes is no part of a mass, and neither is the first reading of a fare. Of prices only steps above a fifth count, which no record says.
+ */
+const recorded = (withinMs: number) => sql`
+  select min(kind) as kind
+    from (select kind, recorded_at, held_since, before ->> 'pair' as was
+            from availability_change
+           where tracked_fare_id = a.fare_id and a.shows is null
+           order by seq desc
+           limit 3) c
+   where recorded_at > clock_timestamp() - make_interval(secs => ${withinMs / 1000}) and was <> 'unknown'
+  having count(*) = 1 and bool_and(held_since is null)
+     and case min(kind) when 'became_unavailable' then not a.is_available when 'became_available' then a.is_available
+                        else min(kind) in ('identity_changed', 'itinerary_changed') end
+`
+
+/**
+ * Counts the last hundred flights that can show each kind of change: a flight believed available can be lost or change,
+ * another can be gained, and any can depart. A flight counts while the last answer to one of its fares shows the change, and
+ * after that was recorded. Fares that had such changes on three days of the last thirty are left out: they change often,
+ * whatever the others do.
+ */
+export async function readMasses(tx: Tx, withinMs: number): Promise<Masses> {
   const { rows } = await sql<MassCounts & { kind: HeldKind; fresh: number }>`
-    with latest as (
-      select distinct on (flight_id) *
-        from (select * from ${last(true)} a union all select * from ${last(false)} b) r
-       where asked_at > clock_timestamp() - make_interval(secs => ${withinMs / 1000})
-       order by flight_id, seq desc
-    ), ranked as (
-      select *, row_number() over (partition by is_available order by seq desc) as place,
-             row_number() over (order by seq desc) as place_of_all
-        from latest
-    ), judged as materialized (
-      select r.*
-        from ranked r
-       where shows is null
+    with shown as materialized (
+      select a.*, coalesce(a.shows, r.kind) as change
+        from (${lastFlights(withinMs)}) a
+        left join lateral (${recorded(withinMs)}) r on true
+    ), judged as (
+      select k.kind, s.flight_id, bool_or(s.change = k.kind) as changes,
+             bool_or(s.shows = k.kind
+                     and s.asked_at > clock_timestamp() - make_interval(secs => ${CANDIDATE_SECONDS})) as waits,
+             row_number() over (partition by k.kind order by max(s.seq) desc) as place
+        from unnest(${[...HELD_KINDS]}::text[]) k (kind)
+        join shown s on s.change = k.kind or case k.kind when 'expired' then true when 'became_available' then not s.is_available
+                                                         else s.is_available end
+       where s.change is null
           or not exists (select from availability_change c
-                          where c.tracked_fare_id = r.fare_id and c.kind = r.shows
+                          where c.tracked_fare_id = s.fare_id and c.kind = s.change
                             and c.recorded_at > clock_timestamp() - interval '30 days'
                          having count(distinct date_trunc('day', c.recorded_at)) >= 3)
+       group by k.kind, s.flight_id
     )
-    select k.kind, count(*) as asked, count(*) filter (where j.shows = k.kind) as changed,
-           count(*) filter (where j.shows = k.kind
-                              and j.asked_at > clock_timestamp() - make_interval(secs => ${CANDIDATE_SECONDS})) as fresh
-      from unnest(${[...HELD_KINDS]}::text[]) as k (kind)
-      join judged j on case k.kind when 'expired' then j.place_of_all <= ${MASS_FLIGHTS}
-                                   when 'became_available' then not j.is_available and j.place <= ${MASS_FLIGHTS}
-                                   else j.is_available and j.place <= ${MASS_FLIGHTS} end
-     group by k.kind
+    select kind, count(*) as asked, count(*) filter (where changes) as changed, count(*) filter (where waits) as fresh
+      from judged
+     where place <= ${MASS_FLIGHTS}
+     group by kind
   `.execute(tx)
   return {
     counts: new Map(rows.map(({ kind, asked, changed }) => [kind, { asked, changed }])),
