@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
 import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
 import { type Decision, decide } from '../../src/fares/decide/decide.ts'
-import { type FareState, initialState } from '../../src/fares/decide/fare-state.ts'
+import { initialState } from '../../src/fares/decide/fare-state.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import {
   at,
@@ -39,51 +39,6 @@ function iso(seconds: number): string {
 }
 
 const OTHER = available({ identity: 'L2 PMI-MAD 2026-05-01', price: eur('300.00') })
-
-describe('after a revert', () => {
-  const believed = decideAll([[0, available()]]).state
-  const reverted = { ...believed, reverted: true }
-  const next = (legs: readonly LegObservation[], masses: MassContext['masses'] = CALM.masses) => {
-    let state: FareState = reverted
-    return legs.flatMap((leg, i) => {
-      const answer = { askedAt: at(60 * (i + 1)), observation: observation(leg) }
-      const decision = decide(state, answer, RULES, { ...CALM, masses })
-      state = decision.state
-      return decision.changes.map(({ kind }) => kind)
-    })
-  }
-
-  it.each([
-    ['no readable price', available({ price: null })],
-    ['an odd price', available({ odd: true })],
-  ])(
-    'an answer with %s that is otherwise the same records nothing, and neither does the next',
-    (_, leg) => {
-      expect(next([leg, available()])).toEqual([])
-    },
-  )
-
-  it('nor does the same answer while prices are a mass', () => {
-    expect(next([available(), available()], new Set(['price_changed']))).toEqual([])
-  })
-})
-
-describe('a price where none is believed', () => {
-  it('is not recorded for one answer', () => {
-    const story: Asked[] = [
-      [0, available({ price: null })],
-      [60, available({ price: eur('9000.00') })],
-      [120, available()],
-      [140, available()],
-    ]
-    const { changes } = decideAll(story)
-
-    expect(changes.map(({ kind, after }) => [kind, after.price?.amount])).toEqual([
-      ['became_available', undefined],
-      ['price_changed', '100.00'],
-    ])
-  })
-})
 
 describe('the interval of a change', () => {
   it('the interval of a loss runs from the last check before it to the first that showed it', () => {
