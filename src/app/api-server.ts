@@ -1,5 +1,4 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { listIncidents } from '../fares/hold/incident-queries.ts'
 import { createOnDemand } from '../fares/on-demand/coalesce-requests.ts'
 import { createFeedHeads, listenForHeads, readHeadsOf } from '../feeds/feed-heads.ts'
 import type { StateReaders } from '../feeds/stream/present-state.ts'
@@ -15,6 +14,7 @@ import { createKeyAccess, type KeyAccess } from '../resellers/check-keys.ts'
 import { createRenderedLists } from '../routes/read/rendered-lists.ts'
 import { listSyncRuns } from '../routes/runs/sync-run-queries.ts'
 import { createDelayReader } from '../views/detection-delay.ts'
+import { listIncidents } from '../views/incident-queries.ts'
 import { type Freshness, readFreshness } from '../views/read-status.ts'
 import { disableReseller } from '../watches/change-watches.ts'
 import { API_DOCUMENT } from './api-document.ts'

@@ -1,5 +1,4 @@
 import type { Incident } from '../fares/hold/incident.ts'
-import { type HeldFares, listIncidents, readHeld } from '../fares/hold/incident-queries.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { RouteListName } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
@@ -19,6 +18,7 @@ import { readBudgetAhead } from '../upstream/budget/budget-store.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { findUnkeptMaxDelays, type UnkeptMaxDelays } from '../watches/max-delays.ts'
 import { type DelayReader, type DetectionDelay, readDetectionDelays } from './detection-delay.ts'
+import { type HeldFares, listIncidents, readHeld } from './incident-queries.ts'
 
 export interface StatusDeps {
   readonly db: Db

@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
 import { closeIncident, NoIncidentError } from '../../src/fares/hold/change-incidents.ts'
-import { listIncidents, readHeld } from '../../src/fares/hold/incident-queries.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
+import { listIncidents, readHeld } from '../../src/views/incident-queries.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {

@@ -1,11 +1,11 @@
 import { describe, expect } from 'vitest'
 import { closeIncident } from '../../src/fares/hold/change-incidents.ts'
-import { listIncidents, readHeld } from '../../src/fares/hold/incident-queries.ts'
 import { revertRecords } from '../../src/fares/hold/revert-records.ts'
 import type { HeldKind, MassKind } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import { listIncidents, readHeld } from '../../src/views/incident-queries.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {

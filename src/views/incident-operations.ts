@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import { INCIDENT_KINDS } from '../../platform/base/kinds.ts'
-import type { Db } from '../../platform/db/database.ts'
-import { operations } from '../../platform/http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
-import { Instant, object, oneOf, orNull, RowId } from '../../platform/http/schemas.ts'
+import { INCIDENT_KINDS } from '../platform/base/kinds.ts'
+import type { Db } from '../platform/db/database.ts'
+import { operations } from '../platform/http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
 import { listIncidents } from './incident-queries.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
