@@ -162,7 +162,7 @@ function adopt(
   const shown = { belief, lastFlights }
   const changes = changesOf(state, shown, { since: candidate.since, at, heldSince })
   // What a revert has taken back was true after all: the belief changes with a record alone.
-  const isSame = changes.length === 0
+  const isSame = state.reverted && changes.length === 0
   const after: FareState = {
     ...state,
     ...(isSame ? {} : { ...shown, replaced: replacedAfter(state, at, heldSince !== null) }),

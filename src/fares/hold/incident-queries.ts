@@ -86,7 +86,8 @@ const lastFlights = (withinMs: number) => {
 
 /**
  * The change of fare `a` that was recorded in the time of the mass and not held, if it has no other record of that time: one
- * that comes and goes is no part of a mass, and neither is the first reading of a fare. Of prices only steps above a fifth count, which no record says.
+ * that comes and goes is no part of a mass, and neither is the first reading of a fare. Prices are left out: only steps above a
+ * fifth count, and a record does not say which it is.
  */
 const recorded = (withinMs: number) => sql`
   select min(kind) as kind
