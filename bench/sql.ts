@@ -73,22 +73,13 @@ const NARROW: readonly Question[] = [
   ],
   ['one place, its changes', `select * from farewatch.route_changes where place_id = 'p5'`],
   ['one place, its facts', `select * from farewatch.places where place_id = 'p5'`],
-  [
-    'one fare, its belief',
-    'select * from farewatch.availability_current where tracked_fare_id = 17',
-  ],
-  [
-    'one fare, its history',
-    'select * from farewatch.availability_history where tracked_fare_id = 17',
-  ],
+  ['one fare, its belief', 'select * from farewatch.fares_current where tracked_fare_id = 17'],
+  ['one fare, its history', 'select * from farewatch.fare_history where tracked_fare_id = 17'],
   [
     'one fare, its changes',
     'select * from farewatch.availability_changes where tracked_fare_id = 17',
   ],
-  [
-    'one fare, its survival',
-    'select * from farewatch.availability_survival where tracked_fare_id = 17',
-  ],
+  ['one fare, its survival', 'select * from farewatch.fare_survival where tracked_fare_id = 17'],
   ['a distance', `select farewatch.route_distance_km('p1', 'p2')`],
 ].map(([name = '', statement = '']) => ({ name, statement, goalMs: 10 }))
 
@@ -101,10 +92,10 @@ const WIDE: readonly Question[] = [
     'fare changes of an hour',
     `select * from farewatch.availability_changes where recorded_at >= '2026-05-03T06:00Z' and recorded_at < '2026-05-03T07:00Z'`,
   ],
-  ['survival, all', 'select * from farewatch.availability_survival'],
+  ['survival, all', 'select * from farewatch.fare_survival'],
   [
     'survival, by reason',
-    'select reason, count(*), avg(lasted) from farewatch.availability_survival group by 1',
+    'select reason, count(*), avg(lasted_seconds) from farewatch.fare_survival group by 1',
   ],
   [
     'routes_as_of, by country',

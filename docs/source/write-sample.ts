@@ -44,7 +44,7 @@ export async function writeSample(db: Db, network: SampleNetwork): Promise<void>
 async function writePrices(db: Db, { prices }: SampleNetwork): Promise<void> {
   const rows = prices.map((price) => ({ ...price, date: dateOf(price.day) }))
   await sql`
-    insert into daily_fares (day, departure_iata, destination_iata, departure_place_id, destination_place_id, days_to_departure,
+    insert into daily_fares (day, departure_iata, destination_iata, departure_id, destination_id, days_to_departure,
                              has_return, residents_adults, residents_children, residents_infants, non_residents_adults,
                              non_residents_children, non_residents_infants, fares, bookable, bookable_share, currency, p10, median, p90)
     select date, "from", "to", "from", "to", "daysToDeparture", false, 0, 0, 0, 1, 0, 0,

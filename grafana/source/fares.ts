@@ -205,9 +205,9 @@ export const FARES: Dashboard = {
           },
         ),
         table(
-          `select tracked_fare_id, flight_id, pair, last_good_check_at, last_reason, stale
-  from farewatch.availability_current
- where expired_at is null and ended_at is null
+          `select tracked_fare_id, flight_id, state, last_good_check_at, last_reason, stale
+  from farewatch.fares_current
+ where expired_at is null and last_watch_ended_at is null
  order by last_good_check_at nulls first
  limit 20`,
           {
@@ -218,11 +218,11 @@ export const FARES: Dashboard = {
           },
         ),
         table(
-          `select width_bucket(extract(epoch from lasted) / 86400, 0, 30, 10) * 3 as up_to_days,
+          `select width_bucket(lasted_seconds / 86400, 0, 30, 10) * 3 as up_to_days,
        count(*) as spells, count(*) filter (where reason = 'sold_out') as sold_out,
        count(*) filter (where reason in ('sales_closed', 'departed', 'departs_on_passed')) as departure_came,
        count(*) filter (where censored and reason is null) as still_on_sale
-  from farewatch.availability_survival
+  from farewatch.fare_survival
  group by 1
  order by 1`,
           {

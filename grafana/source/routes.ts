@@ -158,7 +158,7 @@ export const ROUTES: Dashboard = {
         ),
         table(
           `select day, added, removed, gained, lost, places_changed
-  from farewatch.route_churn_daily
+  from farewatch.daily_route_churn
  order by day desc
  limit 30`,
           {

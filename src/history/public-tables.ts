@@ -49,7 +49,7 @@ const TYPES: Readonly<Record<string, ExportType>> = {
   _text: 'json',
 }
 
-/** All tables that analysts may read. Types without a kind of their own, such as uuid and interval, are exported as text. */
+/** All tables that analysts may read. Types without a kind of their own, such as uuid, are exported as text. */
 export async function readPublicTables(session: AnalystSession): Promise<PublicTable[]> {
   const { rows } = await session.query(`
     select c.relname, a.attname, t.typname
@@ -126,7 +126,8 @@ export async function assertSinceFloor(
   since: number | Date,
 ): Promise<void> {
   const { rows } = await session.query(`
-    select name, first_seq - 1, extract(epoch from since)::text from farewatch.floors where since is not null
+    select view_name, first_seq - 1, extract(epoch from complete_from)::text
+      from farewatch.history_starts where complete_from is not null
   `)
   for (const [name, before, epoch] of rows) {
     if (!tables.some((table) => table.name === name)) continue

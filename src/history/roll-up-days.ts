@@ -94,7 +94,7 @@ async function saveNetwork(tx: Tx, day: string): Promise<void> {
            select ${date}, coalesce(d.departure_id, o.destination_id), coalesce(d.live, 0), coalesce(o.live, 0)
              from (select departure_id, live from network where grouped = 13) d
              full join (select destination_id, live from network where grouped = 14) o on o.destination_id = d.departure_id)
-    insert into daily_network (day, country, live, available, known, added, removed)
+    insert into daily_network (day, departure_country, live, available, known, added, removed)
     select ${date}, coalesce(n.departure_country, c.country), coalesce(n.live, 0), coalesce(n.available, 0), coalesce(n.known, 0),
            coalesce(c.added, 0), coalesce(c.removed, 0)
       from (select * from network where grouped = 7) n
@@ -120,23 +120,23 @@ const MIX = sql`
 
 async function saveFares(tx: Tx, day: string): Promise<void> {
   await sql`
-    insert into daily_fares (day, departure_iata, destination_iata, departure_place_id, destination_place_id,
+    insert into daily_fares (day, departure_iata, destination_iata, departure_id, destination_id,
                              days_to_departure, has_return, ${MIX},
                              fares, bookable, bookable_share, currency, p10, median, p90)
-    select ${day}::date, departure_iata, destination_iata, departure_place_id, destination_place_id,
+    select ${day}::date, departure_iata, destination_iata, departure_id, destination_id,
            days_to_departure, has_return, ${MIX},
            fares, bookable, round(bookable::numeric / nullif(known, 0), 4), currency,
            case when currency is not null then p[1] end, case when currency is not null then p[2] end,
            case when currency is not null then p[3] end
       from (select outbound_departure_iata as departure_iata, outbound_destination_iata as destination_iata,
-                   outbound_departure_place_id as departure_place_id, outbound_destination_place_id as destination_place_id,
+                   outbound_departure_id as departure_id, outbound_destination_id as destination_id,
                    outbound_departs_local::date - ${day}::date as days_to_departure,
                    return_flight_id is not null as has_return, ${MIX},
-                   count(*) as fares, count(*) filter (where pair = 'bookable') as bookable,
-                   count(*) filter (where pair <> 'unknown') as known,
-                   case when count(distinct currency) filter (where pair = 'bookable') = 1 then min(currency) end as currency,
-                   percentile_disc(array[0.1, 0.5, 0.9]) within group (order by price) filter (where pair = 'bookable') as p
-              from farewatch.availability_history
+                   count(*) as fares, count(*) filter (where state = 'bookable') as bookable,
+                   count(*) filter (where state <> 'unknown') as known,
+                   case when count(distinct currency) filter (where state = 'bookable') = 1 then min(currency) end as currency,
+                   percentile_disc(array[0.1, 0.5, 0.9]) within group (order by price) filter (where state = 'bookable') as p
+              from farewatch.fare_history
              where valid_from <= ${endOf(day)} and (valid_to is null or valid_to > ${endOf(day)})
                and outbound_departs_local::date >= ${day}::date
              group by 1, 2, 3, 4, 5, 6, ${MIX}) f

@@ -49,10 +49,10 @@ interface BeliefCount {
 /** Counts the fares that are checked. Stale is defined by the public SQL. */
 async function countBeliefs(db: Db): Promise<BeliefCount[]> {
   const { rows } = await sql<BeliefCount>`
-    select a.pair, count(*) as count, count(*) filter (where a.stale) as stale
+    select a.state as pair, count(*) as count, count(*) filter (where a.stale) as stale
       from fare_schedule q
-      join farewatch.availability_current a using (tracked_fare_id)
-     group by a.pair
+      join farewatch.fares_current a using (tracked_fare_id)
+     group by a.state
   `.execute(db)
   return rows
 }
@@ -68,8 +68,8 @@ async function readGoodSince(db: Db): Promise<readonly number[]> {
       select percentile_disc(${olderShares}::float8[]) within group (order by good_at) as since
         from (select extract(epoch from coalesce(a.last_good_check_at, a.created_at))::float8 as good_at
                 from fare_schedule q
-                join farewatch.availability_current a using (tracked_fare_id)
-               where a.pair <> 'unknown') b
+                join farewatch.fares_current a using (tracked_fare_id)
+               where a.state <> 'unknown') b
     `,
     db,
   )

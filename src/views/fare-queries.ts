@@ -64,7 +64,7 @@ const CURRENT = sql<{
   tracked_fare_id: number
   outbound: Belief
   return: Belief | null
-  pair: PairState
+  state: PairState
   price: string | null
   currency: string | null
   price_checked_at: Date | null
@@ -76,7 +76,7 @@ const CURRENT = sql<{
   last_check_at: Date | null
   last_reason: string | null
   expired_at: Date | null
-}>`farewatch.availability_current`
+}>`farewatch.fares_current`
 
 /** Finds a tracked fare by its id. */
 export async function findFare(db: Db, fareId: number): Promise<FareDetail | undefined> {
@@ -87,7 +87,7 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'f.id')
     .crossJoin('fare_schedule_clock as c')
     .select(['f.id as fareId', 'f.flight_id as flightId', 'f.return_flight_id as returnFlightId'])
-    .select(['s.outbound', 's.return', 's.pair', 's.price', 's.currency'])
+    .select(['s.outbound', 's.return', 's.state as pair', 's.price', 's.currency'])
     .select(['s.price_checked_at as priceCheckedAt', 's.price_reason as priceReason'])
     .select(['s.last_good_check_at as lastGoodCheckAt', 's.last_check_at as lastCheckAt'])
     .select(['s.hidden_reason as hiddenReason', 's.contradicted_since as contradictedSince'])
@@ -133,9 +133,9 @@ export async function readTimeline(
   limit: number,
 ): Promise<BeliefInterval[]> {
   const { rows } = await sql<BeliefInterval>`
-    select valid_from as from, valid_to as to, pair, outbound, return, price, currency,
+    select valid_from as from, valid_to as to, state as pair, outbound, return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason"
-      from farewatch.availability_history
+      from farewatch.fare_history
      where tracked_fare_id = ${fareId}
      order by valid_from desc
      limit ${limit}

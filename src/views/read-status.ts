@@ -226,7 +226,7 @@ async function readBeliefAges(
                within group (order by extract(epoch from clock_timestamp() - b.last_good_check_at)::float8) as ages
         from checked
         join tracked_fare f on f.id = checked.id
-        left join farewatch.availability_current b on b.tracked_fare_id = f.id
+        left join farewatch.fares_current b on b.tracked_fare_id = f.id
        where f.ended_at is null and b.expired_at is null
     `,
     db,

@@ -48,12 +48,12 @@ export async function readWatchTimeline(
     ), seen as (
       select v.*, o.ends_at, greatest(v.valid_from, o.began_at) as place
         from own o
-        join farewatch.availability_history v on v.tracked_fare_id = o.tracked_fare_id
+        join farewatch.fare_history v on v.tracked_fare_id = o.tracked_fare_id
        where (v.valid_to is null or v.valid_to > o.began_at)
          and (o.ends_at is null or v.valid_from < o.ends_at)
     )
     select case when valid_from > (select min(valid_from) from seen) then valid_from end as from,
-           least(valid_to, ends_at) as to, pair, outbound, return, price, currency,
+           least(valid_to, ends_at) as to, state as pair, outbound, return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason", place
       from seen
      where ${before === undefined ? sql`true` : sql`place < ${before}`}

@@ -46,8 +46,8 @@ export async function brokenHistory(db: Db): Promise<unknown[]> {
 /** Finds routes that routes_as_of(now) and routes_current show differently. */
 async function unlikeAsOfNow(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
-    with now_true as (select departure_id, destination_id, since, available from farewatch.routes_current),
-         as_of as (select departure_id, destination_id, since, available from farewatch.routes_as_of(clock_timestamp()))
+    with now_true as (select departure_id, destination_id, valid_from, available from farewatch.routes_current),
+         as_of as (select departure_id, destination_id, valid_from, available from farewatch.routes_as_of(clock_timestamp()))
     select 'as of now' as what, d.* from ((table now_true except table as_of) union all (table as_of except table now_true)) d
   `.execute(db)
   return rows

@@ -163,7 +163,7 @@ describe('the departure of a fare', () => {
       ['expired', 'departed'],
     ])
     const { rows } = await sql`
-      select reason, censored from farewatch.availability_survival order by tracked_fare_id
+      select reason, censored from farewatch.fare_survival order by tracked_fare_id
     `.execute(db)
     expect(rows).toEqual([
       { reason: 'sales_closed', censored: false },
@@ -181,7 +181,7 @@ describe('the departure of a fare', () => {
       select c.after, c.before ->> 'pair' as before, s.pair, s.outbound, s.return, v.reason, v.censored
         from farewatch.availability_changes c
         join fare_state s using (tracked_fare_id)
-        join farewatch.availability_survival v using (tracked_fare_id)
+        join farewatch.fare_survival v using (tracked_fare_id)
        where c.kind = 'expired'
     `.execute(db)
     const leg = {

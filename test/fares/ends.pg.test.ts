@@ -37,8 +37,8 @@ async function lastPair(db: Db, fareId: number): Promise<unknown> {
   const { rows } = await sql`
     select (select after ->> 'pair' from farewatch.availability_changes
              where tracked_fare_id = ${fareId} order by seq desc limit 1) as recorded,
-           pair as believed
-      from farewatch.availability_current where tracked_fare_id = ${fareId}
+           state as believed
+      from farewatch.fares_current where tracked_fare_id = ${fareId}
   `.execute(db)
   return rows[0]
 }
@@ -127,7 +127,7 @@ describe('a watch that begins after its fare has departed and expired', () => {
 
     expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
     const { rows } = await sql`
-      select valid_to is null as open from farewatch.availability_history
+      select valid_to is null as open from farewatch.fare_history
     `.execute(db)
     expect(rows).toEqual([{ open: false }])
   })

@@ -36,8 +36,8 @@ function past(n: number): Date {
 
 async function spells(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
-    select available_to as to, censored, extract(epoch from lasted)::int as lasted
-      from farewatch.availability_survival order by available_from
+    select valid_to as to, censored, lasted_seconds::int as lasted
+      from farewatch.fare_survival order by valid_from
   `.execute(db)
   return rows
 }
@@ -61,10 +61,10 @@ describe('the end of a fare', () => {
     ])
     expect(await scheduled(db)).toBe(0)
     const { rows } = await sql`
-      select c.pair, c.price, h.valid_to is null as open, v.censored
-        from farewatch.availability_current c
-        join farewatch.availability_history h using (tracked_fare_id)
-        join farewatch.availability_survival v using (tracked_fare_id)
+      select c.state as pair, c.price, h.valid_to is null as open, v.censored
+        from farewatch.fares_current c
+        join farewatch.fare_history h using (tracked_fare_id)
+        join farewatch.fare_survival v using (tracked_fare_id)
     `.execute(db)
     expect(rows).toEqual([{ pair: 'not_bookable', price: null, open: false, censored: true }])
   })

@@ -190,7 +190,7 @@ export async function kinds(db: Db, fareId: number): Promise<string[]> {
 
 export async function pairStates(db: Db, fareId: number): Promise<string[]> {
   const { rows } = await sql<{ pair: string }>`
-    select pair from farewatch.availability_history where tracked_fare_id = ${fareId} order by valid_from
+    select state as pair from farewatch.fare_history where tracked_fare_id = ${fareId} order by valid_from
   `.execute(db)
   return rows.map((row) => row.pair)
 }

@@ -93,8 +93,8 @@ async function held(db: Db): Promise<Record<string, number>> {
 
 async function shown(db: Db) {
   const { rows } = await sql`
-    select distinct pair, price, price_reason as "priceReason", hidden_reason as hidden, held_since as since
-      from farewatch.availability_current
+    select distinct state as pair, price, price_reason as "priceReason", hidden_reason as hidden, held_since as since
+      from farewatch.fares_current
   `.execute(db)
   return rows
 }
@@ -189,7 +189,7 @@ describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
     for (const n of [13, 14, 15]) await answer(db, fares, n, right)
 
     const { rows } = await sql`
-      select distinct pair, price, hidden_reason as hidden from farewatch.availability_current
+      select distinct state as pair, price, hidden_reason as hidden from farewatch.fares_current
     `.execute(db)
     expect(rows).toEqual([
       right === gone
@@ -332,7 +332,7 @@ describe('prices that change by more than a fifth', () => {
       expect(reversal).toEqual({ fares: recorded, watches: 0, left: 0 })
       await recordAll(db, fares, new Date(Date.now() + 1_000), available())
       const { rows } = await sql`
-        select distinct price, hidden_reason as hidden from farewatch.availability_current
+        select distinct price, hidden_reason as hidden from farewatch.fares_current
       `.execute(db)
       expect(rows).toEqual([{ price: '100.00', hidden: null }])
       expect(await kinds(db, fares[0] ?? 0)).toEqual([

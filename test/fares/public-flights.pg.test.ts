@@ -15,8 +15,8 @@ function flightAt(departsAt: string, from = 'PMI', to = 'MAD'): LegObservation {
 
 async function historyOf(db: Db, fareId: number): Promise<unknown[]> {
   const { rows } = await sql<{ pair: string; departs: string }>`
-    select pair, outbound_departs_local::text as departs
-      from farewatch.availability_history where tracked_fare_id = ${fareId} order by valid_from
+    select state as pair, outbound_departs_local::text as departs
+      from farewatch.fare_history where tracked_fare_id = ${fareId} order by valid_from
   `.execute(db)
   return rows.map(({ pair, departs }) => [pair, departs])
 }
@@ -37,32 +37,32 @@ describe('the flights of a fare in the public SQL', () => {
     )
 
     const { rows } = await sql`
-      select outbound_departure_iata, outbound_departure_place_id, outbound_destination_iata, outbound_destination_place_id,
+      select outbound_departure_iata, outbound_departure_id, outbound_destination_iata, outbound_destination_id,
              outbound_airline, outbound_flight_numbers, outbound_departs_local::text, outbound_departs_at,
-             return_departure_place_id, return_destination_iata, return_destination_place_id, return_departs_at
-        from farewatch.availability_current
+             return_departure_id, return_destination_iata, return_destination_id, return_departs_at
+        from farewatch.fares_current
     `.execute(db)
     expect(rows).toEqual([
       {
         outbound_departure_iata: 'PMI',
-        outbound_departure_place_id: 'p1',
+        outbound_departure_id: 'p1',
         outbound_destination_iata: 'MAD',
-        outbound_destination_place_id: 'p2',
+        outbound_destination_id: 'p2',
         outbound_airline: 'VY',
         outbound_flight_numbers: [3900],
         outbound_departs_local: '2027-07-10 08:00:00',
         outbound_departs_at: new Date('2027-07-10T06:00Z'),
-        return_departure_place_id: 'p2',
+        return_departure_id: 'p2',
         return_destination_iata: null,
-        return_destination_place_id: null,
+        return_destination_id: null,
         return_departs_at: new Date('2027-01-20T20:00Z'),
       },
     ])
     const { rows: joined } = await sql`
       select r.destination_city, h.non_residents_adults
-        from farewatch.availability_history h
+        from farewatch.fare_history h
         join farewatch.routes_current r
-          on (r.departure_id, r.destination_id) = (h.outbound_departure_place_id, h.outbound_destination_place_id)
+          on (r.departure_id, r.destination_id) = (h.outbound_departure_id, h.outbound_destination_id)
     `.execute(db)
     expect(joined).toEqual([{ destination_city: 'City p2', non_residents_adults: 1 }])
   })
@@ -75,7 +75,7 @@ describe('the flights of a fare in the public SQL', () => {
     await record(db, fare, minute(0), available())
 
     const { rows } = await sql`
-      select outbound_departure_iata as iata, outbound_departure_place_id as place from farewatch.availability_current
+      select outbound_departure_iata as iata, outbound_departure_id as place from farewatch.fares_current
     `.execute(db)
     expect(rows).toEqual([{ iata: 'PMI', place: null }])
   })
@@ -100,7 +100,7 @@ describe('the flights of a fare in the public SQL', () => {
 
   it('PostgreSQL leaves out the joins that a query does not use', async ({ db }) => {
     const { rows } = await sql<Record<string, string>>`
-      explain (costs off) select pair, valid_from from farewatch.availability_history where tracked_fare_id = 1
+      explain (costs off) select state, valid_from from farewatch.fare_history where tracked_fare_id = 1
     `.execute(db)
 
     const plan = rows.flatMap((row) => Object.values(row)).join('\n')

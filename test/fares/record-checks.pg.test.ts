@@ -30,8 +30,8 @@ describe('a recorded check', () => {
     await record(db, fare, minute(0), available('80.00'))
 
     const { rows } = await sql`
-      select pair, outbound, price::text, currency, last_good_check_at, stale
-        from farewatch.availability_current where tracked_fare_id = ${fare}
+      select state as pair, outbound, price::text, currency, last_good_check_at, stale
+        from farewatch.fares_current where tracked_fare_id = ${fare}
     `.execute(db)
     expect(rows).toEqual([
       expect.objectContaining({
@@ -54,8 +54,8 @@ describe('a recorded check', () => {
     await record(db, fare, minute(1), available('80.00', { price: null }))
     const current = async () => {
       const { rows } = await sql`
-        select pair, price::text, currency, price_checked_at, price_reason, stale
-          from farewatch.availability_current where tracked_fare_id = ${fare}
+        select state as pair, price::text, currency, price_checked_at, price_reason, stale
+          from farewatch.fares_current where tracked_fare_id = ${fare}
       `.execute(db)
       return rows[0]
     }
@@ -80,7 +80,7 @@ describe('a recorded check', () => {
     })
     expect(shown).toEqual({ ...known, price_checked_at: minute(2), price_reason: null })
     const { rows: history } = await sql`
-      select price::text, price_checked_at, price_reason from farewatch.availability_history order by valid_from
+      select price::text, price_checked_at, price_reason from farewatch.fare_history order by valid_from
     `.execute(db)
     expect(history).toEqual([
       { price: '80.00', price_checked_at: minute(2), price_reason: null },
@@ -100,7 +100,7 @@ describe('a recorded check', () => {
     const first = await kinds(db, fare)
     const { rows: pending } = await sql`
       select price::text, currency, price_reason, lane
-        from farewatch.availability_current join fare_schedule using (tracked_fare_id)
+        from farewatch.fares_current join fare_schedule using (tracked_fare_id)
     `.execute(db)
     await record(db, fare, minute(2), dollars)
 
@@ -165,8 +165,8 @@ describe('a recorded check', () => {
     await record(db, fare, minute(88), available('80.00'))
     await record(db, fare, minute(89), gone)
     const { rows: current } = await sql`
-      select pair, price, price_checked_at, price_reason, last_good_check_at, age, stale
-        from farewatch.availability_current
+      select state as pair, price, price_checked_at, price_reason, last_good_check_at, age_seconds as age, stale
+        from farewatch.fares_current
     `.execute(db)
 
     const counted = await record(db, fare, minute(0), gone)

@@ -61,7 +61,7 @@ function soon(seconds: number): Date {
 
 async function shown(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
-    select distinct outbound, pair, price, hidden_reason as hidden from farewatch.availability_current
+    select distinct outbound, state as pair, price, hidden_reason as hidden from farewatch.fares_current
   `.execute(db)
   return rows
 }

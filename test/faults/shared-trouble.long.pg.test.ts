@@ -163,7 +163,7 @@ describe('trouble that all processes share', () => {
     `.execute(db)
 
     const { rows } = await sql<{ stale: boolean; count: number }>`
-      select stale, count(*) as count from farewatch.availability_current group by 1 order by 1
+      select stale, count(*) as count from farewatch.fares_current group by 1 order by 1
     `.execute(db)
 
     expect(rows).toEqual([

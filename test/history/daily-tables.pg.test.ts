@@ -27,7 +27,7 @@ function statementsOf(day: string): Readonly<Record<string, string>> {
       where c.kind = '${kind}' and (c.valid_at at time zone 'UTC')::date = '${day}' and p.country = k.country)`
   return {
     daily_network: `
-      select k.country, k.live, k.available, k.known, ${changes('route_added')} as added, ${changes('route_removed')} as removed
+      select k.country as departure_country, k.live, k.available, k.known, ${changes('route_added')} as added, ${changes('route_removed')} as removed
         from (select d.country, count(*)::int as live, count(*) filter (where v.available)::int as available,
                      count(v.available)::int as known
                 from ${network} where ${holds('r')} group by 1) k`,
@@ -69,7 +69,7 @@ describe('the daily tables', () => {
     expect(
       await select(
         db,
-        `select added, removed from farewatch.daily_network where day = '2025-06-10' order by country`,
+        `select added, removed from farewatch.daily_network where day = '2025-06-10' order by departure_country`,
       ),
     ).toEqual([
       { added: 0, removed: 0 },
@@ -93,13 +93,13 @@ describe('the daily tables', () => {
 
     const rows = await select(
       db,
-      `select day::text, departure_iata, destination_place_id, days_to_departure, has_return, non_residents_adults as adults,
+      `select day::text, departure_iata, destination_id, days_to_departure, has_return, non_residents_adults as adults,
               fares, bookable, bookable_share, currency, p10, median, p90
          from farewatch.daily_fares where days_to_departure in (88, 76) order by 1`,
     )
     const group = {
       departure_iata: 'PMI',
-      destination_place_id: 'p2',
+      destination_id: 'p2',
       has_return: false,
       adults: 1,
       bookable_share: '1.0000',
@@ -160,7 +160,7 @@ describe('the daily tables', () => {
     expect(
       await select(
         db,
-        `select (select min(fetched_at) at time zone 'UTC' from farewatch.sync_runs)::date - day as days, live
+        `select (select min(valid_at) at time zone 'UTC' from farewatch.sync_runs)::date - day as days, live
            from farewatch.daily_network order by day`,
       ),
     ).toEqual([

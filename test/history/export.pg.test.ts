@@ -75,7 +75,7 @@ describe('an export of public tables', () => {
       readParquet(rest.replace('TABLE', `'${path.join(directory, table)}.parquet'`))
     expect(
       await read(
-        'availability_history',
+        'fare_history',
         `select tracked_fare_id, price, currency, valid_from, valid_to, outbound_departs_local, outbound_flight_numbers::json ->> 1,
                 typeof(tracked_fare_id), typeof(price), typeof(valid_from), typeof(outbound_departs_local)
            from TABLE where tracked_fare_id = 1 order by valid_from desc limit 2`,
@@ -119,10 +119,10 @@ describe('an export of public tables', () => {
     ])
     expect(
       await read(
-        'availability_survival',
-        `select typeof(lasted), lasted from TABLE where tracked_fare_id = 2`,
+        'fare_survival',
+        `select typeof(lasted_seconds), lasted_seconds from TABLE where tracked_fare_id = 2`,
       ),
-    ).toEqual([['VARCHAR', 'P34D']])
+    ).toEqual([['DOUBLE', '2937600']])
   })
 
   it('CSV and lines of JSON have instants as ISO 8601, and JSON has decimals as text', async ({
@@ -137,7 +137,7 @@ describe('an export of public tables', () => {
       since: 19,
     })
     const history = await exportText(database, {
-      tables: ['farewatch.availability_history'],
+      tables: ['farewatch.fare_history'],
       format: 'jsonl',
       since: new Date('2026-06-20T00:00Z'),
     })
@@ -179,7 +179,7 @@ describe('an export of public tables', () => {
     const directory = await temporaryDirectory()
 
     await expect(
-      exportTables(database, { tables: ['availability_history'], format: 'parquet', directory }),
+      exportTables(database, { tables: ['fare_history'], format: 'parquet', directory }),
     ).rejects.toThrow('0.12345 does not fit')
 
     expect(await readdir(directory)).toEqual([])

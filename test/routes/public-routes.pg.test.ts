@@ -75,7 +75,7 @@ describe('farewatch.route_changes', () => {
       await select(
         db,
         `select kind, departure_iata, departure_city, destination_city, destination_country,
-                valid_at = (select fetched_at from farewatch.sync_runs where id = ${first.runId}) as at_first
+                valid_at = (select s.valid_at from farewatch.sync_runs s where id = ${first.runId}) as at_first
            from farewatch.route_changes order by seq`,
       ),
     ).toEqual([
@@ -113,7 +113,7 @@ describe('the indexes of the feeds', () => {
     [`route_changes where place_id = 'PMI'`, 'route_change_place'],
     [`route_changes where recorded_at > '2026-01-01T00:00Z'`, 'route_change_recorded'],
     [`availability_changes where recorded_at > '2026-01-01T00:00Z'`, 'availability_change_recent'],
-    [`availability_survival where tracked_fare_id = 1`, 'fare_belief_version_timeline'],
+    [`fare_survival where tracked_fare_id = 1`, 'fare_belief_version_timeline'],
     [`route_history where departure_id = 'PMI'`, 'route_version_timeline'],
   ] as const)('%s can be read by the index %s', async ([from, index], { db }) => {
     const plan = await db.connection().execute(async (session) => {
@@ -180,7 +180,7 @@ describe('farewatch.places', () => {
         db,
         `select p.place_id, f.id as first_run, l.id as last_run
            from farewatch.places p
-           join farewatch.sync_runs f on f.fetched_at = p.first_seen_at
+           join farewatch.sync_runs f on f.valid_at = p.first_seen_at
            join farewatch.sync_runs l on l.arrived_at = p.last_seen_at
           order by 1`,
       ),

@@ -157,11 +157,11 @@ describe('the public SQL', () => {
         sql`farewatch.daily_country_pairs`,
         sql`farewatch.daily_place_degree`,
         sql`farewatch.daily_fares`,
-        sql`farewatch.route_churn_daily`,
-        sql`farewatch.availability_current`,
-        sql`farewatch.availability_history`,
+        sql`farewatch.daily_route_churn`,
+        sql`farewatch.fares_current`,
+        sql`farewatch.fare_history`,
         sql`farewatch.availability_changes`,
-        sql`farewatch.availability_survival`,
+        sql`farewatch.fare_survival`,
       ]) {
         await sql`select * from ${view}`.execute(session)
       }

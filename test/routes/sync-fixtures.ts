@@ -155,7 +155,7 @@ export async function intervals(db: Db, pair: string): Promise<{ from: Date; to:
 
 export async function fetchedAt(db: Db, runId: number): Promise<Date> {
   const { rows } = await sql<{ at: Date }>`
-    select fetched_at as at from farewatch.sync_runs where id = ${runId}
+    select valid_at as at from farewatch.sync_runs where id = ${runId}
   `.execute(db)
   if (rows[0] === undefined) throw new Error(`run ${runId} is not there`)
   return rows[0].at

@@ -79,10 +79,10 @@ function arrivalOf(list: string, at: Date): string {
 /** In the order of valid times. */
 async function readAccepted(db: Db): Promise<Accepted[]> {
   const { rows } = await sql<Accepted>`
-    select id as run, list, baseline, fetched_at as at, arrived_at as "arrivedAt"
+    select id as run, list, baseline, valid_at as at, arrived_at as "arrivedAt"
       from farewatch.sync_runs
      where status in ('applied', 'unchanged', 'approved')
-     order by fetched_at
+     order by valid_at
   `.execute(db)
   return rows
 }

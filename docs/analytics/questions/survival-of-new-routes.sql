@@ -7,7 +7,7 @@ with lives as (
        select floor(extract(epoch from coalesce(valid_to, now()) - valid_from) / 604800) as weeks, valid_to is not null as ended
          from (select *, row_number() over (partition by departure_id, destination_id order by valid_from) as interval_number
                  from farewatch.route_history) h
-        where interval_number = 1 and valid_from > (select min(fetched_at) from farewatch.sync_runs where list = 'routes' and baseline)),
+        where interval_number = 1 and valid_from > (select min(valid_at) from farewatch.sync_runs where list = 'routes' and baseline)),
      by_week as (
        select weeks, count(*) filter (where ended) as ended,
               sum(count(*)) over (order by weeks desc) as at_risk

@@ -164,7 +164,7 @@ export function examineBeliefs({ beliefs }: Status): Finding[] {
     wrong(
       'fares',
       says,
-      'bin/farewatch sql "select last_reason, count(*) from farewatch.availability_current where stale group by 1"',
+      'bin/farewatch sql "select last_reason, count(*) from farewatch.fares_current where stale group by 1"',
     ),
   ]
 }
@@ -174,7 +174,7 @@ export async function examineDepartures({ app }: DoctorDeps): Promise<Finding[]>
   const past = await countPastDepartures(app.database.db)
   if (past === 0) return []
   const says = `the upstream answers with a departure in the past for ${past} fares; nothing of that is believed`
-  const todo = `bin/farewatch sql "select tracked_fare_id, flight_id from farewatch.availability_current where last_reason = 'contract_violation'"`
+  const todo = `bin/farewatch sql "select tracked_fare_id, flight_id from farewatch.fares_current where last_reason = 'contract_violation'"`
   return [warning('departures', says, todo)]
 }
 

@@ -40,15 +40,22 @@ export function isArchived(table: string, floor: string): string {
 
 /** The rows that an archive writes and then deletes. */
 export function archivedRows(floors: Floors): ArchivedRows[] {
-  const history = (name: string, table: string): ArchivedRows => ({
-    name,
-    select: `select v.* from farewatch.${name} v where ${isArchived(table, `timestamptz '${floors.before.toISOString()}'`)}`,
-    order: [...(HISTORY_TABLES[table]?.subject ?? []), 'valid_from'].join(', '),
-  })
+  const floor = `timestamptz '${floors.before.toISOString()}'`
+  const history = (name: string, table: string): ArchivedRows => {
+    const key = [...(HISTORY_TABLES[table]?.subject ?? []), 'valid_from'].join(', ')
+    return {
+      name,
+      select: `
+        select *
+          from farewatch.${name}
+         where (${key}) in (select ${key} from farewatch_private.${table} v where ${isArchived(table, floor)})`,
+      order: key,
+    }
+  }
   return [
     history('route_history', 'route_version'),
     history('route_availability_history', 'route_availability_version'),
-    history('availability_history', 'fare_belief_version'),
+    history('fare_history', 'fare_belief_version'),
     {
       name: 'route_changes',
       select: `select * from farewatch.route_changes where seq < ${floors.routeChanges}`,

@@ -6,7 +6,7 @@ import { type RouteFilter, type RouteRow, streamRoutes } from './route-queries.t
 export const EXPORT_FORMATS = ['csv', 'json'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-/** The columns of an export, with the names and the order of `farewatch.routes_current`. */
+/** The columns of an export, in the order of `farewatch.routes_current`, which calls `since` valid_from. */
 const COLUMNS: readonly (readonly [keyof RouteRow, string])[] = [
   ['departureId', 'departure_id'],
   ['departureIata', 'departure_iata'],

@@ -42,7 +42,7 @@ describe('an archive', () => {
     expect(counts).toEqual({
       'route_history.parquet': 11,
       'route_availability_history.parquet': 2,
-      'availability_history.parquet': 8,
+      'fare_history.parquet': 8,
       'route_changes.parquet': 31,
       'availability_changes.parquet': expect.any(Number),
       'watch_changes.parquet': expect.any(Number),
@@ -51,12 +51,13 @@ describe('an archive', () => {
     expect(await asOf()).toEqual(answers)
     expect(await routesAsOf(db, BELOW)).toBe('the history before 2026-06-01T00:00:00Z is archived')
     const { rows: floors } = await sql<{ name: string; first: number | null }>`
-      select f.name, f.first_seq as first, since = '2026-06-01T00:00Z' as since from farewatch.floors f order by name
+      select view_name as name, first_seq as first, complete_from = '2026-06-01T00:00Z' as since
+        from farewatch.history_starts order by 1
     `.execute(db)
     const firstOf = (name: string) => Number(counts[`${name}.parquet`]) + 1
     expect(floors).toEqual([
       { name: 'availability_changes', first: firstOf('availability_changes'), since: true },
-      { name: 'availability_history', first: null, since: true },
+      { name: 'fare_history', first: null, since: true },
       { name: 'route_availability_history', first: null, since: true },
       { name: 'route_changes', first: firstOf('route_changes'), since: true },
       { name: 'route_history', first: null, since: true },

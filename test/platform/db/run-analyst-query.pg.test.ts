@@ -57,7 +57,7 @@ describe('an analyst query', () => {
     ['a way out of its transaction', 'commit; drop table schedule', /multiple commands/],
     ['a mistake', 'selekt 1', /syntax error at or near "selekt"/],
     ['an unknown table', 'select * from nowhere', /relation "nowhere" does not exist/],
-    ['a hint', 'select sinc from routes_current', /\(Perhaps you meant/],
+    ['a hint', 'select availabl from routes_current', /\(Perhaps you meant/],
     ['a failure', 'select 1 / 0', /division by zero/],
     ['a program', "copy (select 1) to program 'true'", /permission denied|read-only/],
     ['a file of the machine', "select pg_read_file('postgresql.conf')", /permission denied/],

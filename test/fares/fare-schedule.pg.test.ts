@@ -20,14 +20,14 @@ interface ScheduleRow {
 
 async function rowOf(db: Db, fareId: number): Promise<ScheduleRow | undefined> {
   const { rows } = await sql<ScheduleRow>`
-    select checks_per_second as rate, extract(epoch from longest_interval)::float8 as seconds, lane,
-           extract(epoch from due_within)::float8 as "dueSeconds"
-      from farewatch.availability_schedule where tracked_fare_id = ${fareId}
+    select checks_per_second as rate, longest_interval_seconds as seconds, lane,
+           due_within_seconds as "dueSeconds"
+      from farewatch.fare_schedule where tracked_fare_id = ${fareId}
   `.execute(db)
   return rows[0]
 }
 
-describe('availability_schedule', () => {
+describe('fare_schedule', () => {
   it('shows the rate that fares show explains, and who spends it', async ({ db }) => {
     await resellerWith(db, [cells(), cells({ reference: 'B', flight_id: '102' })], 'acme')
     await resellerWith(db, [cells({ priority: 'urgent' })], 'beta')
@@ -65,12 +65,12 @@ describe('availability_schedule', () => {
   it('is not readable by analysts, because a rate says how many watches a fare has', async ({
     database,
   }) => {
-    const read = asAnalyst(database, ({ query }) => query('select * from availability_schedule'))
+    const read = asAnalyst(database, ({ query }) => query('select * from fare_schedule'))
 
     await expect(read).rejects.toThrow('permission denied')
     const tables = await asAnalyst(database, readPublicTables)
     const names = tables.map(({ name }) => name)
-    expect(names).toContain('availability_current')
-    expect(names).not.toContain('availability_schedule')
+    expect(names).toContain('fares_current')
+    expect(names).not.toContain('fare_schedule')
   })
 })
