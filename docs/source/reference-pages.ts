@@ -98,10 +98,16 @@ function commandSections(command: Command, words: string): string[] {
   const below = command.commands.flatMap((child) =>
     commandSections(child, `${words} ${child.name()}`),
   )
-  return [`### ${words}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\``, ...below]
+  const help = helpOf(command, words)
+  const block = help === '' ? [] : [`\`\`\`text\n${help}\n\`\`\``]
+  return [[`### ${words}`, `${command.description()}.`, ...block].join('\n\n'), ...below]
 }
 
-function helpOf(command: Command): string {
+/** Options that the head of the page explains for all commands. */
+const COMMON_OPTIONS = ['--help', '--json']
+
+/** The help of a command without what the page shows elsewhere, and without an example that is only its name. */
+function helpOf(command: Command, words: string): string {
   const parts: string[] = []
   // The page must not depend on the terminal in which it is written.
   command.configureOutput({
@@ -109,8 +115,22 @@ function helpOf(command: Command): string {
     getOutHelpWidth: () => 80,
     getOutHasColors: () => false,
   })
+  command.configureHelp({
+    commandDescription: () => '',
+    visibleCommands: () => [],
+    visibleOptions: ({ options }) =>
+      options.filter(({ long, hidden }) => !hidden && !COMMON_OPTIONS.includes(long ?? '')),
+  })
   command.outputHelp()
-  return parts.join('').trim()
+  const name = `bin/farewatch ${words}`
+  return parts
+    .join('')
+    .replace(/^Usage: bin\/(.*)$/m, (_, usage: string) =>
+      usage.replace(/ \[(options|command)\]/g, ''),
+    )
+    .replace(/^.*\n/, (usage) => (usage === `farewatch ${words}\n` ? '' : usage))
+    .replace(`\nExample:\n  ${name}\n`, '')
+    .trim()
 }
 
 function exitCodesPart(): string {

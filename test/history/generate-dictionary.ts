@@ -1,16 +1,19 @@
 import { stringify } from 'yaml'
 import { type Db, sql } from '../../src/platform/db/database.ts'
+import { bulletLines, shortSql } from '../platform/db/schema-page.ts'
+
+interface Column {
+  readonly name: string
+  readonly type: string
+  readonly description: string
+}
 
 interface Table {
   readonly name: string
   readonly description: string
   /** Whether analysts may read it. */
   readonly isGranted: boolean
-  readonly columns: readonly {
-    readonly name: string
-    readonly type: string
-    readonly description: string
-  }[]
+  readonly columns: readonly Column[]
 }
 
 /** The tables and views of the public SQL, with the comments of the migrated database. */
@@ -29,26 +32,49 @@ export async function readDictionary(db: Db): Promise<Table[]> {
   return rows
 }
 
-/** The page docs/reference/dictionary.md. */
+/** The page docs/reference/dictionary.md. A column of several views with one meaning is explained once, first. */
 export function dictionaryPage(tables: readonly Table[]): string {
-  const sections = tables.map(({ name, description, columns }) =>
-    [
-      `## ${name}`,
-      '',
-      description,
-      '',
-      '| column | type | what |',
-      '|---|---|---|',
-      ...columns.map(
-        (column) =>
-          `| \`${column.name}\` | ${column.type} | ${column.description.replaceAll('|', '\\|')} |`,
-      ),
-    ].join('\n'),
+  const meanings = Map.groupBy(
+    tables.flatMap(({ columns }) => columns),
+    (column) => JSON.stringify(column),
   )
+  const isShared = (column: Column) => meanings.get(JSON.stringify(column))?.length !== 1
+  const sections = tables.map(({ name, description, columns }) => {
+    const lines = joinLegs(columns).map((joined) =>
+      joined.every(isShared) ? { head: namesOf(joined), text: '' } : described(joined),
+    )
+    return `## ${name}\n\n${description}\n\n${bulletLines(lines).join('\n')}`
+  })
   const head =
-    'Every table and view of schema `farewatch`, from the comments in the database. `npm run db:dictionary` writes this page;' +
-    '\na test compares it with the migrations. [analysts.md](../analysts.md) explains the times and how to begin.'
-  return `# Dictionary of the public SQL\n\n${head}\n\n${sections.join('\n\n')}\n`
+    'Every table and view of schema `farewatch`, from the comments in the database. [analysts.md](../analysts.md) explains the\n' +
+    'times and how to begin. A text about the outbound flight holds for the return flight in columns `return_…`. A column without\n' +
+    'a text in its view is one of these:'
+  const shared = [...meanings.values()].flatMap(([first]) =>
+    first && isShared(first) ? [first] : [],
+  )
+  const lines = bulletLines(joinLegs(shared).map(described))
+  return `# Dictionary of the public SQL\n\n${head}\n\n${lines.join('\n')}\n\n${sections.join('\n\n')}\n`
+}
+
+/** Columns that mean the same of the outbound and of the return flight are together. */
+function joinLegs(columns: readonly Column[]): Column[][] {
+  const legs = Map.groupBy(columns, ({ type, description }) =>
+    [type, description.replace('return flight', 'outbound flight')].join(' '),
+  )
+  return [...legs.values()]
+}
+
+function namesOf(columns: readonly Column[]): string {
+  return columns.map(({ name }) => `\`${name}\``).join(', ')
+}
+
+/** Columns of one type and meaning, with the text of the first. */
+function described(columns: readonly Column[]) {
+  const [first] = columns
+  return {
+    head: `${namesOf(columns)} ${shortSql(first?.type ?? '')}`,
+    text: first?.description ?? '',
+  }
 }
 
 /** How old the newest row may be, where a table always gets new rows. */

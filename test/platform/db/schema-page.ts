@@ -67,31 +67,74 @@ function readWriters(): ReadonlyMap<string, readonly string[]> {
 
 function tableSection(table: PrivateTable, folders: readonly string[]): string {
   const writers = folders.map((folder) => `\`${folder}/\``).join(', ')
-  const rows = table.columns.map(({ name, type, isNullable, value, description }) => {
-    const parts = [
-      type,
-      ...(isNullable ? ['or null'] : []),
-      ...(value === null ? [] : [`= ${value}`]),
-    ]
-    return `| \`${name}\` | ${escaped(parts.join(' '))} | ${escaped(description ?? '')} |`
-  })
+  const { keys, values, checks } = readConstraints(table.constraints)
   return [
     `## ${table.name}`,
     '',
-    `${table.description ?? ''}`.trim(),
+    `${table.description ?? ''} Written by ${writers === '' ? 'migrations alone' : writers}.`.trim(),
     '',
-    `Written by ${writers === '' ? 'migrations alone' : writers}.`,
-    '',
-    '| column | type | what |',
-    '|---|---|---|',
-    ...rows,
-    '',
-    ...table.constraints.map((constraint) => `- \`${constraint}\``),
+    ...columnLines(table.columns, values),
+    ...(keys.length === 0 ? [] : ['', `${keys.join('; ')}.`]),
+    ...(checks.length === 0 ? [] : ['', `Checks: ${checks.join('; ')}.`]),
   ].join('\n')
 }
 
-function escaped(text: string): string {
-  return text.replaceAll('|', '\\|')
+function columnLines(
+  columns: PrivateTable['columns'],
+  values: ReadonlyMap<string, string>,
+): string[] {
+  return bulletLines(
+    columns.map(({ name, type, isNullable, value, description }) => {
+      const initial = value === null ? '' : ` = ${shortSql(value)}`
+      const texts = [description, values.get(name)].filter((text) => text != null)
+      return {
+        head: `\`${name}\` ${shortSql(type)}${isNullable ? '?' : ''}${initial}`,
+        text: texts.join(' '),
+      }
+    }),
+  )
+}
+
+/** One line a column that has a text; columns between them share a line. */
+export function bulletLines(columns: readonly { head: string; text: string }[]): string[] {
+  return columns
+    .reduce<{ head: string; text: string }[]>((lines, column) => {
+      const last = lines.at(-1)
+      if (last?.text === '' && column.text === '') last.head += `, ${column.head}`
+      else lines.push({ ...column })
+      return lines
+    }, [])
+    .map(({ head, text }) => (text === '' ? `- ${head}` : `- ${head}: ${text}`))
+}
+
+/** The constraints of a table: its keys, the sets of values of its columns, and other checks. */
+function readConstraints(constraints: readonly string[]) {
+  const keys: string[] = []
+  const values = new Map<string, string>()
+  const checks: string[] = []
+  for (const constraint of constraints) {
+    const text = shortSql(constraint)
+    const key = /^(PRIMARY KEY|UNIQUE[A-Z ]*) \((.*)\)$/.exec(text)
+    const reference = /^FOREIGN KEY \((.*)\) REFERENCES (\w+)\(\w+\)(.*)$/.exec(text)
+    const set = /^CHECK \(\("?(\w+)"? = ANY \(ARRAY\[(.*)\]\)\)\)$/.exec(text)
+    if (key) keys.push(`${key[1] === 'PRIMARY KEY' ? 'Key' : 'unique'} \`${key[2]}\``)
+    else if (reference) {
+      const [, columns, table, action = ''] = reference
+      keys.push(`\`${columns}\` → \`${table}\`${action.toLowerCase()}`)
+    } else if (set) values.set(set[1] ?? '', `One of ${set[2]?.replaceAll("'", '')}.`)
+    else checks.push(`\`${text.replace(/^CHECK \(\(?(.*?)\)?\)$/, '$1')}\``)
+  }
+  return { keys, values, checks }
+}
+
+/** PostgreSQL's text of a type, default or constraint without casts, in the short names of types. */
+export function shortSql(text: string): string {
+  return text
+    .replaceAll(/::(timestamp with time zone|double precision|\w+)(\[\])?/g, '')
+    .replaceAll('timestamp with time zone', 'timestamptz')
+    .replaceAll('timestamp without time zone', 'timestamp')
+    .replaceAll('double precision', 'float8')
+    .replaceAll(/\s+/g, ' ')
 }
 
 /** The page docs/reference/schema.md. */
@@ -99,8 +142,8 @@ export function schemaPage(tables: readonly PrivateTable[]): string {
   const writers = readWriters()
   const head =
     'Every table of schema `farewatch_private`, from the comments in the database, with the folders of `src/` that write it.\n' +
-    '`npm run db:dictionary` writes this page; a test compares it with the migrations. Callers and analysts read the views of\n' +
-    '[dictionary.md](dictionary.md).'
+    '`?` marks a column that may be null, `=` its default, `→` a reference. Columns without a comment share a line. Callers and\n' +
+    'analysts read the views of [dictionary.md](dictionary.md), which explain columns of the same names.'
   const sections = tables.map((table) => tableSection(table, writers.get(table.name) ?? []))
   return `# Tables\n\n${head}\n\n${sections.join('\n\n')}\n`
 }
