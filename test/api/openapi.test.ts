@@ -3,7 +3,6 @@ import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
-import { PROBLEMS } from '../../src/platform/http/problems.ts'
 import { parameterReader, propertiesOf } from '../../src/platform/http/read-parameters.ts'
 
 interface Answer {
@@ -121,16 +120,6 @@ describe('the headers of responses', () => {
         responses: { 200: { headers }, 304: { headers } },
       },
     })
-  })
-})
-
-describe('docs/reference/api.md', () => {
-  it('the page lists exactly the problem codes with their statuses and titles', () => {
-    const rows = [...read('api.md').matchAll(/^\| `([a-z_.]+)` \| (\d{3}) \| (.+) \|$/gm)]
-
-    expect(
-      rows.map(([, code, status, title]) => ({ code, status: Number(status), title })),
-    ).toEqual(Object.entries(PROBLEMS).map(([code, problem]) => ({ code, ...problem })))
   })
 })
 

@@ -85,11 +85,11 @@ describe('the alerts', () => {
     expect(documented.toSorted(byName)).toEqual(declared.toSorted(byName))
   })
 
-  it('have runbooks that say what to run, what is healthy and what ends the alert', () => {
+  it('have runbooks that say what the alert means, what to run and what is healthy', () => {
     for (const { title, markdown } of runbookSections()) {
       expect(markdown, title).toMatch(/^farewatch /m)
       expect(markdown, title).toMatch(/healthy/)
-      for (const word of ['Means', 'Check', 'Do', 'Ends']) {
+      for (const word of ['Means', 'Check', 'Do']) {
         expect(markdown, title).toContain(`**${word}`)
       }
     }
