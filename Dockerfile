@@ -8,6 +8,7 @@ COPY package.json package-lock.json ./
 RUN npm install --no-save --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 COPY bin ./bin
 COPY docs/reference/runbooks.md ./docs/reference/runbooks.md
+COPY deploy/analyst-limits.sql ./deploy/analyst-limits.sql
 COPY migrations ./migrations
 COPY sandbox ./sandbox
 COPY src ./src
@@ -24,6 +25,7 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/package.json ./
 COPY --from=build /app/bin ./bin
 COPY --from=build /app/docs ./docs
+COPY --from=build /app/deploy ./deploy
 COPY --from=build /app/migrations ./migrations
 COPY --from=build /app/sandbox ./sandbox
 COPY --from=build /app/src ./src

@@ -80,7 +80,7 @@ describe('the Dockerfile', () => {
       ),
     )
 
-    expect(new Set(extra)).toEqual(new Set(['package.json', 'migrations', 'docs']))
+    expect(new Set(extra)).toEqual(new Set(['package.json', 'migrations', 'deploy', 'docs']))
     expect(copied).toEqual(
       expect.arrayContaining(['node_modules', 'bin', 'sandbox', 'src', ...extra]),
     )
@@ -124,6 +124,7 @@ describe('the content of the image', () => {
     expect(lines[0]).toBe('*')
     expect(lines.slice(1)).toEqual([
       '!bin/farewatch',
+      '!deploy/analyst-limits.sql',
       '!docs/reference/runbooks.md',
       '!migrations',
       '!package.json',

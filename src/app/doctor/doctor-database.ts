@@ -77,7 +77,7 @@ export async function examineAnalysts({ app }: DoctorDeps): Promise<Finding[]> {
   const says = mayLock
     ? 'may take advisory locks, which stop syncs, and store large objects'
     : 'may lift their statement_timeout, and farewatch may not cancel their statements'
-  const todo = 'as a superuser, run migrations/0030_analyst_limits.sql in the database'
+  const todo = 'as a superuser, run deploy/analyst-limits.sql in the database'
   return [warning('analysts', `the logins of analysts (${logins.join(', ')}) ${says}`, todo)]
 }
 

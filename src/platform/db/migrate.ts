@@ -3,11 +3,19 @@ import { type Migration, type MigrationProvider, Migrator } from 'kysely/migrati
 import { AppError } from '../base/errors.ts'
 import { type Db, PRIVATE_SCHEMA, sql } from './database.ts'
 import { migrationError } from './session-lock.ts'
-import { selectOne } from './transaction.ts'
+import { inTransaction, selectOne } from './transaction.ts'
 
 const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
+const ANALYST_LIMITS = new URL('../../../deploy/analyst-limits.sql', import.meta.url)
 /** The first line of every migration says whether processes of the previous version may run on the new schema. */
 const COMPATIBILITY_LINE = /^-- older code: (may run|must stop)\n/
+
+/**
+ * Version 0.1 had a migration for each of its steps. The first files of today make the same schema at once, so a database
+ * at the last step of 0.1 is adopted: it gets their names instead. Any older one comes up through version 0.1.
+ */
+const STEPS_OF_0_1 = { first: '0001_ground', last: '0083_constraint_names' }
+const LAST_ADOPTED = '0012_public_fares'
 
 interface MigrationFile {
   readonly name: string
@@ -40,12 +48,27 @@ export class SchemaTooOldError extends AppError {
   }
 }
 
+/** A version before 0.1 left the database, and this version does not have its migrations. */
+export class SchemaBefore01Error extends AppError {
+  override readonly name = 'SchemaBefore01Error'
+  override readonly code = 'db.schema_before_0_1'
+  override readonly retryable = false
+
+  constructor(schema: string) {
+    super(
+      `the database has schema ${schema}, which only farewatch 0.1 can upgrade: run "bin/farewatch migrate" of version 0.1 ` +
+        '(git tag v0.1.0, commit 9a2621b3ac4e2781a6c83902a281d2259df46ed9) first, then start this version again',
+    )
+  }
+}
+
 /**
  * Applies the missing migrations under kysely's lock: of many processes that start at once, one migrates. Returns the
  * names of the migrations that this call applied.
  */
 export async function migrate(db: Db): Promise<string[]> {
   const files = await readMigrations()
+  await adopt(db, files)
   await refuseNewerSchema(db, files)
   const migrator = new Migrator({
     db,
@@ -55,14 +78,50 @@ export async function migrate(db: Db): Promise<string[]> {
   if (await hasUnknownMigrations(db, files)) return []
   const { error, results } = await migrator.migrateToLatest()
   if (error !== undefined) throw await migrationError(db, error)
-  return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
+  const applied = (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
+  if (applied.length > 0) await limitAnalysts(db)
+  return applied
+}
+
+/** As a superuser alone; see the file. */
+async function limitAnalysts(db: Db): Promise<void> {
+  await sql.raw(await readFile(ANALYST_LIMITS, 'utf8')).execute(db)
+}
+
+/** Names the schema of version 0.1 as today's. Throws SchemaBefore01Error for an older one. */
+async function adopt(db: Db, files: readonly MigrationFile[]): Promise<void> {
+  if (!isOf01(await appliedMigrations(db))) return
+  const names = files.map((file) => file.name).filter((name) => name <= LAST_ADOPTED)
+  await inTransaction(db, async (tx) => {
+    // Of processes that start together, one adopts.
+    await sql`lock table migration_note in exclusive mode`.execute(tx)
+    if (!isOf01(await appliedMigrations(tx))) return
+    await sql`delete from migration_note`.execute(tx)
+    await sql`delete from kysely_migration`.execute(tx)
+    await sql`
+      insert into kysely_migration (name, timestamp) select name, now()::text from unnest(${names}::text[]) name
+    `.execute(tx)
+    await sql`
+      insert into migration_note (name, older_code_may_run) select name, false from unnest(${names}::text[]) name
+    `.execute(tx)
+  })
+}
+
+/** Throws SchemaBefore01Error for a schema between the first and the last step of 0.1. */
+function isOf01(applied: readonly { name: string }[]): boolean {
+  const names = applied.map(({ name }) => name)
+  if (!names.includes(STEPS_OF_0_1.first)) return false
+  if (names.includes(STEPS_OF_0_1.last)) return true
+  throw new SchemaBefore01Error(names.at(-1) ?? '')
 }
 
 /** Throws SchemaTooOldError or SchemaTooNewError unless this code can run on the current schema. */
 export async function assertMigrated(db: Db): Promise<void> {
   const files = await readMigrations()
-  const applied = new Set((await appliedMigrations(db)).map((m) => m.name))
-  const missing = files.find((file) => !applied.has(file.name))
+  const applied = await appliedMigrations(db)
+  isOf01(applied)
+  const names = new Set(applied.map(({ name }) => name))
+  const missing = files.find((file) => !names.has(file.name))
   if (missing !== undefined) throw new SchemaTooOldError(missing.name)
   await refuseNewerSchema(db, files)
 }

@@ -12,7 +12,7 @@ import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 import { createEmptyDatabase, openAnother } from './empty-database.ts'
 
-const LIMITS = new URL('../../../migrations/0030_analyst_limits.sql', import.meta.url)
+const LIMITS = new URL('../../../deploy/analyst-limits.sql', import.meta.url)
 
 /** Creates a login of this test and connects with it. */
 async function connectAs(url: string, kind: string, rights: string) {
@@ -56,7 +56,7 @@ describe('a login of an analyst', () => {
         about: 'analysts',
         level: 'warning',
         says: expect.stringMatching(new RegExp(`${role}.* may take advisory locks`)),
-        todo: expect.stringContaining('migrations/0030_analyst_limits.sql'),
+        todo: expect.stringContaining('deploy/analyst-limits.sql'),
       },
     ])
   })

@@ -5,6 +5,7 @@ import { type Db, openDatabase, sql } from '../../../src/platform/db/database.ts
 import {
   assertMigrated,
   migrate,
+  SchemaBefore01Error,
   SchemaTooNewError,
   SchemaTooOldError,
 } from '../../../src/platform/db/migrate.ts'
@@ -123,6 +124,52 @@ describe('a database that a newer version has migrated', () => {
   })
 })
 
+/** Names the schema as version 0.1 did when it had applied its steps up to the last one of these. */
+async function nameAs01(db: Db, steps: readonly string[]): Promise<void> {
+  await sql`delete from migration_note`.execute(db)
+  await sql`delete from kysely_migration`.execute(db)
+  for (const step of steps) {
+    await sql`insert into kysely_migration values (${step}, now()::text)`.execute(db)
+    await sql`insert into migration_note values (${step}, true)`.execute(db)
+  }
+}
+
+describe('a database of version 0.1', () => {
+  it('is adopted at its last step by one of the processes that start, and keeps its rows', async ({
+    db,
+    databaseUrl,
+  }) => {
+    await nameAs01(db, ['0001_ground', '0083_constraint_names'])
+    await sql`insert into reseller (name) values ('ana')`.execute(db)
+    await expect(assertMigrated(db)).rejects.toThrow(
+      /lacks migration 0001_base: run "bin\/farewatch/,
+    )
+    const processes = Array.from({ length: 5 }, () => openAnother(databaseUrl))
+
+    const applied = await Promise.all(processes.map((process) => migrate(process.db)))
+
+    expect(applied.flat()).toEqual(NAMES.filter((name) => name > '0012_public_fares'))
+    expect(await appliedNames(db)).toEqual(NAMES)
+    await expect(assertMigrated(db)).resolves.toBeUndefined()
+    expect((await sql`select name from reseller`.execute(db)).rows).toEqual([{ name: 'ana' }])
+    // A process of version 0.1 that starts again must be refused.
+    const { rows } = await sql`select from migration_note where older_code_may_run`.execute(db)
+    expect(rows).toEqual([])
+  })
+
+  it('is refused at any step before, with the version that upgrades it', async ({ db }) => {
+    await nameAs01(db, ['0001_ground', '0081_comments'])
+
+    for (const start of [migrate, assertMigrated]) {
+      const error = await start(db).catch((err: unknown) => err)
+      expect(error).toBeInstanceOf(SchemaBefore01Error)
+      expect(String(error)).toMatch(/schema 0081_comments, which only farewatch 0\.1 can upgrade/)
+      expect(String(error)).toMatch(/git tag v0\.1\.0, commit [0-9a-f]{40}/)
+    }
+    expect(await appliedNames(db)).toEqual(['0001_ground', '0081_comments'])
+  })
+})
+
 describe('a database that was never migrated', () => {
   it('is refused with advice', async () => {
     const { db } = openAnother(await createEmptyDatabase())
@@ -133,7 +180,7 @@ describe('a database that was never migrated', () => {
     expect(error).toMatchObject({
       code: 'db.schema_too_old',
       retryable: true,
-      message: expect.stringMatching(/0001_ground: run "bin\/farewatch migrate" first/) as string,
+      message: expect.stringMatching(/0001_base: run "bin\/farewatch migrate" first/) as string,
     })
   })
 })
@@ -142,7 +189,9 @@ describe('a database that an older version has migrated', () => {
   it('is refused, and the error names the first missing migration', async ({ db }) => {
     await sql`delete from migration_note where name >= '0003'`.execute(db)
 
-    await expect(assertMigrated(db)).rejects.toThrow('the database lacks migration 0003_routes:')
+    await expect(assertMigrated(db)).rejects.toThrow(
+      'the database lacks migration 0003_places_and_routes:',
+    )
   })
 })
 

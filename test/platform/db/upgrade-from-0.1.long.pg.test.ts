@@ -1,0 +1,112 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import { migrate, SchemaBefore01Error } from '../../../src/platform/db/migrate.ts'
+import { it } from '../../support/test-database.ts'
+import { until } from '../../support/until.ts'
+import { catalogueOf } from './catalogue.ts'
+import { createEmptyDatabase, openAnother } from './empty-database.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+/** The commit that the refusal of an older schema names. */
+const VERSION_0_1 = /commit ([0-9a-f]{40})/.exec(new SchemaBefore01Error('').message)?.[1] ?? ''
+/** A version of the time before 0.1, of whose schema 0.1 is two steps ahead. */
+const BEFORE_0_1 = 'ba28b37038a363779d6a661eeb77b5c68c054b6f'
+
+/** A source archive without its history cannot show this. */
+function has(commit: string): boolean {
+  try {
+    execFileSync('git', ['-C', ROOT, 'cat-file', '-e', `${commit}^{commit}`], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-upgrade-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The program as of a commit, with the packages of today. */
+async function checkOut(commit: string): Promise<string> {
+  const folder = await temporaryFolder()
+  const archive = execFileSync('git', ['-C', ROOT, 'archive', commit], { maxBuffer: 2 ** 28 })
+  execFileSync('tar', ['-x', '-C', folder], { input: archive })
+  await symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'))
+  return folder
+}
+
+interface Ended {
+  readonly exit: number | string
+  readonly output: string
+}
+
+/** Runs `farewatch up` of a version on a home. Stops it in order once its log has a line, unless it ends before. */
+async function upUntil(line: string, root: string, home: string): Promise<Ended> {
+  const env = { PATH: process.env.PATH, FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' }
+  const child = spawn(path.join(root, 'bin/farewatch'), ['up'], {
+    cwd: home,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+  }
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  await Promise.race([until(`"${line}"`, () => output.includes(line)), ended])
+  child.kill('SIGTERM')
+  return { exit: await ended, output }
+}
+
+/** When the history in a home begins, as a version reads it. */
+function firstRun(root: string, home: string): string {
+  const question = 'select min(started_at) as began from farewatch.sync_runs'
+  const env = { PATH: process.env.PATH, FAREWATCH_HOME: home }
+  const options = { cwd: home, env, encoding: 'utf8' } as const
+  return execFileSync(path.join(root, 'bin/farewatch'), ['sql', question, '--json'], options)
+}
+
+it.skipIf(!has(VERSION_0_1))(
+  'a database that version 0.1 made equals a new one',
+  async ({ db }) => {
+    const url = await createEmptyDatabase()
+    const root = await checkOut(VERSION_0_1)
+    const env = { PATH: process.env.PATH, DATABASE_URL: url }
+    execFileSync(path.join(root, 'bin/farewatch'), ['migrate'], { env, stdio: 'pipe' })
+    const upgraded = openAnother(url).db
+
+    await migrate(upgraded)
+
+    expect(await catalogueOf(upgraded)).toEqual(await catalogueOf(db))
+  },
+)
+
+it.skipIf(!has(BEFORE_0_1))(
+  'a data folder of before 0.1 comes up through version 0.1, with its history',
+  async () => {
+    const home = await temporaryFolder()
+    const old = await checkOut(BEFORE_0_1)
+    expect((await upUntil('route sync finished', old, home)).exit).toBe(0)
+    const began = firstRun(old, home)
+    expect(began).toMatch(/"began":"20/)
+
+    const refused = await upUntil('"ready"', ROOT, home)
+    expect(refused.exit).toBe(1)
+    expect(refused.output).toMatch(
+      /schema 0081_comments, which only farewatch 0\.1 can upgrade.*v0\.1\.0/,
+    )
+
+    expect((await upUntil('"ready"', await checkOut(VERSION_0_1), home)).exit).toBe(0)
+    expect((await upUntil('"ready"', ROOT, home)).exit).toBe(0)
+    expect(firstRun(ROOT, home)).toBe(began)
+  },
+)
