@@ -57,7 +57,7 @@ export async function readWatchTimeline(
            price_checked_at as "priceCheckedAt", price_reason as "priceReason", place
       from seen
      where ${before === undefined ? sql`true` : sql`place < ${before}`}
-       and ${onlyBookable ? sql`pair = 'bookable'` : sql`true`}
+       and ${onlyBookable ? sql`state = 'bookable'` : sql`true`}
      order by place desc
      limit ${limit}
   `.execute(db)

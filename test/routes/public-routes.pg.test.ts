@@ -126,6 +126,7 @@ describe('the indexes of the feeds', () => {
   it('all intervals of routes are read from an index alone', async ({ db }) => {
     const plan = await db.connection().execute(async (session) => {
       await sql`set enable_seqscan = off`.execute(session)
+      await sql`set enable_bitmapscan = off`.execute(session)
       return select(
         session,
         'explain (costs off) select departure_id, destination_id, valid_from, valid_to from farewatch.route_history',
