@@ -1,13 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decide } from '../../src/fares/decide/decide.ts'
 import { departsAt, lossReason } from '../../src/fares/decide/departure.ts'
 import { type FareState, initialState } from '../../src/fares/decide/fare-state.ts'
 import { airportsByIata } from '../../src/platform/airports/airports.ts'
 import { zoneOffsetMs } from '../../src/platform/base/local-time.ts'
-import type { FlightSummary, LegObservation } from '../../src/upstream/observation.ts'
-import { CALM } from './answers.ts'
-import { available, gone, observation, RULES } from './fare-fixtures.ts'
+import type { FlightSummary } from '../../src/upstream/observation.ts'
 
 function flight(from: string, departsAt: string): FlightSummary {
   const arrivesAt = departsAt
@@ -90,28 +87,6 @@ describe('the instant of departure', () => {
     expect(departsAt(fare(null, back))).toBe('2026-07-27T06:00:00.000Z')
     expect(departsAt(fare(out, null))).toBe('2026-07-20T06:00:00.000Z')
     expect(departsAt(fare(null, null))).toBeNull()
-  })
-})
-
-describe('an answer after the departure', () => {
-  const departs = Date.parse('2027-01-10T07:00:00Z')
-  const check = (state: FareState, ms: number, answer: LegObservation) =>
-    decide(
-      state,
-      { askedAt: new Date(departs + ms), observation: observation(answer) },
-      RULES,
-      CALM,
-    )
-
-  it.each([
-    [-60_000, ['became_unavailable']],
-    [0, []],
-  ])('%i ms after it, two absences record %j', (ms, kinds) => {
-    const seen = check(initialState(false), -3_600_000, available()).state
-    const once = check(seen, ms, gone)
-    const twice = check(once.state, ms + 20_000, gone)
-
-    expect([...once.changes, ...twice.changes].map(({ kind }) => kind)).toEqual(kinds)
   })
 })
 

@@ -12,6 +12,7 @@ import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { ScheduleRules } from '../../src/schedule/schedule-rules.ts'
 import type { LegObservation, Observation, ObservedFlight } from '../../src/upstream/observation.ts'
+import { listIncidents, readHeld } from '../../src/views/incident-queries.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 /** One answer confirms a gain, so that a story need not begin with two. */
@@ -31,19 +32,33 @@ export async function trackFare(
     returnFlightId = null,
   }: { flightId?: string; returnFlightId?: string | null } = {},
 ): Promise<number> {
-  const { id } = await selectOne(
-    sql<{ id: number }>`
-      insert into tracked_fare (flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
-                                non_residents_adults, non_residents_children, non_residents_infants)
-      values (${flightId}, ${returnFlightId}, 0, 0, 0, 1, 0, 0)
-      returning id
-    `,
-    db,
-  )
-  await sql`
-    insert into fare_schedule (tracked_fare_id, vdue, rate) select ${id}, v, 1 from fare_schedule_clock
-  `.execute(db)
+  const [id = 0] = await insertFares(db, [flightId], returnFlightId)
   return id
+}
+
+/** Scheduled fares of the flights F0, F1 and so on. */
+export function trackFares(db: Db, count: number): Promise<number[]> {
+  return insertFares(
+    db,
+    Array.from({ length: count }, (_, i) => `F${i}`),
+    null,
+  )
+}
+
+async function insertFares(db: Db, flights: readonly string[], returnFlightId: string | null) {
+  const { rows } = await sql<{ id: number }>`
+    insert into tracked_fare (flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
+                              non_residents_adults, non_residents_children, non_residents_infants)
+    select flight_id, ${returnFlightId}, 0, 0, 0, 1, 0, 0
+      from unnest(${flights}::text[]) with ordinality f (flight_id, place) order by place
+    returning id
+  `.execute(db)
+  const ids = rows.map(({ id }) => id)
+  await sql`
+    insert into fare_schedule (tracked_fare_id, vdue, rate)
+    select id, v, 1 from unnest(${ids}::bigint[]) id, fare_schedule_clock
+  `.execute(db)
+  return ids
 }
 
 export interface WatchArgs {
@@ -57,6 +72,16 @@ export async function watchFare(
   db: Db,
   name: string,
   fareId: number,
+  watch: WatchArgs = {},
+): Promise<number> {
+  return watchFares(db, name, [fareId], watch)
+}
+
+/** A reseller with one watch on each fare. Returns the reseller's id. */
+export async function watchFares(
+  db: Db,
+  name: string,
+  fareIds: readonly number[],
   watch: WatchArgs = {},
 ): Promise<number> {
   const { id } = await selectOne(
@@ -73,9 +98,9 @@ export async function watchFare(
   await sql`
     insert into watch (reseller_id, watch_list_id, reference, tracked_fare_id,
                        price_threshold_amount, price_threshold_percent)
-    select ${id}, l.id, ${watch.reference ?? `w${fareId}`}, ${fareId},
+    select ${id}, l.id, coalesce(${watch.reference ?? null}, 'w' || fare), fare,
            ${watch.amount ?? null}::numeric, ${watch.percent ?? null}::numeric
-      from watch_list l where l.reseller_id = ${id}
+      from watch_list l, unnest(${fareIds}::bigint[]) fare where l.reseller_id = ${id}
   `.execute(db)
   return id
 }
@@ -179,6 +204,25 @@ export async function recordAll(
     await assessTrouble(tx, recorded, { checks: checks.length, states })
     return recorded
   })
+}
+
+/** The kinds of the open incidents, newest first. */
+export async function openKinds(db: Db): Promise<string[]> {
+  return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
+}
+
+/** How many fares wait, by the kind of the change. */
+export async function heldFares(db: Db): Promise<Record<string, number>> {
+  return Object.fromEntries((await readHeld(db)).map(({ kind, fares }) => [kind, fares]))
+}
+
+/** How many records of a kind the feed has. */
+export async function countChanges(db: Db, kind: string): Promise<number> {
+  const { count } = await selectOne(
+    sql<{ count: number }>`select count(*) as count from availability_change where kind = ${kind}`,
+    db,
+  )
+  return count
 }
 
 export async function kinds(db: Db, fareId: number): Promise<string[]> {

@@ -7,7 +7,7 @@ import type { LegObservation } from '../../src/upstream/observation.ts'
 import { verifierOf } from '../faults/fare-facts.ts'
 import { it } from '../support/test-database.ts'
 import { question } from '../upstream/verify-fixtures.ts'
-import { available, gone, observation, silent, trackFare } from './fare-fixtures.ts'
+import { available, gone, observation, silent, trackFares } from './fare-fixtures.ts'
 
 const FARES = 30
 const { signal } = new AbortController()
@@ -27,7 +27,7 @@ function incidentLog() {
 
 /** Bookable fares, and an upstream that answers the same for all of them. */
 async function startFixture(db: Db) {
-  for (let i = 0; i < FARES; i += 1) await trackFare(db, { flightId: `F${i}` })
+  await trackFares(db, FARES)
   const { log, lines } = incidentLog()
   let answer: LegObservation = available()
   const upstream = { verifyFares: async () => observation(answer) }

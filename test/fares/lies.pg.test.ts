@@ -167,12 +167,12 @@ describe('36 fares whose prices jump with every answer', () => {
 describe('what a reseller receives of an upstream that shows 60 of its 90 fares as sold out', () => {
   const started = Array.from({ length: FARES }, () => 'watch_started')
 
-  it.for([40, 300])('for %i s is nothing', async (seconds, { databaseUrl }) => {
+  it('for 5 min is nothing', async ({ databaseUrl }) => {
     const world = await openWorld(databaseUrl, FARES)
     await world.runUntil(KNOWN, allSold)
-    await world.runUntil(KNOWN + seconds, lostBelow(60))
+    await world.runUntil(KNOWN + 300, lostBelow(60))
     expect((await world.shown()).find(({ hidden }) => hidden === 'held')?.fares).toBeGreaterThan(20)
-    await world.runUntil(KNOWN + seconds + TWO_CHECKS, allSold)
+    await world.runUntil(KNOWN + 300 + TWO_CHECKS, allSold)
 
     expect(await world.feed()).toEqual({ kinds: started, isDense: true })
     expect(await world.shown()).toEqual([{ pair: 'bookable', hidden: null, fares: FARES }])

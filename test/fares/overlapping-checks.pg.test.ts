@@ -145,21 +145,6 @@ describe('checks of one fare that overlap', () => {
     expect(await brokenFeeds(db)).toEqual([])
   })
 
-  it('on-demand checks within twenty seconds confirm no loss', async ({ db }) => {
-    const fare = await watchedFare(db, [[60, available()]])
-    const jobs = createJobs(db, COUNTS)
-    for (let times = 0; times < 3; times += 1) {
-      const asked = await jobs.onDemand(0)
-      asked.answer(ALL_GONE)
-      await asked.ended
-    }
-
-    expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '1', checks: 4 })
-    expect(await kinds(db, fare)).toEqual(['became_available'])
-    const { rows } = await sql`select lane from fare_schedule`.execute(db)
-    expect(rows).toEqual([{ lane: 'confirmation' }])
-  })
-
   it('an older on-demand check that is recorded last does not reschedule the fare', async ({
     db,
   }) => {

@@ -7,7 +7,6 @@ import type { IncidentKind } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { listIncidents } from '../../src/views/incident-queries.ts'
 import { lockTrackedFares, syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { verifierOf } from '../faults/fare-facts.ts'
 import { openAnother } from '../platform/db/empty-database.ts'
@@ -18,9 +17,11 @@ import {
   endFares,
   kinds,
   observation,
+  openKinds,
   silent,
-  trackFare,
+  trackFares,
   watchFare,
+  watchFares,
   watchFeed,
 } from './fare-fixtures.ts'
 
@@ -34,13 +35,8 @@ function departingIn(year: string): LegObservation {
 /** Watched fares, and a verifier of an upstream that gives one answer for all of them. */
 async function startFixture(db: Db, count = FARES) {
   let answer: LegObservation = available()
-  const fares: number[] = []
-  let reseller = 0
-  for (let i = 0; i < count; i += 1) {
-    const fare = await trackFare(db, { flightId: `F${i}` })
-    reseller = await watchFare(db, 'ana', fare)
-    fares.push(fare)
-  }
+  const fares = await trackFares(db, count)
+  const reseller = await watchFares(db, 'ana', fares)
   await sql`update tracked_fare set watchers = 1`.execute(db)
   const verifier = verifierOf(db, { verifyFares: async () => observation(answer) })
   const [fare = 0] = fares
@@ -66,10 +62,6 @@ async function pass(db: Db, time: string): Promise<void> {
   await sql`update watch set ended_at = ended_at - ${time}::interval, began_at = began_at - ${time}::interval`.execute(
     db,
   )
-}
-
-async function openKinds(db: Db): Promise<string[]> {
-  return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
 }
 
 async function recorded(db: Db): Promise<unknown> {

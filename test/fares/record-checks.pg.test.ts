@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
 import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
-import { sql } from '../../src/platform/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
 import { it } from '../support/test-database.ts'
 import { CALM } from './answers.ts'
 import {
@@ -15,37 +16,12 @@ import {
   pairStates,
   RULES,
   record,
-  silent,
   trackFare,
   watchFare,
   watchFeed,
 } from './fare-fixtures.ts'
 
 describe('a recorded check', () => {
-  it('the first available answer makes a fare bookable, with its price and its history', async ({
-    db,
-  }) => {
-    const fare = await trackFare(db)
-
-    await record(db, fare, minute(0), available('80.00'))
-
-    const { rows } = await sql`
-      select state as pair, outbound, price::text, currency, last_good_check_at, stale
-        from farewatch.fares_current where tracked_fare_id = ${fare}
-    `.execute(db)
-    expect(rows).toEqual([
-      expect.objectContaining({
-        pair: 'bookable',
-        outbound: 'available',
-        price: '80.00',
-        currency: 'EUR',
-        last_good_check_at: minute(0),
-      }),
-    ])
-    expect(await kinds(db, fare)).toEqual(['became_available'])
-    expect(await pairStates(db, fare)).toEqual(['bookable'])
-  })
-
   it('a price that no answer shows any more keeps its instant, has a reason, and is unknown when it is stale', async ({
     db,
   }) => {
@@ -114,50 +90,6 @@ describe('a recorded check', () => {
     ])
   })
 
-  it('a loss is believed when two answers agree, with the interval in which it happened', async ({
-    db,
-  }) => {
-    const fare = await trackFare(db)
-    await record(db, fare, minute(0), available())
-    await record(db, fare, minute(1), gone)
-    expect(await kinds(db, fare)).toEqual(['became_available'])
-
-    await record(db, fare, minute(2), gone)
-
-    const { rows } = await sql`
-      select kind, last_good_check_at, detected_at, before #>> '{price,amount}' as was
-        from farewatch.availability_changes where seq = 2
-    `.execute(db)
-    expect(rows).toEqual([
-      {
-        kind: 'became_unavailable',
-        last_good_check_at: minute(0),
-        detected_at: minute(1),
-        was: '100.00',
-      },
-    ])
-    expect(await pairStates(db, fare)).toEqual(['bookable', 'not_bookable'])
-  })
-
-  it('a loss that only one answer shows is not believed, whatever timeouts surround it', async ({
-    db,
-  }) => {
-    const fare = await trackFare(db)
-    for (const [i, answer] of [
-      available(),
-      silent,
-      gone,
-      silent,
-      available(),
-      gone,
-      available(),
-    ].entries()) {
-      await record(db, fare, minute(i), answer)
-    }
-
-    expect(await kinds(db, fare)).toEqual(['became_available'])
-  })
-
   it('after the clock of the database was set back, a belief is unknown until its next check, which counts', async ({
     db,
   }) => {
@@ -204,17 +136,6 @@ describe('a recorded check', () => {
     expect(await count()).toBe(before)
   })
 
-  it('a check whose request began before the last counted one is dropped', async ({ db }) => {
-    const fare = await trackFare(db)
-    await record(db, fare, minute(5), available())
-
-    expect(await record(db, fare, minute(4), gone)).toEqual([])
-    expect(await record(db, fare, minute(5), gone)).toEqual([])
-    await record(db, fare, minute(6), gone)
-
-    expect(await kinds(db, fare)).toEqual(['became_available'])
-  })
-
   it('a confirmation goes on after an answer that is dropped for its age', async ({ db }) => {
     const fare = await trackFare(db)
     await record(db, fare, minute(5), available())
@@ -252,56 +173,9 @@ describe('a recorded check', () => {
       { evidence: 1, latency: 12 },
     ])
   })
-
-  it('a first loss is followed by a confirmation, a failure by one retry, and all else by the schedule', async ({
-    db,
-  }) => {
-    const fare = await trackFare(db)
-    const lane = async () => {
-      const { rows } = await sql<{ lane: string | null; soon: boolean }>`
-        select lane, lane_due_at < clock_timestamp() + interval '35 seconds' as soon from fare_schedule
-      `.execute(db)
-      return rows[0]
-    }
-
-    await record(db, fare, minute(0), available())
-    expect(await lane()).toEqual({ lane: null, soon: null })
-    await record(db, fare, minute(1), gone)
-    expect(await lane()).toEqual({ lane: 'confirmation', soon: true })
-    await record(db, fare, minute(2), gone)
-    expect(await lane()).toEqual({ lane: null, soon: null })
-    await record(db, fare, minute(3), silent)
-    expect(await lane()).toEqual({ lane: 'retry', soon: true })
-    await record(db, fare, minute(4), silent)
-    expect(await lane()).toEqual({ lane: null, soon: null })
-  })
 })
 
 describe('the feeds of resellers', () => {
-  it('the feed of a reseller has the records of its watches, under dense numbers of its own', async ({
-    db,
-  }) => {
-    const [shared, single] = [await trackFare(db), await trackFare(db, { flightId: 'F2' })]
-    const ana = await watchFare(db, 'ana', shared)
-    await watchFare(db, 'ana', single)
-    const ben = await watchFare(db, 'ben', single)
-
-    await record(db, shared, minute(0), available())
-    await record(db, single, minute(0), available())
-    await record(db, single, minute(1), gone)
-    await record(db, single, minute(2), gone)
-
-    expect(await watchFeed(db, ana)).toEqual([
-      [1, 'watch_started'],
-      [2, 'watch_started'],
-      [3, 'became_unavailable'],
-    ])
-    expect(await watchFeed(db, ben)).toEqual([
-      [1, 'watch_started'],
-      [2, 'became_unavailable'],
-    ])
-  })
-
   it('paused watches and disabled resellers receive no record', async ({ db }) => {
     const fare = await trackFare(db)
     const paused = await watchFare(db, 'paused', fare)
@@ -333,33 +207,51 @@ describe('the feeds of resellers', () => {
   })
 })
 
-describe('a mass loss', () => {
-  it('a mass loss is held while gains and prices go on, and is checked again afterwards', async ({
+/** An available leg at this amount, or at an unreadable price if the amount is null. */
+function at(amount: string | null, currency = 'EUR'): LegObservation {
+  const leg = available()
+  if (leg.kind !== 'available') throw new Error('the leg is not available')
+  const price = amount === null ? null : { amount, currency }
+  return { ...leg, flight: { ...leg.flight, price } }
+}
+
+const kindsOf = async (db: Db, resellerId: number) =>
+  (await watchFeed(db, resellerId)).map(([, kind]) => kind)
+
+describe('a price after a record without one', () => {
+  it('a first price after a record without one is reported, though it is the old price', async ({
     db,
   }) => {
-    const fares: number[] = []
-    for (let i = 0; i < 40; i += 1) fares.push(await trackFare(db, { flightId: `F${i}` }))
-    for (const fare of fares) await record(db, fare, minute(0), available())
-    for (const fare of fares) await record(db, fare, minute(1), gone)
-    for (const fare of fares) await record(db, fare, minute(2), gone)
+    const fare = await trackFare(db, { returnFlightId: 'F2' })
+    const ana = await watchFare(db, 'ana', fare)
+    const strict = await watchFare(db, 'ben', fare, { amount: '1000' })
 
-    const lost = await sql<{ count: number }>`
-      select count(*) as count from availability_change where kind = 'became_unavailable'
-    `.execute(db)
-    const incidents = await sql<{ kind: string }>`
-      select kind from incident where closed_at is null
-    `.execute(db)
-    expect(lost.rows[0]?.count).toBeLessThan(20)
-    expect(incidents.rows).toEqual([{ kind: 'mass_loss' }])
+    await record(db, fare, minute(0), at('100.00'), at('50.00'))
+    // Each change of the currency needs a second answer.
+    for (const n of [1, 2]) {
+      await record(db, fare, minute(n), at('100.00'), at('50.00', 'USD'))
+    }
+    // More than ten minutes later, so it is no return of a moment.
+    for (const n of [13, 14]) await record(db, fare, minute(n), at('100.00'), at('50.00'))
 
-    for (const fare of fares) await record(db, fare, minute(3), available('90.00'))
-    // The counts before a check decide whether the incident goes on, so the next check ends it.
-    await record(db, fares[0] ?? 0, minute(4), available('90.00'))
+    const [first, ...later] = await kinds(db, fare)
+    expect([first, ...later]).toEqual(['became_available', 'price_changed', 'price_changed'])
+    expect(await kindsOf(db, ana)).toEqual(['watch_started', ...later])
+    expect(await kindsOf(db, strict)).toEqual(['watch_started', ...later])
+  })
 
-    const after = await sql<{ open: number; bookable: number }>`
-      select (select count(*) from incident where closed_at is null) as open,
-             (select count(*) from fare_state where pair = 'bookable') as bookable
-    `.execute(db)
-    expect(after.rows).toEqual([{ open: 0, bookable: 40 }])
+  it('a price is reported after the fare came back without one', async ({ db }) => {
+    const fare = await trackFare(db)
+    const ana = await watchFare(db, 'ana', fare)
+    await record(db, fare, minute(0), at('150.00'))
+    await record(db, fare, minute(1), gone)
+    await record(db, fare, minute(2), gone)
+
+    await record(db, fare, minute(13), at(null))
+    for (const n of [14, 15]) await record(db, fare, minute(n), at('150.00'))
+
+    const [, ...later] = await kinds(db, fare)
+    expect(await kindsOf(db, ana)).toEqual(['watch_started', ...later])
+    expect(later.at(-1)).toBe('price_changed')
   })
 })

@@ -3,7 +3,6 @@ import { endWatches } from '../../src/fares/end/end-watches.ts'
 import { revertRecords } from '../../src/fares/hold/revert-records.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
-import { listIncidents } from '../../src/views/incident-queries.ts'
 import { resumeWatches } from '../../src/watches/change-watches.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -13,10 +12,12 @@ import {
   gone,
   kinds,
   minute,
+  openKinds,
   passSeconds,
   recordAll,
   trackFare,
-  watchFare,
+  trackFares,
+  watchFares,
   watchFeed,
 } from './fare-fixtures.ts'
 
@@ -24,15 +25,10 @@ const FARES = 5
 const WRONG = available('70.00', { identity: 'VY|1|PMI-MAD|2026-12-02', itinerary: '09:00|3900' })
 
 /** Watched fares whose first answers were recorded an hour ago, and so are not part of the span. */
-async function trackFares(db: Db, count = FARES) {
-  const fares: number[] = []
-  let reseller = 0
-  for (let i = 0; i < count; i += 1) {
-    const fare = await trackFare(db, { flightId: `F${i}` })
-    reseller = await watchFare(db, 'ana', fare)
-    await sql`update tracked_fare set watchers = 1 where id = ${fare}`.execute(db)
-    fares.push(fare)
-  }
+async function startFares(db: Db, count = FARES) {
+  const fares = await trackFares(db, count)
+  const reseller = await watchFares(db, 'ana', fares)
+  await sql`update tracked_fare set watchers = 1`.execute(db)
   await recordAll(db, fares, minute(0), available())
   await passSeconds(db, 600)
   return { fares, reseller }
@@ -40,7 +36,7 @@ async function trackFares(db: Db, count = FARES) {
 
 /** Watched fares that are recorded with another identity, and end by its departure. */
 async function endFalsely(db: Db) {
-  const { fares, reseller } = await trackFares(db)
+  const { fares, reseller } = await startFares(db)
   for (const n of [1, 2]) await recordAll(db, fares, minute(n), WRONG)
   await sql`update fare_state set departs_at = clock_timestamp() - interval '1 minute'`.execute(db)
   expect(await endFares(db)).toBe(FARES)
@@ -128,7 +124,7 @@ describe('the revert of a span of time', () => {
   it('what was recorded truly is not recorded again, nor is anything until a loss is confirmed', async ({
     db,
   }) => {
-    const { fares } = await trackFares(db, 2)
+    const { fares } = await startFares(db, 2)
     const [lost = 0, right = 0] = fares
     for (const n of [1, 2]) await recordAll(db, fares, minute(n), gone)
     await revert(db)
@@ -147,7 +143,7 @@ describe('the revert of a span of time', () => {
   })
 
   it('the answers after it count towards no mass', async ({ db }) => {
-    const { fares } = await trackFares(db, 30)
+    const { fares } = await startFares(db, 30)
     for (const n of [1, 11]) await recordAll(db, fares, minute(n), gone)
     expect((await revert(db)).fares).toBe(30)
     await sql`update incident set closed_at = clock_timestamp() where closed_at is null`.execute(db)
@@ -157,7 +153,7 @@ describe('the revert of a span of time', () => {
     expect(await shown(db)).toEqual([
       { outbound: 'available', pair: 'bookable', price: '100.00', hidden: null },
     ])
-    expect(await listIncidents(db, { open: true, limit: 10 })).toEqual([])
+    expect(await openKinds(db)).toEqual([])
   })
 
   it('a fare whose only watch is paused goes on too: when it is resumed, the watch starts with the next good check', async ({
