@@ -6,6 +6,17 @@ import { SHORT } from './fault-fixture.ts'
 
 const CONTRACT = 'upstream.contract_violation'
 
+const RETRY_AFTER = [
+  'seconds',
+  'date',
+  'absurd',
+  'missing',
+  'garbage',
+  'past-date',
+  'negative',
+  'duplicate',
+]
+
 const status = (code: number) => ({ parameters: { code } })
 
 export const STATUS_CASES: CasesOf<keyof typeof STATUS_FAULTS> = {
@@ -31,7 +42,7 @@ export const STATUS_CASES: CasesOf<keyof typeof STATUS_FAULTS> = {
       ...refused(CONTRACT, 'contract_violation'),
     })),
   ],
-  'rate-limited': ['seconds', 'date', 'absurd', 'missing', 'garbage'].map((retryAfter) => ({
+  'rate-limited': RETRY_AFTER.map((retryAfter) => ({
     danger: 'asked to wait' as const,
     parameters: { retryAfter },
     ...refused('upstream.rate_limited', 'rate_limited'),
