@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { answering, json } from './answering-server.ts'
@@ -94,18 +96,6 @@ it('every call is reported once, with its outcome', async () => {
 })
 
 it.each([
-  'application/json',
-  'Application/JSON; charset=utf-8',
-  'application/vnd.fares.v1+json',
-  'application/json ;charset=utf-8',
-])('the content type %s counts as JSON', async (type) => {
-  await using server = await answering(json(BODY, { 'content-type': type }))
-  await using fixture = clientOf(server.url)
-
-  expect(await fixture.pull()).toEqual(ROUTES)
-})
-
-it.each([
   'ftp://host',
   'host',
   'http://user:secret@host',
@@ -113,4 +103,34 @@ it.each([
   'http://host/#x',
 ])('the base URL %s is refused without being quoted', (baseUrl) => {
   expect(() => clientOf(baseUrl)).toThrow(/^the upstream base URL must be http or https/)
+})
+
+it('the wait that a 429 asks for is computed with the clock of the answer', async () => {
+  await using server = await answering((_request, response) => {
+    response.writeHead(429, {
+      date: 'Sun, 06 Nov 1994 08:49:37 GMT',
+      'retry-after': 'Sun, 06 Nov 1994 08:50:07 GMT',
+    })
+    response.end()
+  })
+  await using fixture = clientOf(server.url)
+
+  await expect(fixture.pull()).rejects.toMatchObject({ retryAfterMs: 30_000, status: 429 })
+})
+
+it('a connection that cannot be made fails long before the deadline', async () => {
+  // The server accepts and sends nothing, so TLS never begins.
+  const server = createServer((socket) => socket.on('error', () => undefined))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const limits = { connectTimeoutMs: 100 }
+  await using fixture = clientOf(`https://127.0.0.1:${port}`, { limits })
+
+  await expect(fixture.pull()).rejects.toMatchObject({
+    code: 'upstream.timeout',
+    phase: 'connection',
+    message: 'routes: no complete answer within 100 ms, still waiting for the connection',
+  })
+  server.close()
 })

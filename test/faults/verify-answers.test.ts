@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { BACK, OUT } from './answers.ts'
-import { startHostileUpstream } from './hostile-upstream.ts'
+import {
+  deadlineFor,
+  everythingOf,
+  expectNoCredential,
+  startHostileUpstream,
+} from './hostile-upstream.ts'
+import { MAX_BODY_BYTES } from './transport-answers.ts'
 import { type Becomes, VERIFY_CASES } from './verify-answers.ts'
 
 const NONE = { adults: 0, children: 0, infants: 0 }
@@ -11,10 +17,6 @@ const QUESTION = {
   returnFlightId: null,
   passengers: { residents: NONE, nonResidents: { ...NONE, adults: 1 } },
 }
-/** The timeout of the client where the upstream stays silent, and in all other cases, even on a busy machine. */
-const SILENCE_MS = 700
-const BUSY_MS = 30_000
-
 function readingOf(leg: LegObservation): Becomes {
   if (leg.kind === 'unknown') return leg.reason as Becomes
   if (leg.kind === 'unavailable') return 'unavailable'
@@ -31,16 +33,25 @@ describe('an upstream that was written from the interface alone', () => {
     'is read as $becomes when it sends $name',
     async ({ answer, becomes, back }) => {
       await using upstream = await startHostileUpstream(answer)
-      const verifyDeadlineMs = becomes === 'timeout' ? SILENCE_MS : BUSY_MS
-      await using fixture = clientOf(upstream.url, { limits: { verifyDeadlineMs } })
+      const verifyDeadlineMs = deadlineFor(answer, becomes)
+      const limits = { verifyDeadlineMs, maxVerifyBytes: MAX_BODY_BYTES }
+      await using fixture = clientOf(upstream.url, { limits })
       const question = { ...QUESTION, returnFlightId: back === undefined ? null : BACK }
 
-      const { outbound, return: returned } = await fixture.client.verifyFares(question, {
+      const observation = await fixture.client.verifyFares(question, {
         signal: new AbortController().signal,
       })
 
+      const { outbound, return: returned, detail } = observation
       expect(readingOf(outbound)).toBe(becomes)
       expect(returned === null ? undefined : readingOf(returned)).toBe(back)
+      if (outbound.kind === 'unknown') {
+        expect(detail).not.toBe('')
+        expect(detail).not.toContain('http://')
+      }
+      expect(upstream.requests()).toBe(1)
+      expect(fixture.calls).toMatchObject([{ endpoint: 'verify' }])
+      expectNoCredential([everythingOf(observation), fixture.logLines, fixture.calls])
     },
   )
 })

@@ -3,19 +3,23 @@
  * interface cannot hide in both.
  */
 
-/** One response. `wire` replaces or damages what HTTP would send. */
+/**
+ * One response. `wire` damages what HTTP would send, and `raw` is sent instead of it. In its texts `{request}` is replaced
+ * by a quotation of the request, with the credential. Without a body it is only that quotation.
+ */
 export interface Answer {
   readonly status?: number
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
+  readonly raw?: string
   readonly wire?:
+    | 'closed'
     | 'reset'
     | 'reset-in-body'
     | 'truncated'
     | 'silent'
     | 'silent-in-body'
     | 'byte-by-byte'
-    | 'garbage'
 }
 
 export const JSON_TYPE = { 'content-type': 'application/json' }
