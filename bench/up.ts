@@ -114,7 +114,7 @@ async function runUp(args: {
   try {
     await untilReady(up.stdout)
     up.stdout.resume()
-    const postgres = await acquireEmbeddedPostgres({ home, log })
+    const postgres = await acquireEmbeddedPostgres({ home, log, join: true })
     const database = openDatabase({ url: postgres.url, applicationName: 'bench', log })
     if (args.equal) await sql.raw(EQUAL_RATES).execute(database.db)
     const { id } = await createReseller(database.db, 'bench')

@@ -2,6 +2,13 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { searchDemoFlights } from '../../sandbox/world/demo-flights.ts'
 import type { World } from '../../sandbox/world/world.ts'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  type EndpointDeps,
+} from '../delivery/endpoints/change-endpoints.ts'
+import { listEndpoints } from '../delivery/endpoints/endpoint-queries.ts'
+import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver/receiver.ts'
 import type { Db } from '../platform/db/database.ts'
 import { DuplicateResellerError } from '../resellers/reseller-errors.ts'
 import {
@@ -91,4 +98,41 @@ export async function importDemoWatches(db: Db, world: World, instant: Date): Pr
   }))
   await importWatchList(db, { resellerId: reseller.id, source: rowsOf('the demo', rows) })
   return rows.length
+}
+
+const RECEIVER_HOST = '127.0.0.1'
+const RECEIVER_DESCRIPTION = 'the receiver of the demo'
+
+export interface DemoReceiver extends Receiver {
+  /** What must be allowed as a target for its endpoint: its address and port alone, because all resellers may use it. */
+  readonly network: string
+  /** Creates its endpoint, in place of that of the start before, whose port was another. */
+  register(db: Db, deps: EndpointDeps): Promise<void>
+}
+
+/** Starts a receiver of webhooks on a free port of this machine. */
+export async function startDemoReceiver(
+  onWebhook: (webhook: ShownWebhook) => void,
+): Promise<DemoReceiver> {
+  let secret: string | null = null
+  const receiver = await startReceiver({
+    host: RECEIVER_HOST,
+    port: 0,
+    secret: () => secret ?? undefined,
+    now: () => new Date(),
+    onWebhook,
+  })
+  return {
+    ...receiver,
+    network: `${RECEIVER_HOST}/32:${new URL(receiver.url).port}`,
+    register: async (db, deps) => {
+      const { id: resellerId } = await ensureDemoReseller(db)
+      const owner = { db, resellerId }
+      for (const { id, description } of await listEndpoints(owner)) {
+        if (description === RECEIVER_DESCRIPTION) await deleteEndpoint(owner, id)
+      }
+      const given = { target: receiver.url, description: RECEIVER_DESCRIPTION }
+      secret = (await createEndpoint(owner, deps, given)).secret
+    },
+  }
 }

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox-server.ts'
 import type { ReadyConfig } from '../app/app.ts'
@@ -8,7 +8,7 @@ import type { Logger } from '../platform/base/logger.ts'
 import { type Config, SETTINGS } from '../platform/config/settings.ts'
 import { readDemoWorld } from './demo.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from './postgres.ts'
-import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
+import { createOnce, EmbeddedPostgresError, undefinedIfMissing } from './postgres-errors.ts'
 import {
   type RunningSandbox,
   recordHome,
@@ -70,8 +70,7 @@ export async function embedMissing(config: Config, options: EmbedOptions): Promi
     const token = randomUUID()
     const sandbox = await startDemoSandbox(config, options, token)
     onRelease(() => sandbox.close())
-    const presence = await recordSandbox(config.FAREWATCH_HOME, { url: sandbox.url, token })
-    onRelease(() => presence.leave())
+    await recordSandbox(config.FAREWATCH_HOME, { url: sandbox.url, token })
     return { config: demoConfig(withDatabase, { url: sandbox.url, token }), sandbox, ...parts }
   } catch (err) {
     await release()
@@ -86,12 +85,11 @@ async function embedPostgres(
   onRelease: (stop: () => Promise<void>) => void,
 ): Promise<EmbeddedPostgres | undefined> {
   if (DATABASE_URL !== undefined) return undefined
-  const postgres = await acquireEmbeddedPostgres({ home, log })
+  const isService = sandbox === 'start'
+  const postgres = await acquireEmbeddedPostgres({ home, log, join: !isService })
   onRelease(() => postgres.release())
-  if (sandbox === 'start') {
-    const presence = await recordHome(home)
-    if (presence !== undefined) onRelease(() => presence.leave())
-  } else await warnOfOtherHome(home, postgres.madeData, log)
+  if (isService) onRelease(await recordHome(home))
+  else await warnOfOtherHome(home, postgres.madeData, log)
   return postgres
 }
 
@@ -145,16 +143,7 @@ async function readOrCreate(file: string): Promise<string> {
   const found = await read(file)
   if (found !== undefined) return found
   await mkdir(path.dirname(file), { recursive: true })
-  const partial = `${file}.${randomUUID()}`
-  await writeFile(partial, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600 })
-  try {
-    // A link makes the complete file appear at once, and succeeds for one process only.
-    await link(partial, file)
-  } catch (err) {
-    if (!hasCode(err, 'EEXIST')) throw err
-  } finally {
-    await rm(partial)
-  }
+  await createOnce(file, `${randomBytes(KEY_BYTES).toString('hex')}\n`)
   return readOrCreate(file)
 }
 

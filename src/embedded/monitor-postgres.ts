@@ -1,7 +1,7 @@
 import type { App } from '../app/app.ts'
 import { untilAborted } from '../app/liveness.ts'
 import { AppError, messageOf } from '../platform/base/errors.ts'
-import type { EmbeddedPostgres, ServerState } from './postgres.ts'
+import type { ServerState, Supervision } from './postgres.ts'
 
 const CHECK_MS = 2_000
 /** A server that is recovering answers no query for some seconds. */
@@ -26,7 +26,7 @@ export class EmbeddedDiedError extends AppError {
  * the reason is logged, when it died once more or does not answer for about 20 s. Ends with the signal.
  */
 export function monitorPostgres(
-  postgres: Pick<EmbeddedPostgres, 'check' | 'restart'>,
+  postgres: Supervision,
   { clock, log }: Pick<App, 'clock' | 'log'>,
   signal: AbortSignal,
 ): Promise<never> {

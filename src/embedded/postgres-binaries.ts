@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { access, chmod, cp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -116,7 +117,6 @@ export interface ServiceUser {
 interface RunOptions {
   readonly cwd: string
   readonly user: ServiceUser | undefined
-  readonly input?: string
 }
 
 /**
@@ -125,40 +125,54 @@ interface RunOptions {
  */
 const ENVIRONMENT = { LC_ALL: 'C', PATH: '/usr/bin:/bin' }
 
-/** Every binary gets its own session, so that Ctrl-C on the terminal does not reach it. */
-export function spawnOptions({ cwd, user }: RunOptions) {
+/** The binaries that run. A process that exits without a release, as after a second signal, ends them. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGINT')
+})
+
+/** Starts a binary in a session of its own, so that Ctrl-C on the terminal does not reach it. */
+export async function spawnBinary(
+  path: string,
+  args: readonly string[],
+  { cwd, user, stdio }: RunOptions & { readonly stdio: StdioOptions },
+): Promise<ChildProcess> {
   const identity = user === undefined ? {} : { uid: user.uid, gid: user.gid }
-  return { cwd, env: ENVIRONMENT, detached: true, ...identity }
+  const child = spawn(path, args, { cwd, env: ENVIRONMENT, detached: true, stdio, ...identity })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  try {
+    await once(child, 'spawn')
+    return child
+  } catch (err) {
+    running.delete(child)
+    throw unusable(path, user, err)
+  }
 }
 
 /** Runs a binary to its end. Returns its exit code and the end of its output, both streams in order. */
-export function runBinary(
+export async function runBinary(
   path: string,
   args: readonly string[],
-  options: RunOptions,
+  { input = '', ...options }: RunOptions & { readonly input?: string },
 ): Promise<{ exitCode: number | null; output: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{
-    exitCode: number | null
-    output: string
-  }>()
+  const child = await spawnBinary(path, args, { ...options, stdio: 'pipe' })
   let output = ''
   const keep = (text: string) => {
     output = (output + text).slice(-KEPT_OUTPUT_CHARS)
   }
-  const child = spawn(path, args, { ...spawnOptions(options), stdio: ['pipe', 'pipe', 'pipe'] })
-  child.on('error', (err) => reject(unusable(path, options, err)))
-  child.stdout.setEncoding('utf8').on('data', keep)
-  child.stderr.setEncoding('utf8').on('data', keep)
+  child.stdout?.setEncoding('utf8').on('data', keep)
+  child.stderr?.setEncoding('utf8').on('data', keep)
   // A binary that fails at once closes its input early; its exit code reports the failure.
-  child.stdin.on('error', () => undefined)
-  child.stdin.end(options.input ?? '')
-  child.on('close', (exitCode) => resolve({ exitCode, output: cleanText(output, 4_000).trim() }))
-  return promise
+  child.stdin?.on('error', () => undefined)
+  child.stdin?.end(input)
+  await once(child, 'close')
+  return { exitCode: child.exitCode, output: cleanText(output, KEPT_OUTPUT_CHARS).trim() }
 }
 
-export function unusable(
+function unusable(
   path: string,
-  { user }: Pick<RunOptions, 'user'>,
+  user: ServiceUser | undefined,
   err: unknown,
 ): EmbeddedPostgresError {
   const as = user === undefined ? '' : ` as user ${user.name}`

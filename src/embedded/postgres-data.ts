@@ -18,8 +18,7 @@ export type Settings = Readonly<Record<string, string>>
 /**
  * Creates the data directory with its superuser and database, or checks the existing one. Returns whether it created one.
  *
- * It is created under another name and renamed, so an existing data directory is complete. Call it under the lock of the
- * place.
+ * It is created under another name and renamed, so an existing data directory is complete. Only the owner may call it.
  */
 export async function ensureData(place: Place, settings: Settings): Promise<boolean> {
   const version = await readFile(join(place.data, 'PG_VERSION'), 'utf8').catch(undefinedIfMissing)

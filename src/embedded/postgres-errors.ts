@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { link, rm, writeFile } from 'node:fs/promises'
 import { AppError, messageOf, nameFullDisk } from '../platform/base/errors.ts'
 
 type EmbeddedFault =
@@ -32,7 +34,8 @@ export const OR_SET_DATABASE_URL = 'or set DATABASE_URL to a PostgreSQL of your 
 /** Adds advice to a failed system call, such as no space, no permission or a file instead of a folder. */
 export function explainSystemError(thrown: unknown, home: string): unknown {
   const isSystemError = thrown instanceof Error && 'syscall' in thrown
-  if (!isSystemError || thrown instanceof AppError) return thrown
+  const isOfLock = hasCode(thrown, 'ERR_SQLITE_ERROR')
+  if (!(isSystemError || isOfLock) || thrown instanceof AppError) return thrown
   const message =
     `the embedded PostgreSQL of ${home} cannot be stored: ${messageOf(thrown)}; ` +
     `check the disk space and the permissions, choose another FAREWATCH_HOME, ${OR_SET_DATABASE_URL}`
@@ -47,4 +50,19 @@ export function undefinedIfMissing(err: unknown): undefined {
 
 export function hasCode(err: unknown, code: string): boolean {
   return err instanceof Error && 'code' in err && err.code === code
+}
+
+/** Writes a file as a whole. False if there is one already: a link succeeds for one process only. */
+export async function createOnce(file: string, text: string): Promise<boolean> {
+  const partial = `${file}.${randomUUID()}`
+  await writeFile(partial, text, { mode: 0o600 })
+  try {
+    await link(partial, file)
+    return true
+  } catch (err) {
+    if (hasCode(err, 'EEXIST')) return false
+    throw err
+  } finally {
+    await rm(partial)
+  }
 }

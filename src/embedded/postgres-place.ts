@@ -3,22 +3,19 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Binaries, copyBinaries, findBinaries, type ServiceUser } from './postgres-binaries.ts'
 import { EmbeddedPostgresError, OR_SET_DATABASE_URL } from './postgres-errors.ts'
-import { readPointer, serviceDirectory } from './service-directory.ts'
-import { findServiceUser } from './service-user.ts'
+import { findServiceUser, readPointer, serviceDirectory } from './root-place.ts'
 
 const DATA = 'data'
 
 /** The paths of one home's embedded PostgreSQL, absolute and without symbolic links, and the user that runs it. */
 export interface Place {
-  readonly home: string
   readonly directory: string
   readonly data: string
   readonly passwordFile: string
   readonly portFile: string
   /** The output of the server before its own log begins. */
   readonly startLog: string
-  /** Entries of the processes that use the server. */
-  readonly users: string
+  /** The process that has locked this file owns the data. */
   readonly lock: string
   readonly binaries: Binaries
   /** Undefined if the current user runs the binaries. */
@@ -37,8 +34,7 @@ export async function findPlace(home: string): Promise<Place> {
 
 /** Whether `home` has an embedded database. Creates nothing. */
 export async function hasEmbeddedData(home: string): Promise<boolean> {
-  const pointer = await readPointer(home)
-  return exists(join(pointer?.directory ?? join(home, 'postgres'), DATA))
+  return exists(join((await readPointer(home)) ?? join(home, 'postgres'), DATA))
 }
 
 async function placeOfRoot(home: string, binaries: Binaries): Promise<Place> {
@@ -47,19 +43,19 @@ async function placeOfRoot(home: string, binaries: Binaries): Promise<Place> {
   const directory = await realpath(await serviceDirectory(home))
   const user = await findServiceUser(join(directory, DATA))
   const copied = await copyBinaries(binaries, dirname(directory))
-  return placeIn({ home, directory, binaries: copied, user })
+  return placeIn({ directory, binaries: copied, user })
 }
 
 async function placeOfOrdinaryUser(home: string, binaries: Binaries): Promise<Place> {
   assertUserEntry()
   const pointer = await readPointer(home)
-  if (pointer !== undefined) throw otherUserError(pointer.directory, 'root')
+  if (pointer !== undefined) throw otherUserError(pointer, 'root')
   const directory = join(home, 'postgres')
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  return placeIn({ home, directory, binaries, user: undefined })
+  return placeIn({ directory, binaries, user: undefined })
 }
 
-function placeIn(base: Pick<Place, 'home' | 'directory' | 'binaries' | 'user'>): Place {
+function placeIn(base: Pick<Place, 'directory' | 'binaries' | 'user'>): Place {
   const { directory } = base
   return {
     ...base,
@@ -67,8 +63,7 @@ function placeIn(base: Pick<Place, 'home' | 'directory' | 'binaries' | 'user'>):
     passwordFile: join(directory, 'password'),
     portFile: join(directory, 'port'),
     startLog: join(directory, 'start.log'),
-    users: join(directory, 'users'),
-    lock: join(directory, 'lock'),
+    lock: join(directory, 'owner.lock'),
   }
 }
 

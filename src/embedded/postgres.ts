@@ -1,20 +1,33 @@
+import type { ChildProcess } from 'node:child_process'
+import { chmodSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { nameFullDisk } from '../platform/base/errors.ts'
+import { DatabaseSync } from 'node:sqlite'
+import { messageOf, nameFullDisk } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
-import { adoptServer, pingServer, type UrlOfPort } from './adopt-server.ts'
+import { openDatabase, sql } from '../platform/db/database.ts'
 import { DATABASE, ensureData, readPassword, type Settings, SUPERUSER } from './postgres-data.ts'
-import { EmbeddedPostgresError, explainSystemError } from './postgres-errors.ts'
+import {
+  EmbeddedPostgresError,
+  explainSystemError,
+  hasCode,
+  OR_SET_DATABASE_URL,
+} from './postgres-errors.ts'
 import { findPlace, type Place } from './postgres-place.ts'
-import { findPostmaster, stopServer, stopServerSync } from './postmaster.ts'
-import { enter, exclusively, hasOthersSync, livingEntries, type Presence } from './presence.ts'
-import { stopFormerServers } from './service-directory.ts'
-import { isShared } from './service-user.ts'
-import { startOnFreePort, startServer, tailOfLogs } from './start-server.ts'
+import { isShared } from './root-place.ts'
+import { findPostmaster, poll, postgresProcessesIn, stopServer } from './server-process.ts'
+import { hasEnded, startOnFreePort, startServer, tailOfLogs } from './start-server.ts'
 
-/** What a server that was acquired does now. The reason of a server that died is the end of its log. */
+/** What a server does now. The reason of a server that died is the end of its log. */
 export type ServerState =
   | { readonly kind: 'answers' }
   | { readonly kind: 'silent' | 'died'; readonly reason: string }
+
+/** What the owner of a server can do with it. */
+export interface Supervision {
+  check(): Promise<ServerState>
+  /** Starts a server that died again, on its port. */
+  restart(): Promise<void>
+}
 
 export interface EmbeddedPostgres {
   /** Contains the password of the superuser: never log it. */
@@ -22,14 +35,11 @@ export interface EmbeddedPostgres {
   readonly port: number
   /** Where the data lies: as root, outside of FAREWATCH_HOME. */
   readonly directory: string
-  /** Whether this call started the server; false if it joined a running one. */
-  readonly startedHere: boolean
   /** Whether this call created the database, which is then empty. */
   readonly madeData: boolean
-  check(): Promise<ServerState>
-  /** Starts a server that died again, on its port. Does nothing if another process did. */
-  restart(): Promise<void>
-  /** The last process that releases the server stops it. Safe to call twice. */
+  /** Absent for a command that uses the server of another process. */
+  readonly supervision?: Supervision
+  /** Stops the server if this process owns it. Safe to call twice. */
   release(): Promise<void>
 }
 
@@ -37,102 +47,118 @@ interface EmbeddedPostgresOptions {
   /** FAREWATCH_HOME: absolute, or relative to the working directory. */
   readonly home: string
   readonly log: Logger
-  /** More server settings, if this call starts the server. `fsync: 'off'` also speeds up initdb. */
+  /** More server settings. `fsync: 'off'` also speeds up initdb. */
   readonly settings?: Settings
+  /** Whether to use the server of another process if one owns the data. */
+  readonly join?: boolean
 }
 
+/** A process that is ending, or a short command, may own the data for a moment. */
+const OWN_TIMEOUT_MS = 5_000
+/** The owner may run initdb on a slow disk, or recover. */
+const JOIN_TIMEOUT_MS = 60_000
+
 /**
- * Starts the embedded PostgreSQL of `home`, or joins the one that runs.
- *
- * The last process that releases it stops it. If that process was killed, the server runs on and the next caller joins
- * it. All errors are EmbeddedPostgresErrors.
+ * Starts the embedded PostgreSQL of `home`. This process then owns its data until it releases them or ends, and a server
+ * that a killed owner left behind is stopped first. All errors are EmbeddedPostgresErrors; `embedded.busy` if another process
+ * is the owner.
  */
 export async function acquireEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
   const home = resolve(options.home)
   try {
-    const place = await findPlace(home)
-    const cancel = stopAtExit(place)
-    try {
-      return await exclusively(place.lock, () => joinOrStart(place, options, cancel))
-    } catch (err) {
-      cancel()
-      throw err
-    }
+    return await ownOrJoin(await findPlace(home), options)
   } catch (err) {
     throw explainSystemError(err, home)
   }
 }
 
-/**
- * Stops the server if this process exits without a release, as after a second signal, and no other process uses it. Returns
- * the function that cancels this.
- */
-function stopAtExit({ users, data }: Place): () => void {
-  const stop = () => {
-    if (!hasOthersSync(users)) stopServerSync(data)
+async function ownOrJoin(
+  place: Place,
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
+  const { join = false, log } = options
+  const found = await poll(
+    async () => lock(place.lock) ?? (join ? await findRunning(place, log) : undefined),
+    { timeoutMs: join ? JOIN_TIMEOUT_MS : OWN_TIMEOUT_MS, everyMs: 100 },
+  )
+  if (found === undefined) {
+    const what = join ? 'and does not answer' : 'already'
+    throw new EmbeddedPostgresError(
+      'busy',
+      `another farewatch runs the embedded PostgreSQL in ${place.directory} ${what}: end it first, choose ` +
+        `another FAREWATCH_HOME, ${OR_SET_DATABASE_URL}`,
+    )
   }
-  process.once('exit', stop)
-  return () => void process.off('exit', stop)
+  if (typeof found !== 'function') return found
+  try {
+    return await own(place, options, found)
+  } catch (err) {
+    await stopServer(place.data, log)
+    found()
+    throw err
+  }
+}
+
+/**
+ * Locks the file until the returned function is called or this process ends: the operating system drops the lock of a
+ * killed process. Node offers such locks through SQLite only. Undefined if another process has the lock.
+ */
+function lock(file: string): (() => void) | undefined {
+  const database = new DatabaseSync(file)
+  try {
+    // Another user who could open the file could lock it.
+    chmodSync(file, 0o600)
+    database.exec('begin exclusive')
+    return () => database.isOpen && database.close()
+  } catch (err) {
+    database.close()
+    if (hasCode(err, 'ERR_SQLITE_ERROR') && /locked/.test(messageOf(err))) return undefined
+    throw err
+  }
+}
+
+/** The server of the owner. Undefined while it does not answer. */
+async function findRunning(place: Place, log: Logger): Promise<EmbeddedPostgres | undefined> {
+  const server = await findPostmaster(place.data)
+  if (!server?.ready) return undefined
+  const url = urlOf(await readPassword(place), server.port)
+  if ((await pingServer(url, log)).kind !== 'answers') return undefined
+  const { directory } = place
+  return { url, port: server.port, directory, madeData: false, release: async () => undefined }
 }
 
 const SHARED_USER =
   'embedded postgres runs as a user that other programs share: they could read its data'
 
-async function joinOrStart(
+async function own(
   place: Place,
   { log, settings = {} }: EmbeddedPostgresOptions,
-  cancelStop: () => void,
+  unlock: () => void,
 ): Promise<EmbeddedPostgres> {
   const startedAt = performance.now()
   const madeData = await ensureData(place, settings)
   if (place.user !== undefined && isShared(place.user)) {
     log.warn({ user: place.user.name, data: place.data }, SHARED_USER)
   }
-  if (madeData) await stopFormerServers(place.home, place.directory, log)
   const password = await readPassword(place)
-  const urlOf: UrlOfPort = (port) =>
-    `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`
-
-  const running = await adoptServer(place, urlOf, log)
-  const port = running ?? (await start(place, urlOf, { log, settings }))
-  const presence = await enter(place.users)
-  const startedHere = running === undefined
-  log.info(
-    { port, startedHere, madeData, ms: Math.round(performance.now() - startedAt) },
-    'embedded postgres ready',
-  )
-  const url = urlOf(port)
-  const { restart, release } = superviseServer(place, { presence, cancelStop, log }, () =>
-    startServer(place, port, settings),
-  )
-  const { directory } = place
-  return {
-    ...{ url, port, directory, startedHere, madeData, restart, release },
-    check: () => checkServer(place, url, log),
-  }
-}
-
-/** A new connection is used: a pool may be exhausted although the server answers. */
-async function checkServer(place: Place, url: string, log: Logger): Promise<ServerState> {
-  const answer = await pingServer(url, log)
-  if (answer.kind === 'answers') return answer
-  if ((await findPostmaster(place.data)) !== undefined) {
-    return { kind: 'silent', reason: answer.reason }
-  }
-  return { kind: 'died', reason: nameFullDisk(await tailOfLogs(place)) }
-}
-
-async function start(
-  place: Place,
-  urlOf: UrlOfPort,
-  { log, settings }: { log: Logger; settings: Settings },
-): Promise<number> {
-  const port = await startOnFreePort(place, settings)
-  const answer = await pingServer(urlOf(port), log)
-  if (answer.kind === 'answers') return port
+  const pids = await postgresProcessesIn(place.data)
+  if (pids.length > 0) log.warn({ pids }, 'stopping the embedded postgres of a killed farewatch')
   await stopServer(place.data, log)
+  const { server, port } = await startOnFreePort(place, settings)
+  const url = urlOf(password, port)
+  await assertAnswers(place, url, log)
+  const ms = Math.round(performance.now() - startedAt)
+  log.info({ port, madeData, ms }, 'embedded postgres ready')
+  const { directory } = place
+  const running = { server, port, url, log, settings, unlock }
+  return { url, port, directory, madeData, ...superviseServer(place, running) }
+}
+
+async function assertAnswers(place: Place, url: string, log: Logger): Promise<void> {
+  const answer = await pingServer(url, log)
+  if (answer.kind === 'answers') return
   const reason = `the embedded PostgreSQL in ${place.directory} started but did not answer: ${answer.reason}`
   throw answer.kind === 'refused'
     ? new EmbeddedPostgresError(
@@ -142,41 +168,78 @@ async function start(
     : new EmbeddedPostgresError('silent', `${reason}; try again`)
 }
 
-interface Supervision {
-  readonly presence: Presence
-  readonly cancelStop: () => void
+interface Running {
+  readonly server: ChildProcess
+  readonly port: number
+  readonly url: string
   readonly log: Logger
+  readonly settings: Settings
+  readonly unlock: () => void
 }
 
 /** Restarts and releases a server, one at a time. A released server is not started again. */
 function superviseServer(
   place: Place,
-  { presence, cancelStop, log }: Supervision,
-  startAgain: () => Promise<void>,
-): Pick<EmbeddedPostgres, 'restart' | 'release'> {
+  { server: first, port, url, log, settings, unlock }: Running,
+): Required<Pick<EmbeddedPostgres, 'supervision' | 'release'>> {
+  let server = first
   let released: Promise<void> | undefined
+  let restarted: Promise<void> = Promise.resolve()
   const restart = async () => {
-    if (released !== undefined || (await findPostmaster(place.data)) !== undefined) return
+    if (released !== undefined || !hasEnded(server)) return
     // The processes of a killed server may still run.
     await stopServer(place.data, log)
-    await startAgain()
+    server = await startServer(place, port, settings)
   }
   const release = async () => {
-    await presence.leave()
-    if ((await livingEntries(place.users)).length === 0) {
-      await stopServer(place.data, log)
-      log.info('embedded postgres stopped')
-    }
-    cancelStop()
+    await restarted.catch(() => undefined)
+    await stopServer(place.data, log)
+    unlock()
+    log.info('embedded postgres stopped')
+  }
+  /** A new connection is used: a pool may be exhausted although the server answers. */
+  const check = async (): Promise<ServerState> => {
+    const answer = await pingServer(url, log)
+    if (answer.kind === 'answers') return answer
+    if (!hasEnded(server)) return { kind: 'silent', reason: answer.reason }
+    return { kind: 'died', reason: nameFullDisk(await tailOfLogs(place)) }
   }
   return {
-    restart: () => exclusively(place.lock, restart),
-    release: () => {
-      released ??= exclusively(place.lock, release).catch((err: unknown) => {
-        released = undefined
-        throw err
-      })
-      return released
-    },
+    supervision: { check, restart: () => (restarted = restart()) },
+    release: () => (released ??= release()),
+  }
+}
+
+function urlOf(password: string, port: number): string {
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`
+}
+
+/** `refused`: the password is wrong. `silent`: every other failure. */
+type PingResult =
+  | { readonly kind: 'answers' }
+  | { readonly kind: 'refused' | 'silent'; readonly reason: string }
+
+/** SQLSTATE class 28: invalid authorization. */
+const REFUSED = /^28/
+
+/** Connects and runs one query. Each waits at most five seconds. */
+async function pingServer(url: string, log: Logger): Promise<PingResult> {
+  const database = openDatabase({
+    url,
+    log,
+    applicationName: 'farewatch supervisor',
+    maxConnections: 1,
+    statementTimeoutMs: 5_000,
+  })
+  // A server that dies during the query also emits this event.
+  database.pool.on('connect', (client) => client.on('error', () => undefined))
+  try {
+    await sql`select 1`.execute(database.db)
+    return { kind: 'answers' }
+  } catch (err) {
+    const code = err instanceof Error && 'code' in err ? String(err.code) : ''
+    return { kind: REFUSED.test(code) ? 'refused' : 'silent', reason: messageOf(err) }
+  } finally {
+    await database.close()
   }
 }

@@ -1,9 +1,10 @@
-import { lstat, mkdir, realpath } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { AppError } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
-import { enter, type Presence, readEntries } from './presence.ts'
+import { undefinedIfMissing } from './postgres-errors.ts'
+import { isRunning } from './server-process.ts'
 
 /** How a command reaches the sandbox of a running service. The token is valid for that sandbox only. */
 export interface RunningSandbox {
@@ -25,27 +26,58 @@ export class NoSandboxRunsError extends AppError {
   }
 }
 
-const sandboxesOf = (home: string) => join(home, 'sandboxes')
+const SANDBOX_TIMEOUT_MS = 2_000
 
-/** Records the sandbox of this process for the commands of the same home. */
-export function recordSandbox(home: string, { url, token }: RunningSandbox): Promise<Presence> {
-  return enter(sandboxesOf(home), JSON.stringify({ url, token }))
+const recordOf = (home: string) => join(home, 'running-sandbox.json')
+
+/** Records the sandbox of this process for the commands of the same home. The record stays when the process ends. */
+export async function recordSandbox(home: string, running: RunningSandbox): Promise<void> {
+  const partial = `${recordOf(home)}.${process.pid}`
+  await writeFile(partial, JSON.stringify(running), { mode: 0o600 })
+  await rename(partial, recordOf(home))
 }
 
 /** The sandbox that a running service of this home has started. Throws NoSandboxRunsError. */
 export async function requireSandbox(home: string): Promise<RunningSandbox> {
-  for (const text of await readEntries(sandboxesOf(home))) {
-    const { url, token } = parsed(text)
-    if (typeof url === 'string' && typeof token === 'string') return { url, token }
-  }
+  const text = await readFile(recordOf(home), 'utf8').catch(undefinedIfMissing)
+  const { url, token }: RunningSandbox = JSON.parse(text ?? '{"url":"","token":""}')
+  if (await answersAsSandbox(url)) return { url, token }
   throw new NoSandboxRunsError(home)
 }
 
-/** Records that a service of this user runs with `home`. Undefined if there is no folder for it. */
-export async function recordHome(home: string): Promise<Presence | undefined> {
+/** Another program may have the port now. */
+async function answersAsSandbox(url: string): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(SANDBOX_TIMEOUT_MS)
+    const world: unknown = await (await fetch(`${url}/sandbox/world`, { signal })).json()
+    return typeof world === 'object' && world !== null && 'seed' in world
+  } catch {
+    return false
+  }
+}
+
+/** Records that a service of this user runs with `home`. Returns the function that removes the record. */
+export async function recordHome(home: string): Promise<() => Promise<void>> {
   const folder = await userFolder()
-  if (folder === undefined) return undefined
-  return enter(folder, JSON.stringify({ home: await realpath(home) }))
+  if (folder === undefined) return async () => undefined
+  const file = join(folder, String(process.pid))
+  await writeFile(file, await realpath(home), { mode: 0o600 })
+  return () => rm(file, { force: true })
+}
+
+/** The homes of the services that run. Removes the records of killed ones. */
+async function runningHomes(): Promise<string[]> {
+  const folder = await userFolder()
+  const names = folder === undefined ? [] : await readdir(folder)
+  const homes = await Promise.all(
+    names.map(async (name) => {
+      const file = join(folder ?? '', name)
+      if (isRunning(Number(name))) return readFile(file, 'utf8').catch(undefinedIfMissing)
+      await rm(file, { force: true })
+      return undefined
+    }),
+  )
+  return [...new Set(homes)].filter((home) => home !== undefined)
 }
 
 /**
@@ -55,13 +87,10 @@ export async function recordHome(home: string): Promise<Presence | undefined> {
  */
 export async function warnOfOtherHome(home: string, madeData: boolean, log: Logger): Promise<void> {
   const own = await realpath(home)
-  const folder = await userFolder()
-  const texts = folder === undefined ? [] : await readEntries(folder)
-  const homes = texts.map((text) => parsed(text).home).filter((value) => typeof value === 'string')
-  if (homes.includes(own)) return
+  const running = await runningHomes()
+  if (running.includes(own)) return
   const used = madeData ? 'another, empty database' : 'another database'
-  if (homes.length > 0) {
-    const running = [...new Set(homes)]
+  if (running.length > 0) {
     log.warn(
       { home: own, running },
       `this command uses ${used}: farewatch runs with another FAREWATCH_HOME`,
@@ -79,14 +108,5 @@ async function userFolder(): Promise<string | undefined> {
     return isOurs && (found.mode & 0o022) === 0 ? folder : undefined
   } catch {
     return undefined
-  }
-}
-
-/** The members of the text. There are none if the text is not complete yet. */
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return JSON.parse(text) ?? {}
-  } catch {
-    return {}
   }
 }

@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { cleanText } from '../platform/base/text.ts'
-import { poll, postgresProcessesIn } from './live-process.ts'
-import { spawnOptions, unusable } from './postgres-binaries.ts'
+import { spawnBinary } from './postgres-binaries.ts'
 import { type Settings, settingArguments } from './postgres-data.ts'
 import {
   EmbeddedPostgresError,
@@ -14,9 +13,10 @@ import {
   undefinedIfMissing,
 } from './postgres-errors.ts'
 import type { Place } from './postgres-place.ts'
-import { clearPidFile, readPidFile } from './postmaster.ts'
+import { clearPidFile, poll, readPidFile } from './server-process.ts'
 
-const START_TIMEOUT_MS = 30_000
+/** The recovery after a crash reads about a gigabyte of WAL at most. */
+const START_TIMEOUT_MS = 300_000
 /** Below the ports of outgoing connections, one of which could take ours before a restart. */
 const LOWEST_PORT = 20_000
 const HIGHEST_PORT = 29_999
@@ -55,39 +55,38 @@ const SETTINGS: Settings = {
 }
 
 /** Tries a second port if another program takes the first one before the server does. */
-export async function startOnFreePort(place: Place, settings: Settings): Promise<number> {
+export async function startOnFreePort(
+  place: Place,
+  settings: Settings,
+): Promise<{ readonly server: ChildProcess; readonly port: number }> {
   const port = await choosePort(place)
   try {
-    await startServer(place, port, settings)
-    return port
+    return { server: await startServer(place, port, settings), port }
   } catch (err) {
-    const isUp = (await postgresProcessesIn(place.data)).length > 0
-    if (isUp || (await isFree(port))) throw err
+    if (await isFree(port)) throw err
   }
   const next = await choosePort(place)
-  await startServer(place, next, settings)
-  return next
+  return { server: await startServer(place, next, settings), port: next }
 }
 
-/**
- * Starts the server in its own session and returns when it accepts connections.
- *
- * It survives this process. A server that is not ready within 30 s keeps running: it may be recovering, and the next start
- * finds it further ahead. Throws `embedded.start_failed`.
- */
-export async function startServer(place: Place, port: number, extra: Settings): Promise<void> {
+/** Starts the server and returns when it accepts connections. Throws `embedded.start_failed`. */
+export async function startServer(
+  place: Place,
+  port: number,
+  extra: Settings,
+): Promise<ChildProcess> {
   await clearPidFile(place.data)
   await deleteOldLogs(place)
-  const child = await spawnServer(place, { ...SETTINGS, ...extra, port: String(port) })
-  const outcome = await poll(() => outcomeOf(place, child), {
+  const server = await spawnServer(place, { ...SETTINGS, ...extra, port: String(port) })
+  const outcome = await poll(() => outcomeOf(place, server), {
     timeoutMs: START_TIMEOUT_MS,
     everyMs: 20,
   })
-  if (outcome === 'ready') return
+  if (outcome === 'ready') return server
   const reason =
     outcome === 'ended'
       ? 'ended while it started'
-      : `is still starting after ${START_TIMEOUT_MS / 1000} s (try again: it may be recovering)`
+      : `is still starting after ${START_TIMEOUT_MS / 1000} s`
   throw new EmbeddedPostgresError(
     'start_failed',
     `the embedded PostgreSQL in ${place.directory} ${reason}; fix what its log names, ` +
@@ -99,19 +98,20 @@ async function spawnServer(place: Place, settings: Settings): Promise<ChildProce
   const binary = join(place.binaries.folder, 'bin', 'postgres')
   const log = await open(place.startLog, 'w', 0o600)
   try {
-    const child = spawn(binary, ['-D', place.data, ...settingArguments(settings)], {
-      ...spawnOptions({ cwd: place.directory, user: place.user }),
+    const server = await spawnBinary(binary, ['-D', place.data, ...settingArguments(settings)], {
+      cwd: place.directory,
+      user: place.user,
       stdio: ['ignore', log.fd, log.fd],
     })
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve)
-      child.once('error', (err) => reject(unusable(binary, place, err)))
-    })
-    child.unref()
-    return child
+    server.unref()
+    return server
   } finally {
     await log.close()
   }
+}
+
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
 }
 
 /** postmaster.pid may still be that of an earlier server, so its pid is compared. */
@@ -119,7 +119,7 @@ async function outcomeOf(
   { data }: Place,
   child: ChildProcess,
 ): Promise<'ready' | 'ended' | undefined> {
-  if (child.exitCode !== null || child.signalCode !== null) return 'ended'
+  if (hasEnded(child)) return 'ended'
   const server = await readPidFile(data)
   return server?.pid === child.pid && server?.ready ? 'ready' : undefined
 }

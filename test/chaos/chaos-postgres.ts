@@ -1,10 +1,13 @@
 import { chown, mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
 import { ensureData, readPassword, SUPERUSER } from '../../src/embedded/postgres-data.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
-import { findPostmaster, stopServer } from '../../src/embedded/postmaster.ts'
+import {
+  findPostmaster,
+  postgresProcessesIn,
+  stopServer,
+} from '../../src/embedded/server-process.ts'
 import { startServer } from '../../src/embedded/start-server.ts'
 import { openDatabase } from '../../src/platform/db/database.ts'
 import { migrate } from '../../src/platform/db/migrate.ts'
@@ -43,7 +46,7 @@ export async function startChaosPostgres(directory?: string): Promise<ChaosPostg
   const place = directory ? { ...found, directory, data: path.join(directory, 'data') } : found
   await ensureData(place, SETTINGS)
   const port = await freePort()
-  const start = () => startServer(place, port, SETTINGS)
+  const start = async () => void (await startServer(place, port, SETTINGS))
   await start()
   const url = `postgres://${SUPERUSER}:${await readPassword(place)}@127.0.0.1:${port}/postgres`
   return {

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { access, mkdtemp, rm } from 'node:fs/promises'
+import { access, mkdtemp, readdir, rm } from 'node:fs/promises'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
+import { postgresProcessesIn } from '../../src/embedded/server-process.ts'
 import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { until } from '../support/until.ts'
 
@@ -100,6 +100,49 @@ describe('farewatch up, with nothing configured', () => {
     expect(await up.ended).toBe(130)
     const { data } = await findPlace(home)
     await until('the end of PostgreSQL', async () => (await postgresProcessesIn(data)).length === 0)
+  })
+
+  it('goes on after kill -9 of the one before, and a second one ends with one sentence', async () => {
+    const killed = startFarewatch(['up'], env, home)
+    onTestFinished(() => void killed.child.kill('SIGKILL'))
+    await firstLine(killed, 'ready')
+
+    const second = await runFarewatch(['up'], env, home)
+    expect(second.exit).toBe(1)
+    expect(second.stderr).toMatch(/^farewatch: another farewatch runs .* already: [^\n]*\n$/)
+
+    killed.child.kill('SIGKILL')
+    expect(await killed.ended).toBe('SIGKILL')
+    const next = startFarewatch(['up'], env, home)
+    onTestFinished(() => void next.child.kill('SIGKILL'))
+    await firstLine(next, 'stopping the embedded postgres of a killed farewatch')
+    await firstLine(next, 'ready')
+    next.child.kill('SIGTERM')
+    expect(await next.ended).toBe(0)
+    const { data } = await findPlace(home)
+    expect(await postgresProcessesIn(data)).toEqual([])
+  })
+
+  it.each([
+    ['creates its data', /^data\.partial-/],
+    ['starts its server', /^start\.log$/],
+  ])('leaves no PostgreSQL behind when two signals end it while it %s', async (_when, name) => {
+    const newHome = path.join(home, String(name).replaceAll(/\W/g, ''))
+    const { directory } = await findPlace(newHome)
+    onTestFinished(() => rm(directory, { recursive: true, force: true }))
+    const up = startFarewatch(['up'], { ...env, FAREWATCH_HOME: newHome }, home)
+    onTestFinished(() => void up.child.kill('SIGKILL'))
+    await until('the moment', async () => (await readdir(directory)).some((one) => name.test(one)))
+
+    up.child.kill('SIGINT')
+    up.child.kill('SIGTERM')
+
+    expect(await up.ended).toBe(130)
+    await until('the end of PostgreSQL', async () => {
+      const folders = (await readdir(directory)).map((one) => path.join(directory, one))
+      const pids = await Promise.all([directory, ...folders].map(postgresProcessesIn))
+      return pids.flat().length === 0
+    })
   })
 
   it('ends before it starts a database when its port is taken', async () => {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import { isAllowedAddress, urlFault } from '../../src/delivery/send/target-policy.ts'
 import { createTransport } from '../../src/delivery/send/transport.ts'
-import { startDemoReceiver } from '../../src/embedded/demo-receiver.ts'
+import { startDemoReceiver } from '../../src/embedded/demo.ts'
 import { startReceiver, targetOf } from './receiver.ts'
 
 const PUBLIC_ONLY = { allowHttp: true, allowedNetworks: [] }

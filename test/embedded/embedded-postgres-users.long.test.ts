@@ -1,13 +1,12 @@
-import { chmod, chown, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
-import { findPostmaster } from '../../src/embedded/postmaster.ts'
+import { findPostmaster } from '../../src/embedded/server-process.ts'
 import {
   acquire,
   isRoot,
   query,
-  removeAfterTest,
   startUser,
   temporaryFolder,
   temporaryHome,
@@ -26,7 +25,7 @@ describe.runIf(isRoot)('as root', () => {
 
     const { directory, user, data } = await findPlace(home)
     const pointer = JSON.parse(await readFile(join(home, 'postgres-place.json'), 'utf8'))
-    expect(pointer).toEqual({ home, directory })
+    expect(pointer).toEqual({ directory })
     const postmaster = await findPostmaster(data)
     expect((await stat(`/proc/${postmaster?.pid}`)).uid).toBe(user?.uid)
     await server.release()
@@ -42,35 +41,6 @@ describe.runIf(isRoot)('as root', () => {
 
     expect(own?.name).toBe('farewatch-postgres')
     expect((await findPlace(home)).user?.uid).toBe(UNPRIVILEGED)
-  })
-
-  it('a home that moves keeps its data, and a deleted home starts empty', async () => {
-    const folder = await temporaryFolder()
-    const home = await temporaryHome(folder)
-    const { directory } = await findPlace(home)
-    await rename(home, join(folder, 'moved'))
-    expect((await findPlace(join(folder, 'moved'))).directory).toBe(directory)
-
-    const recreated = await findPlace(home)
-    removeAfterTest(recreated)
-
-    expect(recreated.directory).not.toBe(directory)
-  })
-
-  it('the server of a home that was deleted while it ran is stopped', async () => {
-    const home = await temporaryHome()
-    const user = startUser(home)
-    await user.nextLine()
-    const former = await findPlace(home)
-    await user.kill()
-    await rm(home, { recursive: true })
-
-    const server = await acquire(home)
-
-    removeAfterTest(await findPlace(home))
-    expect(server.startedHere).toBe(true)
-    expect(await findPostmaster(former.data)).toBeUndefined()
-    await server.release()
   })
 
   it('the data of an ordinary user is refused', async () => {
@@ -91,7 +61,6 @@ describe.runIf(isRoot)('as an ordinary user', () => {
     skip(answer.code === undefined && answer.url === undefined, 'the project is not readable')
 
     const data = join(folder, 'home', 'postgres', 'data')
-    expect(answer).toMatchObject({ startedHere: true })
     expect(await query(String(answer.url), 'select 1 as one')).toEqual({ one: 1 })
     expect((await stat(data)).uid).toBe(UNPRIVILEGED)
     await user.release()

@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { findPlace } from '../../src/embedded/postgres-place.ts'
-import { findPostmaster } from '../../src/embedded/postmaster.ts'
+import { findPostmaster } from '../../src/embedded/server-process.ts'
 import { until } from '../support/until.ts'
 import {
   acquire,
@@ -13,7 +12,7 @@ import {
   temporaryHome,
 } from './postgres-home.ts'
 
-describe('one process', () => {
+describe('the owner of a home', () => {
   const place = sharedHome()
 
   it('starts a private server, stops it, and gets the same data and port again', async () => {
@@ -26,7 +25,7 @@ describe('one process', () => {
     const second = await acquire(home)
 
     expect(between).toEqual([])
-    expect(second).toMatchObject({ port: first.port, url: first.url, startedHere: true })
+    expect(second).toMatchObject({ port: first.port, url: first.url })
     expect(await query(second.url, 'select answer from public.kept')).toEqual({ answer: 42 })
     await second.release()
   })
@@ -61,19 +60,6 @@ describe('one process', () => {
     await server.release()
   })
 
-  it('stops its server after as many releases as acquires, and a second release of one acquire has no effect', async () => {
-    const { home } = place()
-    const [first, second] = await Promise.all([acquire(home), acquire(home)])
-    expect([first, second].filter((server) => server.startedHere)).toHaveLength(1)
-
-    await first.release()
-    await first.release()
-    expect(await query(second.url, 'select 1 as one')).toEqual({ one: 1 })
-
-    await Promise.all([second.release(), second.release()])
-    expect(await serverProcesses(home)).toEqual([])
-  })
-
   it('uses another port from then on when another program has taken its port', async () => {
     const { home } = place()
     const first = await acquire(home)
@@ -91,90 +77,79 @@ describe('one process', () => {
   })
 })
 
-describe('several processes', () => {
+describe('the end of an owner', () => {
   const place = sharedHome()
 
-  it('share one server from the start, and the last one stops it', async () => {
-    const home = await temporaryHome()
-    const users = [startUser(home), startUser(home)]
-    const answers = await Promise.all(users.map((user) => user.nextLine()))
-    const here = await acquire(home)
-
-    expect(answers.filter((answer) => answer.startedHere)).toHaveLength(1)
-    expect(answers.map((answer) => answer.url)).toEqual([here.url, here.url])
-
-    for (const user of users) await user.release()
-    expect(await query(here.url, 'select 1 as one')).toEqual({ one: 1 })
-    await here.release()
-    expect(await serverProcesses(home)).toEqual([])
-  })
-
-  it('adopt the server of a process that was killed', async () => {
+  it('by kill -9 leaves a server that the next owner stops, and the data are there', async () => {
     const { home, data } = place()
-    const user = startUser(home)
-    const { url } = await user.nextLine()
-    const before = await findPostmaster(data)
-    await user.kill()
+    const owner = startUser(home)
+    const { url } = await owner.nextLine()
+    await query(String(url), 'create table public.kept as select 42 as answer')
+    const orphan = await findPostmaster(data)
+    // Resolves when the process has ended and no other process, such as its server, has its output open.
+    await owner.kill()
+    expect(await findPostmaster(data)).toEqual(orphan)
 
     const here = await acquire(home)
 
-    expect(here).toMatchObject({ url, startedHere: false })
-    expect(await findPostmaster(data)).toEqual(before)
+    expect((await findPostmaster(data))?.pid).not.toBe(orphan?.pid)
+    expect(await query(here.url, 'select answer from public.kept')).toEqual({ answer: 42 })
+    await here.release()
     await here.release()
     expect(await serverProcesses(home)).toEqual([])
   })
 
-  it('stop the server also when the last of them ends without a release', async () => {
-    const user = startUser(place().home)
-    await user.nextLine()
-    const other = startUser(place().home, { mode: 'abandon' })
-    await other.nextLine()
+  it('without a release stops the server', async () => {
+    const { home } = place()
+    const owner = startUser(home, { mode: 'abandon' })
+    await owner.nextLine()
 
-    await other.closed
-    expect(other.child.exitCode).toBe(0)
-    expect(await findPostmaster(place().data)).toMatchObject({ ready: true })
-    await user.release()
-    const last = startUser(place().home, { mode: 'abandon' })
-    await last.nextLine()
+    await owner.closed
 
-    await until('the end of the server', async () => {
-      return (await serverProcesses(place().home)).length === 0
-    })
+    expect(owner.child.exitCode).toBe(0)
+    await until('the end of the server', async () => (await serverProcesses(home)).length === 0)
   })
 
-  it('may be killed: the server keeps neither them nor their output open', async () => {
-    const user = startUser(place().home)
-    await user.nextLine()
-
-    // Resolves when the process has ended and no other process has its output open.
-    await user.kill()
-
-    expect(await findPostmaster(place().data)).toMatchObject({ ready: true })
-  })
-
-  it('stop an abandoned server that they cannot use, and report why', async () => {
+  it('leaves no server to a next owner that has another password, which says so', async () => {
     const home = await temporaryHome()
-    const user = startUser(home)
-    const { url } = await user.nextLine()
+    const owner = startUser(home)
+    const { url } = await owner.nextLine()
     await query(String(url), `alter role farewatch password 'of another user'`)
-    await user.kill()
+    await owner.kill()
 
     await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.password_unknown' })
 
     expect(await serverProcesses(home)).toEqual([])
   })
+})
 
-  it('do not stop a server that they cannot use while another process uses it', async () => {
+describe('while a process owns the data', () => {
+  it('a second owner is refused, and a command uses the server without stopping it', async () => {
     const home = await temporaryHome()
     const here = await acquire(home)
-    await query(here.url, `alter role farewatch password 'of another user'`)
+    const [second, command] = [startUser(home), startUser(home, { mode: 'join' })]
 
-    await expect(acquire(home)).rejects.toMatchObject({
-      code: 'embedded.silent',
-      message: expect.stringContaining(`process ${process.pid} uses it`),
+    expect(await command.nextLine()).toEqual({ url: here.url, port: here.port })
+    expect(await second.nextLine()).toMatchObject({
+      code: 'embedded.busy',
+      message: expect.stringMatching(/^another farewatch runs .* already: end it first/),
     })
+    await command.release()
 
-    expect(await findPostmaster((await findPlace(home)).data)).toMatchObject({ ready: true })
+    expect(await query(here.url, 'select 1 as one')).toEqual({ one: 1 })
     await here.release()
+    expect(await serverProcesses(home)).toEqual([])
+  })
+
+  it('a command that starts at the same time waits for the server', async () => {
+    const home = await temporaryHome()
+    const commands = [startUser(home, { mode: 'join' }), startUser(home, { mode: 'join' })]
+
+    const [first, second] = await Promise.all(commands.map((command) => command.nextLine()))
+
+    expect(first).toEqual({ url: expect.any(String), port: expect.any(Number) })
+    expect(second).toEqual(first)
+    for (const command of commands) await command.release()
+    expect(await serverProcesses(home)).toEqual([])
   })
 })

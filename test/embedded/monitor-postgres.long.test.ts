@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { monitorPostgres } from '../../src/embedded/monitor-postgres.ts'
-import { findPostmaster } from '../../src/embedded/postmaster.ts'
+import { findPostmaster } from '../../src/embedded/server-process.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createLogger } from '../../src/platform/base/logger.ts'
 import { until } from '../support/until.ts'
@@ -24,6 +24,12 @@ const FAST_CLOCK = {
 describe('the monitor of the embedded PostgreSQL', () => {
   const place = sharedHome()
 
+  async function own() {
+    const { supervision, ...server } = await acquire(place().home)
+    if (supervision === undefined) throw new Error('this process is not the owner')
+    return { ...server, supervision }
+  }
+
   async function kill(): Promise<void> {
     const server = await findPostmaster(place().data)
     process.kill(server?.pid ?? Number.NaN, 'SIGKILL')
@@ -31,9 +37,9 @@ describe('the monitor of the embedded PostgreSQL', () => {
 
   it('restarts a server that dies on its port three times, then ends with the reason in the log', async () => {
     const { log, of } = collectingLogger()
-    const server = await acquire(place().home)
+    const server = await own()
     const { signal } = new AbortController()
-    const monitor = monitorPostgres(server, { clock: FAST_CLOCK, log }, signal)
+    const monitor = monitorPostgres(server.supervision, { clock: FAST_CLOCK, log }, signal)
     monitor.catch(() => undefined)
 
     for (const n of [1, 2, 3]) {
@@ -91,10 +97,10 @@ describe('the monitor of the embedded PostgreSQL', () => {
   })
 
   it('does not start a released server again', async () => {
-    const server = await acquire(place().home)
+    const server = await own()
     await server.release()
 
-    await server.restart()
+    await server.supervision.restart()
 
     expect(await findPostmaster(place().data)).toBeUndefined()
   })

@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, onTestFinished } from 'vitest'
-import { postgresProcessesIn } from '../../src/embedded/live-process.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { findPlace, type Place } from '../../src/embedded/postgres-place.ts'
-import { stopServer } from '../../src/embedded/postmaster.ts'
+import { postgresProcessesIn, stopServer } from '../../src/embedded/server-process.ts'
 import { openDatabase, sql } from '../../src/platform/db/database.ts'
 import { FAST, quietLogger } from './fast-postgres.ts'
 
@@ -26,24 +25,21 @@ export async function temporaryFolder(): Promise<string> {
 /** A home that does not exist yet. After the test its server is stopped and its files are removed. */
 export async function temporaryHome(folder?: string): Promise<string> {
   const home = join(folder ?? (await temporaryFolder()), 'home')
-  removeAfterTest(await findPlace(home))
+  const place = await findPlace(home)
+  onTestFinished(() => remove(place))
   return home
 }
 
-export function removeAfterTest(place: Place): void {
-  onTestFinished(() => remove(place))
-}
-
 /** A home with data for all tests of a group, because initdb takes most of a test's time. Its server stops after each test. */
-export function sharedHome(): () => Place {
-  let place: Place | undefined
+export function sharedHome(): () => Place & { readonly home: string } {
+  let shared: (Place & { readonly home: string }) | undefined
   const current = () => {
-    if (place === undefined) throw new Error('the shared home does not exist yet')
-    return place
+    if (shared === undefined) throw new Error('the shared home does not exist yet')
+    return shared
   }
   beforeAll(async () => {
     const home = await mkdtemp(join(tmpdir(), 'farewatch-embedded-'))
-    place = await findPlace(home)
+    shared = { ...(await findPlace(home)), home }
     await (await acquire(home)).release()
   })
   afterEach(() => stopServer(current().data, quietLogger()))
@@ -95,7 +91,7 @@ export interface User {
 }
 
 export interface UserOptions {
-  readonly mode?: 'abandon'
+  readonly mode?: 'abandon' | 'join'
   readonly uid?: number
   readonly gid?: number
 }

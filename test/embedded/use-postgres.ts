@@ -2,7 +2,7 @@
  * A process that uses the embedded PostgreSQL of a home. Tests start and kill it.
  *
  * It prints one JSON line with the server or the error. A line on its input makes it release the server and print a second
- * line. With `abandon` it ends without a release.
+ * line. With `abandon` it ends without a release, with `join` it uses the server of another process.
  */
 import { once } from 'node:events'
 import { acquireEmbeddedPostgres } from '../../src/embedded/postgres.ts'
@@ -16,8 +16,11 @@ function printLine(what: object): void {
 }
 
 try {
-  const server = await acquireEmbeddedPostgres({ home, log: quietLogger(), settings: FAST })
-  printLine({ url: server.url, port: server.port, startedHere: server.startedHere })
+  const server = await acquireEmbeddedPostgres({
+    ...{ home, log: quietLogger(), settings: FAST },
+    join: mode === 'join',
+  })
+  printLine({ url: server.url, port: server.port })
   if (mode !== 'abandon') {
     await once(process.stdin, 'data')
     await server.release()

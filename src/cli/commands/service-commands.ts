@@ -3,8 +3,13 @@ import type { Command } from 'commander'
 import { type App, openApp, type ReadyConfig } from '../../app/app.ts'
 import { assertPortsUsable, type RoleName, runRoles } from '../../app/run-roles.ts'
 import { targetRulesOf, whyNotOpen } from '../../app/settings-for.ts'
-import { DEMO_RESELLER, ensureDemoReseller, importDemoWatches } from '../../embedded/demo.ts'
-import { type DemoReceiver, startDemoReceiver } from '../../embedded/demo-receiver.ts'
+import {
+  DEMO_RESELLER,
+  type DemoReceiver,
+  ensureDemoReseller,
+  importDemoWatches,
+  startDemoReceiver,
+} from '../../embedded/demo.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
 import { systemClock } from '../../platform/base/clock.ts'
@@ -49,7 +54,7 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
   const closed = name === 'up' ? whyNotOpen(config, CONTAINER_FILES.some(existsSync)) : 'no demo'
   const sandbox = roles.includes('worker') ? 'start' : 'none'
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox })
-  const { postgres } = embedded
+  const supervision = embedded.postgres?.supervision
   try {
     signal.throwIfAborted()
     reportStores(context, embedded)
@@ -58,9 +63,9 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
     const app = openApp({ config: ready, log, clock: systemClock, role: name })
     await runRoles(app, {
       roles,
-      ...(postgres === undefined
+      ...(supervision === undefined
         ? {}
-        : { monitor: (opened, ending) => monitorPostgres(postgres, opened, ending) }),
+        : { monitor: (opened, ending) => monitorPostgres(supervision, opened, ending) }),
       ...(closed === undefined ? { openReseller: DEMO_RESELLER } : {}),
       migrate: name === 'up',
       signal,
@@ -85,11 +90,10 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
 /** A terminal shows the queue as a step of its own, once the queue answers. */
 function reportStores({ terminal, log }: CliContext, { postgres, config }: Embedded): void {
   const { DATABASE_URL, REDIS_URL } = config
-  const how = postgres?.startedHere === false ? 'embedded, already running' : 'embedded'
   const database =
     postgres === undefined
       ? describeStore({ kind: 'postgres', url: DATABASE_URL })
-      : `PostgreSQL, ${how}, port ${postgres.port}, data in ${postgres.directory}`
+      : `PostgreSQL, embedded, port ${postgres.port}, data in ${postgres.directory}`
   const queue =
     REDIS_URL === undefined ? 'in the database' : describeStore({ kind: 'redis', url: REDIS_URL })
   if (terminal.interactive) terminal.step(database)

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { systemClock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
-import { mayRunIn, poll, postgresProcessesIn, processMark } from './live-process.ts'
 import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
 
 /** A server as postmaster.pid describes it. `ready`: it accepts connections. */
@@ -22,6 +23,31 @@ const STOP_STEPS = [
   { signal: 'SIGKILL', everyProcess: true, timeoutMs: 10_000 },
 ] as const
 
+/**
+ * The pids of every `postgres` that runs in `directory`. A server and its children keep their data directory as working
+ * directory, even if the pid file is lost.
+ * @param directory without symbolic links.
+ */
+export async function postgresProcessesIn(directory: string): Promise<number[]> {
+  if (process.platform !== 'linux') {
+    // It exits with 1 if it finds nothing.
+    const { stdout } = await promisify(execFile)(
+      'lsof',
+      ['-t', '-a', '-c', 'postgres', '-d', 'cwd', directory],
+      { env: { LC_ALL: 'C', PATH: '/usr/bin:/bin:/usr/sbin' } },
+    ).catch(() => ({ stdout: '' }))
+    return stdout.split('\n').filter(Boolean).map(Number)
+  }
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const inside = await Promise.all(pids.map((pid) => isPostgresIn(pid, directory)))
+  return pids.filter((_, index) => inside[index] === true)
+}
+
+async function isPostgresIn(pid: number, directory: string): Promise<boolean> {
+  if ((await readlink(`/proc/${pid}/cwd`).catch(() => '')) !== directory) return false
+  return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() === 'postgres'
+}
+
 /** The server that runs in the data directory. Undefined too until it has written its pid file. */
 export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
   const server = await readPidFile(data)
@@ -32,11 +58,7 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 /** The content of postmaster.pid, which may be stale. Lines 1, 4 and 8 are pid, port and status. */
 export async function readPidFile(data: string): Promise<Postmaster | undefined> {
   const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(undefinedIfMissing)
-  return parsePidFile(text ?? '')
-}
-
-function parsePidFile(text: string): Postmaster | undefined {
-  const lines = text.split('\n').map((line) => line.trim())
+  const lines = (text ?? '').split('\n').map((line) => line.trim())
   const [pid, port] = [Number(lines[0]), Number(lines[3])]
   if (!isPositive(pid) || !isPositive(port)) return undefined
   return { pid, port, ready: lines[7] === 'ready' }
@@ -49,10 +71,8 @@ function parsePidFile(text: string): Postmaster | undefined {
 export async function clearPidFile(data: string): Promise<void> {
   const path = join(data, 'postmaster.pid')
   const text = await readFile(path, 'utf8').catch(undefinedIfMissing)
-  if (text === undefined) return
-  const pid = /^-?(\d+)\n/.exec(text)?.[1]
-  if (pid !== undefined && (await processMark(Number(pid))) === undefined) return
-  await rm(path, { force: true })
+  const pid = /^-?(\d+)\n/.exec(text ?? '')?.[1]
+  if (pid === undefined || isRunning(Number(pid))) await rm(path, { force: true })
 }
 
 /** Returns when no process of the server is left. Throws `embedded.stop_failed`. */
@@ -65,7 +85,8 @@ export async function stopServer(data: string, log: Logger): Promise<void> {
     if (targets.length === 0) continue
     if (everyProcess) log.warn({ signal, pids: all }, 'embedded postgres does not stop')
     for (const pid of targets) send(pid, signal)
-    if (await poll(() => isStopped(data), { timeoutMs, everyMs: 20 })) return
+    const isStopped = async () => (await postgresProcessesIn(data)).length === 0 || undefined
+    if (await poll(isStopped, { timeoutMs, everyMs: 20 })) return
   }
   const left = (await postgresProcessesIn(data)).join(', ')
   throw new EmbeddedPostgresError(
@@ -74,22 +95,14 @@ export async function stopServer(data: string, log: Logger): Promise<void> {
   )
 }
 
-/**
- * Sends the fast shutdown and does not wait: PostgreSQL then ends by itself. For the event `exit`, where nothing
- * asynchronous runs any more.
- */
-export function stopServerSync(data: string): void {
+export function isRunning(pid: number): boolean {
+  if (!isPositive(pid)) return false
   try {
-    const server = parsePidFile(readFileSync(join(data, 'postmaster.pid'), 'utf8'))
-    if (server !== undefined && mayRunIn(server.pid, data)) send(server.pid, 'SIGINT')
+    return process.kill(pid, 0)
   } catch (err) {
-    undefinedIfMissing(err)
+    // A process of another user runs too.
+    return !hasCode(err, 'ESRCH')
   }
-}
-
-/** Returns true if no process of the server is left, else undefined, as poll needs it. */
-export async function isStopped(data: string): Promise<true | undefined> {
-  return (await postgresProcessesIn(data)).length === 0 ? true : undefined
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {
@@ -103,4 +116,25 @@ function send(pid: number, signal: NodeJS.Signals): void {
 
 function isPositive(value: number): boolean {
   return Number.isSafeInteger(value) && value > 0
+}
+
+interface PollOptions {
+  readonly timeoutMs: number
+  readonly everyMs: number
+}
+
+/**
+ * Repeats `read` until it returns a value. Returns undefined after `timeoutMs`. It polls because no system call reports
+ * changed files and ended processes on every system.
+ */
+export async function poll<T>(
+  read: () => Promise<T | undefined>,
+  { timeoutMs, everyMs }: PollOptions,
+): Promise<T | undefined> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const value = await read()
+    if (value !== undefined || performance.now() > deadline) return value
+    await systemClock.sleep(everyMs)
+  }
 }
