@@ -1,6 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import { changeDeadJobs } from '../../app/dead-jobs.ts'
-import { QUEUES } from '../../app/queue-state.ts'
+import { changeDeadJobs, QUEUES } from '../../app/queue-state.ts'
 import {
   JOB_STATES,
   type JobState,
