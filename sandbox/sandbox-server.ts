@@ -12,6 +12,7 @@ import { routeListEndpoints, worldRouteLists } from './operations/route-list-ope
 import { createSandboxClock } from './operations/sandbox-clock.ts'
 import { createDeliver } from './operations/serve-operations.ts'
 import { fileRouteLists } from './routes-file.ts'
+import { withStory } from './world/story.ts'
 import { createWorld, type World } from './world/world.ts'
 
 const LOG_CAPACITY = 200_000
@@ -32,6 +33,8 @@ export interface SandboxOptions {
   readonly clock?: Clock
   /** World time at the start. If unset, it is the real time. */
   readonly worldStart?: Date
+  /** World time at which a demonstration begins. If unset, there is none. */
+  readonly storyAt?: Date
   /** Fault rules from the start. If unset, there are none. */
   readonly faults?: readonly FaultRule[]
   readonly log: Logger
@@ -56,7 +59,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const realClock = options.clock ?? systemClock
   const worldStart = options.worldStart ?? realClock.now()
   const clock = createSandboxClock({ clock: realClock, speed, worldStart })
-  const world = createWorld({ seed })
+  const bare = createWorld({ seed })
+  const { storyAt } = options
+  const world = storyAt === undefined ? bare : withStory(bare, storyAt)
   const lists = routesFile ? await fileRouteLists(routesFile, seed) : worldRouteLists(world)
   const requestLog = createRequestLog(LOG_CAPACITY)
   const faults = createFaultLayer({ seed, realNow: clock.realNow })

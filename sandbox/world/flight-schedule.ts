@@ -4,6 +4,7 @@ import { DAY_MS, MINUTE_MS } from './episodes.ts'
 import { flightMinutes } from './geography.ts'
 import { draw, drawInteger, mix } from './random.ts'
 import type { Pair } from './route-network.ts'
+import type { FlightScene } from './scenes.ts'
 import { findPair, type World } from './world.ts'
 
 /** A fare is on sale for this long before its departure. */
@@ -23,6 +24,8 @@ export interface Flight {
   readonly retiming: { readonly at: number; readonly shiftMs: number } | undefined
   /** The final departure time. The sale ends here. */
   readonly departsAt: number
+  /** What a demonstration adds. */
+  readonly scene: FlightScene
 }
 
 /** One leg, with times relative to the departure of the first. */
@@ -35,6 +38,7 @@ export interface Segment {
 }
 
 interface FlightPlan {
+  readonly scene?: FlightScene | undefined
   readonly id: number
   readonly pair: Pair
   readonly day: number
@@ -51,13 +55,13 @@ const LAST_DEPARTURE_MINUTE = 21 * 60
 const RETIMING_CHANCE = 0.7
 
 /** The plan of a departure. Times of day and flight numbers are the same every day. */
-function scheduleFlight({ id, pair, day, number }: FlightPlan): Flight {
+function scheduleFlight({ id, pair, day, number, scene = {} }: FlightPlan): Flight {
   const timetable = mix(mix(pair.word, TIMETABLE), number)
   const word = mix(mix(mix(pair.word, DEPARTURE), day), number)
   const local = day * DAY_MS + departureMinute(timetable, pair, number) * MINUTE_MS
   const scheduledAt = instantOfLocal(pair.from.zone, local)
   const saleOpensAt = scheduledAt - SALE_DAYS * DAY_MS
-  const retiming = retimingOf(word, saleOpensAt)
+  const { retiming = retimingOf(word, saleOpensAt) } = scene
   return {
     id,
     pair,
@@ -67,6 +71,7 @@ function scheduleFlight({ id, pair, day, number }: FlightPlan): Flight {
     saleOpensAt,
     retiming,
     departsAt: scheduledAt + (retiming?.shiftMs ?? 0),
+    scene,
   }
 }
 
@@ -130,7 +135,8 @@ export function findFlight(world: World, flightId: string): Flight | undefined {
   const pair = findPair(world, match[1] ?? '', match[2] ?? '')
   const number = Number(match[4])
   if (!pair || number >= pair.flightsPerDay) return undefined
-  return scheduleFlight({ id: Number(flightId), pair, day: Number(match[3]), number })
+  const scene = world.story?.flights.get(flightId)
+  return scheduleFlight({ id: Number(flightId), pair, day: Number(match[3]), number, scene })
 }
 
 /** The day on which the instant falls, in UTC. */

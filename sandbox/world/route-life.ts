@@ -86,8 +86,12 @@ function closures(pair: Pair, window: Window): Episode[] {
     case 'seasonal':
       return [...outOfSeason(pair, window), ...suspensions(pair, window)]
     case 'all-year':
-      return suspensions(pair, window)
+      return [...suspensions(pair, window), ...staged(pair, window)]
   }
+}
+
+function staged({ closed }: Pair, window: Window): Episode[] {
+  return closed !== undefined && touches(closed, window) ? [closed] : []
 }
 
 /** The season lasts 120 to 240 days, from the same day of every year. */

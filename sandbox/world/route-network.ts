@@ -1,4 +1,5 @@
 import type { Airport } from './airports.ts'
+import type { Episode } from './episodes.ts'
 import { distanceKm } from './geography.ts'
 import { draw, drawInteger, drawNormal, mix } from './random.ts'
 import type { Route, RoutePlace } from './wire.ts'
@@ -14,6 +15,8 @@ export interface Pair {
   /** Where passengers change planes; most pairs are non-stop. */
   readonly via: Airport | undefined
   readonly flightsPerDay: number
+  /** When a demonstration closes it. */
+  readonly closed?: Episode
   /** As the lists show it. */
   readonly route: Route
 }

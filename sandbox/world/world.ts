@@ -1,5 +1,6 @@
 import { type Airport, readAirports } from './airports.ts'
 import { buildPairs, type Pair } from './route-network.ts'
+import type { Story } from './scenes.ts'
 
 /**
  * The airports, and every pair of them that is ever flown. The seed determines both.
@@ -13,14 +14,19 @@ export interface World {
   /** By departure id, then destination id. */
   readonly pairs: readonly Pair[]
   readonly pairOf: ReadonlyMap<string, Pair>
+  /** A demonstration within the world, if it has one. */
+  readonly story?: Story
 }
 
 /** Builds the world of a seed, an integer. Takes about 200 ms. */
 export function createWorld({ seed }: { seed: number }): World {
   const airports = readAirports()
-  const pairs = buildPairs(seed, airports)
-  const pairOf = new Map(pairs.map((pair) => [pairName(pair.from.id, pair.to.id), pair]))
-  return { seed, airports, pairs, pairOf }
+  return worldOf({ seed, airports, pairs: buildPairs(seed, airports) })
+}
+
+export function worldOf(parts: Omit<World, 'pairOf'>): World {
+  const pairOf = new Map(parts.pairs.map((pair) => [pairName(pair.from.id, pair.to.id), pair]))
+  return { ...parts, pairOf }
 }
 
 /** The pair of two airports, if it is ever flown. Accepts ids as numbers or as text. */

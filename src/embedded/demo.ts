@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { searchDemoFlights } from '../../sandbox/world/demo-flights.ts'
+import { hasDeparted, searchQuietFlights } from '../../sandbox/world/story.ts'
 import type { World } from '../../sandbox/world/world.ts'
 import {
   createEndpoint,
@@ -9,6 +9,7 @@ import {
 } from '../delivery/endpoints/change-endpoints.ts'
 import { listEndpoints } from '../delivery/endpoints/endpoint-queries.ts'
 import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver/receiver.ts'
+import type { Clock } from '../platform/base/clock.ts'
 import type { Db } from '../platform/db/database.ts'
 import { DuplicateResellerError } from '../resellers/reseller-errors.ts'
 import {
@@ -17,55 +18,92 @@ import {
   type Reseller,
   requireReseller,
 } from '../resellers/resellers.ts'
+import { deleteWatches } from '../watches/change-watches.ts'
 import { rowsOf } from '../watches/files/open-watch-file.ts'
 import { importWatchList } from '../watches/import/import-watch-list.ts'
+import { findWatchList } from '../watches/watch-lists.ts'
+import { listWatches, type Watch } from '../watches/watch-queries.ts'
 import { undefinedIfMissing } from './postgres-errors.ts'
 
 export const DEMO_RESELLER = 'demo'
+const LIST = 'demo'
 const FLIGHTS = 40
 
 const SEED = 1
 /** World seconds per real second: an hour of the world passes in a minute. */
 const SPEED = 60
+/** How often the time of the world is saved. */
+const SAVE_MS = 5_000
 
 interface StoredWorld {
   readonly seed: number
   readonly speed: number
-  /** When the world was first started, in real time; world time was equal then. */
-  readonly startedAt: string
+  /** World time at which the demonstration began. All times are ISO 8601. */
+  readonly storyAt: string
+  readonly worldTime: string
+  /** Real time at `worldTime`; null if the world has stopped. */
+  readonly runsAt: string | null
+}
+
+export interface DemoWorld {
+  readonly seed: number
+  readonly speed: number
+  readonly worldStart: Date
+  readonly storyAt: Date
+  /** Saves the time at which the world stops. */
+  stop(): Promise<void>
 }
 
 /**
- * The world of the sandbox of this home: always the same seed, and a clock that keeps running between starts. A
- * restart or a second command sees the same world.
+ * The world of the sandbox of a home. It stops with the process and goes on from there. Its time is saved every five seconds;
+ * after a crash the world goes on at most that much later, so that it never goes back.
  */
-export async function readDemoWorld(
-  home: string,
-  now: Date,
-): Promise<{ seed: number; speed: number; worldStart: Date }> {
-  const { seed, speed, startedAt } = await readOrCreate(path.join(home, 'sandbox.json'), now)
-  const startedMs = new Date(startedAt).getTime()
-  const worldStart = new Date(startedMs + (now.getTime() - startedMs) * speed)
-  return { seed, speed, worldStart }
+export async function openDemoWorld(home: string, clock: Clock): Promise<DemoWorld> {
+  const file = path.join(home, 'sandbox.json')
+  const opened = clock.now().getTime()
+  const stored = (await readWorld(file)) ?? newWorld(new Date(opened))
+  const { seed, speed, runsAt, storyAt } = stored
+  const lostMs = runsAt === null ? 0 : Math.min(Math.max(0, opened - Date.parse(runsAt)), SAVE_MS)
+  const startMs = Date.parse(stored.worldTime) + lostMs * speed
+  let saved: Promise<void> = Promise.resolve()
+  const save = (isRunning: boolean) => {
+    const now = clock.now()
+    const worldTime = new Date(startMs + (now.getTime() - opened) * speed).toISOString()
+    const world = { ...stored, worldTime, runsAt: isRunning ? now.toISOString() : null }
+    saved = saved.catch(() => undefined).then(() => writeWorld(file, world))
+    return saved
+  }
+  await save(true)
+  const saving = setInterval(() => void save(true).catch(() => undefined), SAVE_MS).unref()
+  const stop = () => {
+    clearInterval(saving)
+    return save(false)
+  }
+  return { seed, speed, worldStart: new Date(startMs), storyAt: new Date(storyAt), stop }
 }
 
-/** A file that a crash left incomplete is replaced: a new world begins. */
-async function readOrCreate(file: string, now: Date): Promise<StoredWorld> {
-  const stored = parseWorld((await readFile(file, 'utf8').catch(undefinedIfMissing)) ?? '')
-  if (stored !== undefined) return stored
-  const fresh: StoredWorld = { seed: SEED, speed: SPEED, startedAt: now.toISOString() }
+function newWorld(now: Date): StoredWorld {
+  const worldTime = now.toISOString()
+  return { seed: SEED, speed: SPEED, storyAt: worldTime, worldTime, runsAt: null }
+}
+
+async function writeWorld(file: string, world: StoredWorld): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true })
   const partial = `${file}.${process.pid}`
-  await writeFile(partial, `${JSON.stringify(fresh)}\n`)
+  await writeFile(partial, `${JSON.stringify(world)}\n`)
   await rename(partial, file)
-  return fresh
 }
 
-function parseWorld(text: string): StoredWorld | undefined {
+/** Undefined if there is no file, or it is not such a file: then a new world begins. */
+async function readWorld(file: string): Promise<StoredWorld | undefined> {
+  const text = (await readFile(file, 'utf8').catch(undefinedIfMissing)) ?? ''
   try {
-    const { seed, speed, startedAt } = JSON.parse(text)
-    const isValid = Number.isInteger(seed) && speed > 0 && !Number.isNaN(Date.parse(startedAt))
-    return isValid ? { seed, speed, startedAt } : undefined
+    const { seed, speed, storyAt, worldTime, runsAt } = JSON.parse(text)
+    const isValid =
+      Number.isInteger(seed) &&
+      speed > 0 &&
+      [storyAt, worldTime, runsAt ?? worldTime].every((time) => !Number.isNaN(Date.parse(time)))
+    return isValid ? { seed, speed, storyAt, worldTime, runsAt } : undefined
   } catch (err) {
     if (err instanceof SyntaxError) return undefined
     throw err
@@ -83,21 +121,56 @@ export async function ensureDemoReseller(db: Db): Promise<Reseller> {
 }
 
 /**
- * Gives the demo reseller a watch list of flights; half of them change within hours of world time. Each start replaces the
- * flights, because earlier ones may have departed.
+ * Gives the demo reseller a list of flights to watch, those of the demonstration first. If it has the list already, only watches
+ * whose flight has departed in the world are replaced; those that were edited, added or deleted stay so.
  * @param instant the present world time.
+ * @returns the number of watches in the list.
  */
-export async function importDemoWatches(db: Db, world: World, instant: Date): Promise<number> {
-  const reseller = await ensureDemoReseller(db)
-  const rows = searchDemoFlights(world, instant, FLIGHTS).map((flightId, i) => ({
-    list: 'demo',
-    reference: `demo-${String(i + 1).padStart(2, '0')}`,
+export async function seedDemoWatches(db: Db, world: World, instant: Date): Promise<number> {
+  const { id: resellerId } = await ensureDemoReseller(db)
+  const isNew = (await findWatchList({ db, resellerId }, LIST)) === undefined
+  const watches = await listWatches(db, resellerId, { list: LIST, limit: 1000 })
+  const departed = watches.filter(
+    (watch) => isSeeded(watch) && hasDeparted(world, watch.entry.question.flightId, instant),
+  )
+  const story = isNew ? [...(world.story?.flights.keys() ?? [])] : []
+  const missing = isNew ? FLIGHTS - story.length : departed.length
+  const watched = watches.map(({ entry }) => entry.question.flightId)
+  const quiet = searchQuietFlights(world, instant, missing, new Set([...story, ...watched]))
+  if (departed.length > 0) {
+    const references = departed.map(({ entry }) => entry.reference)
+    await deleteWatches(db, { resellerId, list: LIST, references })
+  }
+  const rows = [...story, ...quiet].map((flightId, i) => ({
+    list: LIST,
+    reference: referenceOf(flightId),
     flight_id: flightId,
     residents_adults: '0',
     non_residents_adults: String(1 + (i % 3)),
   }))
-  await importWatchList(db, { resellerId: reseller.id, source: rowsOf('the demo', rows) })
-  return rows.length
+  await importWatchList(db, { resellerId, source: rowsOf('the demo', rows) })
+  return watches.length - departed.length + rows.length
+}
+
+const referenceOf = (flightId: string) => `demo-${flightId}`
+
+/** An edited watch has another flight than its reference says, or a setting. */
+function isSeeded({ entry, pausedAt }: Watch): boolean {
+  const { flightId, returnFlightId } = entry.question
+  const settings = [
+    returnFlightId,
+    entry.priceThresholdAmount,
+    entry.priceThresholdPercent,
+    entry.departsOn,
+    entry.minIntervalSeconds,
+    entry.maxDelaySeconds,
+    pausedAt,
+  ]
+  return (
+    entry.reference === referenceOf(flightId) &&
+    entry.priority === 'normal' &&
+    settings.every((setting) => setting === null)
+  )
 }
 
 const RECEIVER_HOST = '127.0.0.1'

@@ -6,7 +6,7 @@ import type { ReadyConfig } from '../app/app.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { type Config, SETTINGS } from '../platform/config/settings.ts'
-import { readDemoWorld } from './demo.ts'
+import { openDemoWorld } from './demo.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from './postgres.ts'
 import { createOnce, EmbeddedPostgresError, undefinedIfMissing } from './postgres-errors.ts'
 import {
@@ -36,8 +36,12 @@ interface EmbedOptions {
   readonly sandbox: 'start' | 'join' | 'none'
 }
 
-/** The lists of the sandbox change every minute. A schedule that was set is kept. */
-const DEMO_SCHEDULE = '* * * * *'
+/** An hour passes in the sandbox each minute, so its lists and fares are read more often. A setting that was set is kept. */
+const DEMO_SETTINGS = {
+  ROUTE_SYNC_SCHEDULE: '*/20 * * * * *',
+  AVAILABILITY_SYNC_SCHEDULE: '*/20 * * * * *',
+  MIN_RECHECK_SECONDS: 20,
+} as const
 /** The upstream of a command that does not call it. */
 const NO_UPSTREAM = 'http://127.0.0.1:9'
 
@@ -68,7 +72,10 @@ export async function embedMissing(config: Config, options: EmbedOptions): Promi
       return { config: { ...withDatabase, UPSTREAM_BASE_URL }, ...parts }
     }
     const token = randomUUID()
-    const sandbox = await startDemoSandbox(config, options, token)
+    const world = await openDemoWorld(config.FAREWATCH_HOME, options.clock)
+    onRelease(() => world.stop())
+    const log = options.log.child({}, { level: 'warn' })
+    const sandbox = await startSandbox({ ...world, port: 0, token, clock: options.clock, log })
     onRelease(() => sandbox.close())
     await recordSandbox(config.FAREWATCH_HOME, { url: sandbox.url, token })
     return { config: demoConfig(withDatabase, { url: sandbox.url, token }), sandbox, ...parts }
@@ -93,27 +100,20 @@ async function embedPostgres(
   return postgres
 }
 
-async function startDemoSandbox(
-  config: Config,
-  { log, clock }: EmbedOptions,
-  token: string,
-): Promise<Sandbox> {
-  const world = await readDemoWorld(config.FAREWATCH_HOME, clock.now())
-  return startSandbox({ ...world, port: 0, token, clock, log: log.child({}, { level: 'warn' }) })
-}
-
 function demoConfig(
   config: Config & { readonly DATABASE_URL: string },
   { url, token }: RunningSandbox,
 ): ReadyConfig {
-  const schedule = (name: 'ROUTE_SYNC_SCHEDULE' | 'AVAILABILITY_SYNC_SCHEDULE') =>
-    config[name] === SETTINGS[name].preset ? DEMO_SCHEDULE : config[name]
+  const settings = Object.entries(DEMO_SETTINGS).filter(
+    ([name]) =>
+      config[name as keyof typeof DEMO_SETTINGS] ===
+      SETTINGS[name as keyof typeof DEMO_SETTINGS].preset,
+  )
   return {
     ...config,
+    ...Object.fromEntries(settings),
     UPSTREAM_BASE_URL: url,
     UPSTREAM_ACCESS_TOKEN: token,
-    ROUTE_SYNC_SCHEDULE: schedule('ROUTE_SYNC_SCHEDULE'),
-    AVAILABILITY_SYNC_SCHEDULE: schedule('AVAILABILITY_SYNC_SCHEDULE'),
   }
 }
 

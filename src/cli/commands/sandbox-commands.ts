@@ -11,7 +11,7 @@ import {
 import { withoutMark } from '../../../sandbox/routes-file.ts'
 import { startSandbox } from '../../../sandbox/sandbox-server.ts'
 import { createWorld } from '../../../sandbox/world/world.ts'
-import { DEMO_RESELLER, importDemoWatches } from '../../embedded/demo.ts'
+import { DEMO_RESELLER, seedDemoWatches } from '../../embedded/demo.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
 import { cleanText } from '../../platform/base/text.ts'
@@ -20,6 +20,7 @@ import { createServiceContext, withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { addressOption, integerOption, numberOption } from '../option-parsers.ts'
 import { countOf, example } from '../text/text-format.ts'
+import { addStoryCommand } from './story-command.ts'
 
 interface SandboxFlags {
   readonly host: string
@@ -39,7 +40,7 @@ docs/reference/sandbox.md describes the names:
 ${FAULT_NAMES.join(', ').replace(/(.{1,76}(?:,|$))\s?/g, '  $1\n')}`
 
 export function addSandboxCommand(program: Command): void {
-  program
+  const sandbox = program
     .command('sandbox')
     .description('Serve a sandbox: a simulated upstream with a world that the seed determines')
     .option('--host <address>', 'the address; 0.0.0.0 is every address', addressOption, '127.0.0.1')
@@ -59,6 +60,7 @@ export function addSandboxCommand(program: Command): void {
       ),
     )
     .action(serveSandbox)
+  addStoryCommand(sandbox)
 }
 
 async function serveSandbox({ routes, fault = [], faults: file, ...flags }: SandboxFlags) {
@@ -137,7 +139,7 @@ Example:
     .action(watchDemo)
 }
 
-/** Safe to run twice: each run replaces the flights of the reseller's one watch list. */
+/** Safe to run twice: a later run replaces flights that have departed. */
 async function watchDemo({ json }: { json?: boolean }): Promise<void> {
   const { UPSTREAM_BASE_URL: baseUrl } = loadConfig()
   if (baseUrl === undefined) {
@@ -145,7 +147,7 @@ async function watchDemo({ json }: { json?: boolean }): Promise<void> {
   }
   const { seed, worldTime } = await fetchWorld(baseUrl)
   await withApp({ role: 'demo' }, async ({ database: { db } }, { terminal }) => {
-    const watches = await importDemoWatches(db, createWorld({ seed }), worldTime)
+    const watches = await seedDemoWatches(db, createWorld({ seed }), worldTime)
     terminal.print(
       json,
       { reseller: DEMO_RESELLER, watches },

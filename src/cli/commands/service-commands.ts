@@ -7,7 +7,7 @@ import {
   DEMO_RESELLER,
   type DemoReceiver,
   ensureDemoReseller,
-  importDemoWatches,
+  seedDemoWatches,
   startDemoReceiver,
 } from '../../embedded/demo.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
@@ -137,7 +137,7 @@ async function seedDemo(
   { sandbox, receiver }: Embedded & WithReceiver,
 ): Promise<void> {
   if (sandbox === undefined) return
-  const watches = await importDemoWatches(db, sandbox.world, sandbox.now())
+  const watches = await seedDemoWatches(db, sandbox.world, sandbox.now())
   terminal.step(`${watches} sandbox flights watched for the reseller "${DEMO_RESELLER}"`)
   await receiver?.register(db, { sealer, targetRules: targetRulesOf(config) })
 }

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { searchDemoFlights } from '../../sandbox/world/demo-flights.ts'
 import { fareHistory } from '../../sandbox/world/fare-life.ts'
 import { findFlight } from '../../sandbox/world/flight-schedule.ts'
 import { isBookable } from '../../sandbox/world/route-life.ts'
 import { createWorld } from '../../sandbox/world/world.ts'
+import { searchDemoFlights } from './changing-flights.ts'
 import { DAY_MS, later, START } from './support.ts'
 
 const world = createWorld({ seed: 1 })

@@ -1,9 +1,9 @@
-import { DAY_MS, HOUR_MS } from './episodes.ts'
-import { fareHistory } from './fare-life.ts'
-import { dayOf, flightIdOf } from './flight-schedule.ts'
-import { draw, mix } from './random.ts'
-import { isBookable } from './route-life.ts'
-import type { World } from './world.ts'
+import { DAY_MS, HOUR_MS } from '../../sandbox/world/episodes.ts'
+import { fareHistory } from '../../sandbox/world/fare-life.ts'
+import { dayOf, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
+import { draw, mix } from '../../sandbox/world/random.ts'
+import { isBookable } from '../../sandbox/world/route-life.ts'
+import type { World } from '../../sandbox/world/world.ts'
 
 /**
  * The demo's world runs 60 times as fast as the calendar: it passes a departure long before the real clock does, and to

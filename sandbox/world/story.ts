@@ -1,0 +1,97 @@
+import { HOUR_MS, MINUTE_MS } from './episodes.ts'
+import { fareHistory, fareStateAt } from './fare-life.ts'
+import { dayOf, findFlight, flightIdOf } from './flight-schedule.ts'
+import { draw, mix } from './random.ts'
+import { isBookable } from './route-life.ts'
+import type { Pair } from './route-network.ts'
+import type { FlightScene, Story } from './scenes.ts'
+import { type World, worldOf } from './world.ts'
+
+/**
+ * The demo's world runs 60 times as fast as the calendar: it passes a departure long before the real clock does, and to
+ * farewatch the flight seems to sell out. No flight of the demo departs within 16 hours of real time.
+ */
+const EARLIEST_DAYS = 40
+const LATEST_DAYS = 52
+/** A quiet flight stays as it is for this long: 24 minutes of the demo. */
+const QUIET_MS = 24 * HOUR_MS
+/** What the story closes stays closed for eight minutes of the demo. */
+const CLOSED_MS = 8 * HOUR_MS
+
+/**
+ * The world with a story that begins at an instant. At the demo's speed one of its minutes is a second. Farewatch confirms a
+ * sell-out, other times and a removed route with a second answer, so these come earlier than they are reported.
+ */
+export function withStory(world: World, startsAt: Date): World {
+  const story = planStory(world, startsAt)
+  const pairs = world.pairs.map((pair) => {
+    const closed = story.closures.get(pair.word)
+    return closed === undefined ? pair : { ...pair, closed }
+  })
+  return { ...worldOf({ ...world, pairs }), story }
+}
+
+function planStory(world: World, startsAt: Date): Story {
+  const minute = (n: number) => startsAt.getTime() + n * MINUTE_MS
+  const always = Number.NEGATIVE_INFINITY
+  const scenes: readonly FlightScene[] = [
+    { soldOut: { start: minute(20), end: minute(20) + CLOSED_MS } },
+    { soldOut: { start: always, end: minute(45) } },
+    { dearer: { at: minute(76), factor: 1.12 } },
+    { retiming: { at: minute(77), shiftMs: 25 * MINUTE_MS } },
+  ]
+  const actors = searchQuietFlights(world, startsAt, scenes.length)
+  const [closing, opening] = quietPairs(world, startsAt).toReversed()
+  return {
+    flights: new Map(actors.map((id, i) => [id, scenes[i] ?? {}])),
+    closures: new Map([
+      [closing?.word ?? 0, { start: minute(65), end: minute(65) + CLOSED_MS }],
+      [opening?.word ?? 0, { start: always, end: minute(75) }],
+    ]),
+  }
+}
+
+/**
+ * The ids of n flights for a demonstration: they depart in about six weeks, can be booked, and stay as they are for a day of
+ * the world after the instant.
+ */
+export function searchQuietFlights(
+  world: World,
+  instant: Date,
+  n: number,
+  without: ReadonlySet<string> = new Set(),
+): string[] {
+  const found: string[] = []
+  const day = dayOf(instant)
+  const pairs = quietPairs(world, instant)
+  for (let ahead = EARLIEST_DAYS; ahead < LATEST_DAYS; ahead += 3) {
+    for (const pair of pairs) {
+      if (found.length === n) return found
+      const id = flightIdOf({ pair, day: day + ahead, number: 0 })
+      if (!without.has(id) && isQuiet(world, id, instant)) found.push(id)
+    }
+  }
+  return found
+}
+
+/** In an order that the seed determines. */
+function quietPairs(world: World, instant: Date): Pair[] {
+  const day = { from: instant.getTime(), to: instant.getTime() + QUIET_MS }
+  const word = mix(world.seed, 91)
+  return world.pairs
+    .filter((pair) => pair.pattern.kind === 'all-year' && isBookable(pair, day))
+    .sort((a, b) => draw(word, a.word) - draw(word, b.word))
+}
+
+function isQuiet(world: World, id: string, instant: Date): boolean {
+  const flight = findFlight(world, id)
+  if (flight === undefined || !fareStateAt(flight, instant.getTime()).available) return false
+  const until = new Date(instant.getTime() + QUIET_MS)
+  return fareHistory(world, id, { from: instant, to: until }).length === 0
+}
+
+/** Whether a flight of the demo has departed in the world, or is none of it. */
+export function hasDeparted(world: World, id: string, instant: Date): boolean {
+  const flight = findFlight(world, id)
+  return flight === undefined || flight.departsAt <= instant.getTime()
+}
