@@ -70,7 +70,7 @@ function unavailabilities(flight: Flight, window: Window): Episode[] {
     { start: Number.NEGATIVE_INFINITY, end: flight.saleOpensAt },
     { start: flight.departsAt, end: Number.POSITIVE_INFINITY },
   ].filter((episode) => touches(episode, window))
-  const { soldOut } = flight.scene
+  const { soldOut } = flight.script
   const staged = soldOut !== undefined && touches(soldOut, window) ? [soldOut] : []
   return [...outside, ...staged, ...unbookables(flight.pair, window), ...sellOuts(flight, window)]
 }

@@ -25,7 +25,7 @@ export function adultCentsAt(flight: Flight, instant: number): number {
   const urgency = 1 + 0.5 * Math.exp(-daysLeft / 15)
   const level =
     urgency * (1 + 0.05 * trendAt(flight.word, step.at)) * (1 + 0.03 * (step.noise - 0.5))
-  const { dearer } = flight.scene
+  const { dearer } = flight.script
   const staged = dearer !== undefined && instant >= dearer.at ? dearer.factor : 1
   return Math.round(baseCents(flight.pair) * timeOfDayFactor(flight) * level * staged)
 }
@@ -38,7 +38,7 @@ export function priceMoments(flight: Flight, { from, to }: Window): number[] {
     const step = stepIn(flight, cell, stepsPerDay)
     if (step && step.at >= from && step.at <= to) moments.push(step.at)
   }
-  if (flight.scene.dearer) moments.push(flight.scene.dearer.at)
+  if (flight.script.dearer) moments.push(flight.script.dearer.at)
   return moments
 }
 

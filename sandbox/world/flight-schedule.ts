@@ -4,7 +4,7 @@ import { DAY_MS, MINUTE_MS } from './episodes.ts'
 import { flightMinutes } from './geography.ts'
 import { draw, drawInteger, mix } from './random.ts'
 import type { Pair } from './route-network.ts'
-import type { FlightScene } from './scenes.ts'
+import type { FlightScript } from './script.ts'
 import { findPair, type World } from './world.ts'
 
 /** A fare is on sale for this long before its departure. */
@@ -25,7 +25,7 @@ export interface Flight {
   /** The final departure time. The sale ends here. */
   readonly departsAt: number
   /** What a demonstration adds. */
-  readonly scene: FlightScene
+  readonly script: FlightScript
 }
 
 /** One leg, with times relative to the departure of the first. */
@@ -38,7 +38,7 @@ export interface Segment {
 }
 
 interface FlightPlan {
-  readonly scene?: FlightScene | undefined
+  readonly script?: FlightScript | undefined
   readonly id: number
   readonly pair: Pair
   readonly day: number
@@ -55,13 +55,13 @@ const LAST_DEPARTURE_MINUTE = 21 * 60
 const RETIMING_CHANCE = 0.7
 
 /** The plan of a departure. Times of day and flight numbers are the same every day. */
-function scheduleFlight({ id, pair, day, number, scene = {} }: FlightPlan): Flight {
+function scheduleFlight({ id, pair, day, number, script = {} }: FlightPlan): Flight {
   const timetable = mix(mix(pair.word, TIMETABLE), number)
   const word = mix(mix(mix(pair.word, DEPARTURE), day), number)
   const local = day * DAY_MS + departureMinute(timetable, pair, number) * MINUTE_MS
   const scheduledAt = instantOfLocal(pair.from.zone, local)
   const saleOpensAt = scheduledAt - SALE_DAYS * DAY_MS
-  const { retiming = retimingOf(word, saleOpensAt) } = scene
+  const { retiming = retimingOf(word, saleOpensAt) } = script
   return {
     id,
     pair,
@@ -71,7 +71,7 @@ function scheduleFlight({ id, pair, day, number, scene = {} }: FlightPlan): Flig
     saleOpensAt,
     retiming,
     departsAt: scheduledAt + (retiming?.shiftMs ?? 0),
-    scene,
+    script,
   }
 }
 
@@ -135,8 +135,8 @@ export function findFlight(world: World, flightId: string): Flight | undefined {
   const pair = findPair(world, match[1] ?? '', match[2] ?? '')
   const number = Number(match[4])
   if (!pair || number >= pair.flightsPerDay) return undefined
-  const scene = world.story?.flights.get(flightId)
-  return scheduleFlight({ id: Number(flightId), pair, day: Number(match[3]), number, scene })
+  const script = world.story?.flights.get(flightId)
+  return scheduleFlight({ id: Number(flightId), pair, day: Number(match[3]), number, script })
 }
 
 /** The day on which the instant falls, in UTC. */

@@ -4,7 +4,7 @@ import { dayOf, findFlight, flightIdOf } from './flight-schedule.ts'
 import { draw, mix } from './random.ts'
 import { isBookable } from './route-life.ts'
 import type { Pair } from './route-network.ts'
-import type { FlightScene, Story } from './scenes.ts'
+import type { FlightScript, Story } from './script.ts'
 import { type World, worldOf } from './world.ts'
 
 /**
@@ -34,16 +34,16 @@ export function withStory(world: World, startsAt: Date): World {
 function planStory(world: World, startsAt: Date): Story {
   const minute = (n: number) => startsAt.getTime() + n * MINUTE_MS
   const always = Number.NEGATIVE_INFINITY
-  const scenes: readonly FlightScene[] = [
+  const scripts: readonly FlightScript[] = [
     { soldOut: { start: minute(20), end: minute(20) + CLOSED_MS } },
     { soldOut: { start: always, end: minute(45) } },
     { dearer: { at: minute(76), factor: 1.12 } },
     { retiming: { at: minute(77), shiftMs: 25 * MINUTE_MS } },
   ]
-  const actors = searchQuietFlights(world, startsAt, scenes.length)
+  const actors = searchQuietFlights(world, startsAt, scripts.length)
   const [closing, opening] = quietPairs(world, startsAt).toReversed()
   return {
-    flights: new Map(actors.map((id, i) => [id, scenes[i] ?? {}])),
+    flights: new Map(actors.map((id, i) => [id, scripts[i] ?? {}])),
     closures: new Map([
       [closing?.word ?? 0, { start: minute(65), end: minute(65) + CLOSED_MS }],
       [opening?.word ?? 0, { start: always, end: minute(75) }],

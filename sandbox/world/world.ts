@@ -1,6 +1,6 @@
 import { type Airport, readAirports } from './airports.ts'
 import { buildPairs, type Pair } from './route-network.ts'
-import type { Story } from './scenes.ts'
+import type { Story } from './script.ts'
 
 /**
  * The airports, and every pair of them that is ever flown. The seed determines both.

@@ -53,7 +53,7 @@ describe('the world of a home', () => {
   it.for([
     ['of a version without a story', '{"seed":1,"speed":60,"startedAt":"2026-01-01T00:00:00Z"}'],
     ['that a crash has cut', '{"seed":1,'],
-  ] as const)('begins anew with a file %s', async ([, text]) => {
+  ] as const)('begins again with a file %s', async ([, text]) => {
     const home = await temporaryHome()
     await writeFile(path.join(home, 'sandbox.json'), text)
 

@@ -12,15 +12,15 @@ import { withoutMark } from '../../../sandbox/routes-file.ts'
 import { startSandbox } from '../../../sandbox/sandbox-server.ts'
 import { createWorld } from '../../../sandbox/world/world.ts'
 import { DEMO_RESELLER, seedDemoWatches } from '../../embedded/demo.ts'
+import { requireSandbox } from '../../embedded/running-services.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
 import { cleanText } from '../../platform/base/text.ts'
 import { loadConfig } from '../../platform/config/config.ts'
-import { createServiceContext, withApp } from '../context.ts'
+import { createContext, createServiceContext, withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { addressOption, integerOption, numberOption } from '../option-parsers.ts'
-import { countOf, example } from '../text/text-format.ts'
-import { addStoryCommand } from './story-command.ts'
+import { countOf, example, hangingIndent } from '../text/text-format.ts'
 
 interface SandboxFlags {
   readonly host: string
@@ -170,4 +170,67 @@ async function fetchWorld(baseUrl: string): Promise<{ seed: number; worldTime: D
     throw new NoSandboxError(baseUrl, 'its answer has no seed or no world time')
   }
   return { seed: Number(seed), worldTime: instant }
+}
+
+interface StoryStep {
+  readonly name: string
+  readonly fault: FaultRule & { readonly durationSeconds: number }
+  /** What happens, and what shows it. */
+  readonly says: readonly string[]
+}
+
+/** Each ends by itself: the sandbox forgets a fault after its time. */
+const STORY: readonly StoryStep[] = [
+  {
+    name: 'held-list',
+    fault: { name: 'half-list', endpoint: 'routes', durationSeconds: 60 },
+    says: [
+      'The route list has half of its routes for a minute. The next sync, within 20 s, holds it: nothing is applied.',
+      'See: bin/farewatch sync review, and the view "Lists" of the page.',
+      'After the minute the next list is normal again, and ends the review.',
+    ],
+  },
+  {
+    name: 'outage',
+    fault: { name: 'status', endpoint: 'verify', durationSeconds: 60, code: 503 },
+    says: [
+      'Every check of a fare is answered with 503 for a minute. Unknown is not unavailable: no fare is recorded as sold out.',
+      'See: bin/farewatch status, whose warnings name the circuit breaker, and the view "Now" of the page.',
+      'After the minute a probe finds the upstream well, and checks go on.',
+    ],
+  },
+]
+
+function addStoryCommand(sandbox: Command): void {
+  sandbox
+    .command('story')
+    .description('Show on the sandbox of a running "up" how a bad list and an outage look')
+    .option('--json', 'print one line of JSON per step')
+    .addHelpText(
+      'after',
+      '\nThe two steps follow each other and take two minutes. Ctrl-C ends them. The sandbox of "up" shows a sell-out, a\nreopening, another price, other times and routes that come and go by itself, in its first two minutes.',
+    )
+    .addHelpText('after', example('sandbox story'))
+    .action(runStory)
+}
+
+async function runStory({ json }: { readonly json?: boolean }): Promise<void> {
+  const { config, terminal, signal } = createContext()
+  const { url } = await requireSandbox(config.FAREWATCH_HOME)
+  const faults = `${url}/sandbox/faults`
+  for (const { name, fault, says } of STORY) {
+    const headers = { 'content-type': 'application/json' }
+    await fetch(faults, { method: 'POST', headers, body: JSON.stringify(fault), signal })
+    terminal.print(json, { step: name, fault }, () => stepText(name, says, terminal.width))
+    try {
+      await systemClock.sleep(fault.durationSeconds * 1_000, signal)
+    } finally {
+      // After an interrupt the fault is still in force.
+      if (signal.aborted) await fetch(`${faults}/${fault.name}`, { method: 'DELETE' })
+    }
+  }
+}
+
+function stepText(name: string, says: readonly string[], width: number): string {
+  return [name, ...says.map((line) => hangingIndent('  ', line, width))].join('\n')
 }
