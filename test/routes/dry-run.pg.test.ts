@@ -67,15 +67,6 @@ describe('dry runs', () => {
     expect(await sync(db, next)).toMatchObject({ ...forecast, unknownPairs: null })
   })
 
-  it('a dry run reports that the guard would hold the list, and why', async ({ db }) => {
-    await sync(db, manyRoutes(40))
-
-    const report = await plan(db, manyRoutes(20))
-
-    expect(report.verdict).toMatchObject({ code: 'mass_absence' })
-    expect(planText(report)).toContain('routes would be held: 20 of 40 routes are missing at once')
-  })
-
   it('a dry run of a list that would be held reports what its approval would do', async ({
     db,
   }) => {
@@ -112,12 +103,6 @@ describe('dry runs', () => {
     },
   )
 
-  it('a dry run of the first list is a baseline', async ({ db }) => {
-    const report = await plan(db, routes('PMI-MAD'))
-
-    expect(report).toMatchObject({ baseline: true, verdict: null, forecast: { added: 1, live: 1 } })
-  })
-
   it('a dry run of availability reports gains, losses and unknown pairs', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
@@ -133,13 +118,5 @@ describe('dry runs', () => {
       unknownPairs: 1,
     })
     expect(await everything(db)).toBe(before)
-  })
-
-  it('a dry run fails like the sync if the upstream sends no list', async ({ db }) => {
-    const deps = { ...depsOf(db), upstream: depsOf(db, [{}] as never).upstream }
-
-    await expect(dryRun(deps, 'routes', never)).rejects.toMatchObject({
-      code: 'upstream.contract_violation',
-    })
   })
 })

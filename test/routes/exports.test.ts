@@ -45,10 +45,6 @@ describe('routes as CSV', () => {
     )
   })
 
-  it('the text of no routes is the header alone', async () => {
-    expect((await csvOf()).split('\n')).toHaveLength(2)
-  })
-
   it.for([
     ['=1+1'],
     ['+1'],

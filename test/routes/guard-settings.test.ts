@@ -70,10 +70,4 @@ describe('the settings of the guard', () => {
   ])('the start fails when %s is %s', (name, value) => {
     expect(() => configOf({ [name]: value })).toThrow(new RegExp(`${name} must be a`))
   })
-
-  it('a misspelt setting stops the start', () => {
-    expect(() => configOf({ GUARD_ABSENCE_PERCENT: '20' })).toThrow(
-      'did you mean GUARD_ABSENT_PERCENT?',
-    )
-  })
 })

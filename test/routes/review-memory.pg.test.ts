@@ -4,24 +4,13 @@ import { createScrub } from '../../src/platform/base/secrets.ts'
 import { pruneSnapshots } from '../../src/routes/snapshots/snapshots.ts'
 import { it } from '../support/test-database.ts'
 import { hoursPass, keptLists, reject, review, runOf } from './review-fixtures.ts'
-import { livePairs, manyRoutes, sync } from './sync-fixtures.ts'
+import { manyRoutes, sync } from './sync-fixtures.ts'
 
 const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)
 
 describe('two alternating accidents', () => {
   const OTHER = ALL.slice(60)
-
-  it('both accidents stay held, because neither repeats three times in a row', async ({ db }) => {
-    await sync(db, ALL)
-    for (const list of [MOST, OTHER, MOST, OTHER]) {
-      await sync(db, list)
-      await hoursPass(db, 10)
-    }
-
-    expect(await sync(db, MOST)).toMatchObject({ status: 'held' })
-    expect(await livePairs(db)).toHaveLength(200)
-  })
 
   it('the accident that repeats three times in a row is applied, and the review of the other is dropped', async ({
     db,

@@ -72,15 +72,6 @@ describe('a list that lacks half of the routes', () => {
     expect(after).toMatchObject({ status: 'applied', removed: 1, live: 120 })
   })
 
-  it('an ordinary removal after the approval of the list is not suspicious', async ({ db }) => {
-    await sync(db, FIRST)
-    const held = await sync(db, HALF)
-    await approve(db, held.runId)
-    await sync(db, HALF.slice(1))
-
-    expect(await sync(db, HALF.slice(1))).toMatchObject({ status: 'applied', removed: 1, live: 59 })
-  })
-
   it('an ordinary removal after the release of the list is not suspicious', async ({ db }) => {
     await sync(db, FIRST)
     const most = FIRST.slice(0, 80)
@@ -129,16 +120,5 @@ describe('a list that lacks half of the routes', () => {
       `approve it to add 1, remove 60, change 1 place (61 live after):  bin/farewatch sync approve ${held.runId}`,
       `reject it to drop it and change nothing:  bin/farewatch sync reject ${held.runId}`,
     ])
-  })
-
-  it('the review shows the runs that agree with the list', async ({ db }) => {
-    await sync(db, FIRST)
-    const held = await sync(db, HALF)
-    const other = await sync(db, HALF)
-
-    expect(await review(db, other.runId)).toMatchObject({ heldWith: [held.runId, other.runId] })
-    expect(reviewText(await review(db, other.runId))).toContain(
-      `agrees with held run ${held.runId}`,
-    )
   })
 })

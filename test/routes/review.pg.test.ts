@@ -4,15 +4,7 @@ import { withSessionLock } from '../../src/platform/db/session-lock.ts'
 import { approveRun } from '../../src/routes/review/decide-run.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, keptLists, reject, review, runOf } from './review-fixtures.ts'
-import {
-  availability,
-  changes,
-  livePairs,
-  manyRoutes,
-  noScrub,
-  routes,
-  sync,
-} from './sync-fixtures.ts'
+import { changes, livePairs, manyRoutes, noScrub, routes, sync } from './sync-fixtures.ts'
 
 const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)
@@ -30,19 +22,6 @@ describe('matching a review', () => {
 
     expect(near).toMatchObject({ status: 'held', reviewId: held.runId })
     expect(far).toMatchObject({ status: 'held', reviewId: far.runId })
-  })
-
-  it('a list joins the review of an agreeing one that a normal list dropped', async ({ db }) => {
-    await sync(db, ALL)
-    const held = await sync(db, MOST)
-    const normal = await sync(db, ALL)
-    expect(await runOf(db, held.runId)).toMatchObject({
-      status: 'dropped',
-      resolution: 'normal_list',
-      resolvedBy: normal.runId,
-    })
-
-    expect(await sync(db, MOST)).toMatchObject({ status: 'held', reviewId: held.runId })
   })
 
   it('a list opens its own review when the agreeing one was approved and has been repaired since', async ({
@@ -92,81 +71,12 @@ describe('matching a review', () => {
   })
 })
 
-describe('three lists that agree for a day', () => {
-  it('the third agreeing list is applied, and the two others are dropped', async ({ db }) => {
-    await sync(db, ALL)
-    const first = await sync(db, MOST)
-    await hoursPass(db, 20)
-    const second = await sync(db, MOST)
-    await hoursPass(db, 5)
-
-    const third = await sync(db, MOST)
-
-    expect(third).toMatchObject({
-      status: 'applied',
-      removed: 60,
-      live: 140,
-      reviewId: first.runId,
-    })
-    expect(third.reason).toMatchObject({ code: 'agreed' })
-    for (const { runId } of [first, second]) {
-      expect(await runOf(db, runId)).toMatchObject({
-        status: 'dropped',
-        resolution: 'agreed',
-        resolvedBy: third.runId,
-      })
-    }
-  })
-
-  it('a route that only the third list lacks awaits a second absence', async ({ db }) => {
-    await sync(db, ALL)
-    await sync(db, MOST)
-    await sync(db, MOST)
-    await hoursPass(db, 25)
-
-    const third = await sync(db, MOST.slice(0, 139))
-
-    expect(third).toMatchObject({ status: 'applied', removed: 60, pendingAbsences: 1, live: 140 })
-  })
-
-  it('agreeing lists stay held when they lack more than half, or arrive within a few hours', async ({
-    db,
-  }) => {
-    await sync(db, ALL)
-    for (let i = 0; i < 3; i += 1) await sync(db, ALL.slice(0, 99))
-    for (let i = 0; i < 3; i += 1) await sync(db, MOST)
-    await hoursPass(db, 25)
-
-    expect(await sync(db, ALL.slice(0, 99))).toMatchObject({ status: 'held' })
-    expect(await livePairs(db)).toHaveLength(200)
-  })
-
-  it('agreeing lists stay held when an operator has rejected one of them', async ({ db }) => {
-    await sync(db, ALL)
-    const held = await sync(db, MOST)
-    await reject(db, held.runId)
-    await sync(db, MOST)
-    await sync(db, MOST)
-    await hoursPass(db, 25)
-
-    expect(await sync(db, MOST)).toMatchObject({ status: 'held', reviewId: held.runId })
-  })
-})
-
 describe('approving a run', () => {
   it('an approved first list is the baseline', async ({ db }) => {
     const held = await sync(db, [])
 
     expect(await approve(db, held.runId)).toMatchObject({ status: 'approved', baseline: true })
     expect(await sync(db, routes('PMI-MAD'))).toMatchObject({ status: 'applied', baseline: false })
-  })
-
-  it('the next list is compared with the approved one', async ({ db }) => {
-    await sync(db, ALL)
-    const held = await sync(db, MOST)
-    await approve(db, held.runId)
-
-    expect(await sync(db, MOST)).toMatchObject({ status: 'unchanged', live: 140 })
   })
 
   it('an approved empty list is applied', async ({ db }) => {
@@ -188,16 +98,6 @@ describe('approving a run', () => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
 
     expect(await sync(db, [], LISTED)).toMatchObject({ reason: null, live: 0 })
-  })
-
-  it('an approved with-availability list ends availability at once', async ({ db }) => {
-    const few = manyRoutes(20)
-    await sync(db, few)
-    await sync(db, few, LISTED)
-    const held = await sync(db, few.slice(0, 10), LISTED)
-
-    expect(await approve(db, held.runId)).toMatchObject({ status: 'approved', lost: 10, live: 10 })
-    expect(Object.values(await availability(db)).filter((available) => available)).toHaveLength(10)
   })
 
   it('the approval of a run that is not held fails and names the status', async ({ db }) => {

@@ -20,17 +20,6 @@ describe('the airports', () => {
     expect(airports.filter((one) => !/^[A-Z]{3}$/.test(one.iata))).toEqual([])
   })
 
-  it('have a size of 1 to 5 and valid coordinates', () => {
-    const odd = airports.filter(
-      ({ size, latitude, longitude }) =>
-        ![1, 2, 3, 4, 5].includes(size) ||
-        !(Math.abs(latitude) < 90) ||
-        !(Math.abs(longitude) <= 180),
-    )
-
-    expect(odd).toEqual([])
-  })
-
   it('keep their ids, which flight ids of released worlds contain', () => {
     expect(['MAD', 'PMI', 'JFK', 'CCS'].map((iata) => airport(iata).id)).toMatchInlineSnapshot(`
       [

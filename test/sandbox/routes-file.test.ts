@@ -68,13 +68,6 @@ describe('a routes file', () => {
     expect(parse(half.withAvailability(START))).toEqual(expected)
   })
 
-  it('is serialized once and served from memory', async () => {
-    const lists = await fileRouteLists(await fileOf(JSON.stringify(ROUTES)), 1)
-
-    expect(lists.routes(START)).toBe(lists.routes(START))
-    expect(lists.csv(START)).toBe(lists.csv(START))
-  })
-
   it('may be empty', async () => {
     const lists = await fileRouteLists(await fileOf('[]'), 1)
 

@@ -9,7 +9,7 @@ import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slot
 import { tryTakeSlot } from '../../src/upstream/budget/take-slot.ts'
 import { type PauseRequest, shareAt, throttled } from '../../src/upstream/budget/throttle.ts'
 import { it } from '../support/test-database.ts'
-import { passHealth } from './health-fixtures.ts'
+import { passHealth, worstExcess } from './health-fixtures.ts'
 
 function reserve(db: Db, { rate = 10, wanted = 1_000, lane = false, withinMs = HORIZON_MS } = {}) {
   return inTransaction(db, (tx) =>
@@ -86,17 +86,6 @@ it('a pause that is further ahead than the maximum is ignored', async ({ db }) =
 
   expect((await reserve(db)).slots.length).toBeGreaterThan(0)
 })
-
-/** The requests by which the fullest window of any length exceeds B(W+1)+1. If the budget holds, this is at most 0. */
-function worstExcess(times: readonly number[], rate: number): number {
-  const sorted = times.toSorted((a, b) => a - b)
-  return sorted.reduce((worst, from, first) => {
-    const excesses = sorted
-      .slice(first)
-      .map((to, at) => at + 1 - (rate * ((to - from) / 1000 + 1) + 1))
-    return Math.max(worst, ...excesses)
-  }, Number.NEGATIVE_INFINITY)
-}
 
 it('reservations never exceed the budget, with any pauses in between', { timeout: 60_000 }, async ({
   db,

@@ -6,6 +6,7 @@ import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slot
 import { takeSlot } from '../../src/upstream/budget/take-slot.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
+import { passHealth, worstExcess } from './health-fixtures.ts'
 
 interface Request {
   readonly rate: number
@@ -17,30 +18,8 @@ function reserve(db: Db, { rate, wanted, lane = false }: Request) {
   return inTransaction(db, (tx) => reserveSlots(tx, { requestsPerSecond: rate, wanted, lane }))
 }
 
-/** Lets time pass for the budget: moves its reservations back by `ms`. */
-async function pass(db: Db, ms: number): Promise<void> {
-  await sql`
-    update upstream_budget
-       set next_slot_at = next_slot_at - ${`${ms} ms`}::interval,
-           next_lane_at = next_lane_at - ${`${ms} ms`}::interval
-  `.execute(db)
-}
-
 function gapsOf(slots: readonly Date[]): number[] {
   return slots.slice(1).map((slot, at) => slot.getTime() - (slots[at]?.getTime() ?? 0))
-}
-
-/** The requests by which the fullest window of any length exceeds B(W+1)+1. If the budget holds, this is at most 0. */
-function worstExcess(times: readonly number[], rate: number): number {
-  const sorted = times.toSorted((a, b) => a - b)
-  let worst = Number.NEGATIVE_INFINITY
-  for (const [first, from] of sorted.entries()) {
-    for (let last = first; last < sorted.length; last += 1) {
-      const seconds = ((sorted[last] ?? from) - from) / 1000
-      worst = Math.max(worst, last - first + 1 - (rate * (seconds + 1) + 1))
-    }
-  }
-  return worst
 }
 
 it('slots are evenly spaced, and the first slot is now', async ({ db }) => {
@@ -51,16 +30,9 @@ it('slots are evenly spaced, and the first slot is now', async ({ db }) => {
   expect((slots[0]?.getTime() ?? 0) - now.getTime()).toBe(0)
 })
 
-it('a reservation continues where the last one ended', async ({ db }) => {
-  const first = await reserve(db, { rate: 1, wanted: 3 })
-  const second = await reserve(db, { rate: 1, wanted: 2 })
-
-  expect(gapsOf([...first.slots, ...second.slots])).toEqual([1_000, 1_000, 1_000, 1_000])
-})
-
 it('unused slots are not saved up', async ({ db }) => {
   await reserve(db, { rate: 4, wanted: 1 })
-  await pass(db, 3_600_000)
+  await passHealth(db, 3_600_000)
 
   const { slots, now } = await reserve(db, { rate: 4, wanted: 100 })
 
@@ -87,23 +59,10 @@ it.for([
   expect((await reserve(db, ask)).slots).toEqual([])
 })
 
-it('a rate holds even if its spacing is not a whole number of milliseconds', async ({ db }) => {
-  const slots: number[] = []
-  for (let round = 0; round < 30; round += 1) {
-    const given = await reserve(db, { rate: 3, wanted: 100 })
-    slots.push(...given.slots.map((slot) => slot.getTime() + round * HORIZON_MS))
-    await pass(db, HORIZON_MS)
-  }
-
-  expect(slots.length).toBeLessThanOrEqual(3 * 31 * 5 + 1)
-  // Rounding up to milliseconds moves two slots closer by less than 1 ms.
-  expect(worstExcess(slots, 3)).toBeLessThan(-2.99)
-})
-
 it('a budget of less than one slot a second is paced too', async ({ db }) => {
   const first = await reserve(db, { rate: 0.1, wanted: 5 })
   const early = await reserve(db, { rate: 0.1, wanted: 5 })
-  await pass(db, 5_000)
+  await passHealth(db, 5_000)
   const second = await reserve(db, { rate: 0.1, wanted: 5 })
 
   expect([first, early, second].map(({ slots }) => slots.length)).toEqual([1, 0, 1])
@@ -129,7 +88,7 @@ it('lanes take at most 40 % of the budget in the long run, and leave no gap', as
     const time = (slot: Date) => slot.getTime() + round * stepMs
     lanes.push(...early.slots.map(time))
     all.push(...early.slots.map(time), ...checks.slots.map(time))
-    await pass(db, stepMs)
+    await passHealth(db, stepMs)
   }
   // The statements take time too, in which slots become free.
   const seconds = (Math.max(...all) - Math.min(...all)) / 1000
@@ -155,10 +114,10 @@ it('due checks get the slots that an exhausted lane cannot take', async ({ db })
 
 it('reservations follow the new time after the database clock was set back', async ({ db }) => {
   await reserve(db, { rate: 10, wanted: 100 })
-  await pass(db, -600_000)
+  await passHealth(db, -600_000)
 
   const stopped = await reserve(db, { rate: 10, wanted: 100 })
-  await pass(db, 1_000)
+  await passHealth(db, 1_000)
   const { slots, now } = await reserve(db, { rate: 10, wanted: 100 })
 
   expect(stopped.slots).toEqual([])
@@ -271,7 +230,7 @@ it('a single call tries again until a slot is free', async ({ db }) => {
     now: () => new Date(),
     sleep: async (ms) => {
       waits.push(ms)
-      await pass(db, 1_000)
+      await passHealth(db, 1_000)
     },
   }
 

@@ -15,7 +15,6 @@ import {
   movedClock,
   passHealth,
   permitOf,
-  putState,
   stateOf,
 } from './health-fixtures.ts'
 
@@ -96,18 +95,6 @@ describe('a requested pause', () => {
 
     await until('the notification', () => notified > 1)
   })
-
-  it('does not lower the budget if a 503 asked for it', async ({ db }) => {
-    const breaker = breakerOn(db)
-    await breaker.acquirePermit('verify')
-
-    const record = { ...ENDS.serverError, status: 503, retryAfterMs: 2_000 }
-    await breaker.report('verify', record, permitOf())
-
-    expect(await breaker.acquirePermit('verify')).toMatchObject({ kind: 'refused', by: 'pause' })
-    const { rows } = await sql<{ share: number }>`select share from upstream_budget`.execute(db)
-    expect(rows[0]?.share).toBe(1)
-  })
 })
 
 describe('the auth breaker', () => {
@@ -140,24 +127,6 @@ describe('the auth breaker', () => {
       lastGoodAt: expect.stringMatching(/^20/),
     })
     expect(JSON.stringify(await stateOf(db, 'verify', 'auth'))).not.toContain('token')
-  })
-
-  it('stays closed while one of twenty calls is refused, and its row says when the last was refused', async ({
-    db,
-  }) => {
-    const clock = movedClock()
-    const [one, other] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
-    for (let i = 1; i <= 120; i += 1) {
-      clock.move(20)
-      const end = i % 20 === 0 ? 'unauthorized' : 'good'
-      await callThrough(i % 3 === 0 ? other : one, end)
-    }
-    await one.close()
-    await other.close()
-
-    const { open, failedAtMs } = await stateOf(db, 'verify', 'auth')
-    expect(open).toBeNull()
-    expect(Math.abs((failedAtMs ?? 0) - Date.now())).toBeLessThan(60_000)
   })
 })
 
@@ -193,15 +162,6 @@ describe('the errors breaker', () => {
     // 19 failures, less ten times one and a half, and five more.
     expect(await stateOf(db, 'verify', 'errors')).toMatchObject({ open: null, failures: 9 })
   })
-
-  it('opens for the lists after three consecutive failures', async ({ db }) => {
-    const breaker = breakerOn(db)
-    for (let i = 0; i < 3; i += 1) await callThrough(breaker, 'serverError', 'lists')
-    await breaker.close()
-
-    expect(await breakerOn(db).admission('lists')).toMatchObject({ kind: 'refused', by: 'errors' })
-    expect((await breakerOn(db).admission('verify')).kind).toBe('allowed')
-  })
 })
 
 async function openErrors(db: Db): Promise<void> {
@@ -211,21 +171,6 @@ async function openErrors(db: Db): Promise<void> {
 }
 
 describe('an open breaker', () => {
-  it('permits one of ten calls at a time, in all processes together', async ({ db }) => {
-    await openErrors(db)
-    await passHealth(db, 5_000)
-    const breakers = Array.from({ length: 5 }, () => breakerOn(db))
-
-    const admissions = await Promise.all(
-      [...breakers, ...breakers].map((breaker) => breaker.acquirePermit('verify')),
-    )
-
-    const permits = admissions.filter((admission) => admission.kind === 'permit')
-    expect(permits).toHaveLength(1)
-    expect(permits[0]?.kind === 'permit' && permits[0].probe).toBeTruthy()
-    expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'errors' })
-  })
-
   it('gives the probe to one of several processes that ask for it at the same moment', async ({
     db,
   }) => {
@@ -263,17 +208,6 @@ describe('an open breaker', () => {
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['upstream breaker closed'])
   })
 
-  it('waits twice as long after a failed probe', async ({ db }) => {
-    await openErrors(db)
-    await passHealth(db, 5_000)
-
-    const failedMs = Date.now()
-    await callThrough(breakerOn(db), 'timeout')
-
-    const { open } = await stateOf(db, 'verify', 'errors')
-    expect(open?.probeAtMs).toBeGreaterThanOrEqual(failedMs + 9_000)
-  })
-
   it('gives the probe of a dead process to another one, and ignores a late report', async ({
     db,
   }) => {
@@ -288,30 +222,6 @@ describe('an open breaker', () => {
 
     expect(next).toMatchObject({ kind: 'permit', probe: expect.any(String) })
     expect((await stateOf(db, 'verify', 'errors')).open).not.toBeNull()
-  })
-
-  it('releases a probe that was not made, before its lease has ended', async ({ db }) => {
-    await openErrors(db)
-    await passHealth(db, 5_000)
-
-    await callThrough(breakerOn(db), 'aborted')
-    await passHealth(db, 11_000)
-
-    expect((await breakerOn(db).admission('verify')).kind).toBe('probe')
-  })
-
-  it('still refuses calls by its auth breaker while the errors breaker permits a probe', async ({
-    db,
-  }) => {
-    await openErrors(db)
-    const { open } = await stateOf(db, 'verify', 'errors')
-    if (open === null) throw new Error('the breaker is closed')
-    await putState(db, ['verify', 'auth'], {
-      open: { ...open, probeAtMs: open.probeAtMs + 55_000 },
-    })
-    await passHealth(db, 5_000)
-
-    expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'auth' })
   })
 })
 

@@ -104,3 +104,16 @@ export async function passHealth(db: Db, ms: number): Promise<void> {
            next_lane_at = next_lane_at - ${`${ms} ms`}::interval
   `.execute(db)
 }
+
+/** The requests by which the fullest window of any length exceeds B(W+1)+1. If the budget holds, this is at most 0. */
+export function worstExcess(times: readonly number[], rate: number): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  let worst = Number.NEGATIVE_INFINITY
+  for (const [first, from] of sorted.entries()) {
+    for (let last = first; last < sorted.length; last += 1) {
+      const seconds = ((sorted[last] ?? from) - from) / 1000
+      worst = Math.max(worst, last - first + 1 - (rate * (seconds + 1) + 1))
+    }
+  }
+  return worst
+}

@@ -4,8 +4,7 @@ import { expect, it } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { readVerifyAnswer } from '../../src/upstream/flights/read-verify-answer.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
-import { answering, json } from './answering-server.ts'
-import { CANARY, clientOf } from './client-fixture.ts'
+import { CANARY } from './client-fixture.ts'
 import { available, flight, question } from './verify-fixtures.ts'
 
 const ID = '1234'
@@ -130,30 +129,4 @@ it('an unavailable flight is found among any other ids', () => {
       expect(answer.outbound).toEqual({ kind: 'unavailable' })
     }),
   )
-})
-
-it('the same holds over the network with any status and any transfer of the body', async () => {
-  const statuses = [200, 200, 200, 201, 204, 302, 404, 429, 500]
-  let reply: { status: number; bytes: Uint8Array } = { status: 200, bytes: new Uint8Array() }
-  await using server = await answering((request, response) => {
-    if (reply.status === 200) return json(reply.bytes)(request, response)
-    response.writeHead(reply.status)
-    response.end(reply.status === 204 ? undefined : reply.bytes)
-  })
-  await using fixture = clientOf(server.url)
-  const { signal } = new AbortController()
-
-  await fc.assert(
-    fc.asyncProperty(anyBytes, fc.constantFrom(...statuses), async (bytes, status) => {
-      reply = { status, bytes }
-
-      const observation = await fixture.client.verifyFares(QUESTION, { signal })
-
-      if (status !== 200) expect(observation.outbound.kind).toBe('unknown')
-      expectHonest(bytes, legsOf(observation))
-      expectNoCanary(observation)
-    }),
-    { numRuns: 400 },
-  )
-  expectNoCanary([fixture.logLines, fixture.calls])
 })

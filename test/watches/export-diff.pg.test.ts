@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { type Db, sql } from '../../src/platform/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import { openWatchFile, rowsOf } from '../../src/watches/files/open-watch-file.ts'
 import {
   type DiffOutcome,
@@ -60,7 +60,7 @@ const byName = (a: WatchEntry, b: WatchEntry) => {
 }
 
 describe('an export', () => {
-  it('an export equals the imported file, row by row, and its import changes nothing', async ({
+  it('an import does what its diff predicts, and its export equals the file and changes nothing', async ({
     db,
   }) => {
     let number = 0
@@ -72,7 +72,14 @@ describe('an export', () => {
         async (written, format) => {
           number += 1
           const resellerId = await newReseller(db, `reseller ${number}`)
-          await importText(db, resellerId, format, await textOf(format, written))
+          const source = await openWatchFile(
+            await fileOf(`a.${format}`, await textOf(format, written)),
+          )
+          const predicted = await diffWatchList(db, { resellerId, source, onRows: () => undefined })
+          expect(await importRows(db, resellerId, [], { source })).toMatchObject({
+            added: predicted.added,
+            changed: 0,
+          })
           const before = await watchRows(db, resellerId)
 
           const other = format === 'csv' ? 'yaml' : 'csv'
@@ -90,16 +97,6 @@ describe('an export', () => {
       ),
       { numRuns: 15 },
     )
-    const { rows } = await sql<{ questions: number; active: number; scheduled: number }>`
-      select count(distinct (f.flight_id, f.return_flight_id, f.residents_adults, f.residents_children,
-                             f.residents_infants, f.non_residents_adults, f.non_residents_children,
-                             f.non_residents_infants)) as questions,
-             (select count(*) from tracked_fare where watchers > 0) as active,
-             (select count(*) from fare_schedule) as scheduled
-        from watch w join tracked_fare f on f.id = w.tracked_fare_id
-    `.execute(db)
-    expect(rows[0]?.active).toBe(rows[0]?.questions)
-    expect(rows[0]?.scheduled).toBe(rows[0]?.questions)
   })
 
   it('an export covers all lists beyond one page', async ({ db }) => {
@@ -176,24 +173,6 @@ describe('a diff', () => {
     ])
     expect(await watchRows(db, resellerId)).toEqual(before)
     expect(await fareRows(db)).toHaveLength(4)
-  })
-
-  it('a diff has the same counts as the import', async ({ db }) => {
-    const resellerId = await newReseller(db)
-    await knowBudget(db, 1_000)
-    await fc.assert(
-      fc.asyncProperty(entries(), async (written) => {
-        const source = await openWatchFile(await fileOf('a.csv', await textOf('csv', written)))
-        const predicted = await diffWatchList(db, { resellerId, source, onRows: () => undefined })
-
-        const done = await importRows(db, resellerId, [], { source })
-
-        const { added, changed, unchanged } = done
-        expect(predicted).toMatchObject({ added, changed, unchanged })
-        expect(added + changed + unchanged).toBe(written.length)
-      }),
-      { numRuns: 10 },
-    )
   })
 
   it('a diff fails if a row is invalid', async ({ db }) => {

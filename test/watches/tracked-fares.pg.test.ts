@@ -21,7 +21,6 @@ import {
   importRows,
   manyCells,
   newReseller,
-  passDates,
   resellerWith,
 } from './watch-fixtures.ts'
 
@@ -107,22 +106,6 @@ describe('syncTrackedFares', () => {
     await resellerWith(db, [cells(), cells({ reference: 'B', ...other })])
 
     expect(await fareRows(db)).toHaveLength(2)
-  })
-
-  it('10,000 watches of two resellers with 500 questions have 500 tracked fares', async ({
-    db,
-  }) => {
-    const rows = Array.from({ length: 5_000 }, (_, i) =>
-      cells({ list: `L${i % 3}`, reference: `R${i}`, flight_id: `F${i % 500}` }),
-    )
-    await resellerWith(db, rows, 'one')
-
-    const outcome = await importRows(db, await newReseller(db, 'two'), rows.toReversed())
-
-    expect(outcome).toMatchObject({ added: 5_000, trackedFaresAdded: 0 })
-    const tracked = await fareRows(db)
-    expect(tracked).toHaveLength(500)
-    expect(tracked.every((fare) => fare.watchers === 20 && fare.lane === 'new_watch')).toBe(true)
   })
 
   it('fares get an early check with their first active watch, and join the queue when the paces are solved', async ({
@@ -254,22 +237,6 @@ describe('syncTrackedFares', () => {
     await resumeWatches(db, { resellerId, list: 'summer' })
 
     expect(await lanes(db)).toEqual([null])
-  })
-
-  it('an expired fare is checked again when a past departure date is corrected', async ({ db }) => {
-    const resellerId = await resellerWith(db, [cells({ departs_on: '2098-01-01' })])
-    await passDates(db)
-    await fakeCheck(db)
-    await fakeExpiry(db)
-
-    await importRows(db, resellerId, [
-      cells({ departs_on: '2020-01-01', price_threshold_amount: '5' }),
-    ])
-    const stillPast = await lanes(db)
-    await importRows(db, resellerId, [cells({ departs_on: '2099-01-01' })])
-
-    expect(stillPast).toEqual([null])
-    expect(await lanes(db)).toEqual(['new_watch'])
   })
 
   it('watchers are counted after a concurrent change of other watches has ended', async ({
