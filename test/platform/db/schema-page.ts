@@ -73,7 +73,7 @@ function tableSection(table: PrivateTable, folders: readonly string[]): string {
     '',
     `${table.description ?? ''} Written by ${writers === '' ? 'migrations alone' : writers}.`.trim(),
     '',
-    ...columnLines(table.columns, values),
+    ...(isPublic(table) ? [] : columnLines(table.columns, values)),
     ...(keys.length === 0 ? [] : ['', `${keys.join('; ')}.`]),
     ...(checks.length === 0 ? [] : ['', `Checks: ${checks.join('; ')}.`]),
   ].join('\n')
@@ -93,6 +93,11 @@ function columnLines(
       }
     }),
   )
+}
+
+/** Whether the dictionary explains the columns, because the public view has the same ones. */
+function isPublic({ description }: PrivateTable): boolean {
+  return description?.includes('Behind the public view of the same name') === true
 }
 
 /** One line a column that has a text; columns between them share a line. */
