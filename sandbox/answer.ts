@@ -1,9 +1,9 @@
 import type { VerifyQuestion } from './verify-fares.ts'
 import type { Flight } from './world/wire.ts'
 
-/** The endpoints of the interface, as the log and the fault rules name them. */
-export const ENDPOINT_NAMES = ['routes', 'with-availability', 'csv', 'verify', 'booking'] as const
-export type EndpointName = (typeof ENDPOINT_NAMES)[number]
+/** The operations of the interface, as the log and the fault rules name them. */
+export const OPERATION_NAMES = ['routes', 'with-availability', 'csv', 'verify', 'booking'] as const
+export type OperationName = (typeof OPERATION_NAMES)[number]
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const CSV_TYPE = 'text/csv; charset=utf-8'

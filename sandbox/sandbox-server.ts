@@ -3,12 +3,12 @@ import type { Logger } from '../src/platform/base/logger.ts'
 import { createHttpServer, listen } from '../src/platform/http/server.ts'
 import { createFaultLayer } from './faults/fault-layer.ts'
 import { type FaultRule, readRules } from './faults/fault-rule.ts'
-import { answerControlErrors, controlEndpoints } from './operations/control-operations.ts'
-import { fareEndpoints } from './operations/fare-operations.ts'
-import { faultEndpoints } from './operations/fault-operations.ts'
-import { historyEndpoints } from './operations/history-operations.ts'
+import { answerControlErrors, controlOperations } from './operations/control-operations.ts'
+import { fareOperations } from './operations/fare-operations.ts'
+import { faultOperations } from './operations/fault-operations.ts'
+import { historyOperations } from './operations/history-operations.ts'
 import { createRequestLog } from './operations/request-log.ts'
-import { routeListEndpoints, worldRouteLists } from './operations/route-list-operations.ts'
+import { routeListOperations, worldRouteLists } from './operations/route-list-operations.ts'
 import { createSandboxClock } from './operations/sandbox-clock.ts'
 import { createDeliver } from './operations/serve-operations.ts'
 import { fileRouteLists } from './routes-file.ts'
@@ -70,15 +70,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   const server = createHttpServer({ log })
   const deps = { clock, requestLog, deliver: createDeliver(faults) }
-  routeListEndpoints(server, deps, lists)
-  fareEndpoints(server, deps, { world, token })
+  routeListOperations(server, deps, lists)
+  fareOperations(server, deps, { world, token })
   void server.register((scope, _options, done) => {
     answerControlErrors(scope)
-    controlEndpoints(scope, { world, clock, lists, requestLog })
-    historyEndpoints(scope, { world, clock, routesFromFile: routesFile !== undefined })
+    controlOperations(scope, { world, clock, lists, requestLog })
+    historyOperations(scope, { world, clock, routesFromFile: routesFile !== undefined })
     done()
   })
-  faultEndpoints(server, faults)
+  faultOperations(server, faults)
 
   const url = await listen(server, { host, port, setting: '--port' })
   log.info({ url, seed, speed, ...lists.counts(worldStart) }, 'sandbox listens')

@@ -3,7 +3,7 @@ import {
   defineFault,
   type FaultContext,
   type FaultKind,
-  JSON_ENDPOINTS,
+  JSON_OPERATIONS,
   replaced,
   unreadable,
 } from './fault-kind.ts'
@@ -35,7 +35,7 @@ export const BODY_FAULTS = {
   }),
   bom: defineFault({
     summary: 'a byte order mark before the correct body',
-    endpoints: JSON_ENDPOINTS,
+    endpoints: JSON_OPERATIONS,
     corrupt: ({ answer }) => {
       const body = Buffer.concat([Buffer.from('\ufeff'), Buffer.from(answer.body)])
       return { answer: unreadable(answer, { body }) }
@@ -48,7 +48,7 @@ function page200(summary: string, body: string): FaultKind {
 }
 
 function json200(summary: string, body: string): FaultKind {
-  return defineFault({ summary, endpoints: JSON_ENDPOINTS, corrupt: () => replaced(body) })
+  return defineFault({ summary, endpoints: JSON_OPERATIONS, corrupt: () => replaced(body) })
 }
 
 function page(content: string): string {
@@ -59,7 +59,7 @@ function page(content: string): string {
 export const SIZE_FAULTS = {
   'gzip-bomb': defineFault({
     summary: 'a small gzip of so many megabytes of spaces, whether gzip was accepted or not',
-    endpoints: JSON_ENDPOINTS,
+    endpoints: JSON_OPERATIONS,
     parameters: { megabytes: integer({ min: 1, max: 256, initial: 32 }) },
     corrupt: ({ megabytes, ...context }) =>
       replaced(gzipOfSpaces(bracketsOf(context), megabytes), {
@@ -68,14 +68,14 @@ export const SIZE_FAULTS = {
   }),
   'deep-nesting': defineFault({
     summary: 'arrays in arrays, so many levels deep, in a list or under the id',
-    endpoints: JSON_ENDPOINTS,
+    endpoints: JSON_OPERATIONS,
     parameters: { levels: integer({ min: 2, max: 1_000_000, initial: 10_000 }) },
     corrupt: ({ levels, ...context }) =>
       replaced(enclosed(context, `${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}`)),
   }),
   'many-fields': defineFault({
     summary: 'one element, or one entry, with so many fields',
-    endpoints: JSON_ENDPOINTS,
+    endpoints: JSON_OPERATIONS,
     parameters: { fields: integer({ min: 1, max: 5_000_000, initial: 1_000_000 }) },
     corrupt: ({ fields, ...context }) => {
       const all = Array.from({ length: fields }, (_, at) => `"f${at}":${at}`)
@@ -84,7 +84,7 @@ export const SIZE_FAULTS = {
   }),
   'huge-body': defineFault({
     summary: 'brackets with so many megabytes of spaces between them, in chunks',
-    endpoints: JSON_ENDPOINTS,
+    endpoints: JSON_OPERATIONS,
     parameters: { megabytes: integer({ min: 1, max: 2000, initial: 256 }) },
     corrupt: ({ megabytes, ...context }) => ({
       ...replaced(bracketsOf(context)),

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import { type Answer, ENDPOINT_NAMES, type EndpointName, JSON_TYPE } from '../answer.ts'
+import { type Answer, JSON_TYPE, OPERATION_NAMES, type OperationName } from '../answer.ts'
 import type { ParameterTable, Values } from './fault-parameters.ts'
 
 /** What a fault can use when it is triggered. */
 export interface FaultContext {
-  readonly endpoint: EndpointName
+  readonly endpoint: OperationName
   /** The correct answer. */
   readonly answer: Answer
   /** How often the rule was triggered before: 0 at first. */
@@ -32,7 +32,7 @@ export type Send = (response: ServerResponse, answer: Answer) => void
 export interface FaultKind {
   /** One line for the documentation. */
   readonly summary: string
-  readonly endpoints: readonly EndpointName[]
+  readonly endpoints: readonly OperationName[]
   readonly parameters: ParameterTable
   /** Takes the context and a value of every parameter. Undefined for an answer that this fault cannot change. */
   readonly corrupt: (
@@ -40,13 +40,13 @@ export interface FaultKind {
   ) => FaultyAnswer | undefined
 }
 
-export const LISTS: readonly EndpointName[] = ['routes', 'with-availability']
-export const JSON_ENDPOINTS: readonly EndpointName[] = [...LISTS, 'verify', 'booking']
+export const LISTS: readonly OperationName[] = ['routes', 'with-availability']
+export const JSON_OPERATIONS: readonly OperationName[] = [...LISTS, 'verify', 'booking']
 
 interface FaultDefinition<P extends ParameterTable> {
   readonly summary: string
-  /** If unset, the fault is possible at every endpoint. */
-  readonly endpoints?: readonly EndpointName[]
+  /** If unset, the fault is possible at every operation. */
+  readonly endpoints?: readonly OperationName[]
   /** If unset, the fault has no parameters. */
   readonly parameters?: P
   readonly corrupt: (context: FaultContext & Values<P>) => FaultyAnswer | undefined
@@ -55,7 +55,7 @@ interface FaultDefinition<P extends ParameterTable> {
 export function defineFault<P extends ParameterTable = Record<never, never>>(
   definition: FaultDefinition<P>,
 ): FaultKind {
-  const { summary, endpoints = ENDPOINT_NAMES, parameters = {}, corrupt } = definition
+  const { summary, endpoints = OPERATION_NAMES, parameters = {}, corrupt } = definition
   // Rules are parsed by the table `parameters`, so `corrupt` receives values of the types that it expects.
   return { summary, endpoints, parameters, corrupt: corrupt as FaultKind['corrupt'] }
 }

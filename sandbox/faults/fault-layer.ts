@@ -10,7 +10,7 @@ export interface ActiveFault {
   readonly rule: CheckedRule
   /** Real time at which the rule ends. Null if it ends when it is removed. */
   readonly endsAt: Date | null
-  /** The requests to its endpoints. */
+  /** The requests to its operations. */
   readonly requests: number
   /** The requests that it changed. */
   readonly triggered: number
@@ -43,8 +43,8 @@ interface HeldRule {
 }
 
 /**
- * Draws by seed and count: with the same seed and the same rules the nth request to the endpoints of a rule has the same
- * outcome in every run. A rule counts all these requests, so the rules do not change each other's draws.
+ * Draws by seed and count: with the same seed and the same rules the nth request to the operations of a rule has
+ * the same outcome in every run. A rule counts all these requests, so the rules do not change each other's draws.
  */
 export function createFaultLayer({
   seed,

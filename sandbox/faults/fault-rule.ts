@@ -1,6 +1,6 @@
 import { AppError } from '../../src/platform/base/errors.ts'
 import { cleanText } from '../../src/platform/base/text.ts'
-import { ENDPOINT_NAMES, type EndpointName } from '../answer.ts'
+import { OPERATION_NAMES, type OperationName } from '../answer.ts'
 import { isRecord } from '../verify-fares.ts'
 import { BODY_FAULTS, SIZE_FAULTS } from './body-faults.ts'
 import type { FaultContext, FaultKind, FaultyAnswer } from './fault-kind.ts'
@@ -32,13 +32,13 @@ export function isFaultName(name: unknown): name is FaultName {
   return typeof name === 'string' && Object.hasOwn(FAULTS, name)
 }
 
-type FaultEndpoint = EndpointName | 'all'
+type FaultOperation = OperationName | 'all'
 
 /** A fault, where it applies, how often and for how long. */
 export interface FaultRule {
   readonly name: FaultName
-  /** If unset, `all`: every endpoint of the fault. */
-  readonly endpoint?: FaultEndpoint
+  /** If unset, `all`: every operation of the fault. */
+  readonly endpoint?: FaultOperation
   /** The probability that a request gets the fault, from 0 to 1. If unset, 1. */
   readonly probability?: number
   /** Real seconds for which the rule holds. If unset, it holds until it is removed. */
@@ -50,11 +50,11 @@ export interface FaultRule {
 /** A checked rule, with every default filled in. */
 export interface CheckedRule {
   readonly name: FaultName
-  readonly endpoint: FaultEndpoint
+  readonly endpoint: FaultOperation
   readonly probability: number
   readonly durationSeconds?: number
   readonly parameters: Readonly<Record<string, unknown>>
-  readonly endpoints: readonly EndpointName[]
+  readonly endpoints: readonly OperationName[]
   readonly corrupt: (context: FaultContext) => FaultyAnswer | undefined
 }
 
@@ -94,7 +94,7 @@ function readRule(given: unknown, where: string): CheckedRule {
   const kind = FAULTS[name]
   const fail = (reason: string) => new SandboxFaultError(`${where} (${name}): ${reason}`)
   const parameters = readParameters(given, kind.parameters, fail)
-  const endpoint = readEndpoint(given.endpoint, kind, fail)
+  const endpoint = readOperation(given.endpoint, kind, fail)
   const max = MAX_DURATION_SECONDS
   const duration = readNumber(given, 'durationSeconds', { max, isPositive: true, fail })
   return {
@@ -126,9 +126,9 @@ function readParameters(given: Given, table: ParameterTable, fail: Fail): Record
   return Object.fromEntries(read)
 }
 
-function readEndpoint(given: unknown, kind: FaultKind, fail: Fail): FaultEndpoint {
+function readOperation(given: unknown, kind: FaultKind, fail: Fail): FaultOperation {
   if (given === undefined || given === 'all') return 'all'
-  const endpoint = ENDPOINT_NAMES.find((name) => name === given)
+  const endpoint = OPERATION_NAMES.find((name) => name === given)
   if (endpoint !== undefined && kind.endpoints.includes(endpoint)) return endpoint
   throw fail(`endpoint is ${shown(given)}, but must be one of all, ${kind.endpoints.join(', ')}`)
 }

@@ -18,7 +18,7 @@ export interface ResultContext extends FaultContext {
   readonly flightOf: (id: string) => Flight | undefined
 }
 
-/** A fault that changes the JSON of an answer. It applies to the endpoints for which it has a change. */
+/** A fault that changes the JSON of an answer. It applies to the operations for which it has a change. */
 interface JsonFaultDefinition<P extends ParameterTable> {
   readonly summary: string
   /** If unset, the fault has no parameters. */
@@ -29,7 +29,10 @@ interface JsonFaultDefinition<P extends ParameterTable> {
   readonly result?: (result: VerifyResult, context: ResultContext & Values<P>) => unknown
 }
 
-/** Error answers stay as they are. The request log gets the availability that a client reads from the changed result. */
+/**
+ * Error answers stay as they are. The request log gets the availability that a client reads from the changed
+ * result.
+ */
 export function jsonFault<P extends ParameterTable = Record<never, never>>(
   definition: JsonFaultDefinition<P>,
 ): FaultKind {

@@ -18,8 +18,8 @@ interface ControlDeps {
   readonly requestLog: RequestLog
 }
 
-/** Endpoints for the tests of a client: no upstream has them, and the request log leaves them out. */
-export function controlEndpoints(server: FastifyInstance, deps: ControlDeps): void {
+/** Operations for the tests of a client: no upstream has them, and the request log leaves them out. */
+export function controlOperations(server: FastifyInstance, deps: ControlDeps): void {
   const { world, clock, lists, requestLog } = deps
 
   server.get('/sandbox/world', () => {
@@ -51,7 +51,7 @@ export function controlEndpoints(server: FastifyInstance, deps: ControlDeps): vo
   })
 }
 
-/** The query of a control endpoint is invalid, or names something that does not exist. */
+/** The query of a control operation is invalid, or names something that does not exist. */
 export class ControlQueryError extends AppError {
   override readonly name = 'ControlQueryError'
   override readonly code = 'request.invalid'

@@ -13,39 +13,44 @@ import { readMix } from '../world/passengers.ts'
 import { mix, mixText } from '../world/random.ts'
 import type { VerifyResult } from '../world/wire.ts'
 import type { World } from '../world/world.ts'
-import { type Endpoint, type EndpointDeps, type Query, serveEndpoint } from './serve-operations.ts'
+import {
+  type Operation,
+  type OperationDeps,
+  type Query,
+  serveOperation,
+} from './serve-operations.ts'
 
-interface FareEndpointsOptions {
+interface FareOperationsOptions {
   readonly world: World
   readonly token: string
 }
 
-/** The endpoints that name flights: verify and booking. */
-export function fareEndpoints(
+/** The operations that name flights: verify and booking. */
+export function fareOperations(
   server: FastifyInstance,
-  deps: EndpointDeps,
-  { world, token }: FareEndpointsOptions,
+  deps: OperationDeps,
+  { world, token }: FareOperationsOptions,
 ): void {
   const isToken = tokenCheck(token)
   const answerTo =
-    (answer: (question: VerifyQuestion, worldNow: Date) => Answer): Endpoint['answer'] =>
+    (answer: (question: VerifyQuestion, worldNow: Date) => Answer): Operation['answer'] =>
     (request, worldNow) => {
       const question = readQuestion(request.query as Query, isToken)
       return 'error' in question ? question.error : answer(question, worldNow)
     }
-  serveEndpoint(server, deps, {
+  serveOperation(server, deps, {
     name: 'verify',
     path: '/api/v1/flights/fares/verify',
     answer: answerTo((question, worldNow) => answerVerify(world, worldNow, question)),
   })
-  // This endpoint has its own scope, because only it accepts a body of any type.
+  // This operation has its own scope, because only it accepts a body of any type.
   void server.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, parsed) => {
       payload.resume()
       parsed(null)
     })
-    serveEndpoint(scope, deps, {
+    serveOperation(scope, deps, {
       name: 'booking',
       method: 'POST',
       path: '/api/v1/flights/fares/book',

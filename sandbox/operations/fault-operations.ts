@@ -10,7 +10,7 @@ import {
 } from '../faults/fault-rule.ts'
 
 /** Shows and changes the fault rules while the sandbox runs. Every answer lists the rules then in force. */
-export function faultEndpoints(server: FastifyInstance, faults: FaultLayer): void {
+export function faultOperations(server: FastifyInstance, faults: FaultLayer): void {
   const path = '/sandbox/faults'
   const active = () => ({ faults: faults.active().map(viewFault) })
   const apply = (reply: FastifyReply, given: unknown, change: (rules: CheckedRule[]) => void) => {

@@ -22,7 +22,7 @@ interface HistoryDeps {
  * The true history of fares and routes, to judge what a client made of the answers. The window is world time, after
  * `from` and up to `to`; it may lie in the future. If `to` is unset, it is the present world time.
  */
-export function historyEndpoints(server: FastifyInstance, deps: HistoryDeps): void {
+export function historyOperations(server: FastifyInstance, deps: HistoryDeps): void {
   const { world, clock, routesFromFile } = deps
 
   server.get('/sandbox/history/fares', (request) => {

@@ -1,4 +1,4 @@
-import type { EndpointName } from '../answer.ts'
+import type { OperationName } from '../answer.ts'
 import type { FaultName } from '../faults/fault-rule.ts'
 import type { VerifyQuestion } from '../verify-fares.ts'
 
@@ -10,7 +10,7 @@ export interface LoggedRequest {
   readonly realMs: number
   /** The instant of the world that the answer describes, ISO 8601. */
   readonly worldTime: string
-  readonly endpoint: EndpointName
+  readonly endpoint: OperationName
   /** Null for the lists, and for an invalid request. */
   readonly question: VerifyQuestion | null
   readonly outcome: RequestOutcome
@@ -71,17 +71,17 @@ export function createRequestLog(capacity: number): RequestLog {
   }
 }
 
-/** The requests to one endpoint in one second. */
+/** The requests to one operation in one second. */
 export interface SecondCount {
   /** Real time, ISO 8601, a whole second. */
   readonly second: string
-  readonly endpoint: EndpointName
+  readonly endpoint: OperationName
   readonly count: number
   /** The number of answers by status; `none` counts answers without a status. */
   readonly byStatus: Readonly<Record<string, number>>
 }
 
-/** Counts requests by second and endpoint, in the order of the first request of each. */
+/** Counts requests by second and operation, in the order of the first request of each. */
 export function countBySecond(requests: readonly LoggedRequest[]): SecondCount[] {
   const secondOf = (ms: number) => new Date(Math.floor(ms / 1000) * 1000).toISOString()
   const groups = Map.groupBy(requests, ({ realMs, endpoint }) => `${secondOf(realMs)} ${endpoint}`)

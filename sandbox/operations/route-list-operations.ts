@@ -4,29 +4,29 @@ import { type Answer, CSV_TYPE, JSON_TYPE } from '../answer.ts'
 import { routesAt, routesWithAvailabilityAt } from '../world/route-life.ts'
 import type { Route } from '../world/wire.ts'
 import type { World } from '../world/world.ts'
-import { type EndpointDeps, serveEndpoint } from './serve-operations.ts'
+import { type OperationDeps, serveOperation } from './serve-operations.ts'
 
 /**
- * The three route list endpoints.
+ * The three route list operations.
  * assumption: they take no token and no parameters; the query is ignored.
  */
-export function routeListEndpoints(
+export function routeListOperations(
   server: FastifyInstance,
-  deps: EndpointDeps,
+  deps: OperationDeps,
   lists: RouteLists,
 ): void {
   const path = '/api/v1/data/routes'
-  serveEndpoint(server, deps, {
+  serveOperation(server, deps, {
     name: 'routes',
     path,
     answer: (_request, worldNow) => list(JSON_TYPE, lists.routes(worldNow)),
   })
-  serveEndpoint(server, deps, {
+  serveOperation(server, deps, {
     name: 'with-availability',
     path: `${path}/with-availability`,
     answer: (_request, worldNow) => list(JSON_TYPE, lists.withAvailability(worldNow)),
   })
-  serveEndpoint(server, deps, {
+  serveOperation(server, deps, {
     name: 'csv',
     path: `${path}/csv`,
     answer: (_request, worldNow) => list(CSV_TYPE, lists.csv(worldNow)),
@@ -37,7 +37,7 @@ function list(contentType: string, body: string | Buffer): Answer {
   return { status: 200, contentType, body, versioned: true }
 }
 
-/** The bodies of the three list endpoints at an instant of the world. */
+/** The bodies of the three list operations at an instant of the world. */
 export interface RouteLists {
   routes(worldNow: Date): string | Buffer
   withAvailability(worldNow: Date): string | Buffer

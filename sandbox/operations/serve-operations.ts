@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Answer, EndpointName } from '../answer.ts'
+import type { Answer, OperationName } from '../answer.ts'
 import type { FaultLayer } from '../faults/fault-layer.ts'
 import type { LoggedRequest, RequestLog, RequestOutcome } from './request-log.ts'
 import type { SandboxClock } from './sandbox-clock.ts'
@@ -11,7 +11,7 @@ export type Query = Readonly<Record<string, unknown>>
 type Deliver = (delivery: Delivery) => Pick<LoggedRequest, 'outcome' | 'fault'>
 
 interface Delivery {
-  readonly endpoint: EndpointName
+  readonly endpoint: OperationName
   /** The correct answer. */
   readonly answer: Answer
   /** When the request arrived, in real time. */
@@ -56,14 +56,14 @@ function sendWhole(reply: FastifyReply, { status, headers = {}, contentType, bod
 }
 
 /**
- * assumption: the lists have ETag and Last-Modified. The ETag is a hash of the body. A list counts as modified when this
- * sandbox first served it.
+ * assumption: the lists have ETag and Last-Modified. The ETag is a hash of the body. A list counts as modified when
+ * this sandbox first served it.
  *
- * A Last-Modified has whole seconds. It is rounded up and sent only after that second: otherwise two lists of one second
- * would share it, and a client would get 304 for the second list.
+ * A Last-Modified has whole seconds. It is rounded up and sent only after that second: otherwise two lists of one
+ * second would share it, and a client would get 304 for the second list.
  */
-function createVersions(): (endpoint: EndpointName, answer: Answer, real: Date) => Answer {
-  const served = new Map<EndpointName, { readonly etag: string; readonly modifiedMs: number }>()
+function createVersions(): (endpoint: OperationName, answer: Answer, real: Date) => Answer {
+  const served = new Map<OperationName, { readonly etag: string; readonly modifiedMs: number }>()
   const hashes = new WeakMap<Buffer, string>()
   const hashOf = (body: string | Buffer): string => {
     if (typeof body === 'string') return hash('sha256', body, 'base64url')
@@ -98,14 +98,14 @@ function clientHas({ headers }: Answer, request: FastifyRequest): boolean {
   return Date.parse(ifModifiedSince ?? '') >= Date.parse(String(headers?.['last-modified']))
 }
 
-export interface EndpointDeps {
+export interface OperationDeps {
   readonly clock: SandboxClock
   readonly requestLog: RequestLog
   readonly deliver: Deliver
 }
 
-export interface Endpoint {
-  readonly name: EndpointName
+export interface Operation {
+  readonly name: OperationName
   /** If unset, GET. */
   readonly method?: 'GET' | 'POST'
   readonly path: string
@@ -113,11 +113,11 @@ export interface Endpoint {
   readonly answer: (request: FastifyRequest, worldNow: Date) => Answer
 }
 
-/** Serves an endpoint of the interface. The answer, the faults and the log use one instant. */
-export function serveEndpoint(
+/** Serves an operation of the interface. The answer, the faults and the log use one instant. */
+export function serveOperation(
   server: FastifyInstance,
-  { clock, requestLog, deliver }: EndpointDeps,
-  { name, method = 'GET', path, answer }: Endpoint,
+  { clock, requestLog, deliver }: OperationDeps,
+  { name, method = 'GET', path, answer }: Operation,
 ): void {
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
     const real = clock.realNow()

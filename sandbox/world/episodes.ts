@@ -19,10 +19,11 @@ export interface Window {
 /**
  * How the world changes without stored state.
  *
- * Everything that alternates (a route, its availability, the seats of a flight) is *off* while one of its episodes covers
- * the instant. Time is divided into cells. Each cell begins at most one episode; a hash of the cell's number decides when
- * and for how long. The episodes of a window come from its cells and from the earlier cells whose episodes can reach into
- * it. The state at an instant and the history of a window use the same episodes, so they always agree.
+ * Everything that alternates (a route, its availability, the seats of a flight) is *off* while one of its episodes
+ * covers the instant. Time is divided into cells. Each cell begins at most one episode; a hash of the cell's number
+ * decides when and for how long. The episodes of a window come from its cells and from the earlier cells whose
+ * episodes can reach into it. The state at an instant and the history of a window use the same episodes, so they
+ * always agree.
  */
 export interface CellProcess {
   /** The word for its draws. */

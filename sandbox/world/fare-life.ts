@@ -76,8 +76,8 @@ function unavailabilities(flight: Flight, window: Window): Episode[] {
 }
 
 /**
- * Cells of one day, counted back from departure, because the hazard depends on the days d until departure: the base rate
- * times 1 + 7·e^(−d/5).
+ * Cells of one day, counted back from departure, because the hazard depends on the days d until departure: the base
+ * rate times 1 + 7·e^(−d/5).
  */
 function sellOuts(flight: Flight, window: Window): Episode[] {
   const word = mix(flight.word, SOLD_OUT)

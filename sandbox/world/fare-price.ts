@@ -16,8 +16,8 @@ const TREND_MS = 6 * DAY_MS
 /**
  * The fare of a non-resident adult in whole cents.
  *
- * The price is a slow curve, sampled at the price steps and constant between them. So the last step alone determines it,
- * and two steps differ by a few percent.
+ * The price is a slow curve, sampled at the price steps and constant between them. So the last step alone
+ * determines it, and two steps differ by a few percent.
  */
 export function adultCentsAt(flight: Flight, instant: number): number {
   const step = lastStep(flight, instant)

@@ -21,8 +21,8 @@ const NUMERIC = /^\s*[+-]?\d+(\.\d+)?\s*$/
  * Reads the six counts of a verify request and checks them against the passenger rules.
  *
  * A non-numeric value counts as absent. An absent count is 0.
- * assumption: both counts of adults are required, but may be non-numeric; a numeric value that is not an integer from 0 to
- * 12 breaks a rule; of a repeated parameter the last value counts.
+ * assumption: both counts of adults are required, but may be non-numeric; a numeric value that is not an integer
+ * from 0 to 12 breaks a rule; of a repeated parameter the last value counts.
  */
 export function readMix(query: Readonly<Record<string, unknown>>): MixOutcome {
   for (const name of ['residents[adults]', 'nonResidents[adults]']) {

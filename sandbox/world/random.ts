@@ -1,8 +1,8 @@
 /**
  * Stateless randomness: a draw depends on its keys alone, so any instant of the world can be computed in any order.
  *
- * Keys are mixed one by one into a 32-bit word: `mix(mix(seed, a), b)`. A route or a flight has one word, and all its draws
- * start from it.
+ * Keys are mixed one by one into a 32-bit word: `mix(mix(seed, a), b)`. A route or a flight has one word, and all
+ * its draws start from it.
  */
 export function mix(word: number, key: number): number {
   return scramble(word ^ scramble((key + GOLDEN) | 0))

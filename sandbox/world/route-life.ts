@@ -110,8 +110,8 @@ function outOfSeason(pair: Pair, window: Window): Episode[] {
 }
 
 /**
- * Hour by hour the next charter in turn opens or closes. Each is open for ten days and closed for ten. Independent draws
- * would leave hours without any change.
+ * Hour by hour the next charter in turn opens or closes. Each is open for ten days and closed for ten. Independent
+ * draws would leave hours without any change.
  */
 function charterPauses(pair: Pair, index: number, window: Window): Episode[] {
   const roundMs = CHARTER_COUNT * CHARTER_STEP_MS

@@ -5,8 +5,8 @@ import type { Story } from './script.ts'
 /**
  * The airports, and every pair of them that is ever flown. The seed determines both.
  *
- * Immutable. Functions of (world, instant) compute the state at an instant; they remember nothing, so instants may come in
- * any order.
+ * Immutable. Functions of (world, instant) compute the state at an instant; they remember nothing, so instants may
+ * come in any order.
  */
 export interface World {
   readonly seed: number

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { EndpointName } from '../../../sandbox/answer.ts'
+import type { OperationName } from '../../../sandbox/answer.ts'
 import { FAULT_NAMES, FAULTS, type FaultName } from '../../../sandbox/faults/fault-rule.ts'
 import { until } from '../../support/until.ts'
 import type { Received } from '../raw-client.ts'
@@ -30,11 +30,11 @@ const SHORT = { flightId: 'no-flight', returnFlightId: '' }
 const CASES = FAULT_NAMES.flatMap((name) =>
   FAULTS[name].endpoints
     .filter((at) => at !== 'booking' && (name !== 'drip' || at === 'verify'))
-    .map((at) => ({ name, at: at as Exclude<EndpointName, 'booking'> })),
+    .map((at) => ({ name, at: at as Exclude<OperationName, 'booking'> })),
 )
 
 /** What has arrived when the connection ends, or when nothing more follows. */
-async function ask(name: FaultName | undefined, at: Exclude<EndpointName, 'booking'>) {
+async function ask(name: FaultName | undefined, at: Exclude<OperationName, 'booking'>) {
   const { next: seq } = await fixture.logAfter(0)
   const asking = fixture.request(at, name === 'drip' ? SHORT : {})
   const bytes = name === undefined ? undefined : HANGING[name]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Answer, EndpointName } from '../../../sandbox/answer.ts'
+import type { Answer, OperationName } from '../../../sandbox/answer.ts'
 import { createFaultLayer } from '../../../sandbox/faults/fault-layer.ts'
 import { type FaultRule, readRules } from '../../../sandbox/faults/fault-rule.ts'
 import { manualClock, START } from '../support.ts'
@@ -10,7 +10,7 @@ function layerOf(rules: readonly FaultRule[], seed = 1) {
   const clock = manualClock(START)
   const layer = createFaultLayer({ seed, realNow: () => clock.now() })
   layer.set(readRules(rules))
-  const trigger = (endpoint: EndpointName = 'routes') =>
+  const trigger = (endpoint: OperationName = 'routes') =>
     layer.trigger({ endpoint, answer: CORRECT, now: clock.now(), url: '/' })
   const names = (count: number) =>
     Array.from({ length: count }, () => trigger()?.name ?? 'truthful')
