@@ -4,7 +4,7 @@
  */
 import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
-import { readRouteChanges } from '../src/feeds/route-change-queries.ts'
+import { readRouteChanges } from '../src/feeds/operator-feed-queries.ts'
 import type { ResellerId } from '../src/platform/base/reseller-id.ts'
 import { openDatabase } from '../src/platform/db/database.ts'
 import { createKeyAccess } from '../src/resellers/check-keys.ts'

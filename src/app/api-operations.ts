@@ -4,13 +4,17 @@ import { DELIVERY_OPERATIONS } from '../delivery/operations/delivery-operations.
 import { WEBHOOK_ENDPOINT_OPERATIONS } from '../delivery/operations/endpoint-operations.ts'
 import type { OnDemand } from '../fares/on-demand/coalesce-requests.ts'
 import { VERIFY_OPERATIONS } from '../fares/on-demand/verify-operations.ts'
-import { AVAILABILITY_CHANGE_OPERATIONS } from '../feeds/availability-change-operations.ts'
 import type { FeedHeads } from '../feeds/feed-heads.ts'
-import { ROUTE_CHANGE_OPERATIONS } from '../feeds/route-change-operations.ts'
-import { OPERATOR_STREAM_OPERATIONS } from '../feeds/stream/operator-stream-operations.ts'
+import {
+  AVAILABILITY_CHANGE_OPERATIONS,
+  ROUTE_CHANGE_OPERATIONS,
+} from '../feeds/operations/operator-change-operations.ts'
+import {
+  OPERATOR_STREAM_OPERATIONS,
+  WATCH_STREAM_OPERATIONS,
+} from '../feeds/operations/stream-operations.ts'
+import { WATCH_CHANGE_OPERATIONS } from '../feeds/operations/watch-change-operations.ts'
 import type { Streams } from '../feeds/stream/streams.ts'
-import { WATCH_STREAM_OPERATIONS } from '../feeds/stream/watch-stream-operations.ts'
-import { WATCH_CHANGE_OPERATIONS } from '../feeds/watch-change-operations.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Scrub } from '../platform/base/secrets.ts'

@@ -1,6 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { type DeliveryState, readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
-import { type FeedHead, readFeedHeads } from '../feeds/feed-gauges.ts'
+import { type FeedHead, readFeedHeads } from '../feeds/feed-bounds.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { listSchedules, type SavedSchedule } from '../platform/ticks/schedules.ts'
 import { countRoutes } from '../routes/read/sync-state.ts'

@@ -1,5 +1,5 @@
 import { readDeliveryGauges } from '../delivery/dispatch/delivery-gauges.ts'
-import { readFeedGauges } from '../feeds/feed-gauges.ts'
+import { readFeedGauges } from '../feeds/feed-bounds.ts'
 import { daysUntilFull, readGrowth, readPartSizes } from '../history/part-sizes.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import { endsWithin, TimeoutError, withTimeout } from '../platform/base/timeout.ts'

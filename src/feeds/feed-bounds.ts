@@ -1,6 +1,8 @@
 import { type Db, sql } from '../platform/db/database.ts'
+import { readHistoryFloor } from '../platform/db/history-floor.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import { ProblemError } from '../platform/http/problems.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
 
 /** The first and the last number of a feed. Records before the first one are archived. */
 export interface FeedBounds {
@@ -42,4 +44,62 @@ export function startAfter(
     })
   }
   return after
+}
+
+/**
+ * Adds the number before each record, so that a reader sees whether it missed one. Without a filter it is one less: the
+ * numbers have no gaps.
+ * @param findBefore finds the last number before another that passes the filter.
+ */
+export async function linkToPrevious<R extends { readonly seq: number }>(
+  rows: readonly R[],
+  filter: object,
+  findBefore: (seq: number) => Promise<number>,
+): Promise<(R & { readonly previous: number })[]> {
+  const [first] = rows
+  if (first === undefined) return []
+  const before = isFiltered(filter) ? await findBefore(first.seq) : first.seq - 1
+  return rows.map((row, i) => ({ ...row, previous: rows[i - 1]?.seq ?? before }))
+}
+
+/** Whether a filter has a condition. */
+export function isFiltered(filter: object): boolean {
+  return Object.values(filter).some((wanted) => wanted !== undefined)
+}
+
+export interface FeedHead {
+  readonly feed: string
+  readonly lastSeq: number
+  /** Seconds since 1970; 0 before the first record. */
+  readonly lastRecordAt: number
+}
+
+/** Sets the gauges of the feeds, and of the floor of the histories, from the database. */
+export async function readFeedGauges(db: Db, metrics: Metrics): Promise<void> {
+  for (const { feed, lastSeq, lastRecordAt } of await readFeedHeads(db)) {
+    metrics.feedLastSeq.set({ feed }, lastSeq)
+    metrics.feedLastRecord.set({ feed }, lastRecordAt)
+  }
+  metrics.historyFloor.set(((await readHistoryFloor(db))?.getTime() ?? 0) / 1000)
+}
+
+/** The feeds of all resellers count as one: how many records a reseller has is secret. */
+export async function readFeedHeads(db: Db): Promise<FeedHead[]> {
+  const { rows } = await sql<FeedHead>`
+    select feed, last_seq as "lastSeq", coalesce(extract(epoch from recorded_at), 0)::float8 as "lastRecordAt"
+      from (select 'route' as feed, h.last_seq, c.recorded_at
+              from feed_head h
+              left join route_change c on c.seq = h.last_seq
+             where h.feed = 'route'
+            union all
+            select 'availability', h.last_seq, c.recorded_at
+              from feed_head h
+              left join availability_change c on c.seq = h.last_seq
+             where h.feed = 'availability'
+            union all
+            select 'watch', coalesce(sum(r.last_seq), 0)::bigint, max(w.recorded_at)
+              from reseller r
+              left join watch_change w on w.reseller_id = r.id and w.seq = r.last_seq) f
+  `.execute(db)
+  return rows
 }

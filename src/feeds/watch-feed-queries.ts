@@ -1,6 +1,6 @@
 import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
-import type { FeedBounds } from './feed-bounds.ts'
+import { type FeedBounds, linkToPrevious, startAfter } from './feed-bounds.ts'
 
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
 export interface WatchChange {
@@ -84,19 +84,15 @@ function withObservedAt<Row extends Pick<WatchChange, 'kind' | 'detectedAt'>>(ro
   return row.kind === 'watch_started' ? { ...row, observedAt: row.detectedAt } : row
 }
 
-/** The number of the last record before another, but after a first, that passes a filter; 0 where none does. */
+/** The last number before another that passes a filter; 0 where none of the PREVIOUS_SPAN before it does. */
 export async function findPassedBefore(
   db: Db,
   resellerId: number,
-  {
-    after,
-    before,
-    filter,
-  }: { readonly after: number; readonly before: number; readonly filter: WatchChangeFilter },
+  { before, filter }: { readonly before: number; readonly filter: WatchChangeFilter },
 ): Promise<number> {
   const found = await passing(db, resellerId, filter)
     .select('w.seq')
-    .where('w.seq', '>', after)
+    .where('w.seq', '>', before - 1 - PREVIOUS_SPAN)
     .where('w.seq', '<', before)
     .orderBy('w.seq', 'desc')
     .limit(1)
@@ -166,9 +162,21 @@ function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
     )
 }
 
-/** The last number of a reseller's feed; 0 while it is empty. */
-export async function readFeedHead(db: Db, resellerId: number): Promise<number> {
-  return (await readWatchFeedBounds(db, resellerId)).head
+/** What filters compare. */
+export type WatchValue = Pick<
+  WatchChange,
+  'kind' | 'list' | 'reference' | 'flightId' | 'returnFlightId'
+>
+
+/** The condition of `passing` for a record in memory. */
+export function passes(filter: WatchChangeFilter, value: WatchValue): boolean {
+  const { kinds, list, reference, flightId } = filter
+  return (
+    (kinds === undefined || kinds.includes(value.kind)) &&
+    (list === undefined || list === value.list) &&
+    (reference === undefined || reference === value.reference) &&
+    (flightId === undefined || flightId === value.flightId || flightId === value.returnFlightId)
+  )
 }
 
 /** The bounds of a reseller's feed. */
@@ -179,4 +187,52 @@ export async function readWatchFeedBounds(db: Db, resellerId: number): Promise<F
     .where('id', '=', resellerId)
     .executeTakeFirst()
   return found ?? { first: 1, head: 0 }
+}
+
+/** A record with the number before it, so that a reader sees whether it missed one. */
+export interface LinkedChange extends WatchChange {
+  /** The last number before it that passes the same filter; 0 where none of the PREVIOUS_SPAN before it does. */
+  readonly previous: number
+}
+
+export interface WatchFeedPage extends FeedBounds {
+  readonly items: LinkedChange[]
+  /** The last number that was read: the next `after`. */
+  readonly seq: number
+}
+
+export interface FollowArgs {
+  readonly resellerId: number
+  /** If unset, the page begins with the first record of the feed. */
+  readonly after: number | undefined
+  readonly limit: number
+  readonly filter: WatchChangeFilter
+}
+
+/** How many records a page reads at most, and as many again before its first. Where few pass a filter, the next page goes on. */
+export const PREVIOUS_SPAN = 20_000
+
+/**
+ * The records of a reseller's feed after a number, as far as one page reads. The head is read first: every record up to it
+ * is committed. Throws the problem of a number that is outside of the feed.
+ */
+export async function readFeedPage(db: Db, args: FollowArgs): Promise<WatchFeedPage> {
+  const bounds = await readWatchFeedBounds(db, args.resellerId)
+  return readPageWithin(db, bounds, { ...args, after: startAfter(bounds, args.after) })
+}
+
+/** As readFeedPage. A number before the first record is allowed: the page then lacks the archived ones. */
+export async function readPageWithin(
+  db: Db,
+  { first, head }: FeedBounds,
+  { resellerId, after, limit, filter }: FollowArgs & { readonly after: number },
+): Promise<WatchFeedPage> {
+  if (after >= head) return { items: [], seq: after, first, head }
+  const through = Math.min(head, after + PREVIOUS_SPAN)
+  const rows = await readWatchChanges(db, resellerId, { after, through, limit, filter })
+  const items = await linkToPrevious(rows, filter, (before) =>
+    findPassedBefore(db, resellerId, { before, filter }),
+  )
+  const seq = rows.length < limit ? through : (rows.at(-1)?.seq ?? through)
+  return { items, seq, first, head }
 }

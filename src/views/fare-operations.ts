@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { AvailabilityChange } from '../feeds/availability-change-operations.ts'
-import { readChangesOfFare } from '../feeds/availability-feed.ts'
+import { AvailabilityChange } from '../feeds/operations/change-shapes.ts'
+import { readChangesOfFare } from '../feeds/operator-feed-queries.ts'
 import { BELIEFS, CHECK_REASONS, HIDDEN_REASONS, PAIR_STATES } from '../platform/base/kinds.ts'
 import type { Db } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'

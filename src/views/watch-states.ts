@@ -1,4 +1,4 @@
-import { readFeedHead } from '../feeds/watch-feed-queries.ts'
+import { readWatchFeedBounds } from '../feeds/watch-feed-queries.ts'
 import type { PriceReason } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
@@ -120,7 +120,8 @@ export async function* readStates(
     const { resellerId, list } = args
     const takenAt = await databaseNow(tx)
     if (list !== undefined) await requireWatchList({ db: tx, resellerId }, list)
-    yield { seq: await readFeedHead(tx, resellerId), takenAt }
+    const { head: seq } = await readWatchFeedBounds(tx, resellerId)
+    yield { seq, takenAt }
     yield* readPages(tx, args)
   } finally {
     await tx.rollback().execute()

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { FareView } from '../fares/decide/fare-state.ts'
-import { Belief } from '../feeds/watch-change-operations.ts'
+import { Belief } from '../feeds/operations/change-shapes.ts'
 import { HIDDEN_REASONS, SHOWN_PRICE_REASONS } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'

@@ -1,4 +1,4 @@
-import { appendWatchDrafts, createWatchDrafts } from '../feeds/watch-feed.ts'
+import { appendWatchDrafts, createWatchDrafts } from '../feeds/append-records.ts'
 import { isAhead } from '../platform/db/clock-ahead.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import type { FirstCheck } from '../schedule/expedite.ts'

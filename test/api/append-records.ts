@@ -2,7 +2,7 @@ import {
   appendWatchDrafts,
   createWatchDrafts,
   insertWatchEnds,
-} from '../../src/feeds/watch-feed.ts'
+} from '../../src/feeds/append-records.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 

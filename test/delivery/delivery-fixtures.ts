@@ -10,7 +10,7 @@ import {
 } from '../../src/delivery/dispatch/dispatcher.ts'
 import { fanOut } from '../../src/delivery/fan-out/fan-out.ts'
 import type { Format, SendResult, Target } from '../../src/delivery/formats/format.ts'
-import { appendWatchDrafts, createWatchDrafts } from '../../src/feeds/watch-feed.ts'
+import { appendWatchDrafts, createWatchDrafts } from '../../src/feeds/append-records.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { silentLog } from '../support/silent-log.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createFeedHeads } from '../../src/feeds/feed-heads.ts'
+import { createSender } from '../../src/feeds/stream/event-streams.ts'
 import { createFeedCursor } from '../../src/feeds/stream/feed-cursor.ts'
 import {
   createFeedTails,
@@ -8,7 +9,6 @@ import {
   type RecordPage,
   type StreamRecord,
 } from '../../src/feeds/stream/feed-tail.ts'
-import { createSender } from '../../src/feeds/stream/send-events.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 /** The routes and the fares of an operator; a reseller follows the first alone. */

@@ -1,4 +1,4 @@
-import { changeSentence, type ShownChange } from '../../feeds/change-sentence.ts'
+import { changeSentence, type ShownChange } from '../../delivery/formats/sentences.ts'
 import { NO_COUNTS, type SyncOutcome } from '../../routes/runs/sync-run.ts'
 import { syncSentence } from './sync-text.ts'
 import { printable } from './text-format.ts'

@@ -6,7 +6,7 @@ import type { Scrub } from '../../platform/base/secrets.ts'
 import { percentDecoded, plainLine } from '../../platform/base/text.ts'
 import type { EmailLimit } from './email-limit.ts'
 import type { Format, Message, SendResult, Target } from './format.ts'
-import { joinSentences, MAX_JOINED } from './sentence.ts'
+import { joinSentences, MAX_JOINED } from './sentences.ts'
 
 export interface EmailRules {
   /** `smtp:` or `smtps:` with user and password; undefined: no e-mail is sent. */

@@ -1,5 +1,5 @@
 import type { Format, Message, SendResult, Target } from './format.ts'
-import { joinSentences, MAX_JOINED } from './sentence.ts'
+import { joinSentences, MAX_JOINED } from './sentences.ts'
 
 /** The part of the transport of webhooks that messages need. */
 export interface SlackTransport {

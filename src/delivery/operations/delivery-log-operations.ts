@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { RecordParams } from '../../feeds/availability-change-operations.ts'
+import { RecordParams } from '../../feeds/operations/change-shapes.ts'
 import { DEAD_REASONS, DELIVERY_STATES, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'

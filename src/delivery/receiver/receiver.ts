@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { sentenceOf } from '../formats/sentence.ts'
+import { sentenceOf } from '../formats/sentences.ts'
 import { createWebhookReader } from './receive-webhook.ts'
 
 /** A webhook that arrived, for people. */

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import {
   type AvailabilityChangeDraft,
   appendAvailabilityChanges,
-} from '../../feeds/availability-feed.ts'
+} from '../../feeds/append-records.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { type CompletedCheck, complete } from '../../schedule/complete.ts'
 import { eventValue } from '../../schedule/policy/worth.ts'

@@ -1,4 +1,4 @@
-import { insertWatchEnds } from '../../feeds/watch-feed.ts'
+import { insertWatchEnds } from '../../feeds/append-records.ts'
 import type { EndReason } from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'

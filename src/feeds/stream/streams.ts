@@ -1,11 +1,18 @@
+import { messageOf } from '../../platform/base/errors.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
+import { readFeedBounds } from '../feed-bounds.ts'
 import type { FeedHeads, OperatorFeed } from '../feed-heads.ts'
+import { readAvailabilityChanges, readRouteChanges } from '../operator-feed-queries.ts'
+import {
+  readPageWithin,
+  readWatchFeedBounds,
+  type WatchChangeFilter,
+  type WatchValue,
+} from '../watch-feed-queries.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './event-streams.ts'
-import { createFeedTails, type FeedTails } from './feed-tail.ts'
-import { readOperatorPage } from './operator-feeds.ts'
-import { createPresentState, type PresentState, type StateReaders } from './present-state.ts'
-import { readWatchPage, type WatchValue } from './watch-cursor.ts'
+import { eventText, type FeedText } from './feed-cursor.ts'
+import { createFeedTails, type FeedTails, PAGE_RECORDS, type RecordPage } from './feed-tail.ts'
 
 /** The event streams of a process, and what they share. */
 export interface Streams extends EventStreams {
@@ -34,7 +41,7 @@ export function createStreams({ db, feedHeads, log, states, ...options }: Stream
     heads: feedHeads,
     log,
   })
-  const presentState = createPresentState({ readers: states, log })
+  const presentState = createPresentState(states, log)
   const events = createEventStreams({
     ...options,
     onFailure: (err) => log.error({ err }, 'an event stream failed'),
@@ -49,4 +56,99 @@ export function createStreams({ db, feedHeads, log, states, ...options }: Stream
       presentState.close()
     },
   }
+}
+
+/** Reads the present state of something, by the name of its event. */
+export type StateReaders = Readonly<Record<string, () => Promise<unknown>>>
+
+/** The present state of what has no feed, as events: once after a connect, and after each change. */
+interface PresentState {
+  join(onChanged: () => void): {
+    /** The states that are new since the last call. */
+    readonly texts: () => readonly FeedText[]
+    readonly leave: () => void
+  }
+  close(): void
+}
+
+/** How often the states are read while a stream is open. */
+const EVERY_MS = 1_000
+
+/** Reads the states once for all streams of this process, and not at all while there are none. */
+function createPresentState(readers: StateReaders, log: Logger): PresentState {
+  const members = new Set<() => void>()
+  const states = new Map<string, string>()
+  let isReading = false
+
+  const read = async () => {
+    if (isReading || members.size === 0) return
+    isReading = true
+    try {
+      for (const [name, reader] of Object.entries(readers)) {
+        const json = JSON.stringify(await reader())
+        if (states.get(name) === json) continue
+        states.set(name, json)
+        for (const onChanged of [...members]) onChanged()
+      }
+    } catch (err) {
+      log.warn({ reason: messageOf(err) }, 'the present state could not be read for streams')
+    } finally {
+      isReading = false
+    }
+  }
+  const timer = setInterval(() => void read(), EVERY_MS).unref()
+  return {
+    join: (onChanged) => {
+      const sent = new Map<string, string>()
+      if (members.size === 0) states.clear()
+      members.add(onChanged)
+      void read()
+      return {
+        texts: () => {
+          const changed = [...states].filter(([name, json]) => sent.get(name) !== json)
+          for (const [name, json] of changed) sent.set(name, json)
+          return changed.map(([name, json]) => ({ events: 1, text: eventText(name, json) }))
+        },
+        leave: () => void members.delete(onChanged),
+      }
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+/** One page of a feed, for streams. */
+async function readOperatorPage(
+  db: Db,
+  feed: OperatorFeed,
+  after: number,
+): Promise<RecordPage<undefined>> {
+  const { first, head } = await readFeedBounds(db, feed)
+  if (after >= head) return { records: [], seq: after, first, head }
+  const changes =
+    feed === 'route'
+      ? (await readRouteChanges(db, { after, through: head, limit: PAGE_RECORDS })).changes
+      : await readAvailabilityChanges(db, { after, limit: PAGE_RECORDS })
+  const records = changes.map((change) => {
+    const { seq, kind } = change
+    return { seq, kind, json: JSON.stringify(change), value: undefined }
+  })
+  const seq = records.length < PAGE_RECORDS ? head : 0
+  return { records, seq: Math.max(seq, records.at(-1)?.seq ?? 0), first, head }
+}
+
+/** One page of a reseller's feed, for streams. */
+export async function readWatchPage(
+  db: Db,
+  resellerId: number,
+  { after, filter }: { readonly after: number; readonly filter: WatchChangeFilter },
+): Promise<RecordPage<WatchValue>> {
+  const bounds = await readWatchFeedBounds(db, resellerId)
+  const page = { resellerId, after, limit: PAGE_RECORDS, filter }
+  const { items, seq, first, head } = await readPageWithin(db, bounds, page)
+  const records = items.map(({ previous: _previous, ...change }) => {
+    const { kind, list, reference, flightId, returnFlightId } = change
+    const value = { kind, list, reference, flightId, returnFlightId }
+    return { seq: change.seq, kind, json: JSON.stringify(change), value }
+  })
+  return { records, seq, first, head }
 }

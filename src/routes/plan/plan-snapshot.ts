@@ -1,4 +1,4 @@
-import { appendDraftedRouteChanges, draftRouteChanges } from '../../feeds/route-feed.ts'
+import { appendDraftedRouteChanges, draftRouteChanges } from '../../feeds/append-records.ts'
 import type { RouteListName } from '../../platform/base/kinds.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { takeTransactionLock } from '../../platform/db/session-lock.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { appendWatchDrafts, createWatchDrafts } from '../../../src/feeds/watch-feed.ts'
+import { appendWatchDrafts, createWatchDrafts } from '../../../src/feeds/append-records.ts'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
 import {
   createListener,

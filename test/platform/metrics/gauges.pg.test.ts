@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { readFeedGauges } from '../../../src/feeds/feed-gauges.ts'
+import { readFeedGauges } from '../../../src/feeds/feed-bounds.ts'
 import { INCIDENT_KINDS } from '../../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
 import { createMetrics } from '../../../src/platform/metrics/metrics.ts'

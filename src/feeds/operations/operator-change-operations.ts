@@ -1,45 +1,81 @@
 import { Type } from 'typebox'
-import { AVAILABILITY_CHANGE_KINDS, CHANGE_REASONS } from '../platform/base/kinds.ts'
-import type { Db } from '../platform/db/database.ts'
-import { operations } from '../platform/http/operation.ts'
-import { ProblemError } from '../platform/http/problems.ts'
-import {
-  Instant,
-  MAX_WHOLE_NUMBER,
-  object,
-  oneOf,
-  orNull,
-  RowId,
-} from '../platform/http/schemas.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { operations } from '../../platform/http/operation.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
+import { instant, object, orNull } from '../../platform/http/schemas.ts'
+import { linkToPrevious, readFeedBounds, startAfter } from '../feed-bounds.ts'
 import {
   findChangeEvidence,
+  findRouteChangeUpTo,
   findWatchChangeEvidence,
   readAvailabilityChanges,
-} from './availability-feed.ts'
-import { readFeedBounds, startAfter } from './feed-bounds.ts'
-import { AfterParameter, Belief, FirstNumber } from './watch-change-operations.ts'
+  readRouteChanges,
+} from '../operator-feed-queries.ts'
+import {
+  AvailabilityChange,
+  changePage,
+  PAGE_PARAMETERS,
+  RecordParams,
+  RouteChange,
+  RouteChangeKind,
+} from './change-shapes.ts'
 
-const { operator, reseller } = operations<{ readonly db: Db }>()
+const { operator, reseller, shared } = operations<{ readonly db: Db }>()
 
-/** A record of the feed of all fares. */
-export const AvailabilityChange = object(
-  {
-    seq: Type.Integer({ description: 'The number of the record. Numbers have no gaps.' }),
-    id: Type.String({ format: 'uuid' }),
-    kind: oneOf(AVAILABILITY_CHANGE_KINDS, { title: 'AvailabilityChangeKind' }),
-    reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
-    fareId: RowId,
-    flightId: Type.String(),
-    returnFlightId: orNull(Type.String()),
-    before: Type.Unsafe<unknown>(Belief),
-    after: Type.Unsafe<unknown>(Belief),
-    lastGoodCheckAt: orNull(Instant, 'The change happened after this instant. Null if unknown.'),
-    detectedAt: Instant,
-    heldSince: orNull(Instant, 'Since when a mass of such changes held it. Null if none did.'),
-    recordedAt: Instant,
+const MAX_PLACES = 100
+/** Records that one request reads, whether or not they pass the filters. It bounds the time of a request. */
+const READ_AT_MOST = 100_000
+
+const query = object({
+  ...PAGE_PARAMETERS,
+  kinds: Type.Optional(
+    Type.Array(RouteChangeKind, { minItems: 1, description: 'Only changes of these kinds.' }),
+  ),
+  places: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+      minItems: 1,
+      maxItems: MAX_PLACES,
+      description: 'Only changes of these places and of routes from or to them.',
+    }),
+  ),
+  since: Type.Optional(instant('Only changes recorded at this instant or later.')),
+  until: Type.Optional(instant('Only changes recorded before this instant.')),
+})
+
+const listRouteChanges = shared({
+  id: 'listRouteChanges',
+  method: 'GET',
+  path: '/api/v1/route-changes',
+  tag: 'Changes',
+  summary: 'List the changes of routes and places, oldest first',
+  description:
+    'The first accepted list is the baseline and has no records. Pass the `seq` of the response as `after` of the next request. No record ever appears later with a smaller number.',
+  scope: 'read',
+  query,
+  answer: changePage(RouteChange),
+  problems: ['changes.beyond_head', 'changes.archived'],
+  example: { query: { after: '0', kinds: 'route_added,route_removed', limit: '1' } },
+  handler: async ({ db }, { query: { after: given, limit, ...filter } }) => {
+    const after = given ?? (await readFeedBounds(db, 'route')).first - 1
+    const { first, head, changes } = await readRouteChanges(db, {
+      after,
+      through: after + READ_AT_MOST,
+      limit,
+      ...filter,
+    })
+    startAfter({ first, head }, after)
+    const last = changes.length === limit ? changes.at(-1)?.seq : undefined
+    return {
+      items: await linkToPrevious(changes, filter, () => findRouteChangeUpTo(db, after, filter)),
+      seq: last ?? Math.min(head, after + READ_AT_MOST),
+      first,
+      head,
+    }
   },
-  { title: 'AvailabilityChange' },
-)
+})
+
+/** The feed of route changes. */
+export const ROUTE_CHANGE_OPERATIONS = [listRouteChanges]
 
 const Evidence = object(
   {
@@ -56,9 +92,6 @@ const Evidence = object(
   { title: 'ChangeEvidence' },
 )
 
-const Seq = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
-export const RecordParams = object({ seq: Seq })
-
 const list = operator({
   id: 'listAvailabilityChanges',
   method: 'GET',
@@ -68,26 +101,8 @@ const list = operator({
   description:
     'Pass the `seq` of the response as `after` of the next request. `/changes/stream` sends the same records.',
   scope: 'operate',
-  query: object({
-    after: AfterParameter,
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: 1000,
-      default: 100,
-      description: 'The maximum number of items on the page.',
-    }),
-  }),
-  answer: {
-    about: 'The records after a number, oldest first.',
-    schema: object({
-      items: Type.Array(AvailabilityChange),
-      seq: Type.Integer({
-        description: 'The `after` of the next request. All records up to it were read.',
-      }),
-      first: FirstNumber,
-      head: Type.Integer({ description: 'The number of the last record of the feed.' }),
-    }),
-  },
+  query: object(PAGE_PARAMETERS),
+  answer: changePage(AvailabilityChange),
   problems: ['changes.beyond_head', 'changes.archived'],
   example: { query: { after: '0', limit: '1' } },
   handler: async ({ db }, { query: { after: given, limit } }) => {

@@ -1,14 +1,13 @@
-import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import {
+  AVAILABILITY_CHANGE_KINDS,
   BELIEFS,
   CHANGE_REASONS,
   PAIR_STATES,
+  ROUTE_CHANGE_KINDS,
   SHOWN_PRICE_REASONS,
   WATCH_CHANGE_KINDS,
-} from '../platform/base/kinds.ts'
-import type { Db } from '../platform/db/database.ts'
-import { operations } from '../platform/http/operation.ts'
+} from '../../platform/base/kinds.ts'
 import {
   Instant,
   instant,
@@ -16,18 +15,9 @@ import {
   object,
   oneOf,
   orNull,
-} from '../platform/http/schemas.ts'
-import type { FeedHeads } from './feed-heads.ts'
-import { awaitFeedPage } from './watch-feed-page.ts'
+  RowId,
+} from '../../platform/http/schemas.ts'
 
-export interface WatchChangeDeps {
-  readonly db: Db
-  readonly feedHeads: FeedHeads
-}
-
-const { reseller } = operations<WatchChangeDeps>()
-
-const MAX_WAIT_SECONDS = 30
 const LocalTime = Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' })
 
 const Price = object(
@@ -89,9 +79,8 @@ export const Belief = object(
   { title: 'Belief' },
 )
 
-const Kind = oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' })
-
-const WatchChange = object(
+/** A record of a reseller's feed. */
+export const WatchChange = object(
   {
     seq: Type.Integer({
       description: 'The number of the record in your feed. Numbers have no gaps.',
@@ -145,7 +134,7 @@ const name = (description: string) =>
 /** The parameters that filter a reseller's feed. */
 export const FILTERS = {
   kinds: Type.Optional(
-    Type.Array(Kind, {
+    Type.Array(oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' }), {
       minItems: 1,
       maxItems: WATCH_CHANGE_KINDS.length,
       description: 'Only changes of these kinds.',
@@ -156,87 +145,112 @@ export const FILTERS = {
   flightId: name('Only changes of watches with this outbound or return flight.'),
 }
 
-/** The parameter `after` of every feed. */
-export const AfterParameter = Type.Optional(
-  Type.Integer({
-    minimum: 0,
-    maximum: MAX_WHOLE_NUMBER,
-    description:
-      'The number after which the page begins: `seq` of the previous page or of a list’s state. Default: before the first record that the feed still has.',
-  }),
+export const RouteChangeKind = oneOf(ROUTE_CHANGE_KINDS, { title: 'RouteChangeKind' })
+const MaybeText = orNull(Type.String())
+
+const State = Type.Union(
+  [
+    object({ available: orNull(Type.Boolean()) }),
+    object({ iata: Type.String(), city: Type.String(), country: Type.String() }),
+    Type.Null(),
+  ],
+  {
+    description: 'For a route its availability, null if unknown. For a place its attributes.',
+  },
 )
 
-/** The member `first` of every page of a feed. */
-export const FirstNumber = Type.Integer({
-  description:
-    'The first number that the feed still has: 1 unless old records are archived. A smaller `after` than the one before it is the problem `changes.archived`.',
+/** A record of the feed of all routes. */
+export const RouteChange = object(
+  {
+    seq: Type.Integer({ description: 'The number of the record. Numbers have no gaps.' }),
+    previous: Type.Integer({
+      description:
+        'The previous `seq` that passes the same filters; 0 if none of the 100,000 records before it does, or if it is archived.',
+    }),
+    id: Type.String({ format: 'uuid' }),
+    kind: RouteChangeKind,
+    departureId: MaybeText,
+    destinationId: MaybeText,
+    placeId: MaybeText,
+    before: State,
+    after: State,
+    lastSeenAt: orNull(
+      Instant,
+      'The valid time of the last list that still showed `before`. The change happened after it.',
+    ),
+    firstMissedAt: instant(
+      'The valid time of the first list that no longer showed `before`. The change happened by then.',
+    ),
+    recordedAt: Instant,
+    runId: Type.Integer(),
+  },
+  { title: 'RouteChange' },
+)
+
+/** A record of the feed of all fares. */
+export const AvailabilityChange = object(
+  {
+    seq: Type.Integer({ description: 'The number of the record. Numbers have no gaps.' }),
+    id: Type.String({ format: 'uuid' }),
+    kind: oneOf(AVAILABILITY_CHANGE_KINDS, { title: 'AvailabilityChangeKind' }),
+    reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
+    fareId: RowId,
+    flightId: Type.String(),
+    returnFlightId: orNull(Type.String()),
+    before: Type.Unsafe<unknown>(Belief),
+    after: Type.Unsafe<unknown>(Belief),
+    lastGoodCheckAt: orNull(Instant, 'The change happened after this instant. Null if unknown.'),
+    detectedAt: Instant,
+    heldSince: orNull(Instant, 'Since when a mass of such changes held it. Null if none did.'),
+    recordedAt: Instant,
+  },
+  { title: 'AvailabilityChange' },
+)
+
+/** The number of a record in a path. */
+export const RecordParams = object({
+  seq: Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER }),
 })
 
-const Query = object({
-  after: AfterParameter,
+/** The parameters `after` and `limit` of every feed. */
+export const PAGE_PARAMETERS = {
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_WHOLE_NUMBER,
+      description:
+        'The number after which the page begins: `seq` of the previous page or of a list’s state. Default: before the first record that the feed still has.',
+    }),
+  ),
   limit: Type.Integer({
     minimum: 1,
     maximum: 1000,
     default: 100,
     description: 'The maximum number of items on the page.',
   }),
-  wait: Type.Integer({
-    minimum: 0,
-    maximum: MAX_WAIT_SECONDS,
-    default: 0,
-    description: 'How many seconds the response waits for a record if there is none yet.',
-  }),
-  ...FILTERS,
-})
+}
 
-const listChanges = reseller({
-  id: 'listWatchChanges',
-  method: 'GET',
-  path: '/api/v1/watch-changes',
-  tag: 'Changes',
-  summary: 'List the changes of your watches, oldest first',
-  description:
-    'Pass the `seq` of the response as `after` of the next request. No record ever appears later with a smaller number.',
-  scope: 'read',
-  query: Query,
-  answer: {
+/** The answer of an operation that lists a feed. */
+export function changePage<T extends TSchema>(
+  item: T,
+  head = 'The number of the last record of the feed.',
+  options = {},
+) {
+  return {
     about: 'The records after a number, oldest first.',
     schema: object(
       {
-        items: Type.Array(WatchChange),
+        items: Type.Array(item),
         seq: Type.Integer({
           description: 'The `after` of the next request. All records up to it were read.',
         }),
-        first: FirstNumber,
-        head: Type.Integer({
+        first: Type.Integer({
           description:
-            'The number of the last record of your feed. If it is above `seq`, there are more records.',
+            'The first number that the feed still has: 1 unless old records are archived. A smaller `after` than the one before it is the problem `changes.archived`.',
         }),
+        head: Type.Integer({ description: head }),
       },
-      { title: 'WatchChangePage' },
+      options,
     ),
-  },
-  problems: ['changes.beyond_head', 'changes.archived'],
-  example: { query: { after: '0', limit: '1' } },
-  handler: async ({ db, resellerId, feedHeads }, { query, reply, ...request }) => {
-    const { after, limit, wait, ...filter } = query
-    const waiting = {
-      feedHeads,
-      waitMs: wait * 1000,
-      signal: disconnectSignal(reply),
-      reauthorize: request.reauthorize,
-      whileWaiting: request.whileWaiting,
-    }
-    return awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
-  },
-})
-
-/** Aborts when the client disconnects. */
-function disconnectSignal({ raw }: FastifyReply): AbortSignal {
-  const disconnected = new AbortController()
-  raw.once('close', () => disconnected.abort())
-  return disconnected.signal
+  }
 }
-
-/** The feed of a reseller's watches. */
-export const WATCH_CHANGE_OPERATIONS = [listChanges]

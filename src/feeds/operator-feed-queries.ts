@@ -1,6 +1,115 @@
-import type { RouteChangeKind } from '../platform/base/kinds.ts'
+import { gunzipSync } from 'node:zlib'
+import type {
+  AvailabilityChangeKind,
+  ChangeReason,
+  RouteChangeKind,
+} from '../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import type { FeedBounds } from './feed-bounds.ts'
+
+/** A record of the feed of all fares. */
+export interface AvailabilityChange {
+  readonly seq: number
+  readonly id: string
+  readonly kind: AvailabilityChangeKind
+  readonly reason: ChangeReason | null
+  readonly fareId: number
+  readonly flightId: string
+  readonly returnFlightId: string | null
+  readonly before: unknown
+  readonly after: unknown
+  readonly lastGoodCheckAt: Date | null
+  readonly detectedAt: Date
+  readonly heldSince: Date | null
+  readonly recordedAt: Date
+}
+
+/** The records after a number, in order. */
+export async function readAvailabilityChanges(
+  db: Db,
+  { after, limit }: { after: number; limit: number },
+): Promise<AvailabilityChange[]> {
+  return shown(db).where('c.seq', '>', after).orderBy('c.seq').limit(limit).execute()
+}
+
+/** The last records of a fare, newest first. */
+export async function readChangesOfFare(
+  db: Db,
+  fareId: number,
+  limit: number,
+): Promise<AvailabilityChange[]> {
+  return shown(db)
+    .where('c.tracked_fare_id', '=', fareId)
+    .orderBy('c.seq', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+function shown(db: Db) {
+  return db
+    .selectFrom('availability_change as c')
+    .innerJoin('tracked_fare as f', 'f.id', 'c.tracked_fare_id')
+    .select([
+      'c.seq',
+      'c.id',
+      'c.kind',
+      'c.reason',
+      'c.tracked_fare_id as fareId',
+      'f.flight_id as flightId',
+      'f.return_flight_id as returnFlightId',
+      'c.before',
+      'c.after',
+      'c.last_good_check_at as lastGoodCheckAt',
+      'c.detected_at as detectedAt',
+      'c.held_since as heldSince',
+      'c.recorded_at as recordedAt',
+    ])
+}
+
+/** The upstream's answer that a change was decided on. */
+export interface ChangeEvidence {
+  /** The HTTP status of the answer; null if the change follows from no answer, such as the end of a fare. */
+  readonly status: number | null
+  readonly latencyMs: number | null
+  /** The answer, without credentials; null if there was none, or if the retention has deleted it. */
+  readonly answer: string | null
+}
+
+/** The evidence of a record in the feed of all fares. Undefined if there is no such record. */
+export function findChangeEvidence(db: Db, seq: number): Promise<ChangeEvidence | undefined> {
+  return readEvidence(
+    db,
+    sql`select c.id as change_id from availability_change c where c.seq = ${seq}`,
+  )
+}
+
+/** The evidence of a record in a reseller's feed. Undefined if its feed has no such record. */
+export function findWatchChangeEvidence(
+  db: Db,
+  resellerId: number,
+  seq: number,
+): Promise<ChangeEvidence | undefined> {
+  return readEvidence(
+    db,
+    sql`select w.change_id from watch_change w where w.reseller_id = ${resellerId} and w.seq = ${seq}`,
+  )
+}
+
+async function readEvidence(
+  db: Db,
+  record: RawBuilder<unknown>,
+): Promise<ChangeEvidence | undefined> {
+  const { rows } = await sql<Omit<ChangeEvidence, 'answer'> & { readonly body: Buffer | null }>`
+    select (c.provenance ->> 'status')::int as status, (c.provenance ->> 'latencyMs')::float8 as "latencyMs", e.body
+      from (${record}) r
+      left join availability_change c on c.id = r.change_id
+      left join evidence e on e.hash = c.evidence_hash
+  `.execute(db)
+  const [found] = rows
+  if (found === undefined) return undefined
+  const { body, ...call } = found
+  return { ...call, answer: body === null ? null : gunzipSync(body).toString('utf8') }
+}
 
 /** A record of the feed of route changes. */
 export interface RouteChange {

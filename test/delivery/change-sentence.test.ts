@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { changeSentence, type ShownChange } from '../../src/feeds/change-sentence.ts'
+import { changeSentence, type ShownChange } from '../../src/delivery/formats/sentences.ts'
 
 const OUT = {
   from: 'PMI',

@@ -1,0 +1,200 @@
+import { Type } from 'typebox'
+import type { ResellerId } from '../../platform/base/reseller-id.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { answerHead, readLastEventId } from '../../platform/http/event-stream.ts'
+import { operations } from '../../platform/http/operation.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
+import { MAX_WHOLE_NUMBER, object } from '../../platform/http/schemas.ts'
+import { isFiltered, readFeedBounds, startAfter } from '../feed-bounds.ts'
+import { OPERATOR_FEEDS } from '../feed-heads.ts'
+import { createFeedCursor, type FeedCursor } from '../stream/feed-cursor.ts'
+import type { FeedTail, FeedTails } from '../stream/feed-tail.ts'
+import { readWatchPage, type Streams } from '../stream/streams.ts'
+import {
+  findPassedBefore,
+  PREVIOUS_SPAN,
+  passes,
+  readWatchFeedBounds,
+  type WatchChangeFilter,
+  type WatchValue,
+} from '../watch-feed-queries.ts'
+import { FILTERS } from './change-shapes.ts'
+
+const { operator, reseller } = operations<{ readonly db: Db; readonly streams: Streams }>()
+
+const RECORD_ID = /^\d{1,15}$/
+
+const followChanges = reseller({
+  id: 'streamWatchChanges',
+  method: 'GET',
+  path: '/api/v1/watch-changes/stream',
+  tag: 'Changes',
+  summary: 'Follow the changes of your watches as Server-Sent Events',
+  description:
+    'Each event has the `seq` of a record as its id, the kind as its name, and as its data the record as `/watch-changes` ' +
+    'shows it. First come the records after the given number, then each further one when it is committed. A client that ' +
+    'connects again sends the last id in the header `Last-Event-ID`. A block without data only moves the id. An event ' +
+    '`gap` means that records are missing, an event `problem` says why the stream ends. The server cuts off a client that ' +
+    'reads too slowly.',
+  scope: 'read',
+  streams: true,
+  query: object({
+    after: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_WHOLE_NUMBER,
+        description:
+          'The number after which the stream begins. Default: before the first record that the feed still has. The header ' +
+          '`Last-Event-ID` takes precedence.',
+      }),
+    ),
+    ...FILTERS,
+  }),
+  answer: { about: 'Events without end.', type: 'text/event-stream' },
+  problems: ['changes.beyond_head', 'changes.archived'],
+  example: { query: { after: '0' } },
+  handler: async ({ db, resellerId, streams }, { query, request, reply, reauthorize }) => {
+    const { after: given, ...filter } = query
+    const lastId = readLastEventId(request, RECORD_ID, 'a number such as 42')
+    const bounds = await readWatchFeedBounds(db, resellerId)
+    const after =
+      lastId === undefined
+        ? startAfter(bounds, given)
+        : startAfter(bounds, Number(lastId), 'Last-Event-ID')
+    if (request.method === 'HEAD') return answerHead(reply)
+    // The key may have been revoked since it was checked. From here to `follow` nothing waits.
+    await reauthorize()
+    streams.follow(reply, (notify) => {
+      const { watchTails: tails } = streams
+      const tail = tails.join(resellerId, bounds.head, notify)
+      const cursor = createWatchCursor(db, { resellerId, after, filter, tail, tails })
+      return {
+        name: 'watch_changes',
+        reauthorize,
+        cursors: [cursor],
+        idOf: ([position]) => String(position),
+        leave: tail.leave,
+      }
+    })
+    return reply
+  },
+})
+
+interface WatchCursorArgs {
+  readonly resellerId: ResellerId
+  readonly after: number
+  readonly filter: WatchChangeFilter
+  readonly tail: FeedTail<WatchValue>
+  readonly tails: FeedTails<number, WatchValue>
+}
+
+/** The position of one stream in a reseller's feed. */
+function createWatchCursor(
+  db: Db,
+  { resellerId, after, filter, tail, tails }: WatchCursorArgs,
+): FeedCursor {
+  if (!isFiltered(filter)) {
+    return createFeedCursor({
+      tail,
+      after,
+      numbersAreIds: true,
+      readPage: (position) => tails.readBacklog(resellerId, position),
+    })
+  }
+  const findPrevious = (before: number) =>
+    tails.limitRead(() => findPassedBefore(db, resellerId, { before, filter }))
+  return createFeedCursor<WatchValue>({
+    tail,
+    after,
+    readPage: (position) =>
+      tails.limitRead(() => readWatchPage(db, resellerId, { after: position, filter })),
+    filter: { passes: (value) => passes(filter, value), findPrevious, span: PREVIOUS_SPAN },
+  })
+}
+
+/** The stream of a reseller's feed. */
+export const WATCH_STREAM_OPERATIONS = [followChanges]
+
+const POSITION_ID = /^r(\d{1,15})\.f(\d{1,15})$/
+
+const followAll = operator({
+  id: 'streamChanges',
+  method: 'GET',
+  path: '/api/v1/changes/stream',
+  tag: 'Operators',
+  summary: 'Follow all changes of routes and fares as Server-Sent Events',
+  description:
+    'The ids are positions in both feeds, `r<seq>.f<seq>`: routes and places, and fares. The name of an event is the kind of ' +
+    'its record. The data of a route change is the record as `/route-changes` shows it. Events `incidents` (the open ones) ' +
+    'and `runs` (the last ten) have no id: they show the present state after each connect and after each change. An event ' +
+    '`gap` means that records are missing, an event `problem` says why the stream ends.',
+  scope: 'operate',
+  streams: true,
+  query: object({
+    after: Type.Optional(
+      Type.String({
+        pattern: POSITION_ID.source,
+        description:
+          'The position after which the stream begins: `r0.f0` is the start. Default: the present. The header ' +
+          '`Last-Event-ID` takes precedence.',
+      }),
+    ),
+  }),
+  answer: { about: 'Events without end.', type: 'text/event-stream' },
+  problems: ['changes.beyond_head', 'changes.archived'],
+  example: { query: { after: 'r0.f0' } },
+  handler: async ({ db, streams }, { query, request, reply, reauthorize }) => {
+    const lastId = readLastEventId(request, POSITION_ID, 'a position such as r42.f7')
+    const bounds = await Promise.all(OPERATOR_FEEDS.map((feed) => readFeedBounds(db, feed)))
+    const headsInOrder = bounds.map(({ head }) => head)
+    const parameter = lastId === undefined ? 'after' : 'Last-Event-ID'
+    const positions = positionsOf(lastId ?? query.after) ?? headsInOrder
+    if (positions.some((position, i) => position > (headsInOrder[i] ?? 0))) {
+      throw new ProblemError('changes.beyond_head', {
+        parameter,
+        detail: `the position is beyond the last numbers of the feeds, ${idOf(headsInOrder)}`,
+      })
+    }
+    if (positions.some((position, i) => position < (bounds[i]?.first ?? 1) - 1)) {
+      const begin = idOf(bounds.map(({ first }) => first - 1))
+      throw new ProblemError('changes.archived', {
+        parameter,
+        detail: `the feeds begin after ${begin}: earlier records are archived`,
+      })
+    }
+    if (request.method === 'HEAD') return answerHead(reply)
+    // The key may have been revoked since it was checked. From here to `follow` nothing waits.
+    await reauthorize()
+    streams.follow(reply, (notify) => {
+      const state = streams.presentState.join(notify)
+      const tails = OPERATOR_FEEDS.map((feed, i) =>
+        streams.operatorTails.join(feed, headsInOrder[i] ?? 0, notify),
+      )
+      const cursors = OPERATOR_FEEDS.map((feed, i) =>
+        createFeedCursor({
+          tail: tails[i] as (typeof tails)[number],
+          after: positions[i] ?? 0,
+          readPage: (after) => streams.operatorTails.readBacklog(feed, after),
+        }),
+      )
+      const leave = () => {
+        state.leave()
+        for (const tail of tails) tail.leave()
+      }
+      return { name: 'changes', reauthorize, cursors, idOf, otherTexts: state.texts, leave }
+    })
+    return reply
+  },
+})
+
+function positionsOf(id: string | undefined): number[] | undefined {
+  const match = POSITION_ID.exec(id ?? '')
+  return match === null ? undefined : match.slice(1).map(Number)
+}
+
+function idOf([routes, fares]: readonly number[]): string {
+  return `r${routes}.f${fares}`
+}
+
+/** The stream of all feeds, for operators. */
+export const OPERATOR_STREAM_OPERATIONS = [followAll]
