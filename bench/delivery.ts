@@ -15,7 +15,7 @@ import { createApiServer } from '../src/app/api-server.ts'
 import { type App, openQueue } from '../src/app/app.ts'
 import { createDelivery } from '../src/app/delivery.ts'
 import { startWork } from '../src/app/work.ts'
-import { fanOut } from '../src/delivery/fan-out/fan-out.ts'
+import { fanOut } from '../src/delivery/dispatch/fan-out.ts'
 import { sql } from '../src/platform/db/database.ts'
 import { listen } from '../src/platform/http/server.ts'
 import {

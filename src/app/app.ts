@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { createSealer, type Sealer } from '../delivery/sealing/sealer.ts'
+import { createSealer, type Sealer } from '../delivery/endpoints/sealer.ts'
 import type { VerifyDeps } from '../fares/verify-fares-job.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'

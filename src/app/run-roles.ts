@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { assertEncryptionKey } from '../delivery/sealing/sealed-endpoints.ts'
+import { assertEncryptionKey } from '../delivery/endpoints/sealer.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { AppError, messageOf } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'

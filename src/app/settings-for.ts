@@ -1,5 +1,5 @@
-import type { TargetRules } from '../delivery/endpoints/endpoint-target.ts'
-import type { TargetPolicy } from '../delivery/send/target-policy.ts'
+import type { TargetRules } from '../delivery/endpoints/endpoint-settings.ts'
+import type { TargetPolicy } from '../delivery/formats/target-policy.ts'
 import type { VerifyDeps } from '../fares/verify-fares-job.ts'
 import { longestGapMs } from '../platform/base/cron.ts'
 import type { Logger } from '../platform/base/logger.ts'

@@ -8,7 +8,7 @@ import {
   type EndpointDeps,
 } from '../delivery/endpoints/change-endpoints.ts'
 import { listEndpoints } from '../delivery/endpoints/endpoint-queries.ts'
-import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver/receiver.ts'
+import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Db } from '../platform/db/database.ts'
 import { DuplicateResellerError } from '../resellers/reseller-errors.ts'

@@ -1,6 +1,6 @@
+import { secretPlace, targetPlace } from '../../src/delivery/endpoints/sealer.ts'
 import { EXAMPLE_DELIVERY } from '../../src/delivery/operations/delivery-operations.ts'
 import { EXAMPLE_ENDPOINT } from '../../src/delivery/operations/endpoint-shapes.ts'
-import { secretPlace, targetPlace } from '../../src/delivery/sealing/sealed-endpoints.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { Scope } from '../../src/platform/http/caller.ts'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
-import { isAllowedAddress, urlFault } from '../../src/delivery/send/target-policy.ts'
-import { createTransport } from '../../src/delivery/send/transport.ts'
+import { isAllowedAddress, urlFault } from '../../src/delivery/formats/target-policy.ts'
+import { createTransport } from '../../src/delivery/formats/transport.ts'
 import { startDemoReceiver } from '../../src/embedded/demo.ts'
 import { startReceiver, targetOf } from './receiver.ts'
 

@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
-import type { SealedEndpoint } from '../../src/delivery/dispatch/claim-deliveries.ts'
 import {
   createDispatcher,
   type Dispatcher,
   type DispatcherDeps,
 } from '../../src/delivery/dispatch/dispatcher.ts'
-import { fanOut } from '../../src/delivery/fan-out/fan-out.ts'
+import { fanOut } from '../../src/delivery/dispatch/fan-out.ts'
+import type { SealedEndpoint } from '../../src/delivery/endpoints/sealer.ts'
 import type { Format, SendResult, Target } from '../../src/delivery/formats/format.ts'
 import { appendWatchDrafts, createWatchDrafts } from '../../src/feeds/append-records.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'

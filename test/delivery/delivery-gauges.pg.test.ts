@@ -3,7 +3,7 @@ import {
   readDeliveryGauges,
   readDeliveryState,
 } from '../../src/delivery/dispatch/delivery-gauges.ts'
-import { replayRange } from '../../src/delivery/replay/replay-deliveries.ts'
+import { replayRange } from '../../src/delivery/endpoints/replay-deliveries.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { it } from '../support/test-database.ts'

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type Digest, digestFault, nextDigestAt } from '../../src/delivery/formats/digest.ts'
+import {
+  type Digest,
+  digestFault,
+  nextDigestAt,
+} from '../../src/delivery/endpoints/endpoint-settings.ts'
 
 const next = (digest: Digest | null, now: string) =>
   nextDigestAt(digest, new Date(now)).toISOString()

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
+import { replayRange } from '../../src/delivery/endpoints/replay-deliveries.ts'
 import type { Format } from '../../src/delivery/formats/format.ts'
-import { replayRange } from '../../src/delivery/replay/replay-deliveries.ts'
 import { readFeedPage } from '../../src/feeds/watch-feed-queries.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'

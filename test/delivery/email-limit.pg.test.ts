@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { createEmailLimit } from '../../src/delivery/formats/email-limit.ts'
+import { createEmailLimit } from '../../src/delivery/formats/email.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'

@@ -3,7 +3,7 @@ import {
   type GivenTarget,
   shownTarget,
   targetFault,
-} from '../../src/delivery/endpoints/endpoint-target.ts'
+} from '../../src/delivery/endpoints/endpoint-settings.ts'
 
 const RULES = {
   urls: { allowHttp: false, allowedNetworks: [] },

@@ -2,10 +2,10 @@ import { expect } from 'vitest'
 import {
   assertEncryptionKey,
   createOpenTarget,
+  createSealer,
   resealEndpoints,
   WrongEncryptionKeyError,
-} from '../../src/delivery/sealing/sealed-endpoints.ts'
-import { createSealer } from '../../src/delivery/sealing/sealer.ts'
+} from '../../src/delivery/endpoints/sealer.ts'
 import { createLogger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { newCaller } from '../api/reseller-calls.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { fanOut } from '../../src/delivery/fan-out/fan-out.ts'
+import { fanOut } from '../../src/delivery/dispatch/fan-out.ts'
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'

@@ -1,6 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
-import { createEmailFormat } from '../../src/delivery/formats/email.ts'
-import { createEmailLimit } from '../../src/delivery/formats/email-limit.ts'
+import { createEmailFormat, createEmailLimit } from '../../src/delivery/formats/email.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { startSmtpServer } from '../support/smtp-server.ts'
 import { it } from '../support/test-database.ts'

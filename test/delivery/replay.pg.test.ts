@@ -1,12 +1,11 @@
 import { expect } from 'vitest'
 import { endDeliveries, pruneDeliveries } from '../../src/delivery/dispatch/end-deliveries.ts'
+import { listAttempts, listDead } from '../../src/delivery/endpoints/delivery-queries.ts'
 import {
-  listAttempts,
-  listDead,
   replayFailed,
   replayRange,
   retryDelivery,
-} from '../../src/delivery/replay/replay-deliveries.ts'
+} from '../../src/delivery/endpoints/replay-deliveries.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'

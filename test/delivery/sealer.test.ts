@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest'
-import { createSealer, NoEncryptionKeyError, SealError } from '../../src/delivery/sealing/sealer.ts'
+import {
+  createSealer,
+  NoEncryptionKeyError,
+  SealError,
+} from '../../src/delivery/endpoints/sealer.ts'
 
 const FIRST = createSealer('the first key of this test')
 const SECRET = 'whsec_c2VjcmV0'

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Message, SendResult, Target } from '../../src/delivery/formats/format.ts'
+import type { Message, PostResult, Target } from '../../src/delivery/formats/format.ts'
 import { createSlackFormat, slackUrlFault } from '../../src/delivery/formats/slack.ts'
-import { createTransport } from '../../src/delivery/send/transport.ts'
+import { createTransport } from '../../src/delivery/formats/transport.ts'
 import { SOLD_OUT, soldOut } from './message-fixtures.ts'
 import { startReceiver } from './receiver.ts'
 
@@ -13,13 +13,13 @@ const targetAt = (address: string): Target => ({ endpointId: 'e', address, secre
 /** Sends messages to a receiver that answers this. Returns the result and the payload that arrived. */
 async function send(
   messages: readonly Message[],
-  { to = SLACK, answer = {} }: { to?: string; answer?: Partial<SendResult> } = {},
+  { to = SLACK, answer = {} }: { to?: string; answer?: Partial<PostResult> } = {},
 ) {
   const bodies: string[] = []
   const transport = {
     post: async (_: Target, { body }: { body: string }) => {
       bodies.push(body)
-      return { kind: 'delivered', status: 200, answer: 'ok', ...answer } as SendResult
+      return { kind: 'delivered', status: 200, answer: 'ok', ...answer } as PostResult
     },
   }
   const format = createSlackFormat({ transport, hosts: ['hooks.slack.com', 'chat.example'] })

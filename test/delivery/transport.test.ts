@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { createTransport, type TransportOptions } from '../../src/delivery/send/transport.ts'
+import { createTransport, type TransportOptions } from '../../src/delivery/formats/transport.ts'
 import { type Answer, startReceiver, targetOf } from './receiver.ts'
 
 const LOOPBACK = { allowHttp: false, allowedNetworks: ['127.0.0.1/32'] }

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { expect, it } from 'vitest'
+import { createTransport } from '../../src/delivery/formats/transport.ts'
 import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
-import { createTransport } from '../../src/delivery/send/transport.ts'
 import { startReceiver, targetOf } from './receiver.ts'
 
 const NEWEST = `whsec_${Buffer.alloc(32, 1).toString('base64')}`

@@ -1,8 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createTransport } from '../../src/delivery/formats/transport.ts'
 import { createWebhookFormat, signedHeaders } from '../../src/delivery/formats/webhook.ts'
-import { createWebhookReader, secretFault } from '../../src/delivery/receiver/receive-webhook.ts'
-import { type ShownWebhook, startReceiver } from '../../src/delivery/receiver/receiver.ts'
-import { createTransport } from '../../src/delivery/send/transport.ts'
+import {
+  createWebhookReader,
+  type ShownWebhook,
+  secretFault,
+  startReceiver,
+} from '../../src/delivery/receiver.ts'
 import { SOLD_OUT, soldOut } from './message-fixtures.ts'
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
-import { createSealer, type Sealer } from '../../src/delivery/sealing/sealer.ts'
+import { createSealer, type Sealer } from '../../src/delivery/endpoints/sealer.ts'
 import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/coalesce-requests.ts'
 import {
   createFeedHeads,

@@ -1,13 +1,15 @@
 import type { Command } from 'commander'
-import { requireDelivery } from '../../delivery/endpoints/endpoint-queries.ts'
 import {
   listAttempts,
   listDead,
+  requireDelivery,
+} from '../../delivery/endpoints/delivery-queries.ts'
+import {
   MAX_REPLAYED,
   replayFailed,
   replayRange,
   retryDelivery,
-} from '../../delivery/replay/replay-deliveries.ts'
+} from '../../delivery/endpoints/replay-deliveries.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { type CliContext, withApp } from '../context.ts'

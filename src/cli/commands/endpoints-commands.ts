@@ -9,18 +9,15 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../delivery/endpoints/change-endpoints.ts'
-import {
-  type EndpointOwner,
-  type EndpointRules,
-  listEndpoints,
-} from '../../delivery/endpoints/endpoint-queries.ts'
+import { type EndpointOwner, listEndpoints } from '../../delivery/endpoints/endpoint-queries.ts'
 import type {
+  Digest,
+  EndpointRules,
   EndpointSettings,
   Given,
   NewEndpoint,
 } from '../../delivery/endpoints/endpoint-settings.ts'
-import type { Digest } from '../../delivery/formats/digest.ts'
-import { resealEndpoints } from '../../delivery/sealing/sealed-endpoints.ts'
+import { resealEndpoints } from '../../delivery/endpoints/sealer.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { type CliContext, withApp } from '../context.ts'

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { type Command, InvalidArgumentError } from 'commander'
-import { secretFault } from '../../delivery/receiver/receive-webhook.ts'
-import { type ShownWebhook, startReceiver } from '../../delivery/receiver/receiver.ts'
+import { type ShownWebhook, secretFault, startReceiver } from '../../delivery/receiver.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { assertPortUsable } from '../../platform/http/server.ts'
 import { createContext } from '../context.ts'

@@ -1,5 +1,9 @@
-import type { ShownDelivery, ShownEndpoint } from '../../delivery/endpoints/endpoint-queries.ts'
-import type { Attempt, DeadDelivery } from '../../delivery/replay/replay-deliveries.ts'
+import type {
+  Attempt,
+  DeadDelivery,
+  ShownDelivery,
+} from '../../delivery/endpoints/delivery-queries.ts'
+import type { ShownEndpoint } from '../../delivery/endpoints/endpoint-queries.ts'
 import { count, labelledLines, printable, secondText, table } from './text-format.ts'
 
 export function endpointsTable(endpoints: readonly ShownEndpoint[]): string {

@@ -1,7 +1,9 @@
+import { readRecords } from '../../feeds/watch-feed-queries.ts'
 import type { EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { selectOne, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
-import type { Format } from '../formats/format.ts'
+import type { SealedEndpoint } from '../endpoints/sealer.ts'
+import type { Format, Message } from '../formats/format.ts'
 
 /** Longer than a request with the record of its result. After it the delivery is due again. */
 export const LEASE_SECONDS = 30
@@ -9,15 +11,6 @@ export const LEASE_SECONDS = 30
 export const REQUESTS = 4
 /** An endpoint counts as healthy for this long after a success, until its next failure. */
 const HEALTHY_SECONDS = 60
-
-/** An endpoint with its encrypted secrets. */
-export interface SealedEndpoint {
-  readonly id: string
-  readonly target: Buffer
-  readonly secret: Buffer | null
-  /** Those that still sign, newest first. */
-  readonly previousSecrets: readonly Buffer[]
-}
 
 /** An endpoint with due deliveries, locked until the transaction ends. */
 export interface ReadyEndpoint extends SealedEndpoint {
@@ -159,4 +152,48 @@ export interface ClaimArgs {
   readonly ready: readonly ReadyEndpoint[]
   readonly formats: readonly Format[]
   readonly free: FreeRequests
+}
+
+/** A delivery with what a format sends of it. */
+export interface ComposedDelivery {
+  readonly delivery: ClaimedDelivery
+  readonly message: Message
+}
+
+/** Reads the records of claimed deliveries, in the order of the feed. `data` is what `/api/v1/watch-changes` answers. */
+export async function composeMessages(
+  tx: Tx,
+  claimed: readonly ClaimedDelivery[],
+  ready: readonly ReadyEndpoint[],
+): Promise<ComposedDelivery[]> {
+  const resellerOf = new Map(ready.map(({ id, resellerId }) => [id, resellerId]))
+  const placeOf = ({ endpointId, seq }: ClaimedDelivery) =>
+    seq === null ? [] : [{ resellerId: resellerOf.get(endpointId) ?? 0, seq }]
+  const places = claimed.flatMap(placeOf)
+  const records = places.length === 0 ? [] : await readRecords(tx, places)
+  const byPlace = new Map(
+    records.map(({ resellerId, ...record }) => [`${resellerId}/${record.seq}`, record]),
+  )
+  return claimed
+    .map((delivery) => {
+      const [place] = placeOf(delivery)
+      const record =
+        place === undefined ? undefined : byPlace.get(`${place.resellerId}/${place.seq}`)
+      const { id, type, payload, previousSeq, recordedAt } = delivery
+      const message: Message = {
+        deliveryId: id,
+        type: record === undefined ? (type ?? '') : `fare.${record.kind}`,
+        timestamp: recordedAt.toISOString(),
+        data: record === undefined ? payload : { ...record, previous: previousSeq },
+      }
+      return { delivery, message }
+    })
+    .toSorted((a, b) => (a.delivery.seq ?? 0) - (b.delivery.seq ?? 0))
+}
+
+/** The limit of a payload. Records are far smaller: texts in them have limits. */
+const MAX_PAYLOAD_BYTES = 20_000
+
+export function isTooLarge({ type, timestamp, data }: Message): boolean {
+  return Buffer.byteLength(JSON.stringify({ type, timestamp, data })) > MAX_PAYLOAD_BYTES
 }

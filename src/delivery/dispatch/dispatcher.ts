@@ -4,16 +4,18 @@ import type { Logger } from '../../platform/base/logger.ts'
 import { endsWithin, TimeoutError, withTimeout } from '../../platform/base/timeout.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
-import { fanOut } from '../fan-out/fan-out.ts'
+import type { SealedEndpoint } from '../endpoints/sealer.ts'
 import type { Format, Target } from '../formats/format.ts'
 import {
+  type ComposedDelivery,
   claimDeliveries,
+  composeMessages,
   type FreeRequests,
+  isTooLarge,
   lockReady,
   type ReadyEndpoint,
-  type SealedEndpoint,
 } from './claim-deliveries.ts'
-import { type ComposedDelivery, composeMessages, isTooLarge } from './compose-messages.ts'
+import { fanOut } from './fan-out.ts'
 import {
   type EndedRequest,
   type RecordedResults,

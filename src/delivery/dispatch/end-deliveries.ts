@@ -1,7 +1,6 @@
-import { type Db, sql } from '../../platform/db/database.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { affected, inTransaction } from '../../platform/db/transaction.ts'
 import { FAILING_DAYS, TRIED_FOR } from './delivery-rules.ts'
-import { disableEndpoints } from './disable-endpoints.ts'
 
 export interface EndedDeliveries {
   /** How many deliveries died because they were tried for too long. */
@@ -72,4 +71,34 @@ export async function pruneDeliveries(db: Db, signal?: AbortSignal): Promise<voi
   }
   await sql`delete from previous_secret where signs_until < now()`.execute(db)
   await sql`delete from email_pace where next_at < now() - interval '1 day'`.execute(db)
+}
+
+/**
+ * Disables endpoints whose receiver is gone or failing, and sends `webhook.disabled` to the other endpoints of their
+ * resellers. Returns the ids of those that were enabled. Their deliveries stay pending and their cursors stay, so that
+ * nothing is lost when they are enabled again.
+ */
+export async function disableEndpoints(
+  tx: Tx,
+  ids: readonly string[],
+  reason: 'gone' | 'failing',
+): Promise<string[]> {
+  if (ids.length === 0) return []
+  const { rows } = await sql<{ id: string }>`
+    update webhook_endpoint
+       set disabled_at = clock_timestamp(), disabled_reason = ${reason}, updated_at = clock_timestamp()
+     where id = any(${ids}::uuid[]) and disabled_at is null
+    returning id
+  `.execute(tx)
+  const disabled = rows.map(({ id }) => id)
+  await sql`
+    insert into delivery (endpoint_id, type, payload, recorded_at)
+    select other.id, 'webhook.disabled',
+           jsonb_build_object('endpointId', e.id, 'reason', e.disabled_reason, 'disabledAt', e.disabled_at),
+           e.disabled_at
+      from webhook_endpoint e
+      join webhook_endpoint other on other.reseller_id = e.reseller_id and other.disabled_at is null
+     where e.id = any(${disabled}::uuid[])
+  `.execute(tx)
+  return disabled
 }

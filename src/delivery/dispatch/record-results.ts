@@ -9,7 +9,7 @@ import {
   healthAfter,
   retryPauseMs,
 } from './delivery-rules.ts'
-import { disableEndpoints } from './disable-endpoints.ts'
+import { disableEndpoints } from './end-deliveries.ts'
 
 /**
  * How one request ended for one delivery. `too_large`: no request was made, the payload is over the limit. `released`: the

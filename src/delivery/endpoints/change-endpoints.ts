@@ -3,18 +3,7 @@ import type { EndpointFormat } from '../../platform/base/kinds.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { takeTransactionLock } from '../../platform/db/session-lock.ts'
 import { affected, databaseNow, inTransaction, selectOne } from '../../platform/db/transaction.ts'
-import { type Digest, nextDigestAt } from '../formats/digest.ts'
 import { SECRET_PREFIX } from '../formats/webhook.ts'
-import { secretPlace, targetPlace } from '../sealing/sealed-endpoints.ts'
-import type { Sealer } from '../sealing/sealer.ts'
-import {
-  EndpointDisabledError,
-  MAX_ENDPOINTS,
-  MAX_PREVIOUS_SECRETS,
-  TooManyEndpointsError,
-  TooManyRotationsError,
-  UnsignedFormatError,
-} from './endpoint-errors.ts'
 import {
   type EndpointOwner,
   endpointNotFound,
@@ -23,11 +12,21 @@ import {
 } from './endpoint-queries.ts'
 import {
   assertValid,
+  type Digest,
+  EndpointDisabledError,
   type EndpointSettings,
   type Given,
+  MAX_ENDPOINTS,
+  MAX_PREVIOUS_SECRETS,
   type NewEndpoint,
+  nextDigestAt,
+  shownTarget,
+  type TargetRules,
+  TooManyEndpointsError,
+  TooManyRotationsError,
+  UnsignedFormatError,
 } from './endpoint-settings.ts'
-import { shownTarget, type TargetRules } from './endpoint-target.ts'
+import { type Sealer, secretPlace, targetPlace } from './sealer.ts'
 
 export interface EndpointDeps {
   readonly sealer: Sealer

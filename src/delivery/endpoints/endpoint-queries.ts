@@ -1,30 +1,7 @@
-import type {
-  ChangeReason,
-  DeadReason,
-  DeliveryState,
-  DisabledReason,
-  EndpointFormat,
-  WatchChangeKind,
-} from '../../platform/base/kinds.ts'
+import type { DisabledReason, EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import type { Digest } from '../formats/digest.ts'
-
-/** A record passes if one of the given rules passes. */
-export interface EndpointRules {
-  readonly sold_out?: true
-  readonly bookable?: true
-  /** Passes when the price enters the range below the amount. A price in another currency never passes. */
-  readonly price_below?: { readonly amount: string; readonly currency: string }
-}
-
-/** Which records an endpoint receives; null: all. */
-export interface EndpointFilters {
-  readonly kinds: readonly WatchChangeKind[] | null
-  readonly reasons: readonly ChangeReason[] | null
-  readonly lists: readonly string[] | null
-  readonly rules: EndpointRules | null
-}
+import type { Digest, EndpointFilters } from './endpoint-settings.ts'
 
 /** An endpoint as it may be shown: without its secret and without the path of its URL. */
 export interface ShownEndpoint extends EndpointFilters {
@@ -115,45 +92,4 @@ async function readEndpoints(
      order by e.created_at, e.id
   `.execute(db)
   return rows
-}
-
-/** A delivery as it may be shown. */
-export interface ShownDelivery {
-  readonly id: string
-  readonly endpointId: string
-  /** The number of the record in the reseller's feed; null for an event. */
-  readonly seq: number | null
-  /** The type of an event; null for a record. */
-  readonly type: string | null
-  readonly state: DeliveryState
-  readonly deadReason: DeadReason | null
-  /** How many attempts failed since the delivery began or was sent again. */
-  readonly attempts: number
-  readonly recordedAt: Date
-  /** When the next attempt is due; null once it is over. */
-  readonly dueAt: Date | null
-  readonly endedAt: Date | null
-}
-
-/** One delivery of a reseller's endpoint. Throws `not_found`. */
-export async function requireDelivery(
-  { db, resellerId }: EndpointOwner,
-  {
-    endpointId = null,
-    deliveryId,
-  }: { readonly endpointId?: string | null; readonly deliveryId: string },
-): Promise<ShownDelivery> {
-  const { rows } = await sql<ShownDelivery>`
-    select d.id, d.endpoint_id as "endpointId", d.seq, d.type, d.state, d.dead_reason as "deadReason", d.attempts,
-           d.recorded_at as "recordedAt", d.due_at as "dueAt", d.ended_at as "endedAt"
-      from delivery d
-      join webhook_endpoint e on e.id = d.endpoint_id and e.reseller_id = ${resellerId}
-     where d.id = ${deliveryId} and (${endpointId}::uuid is null or e.id = ${endpointId}::uuid)
-  `.execute(db)
-  const [found] = rows
-  if (found !== undefined) return found
-  throw new ProblemError('not_found', {
-    parameter: 'deliveryId',
-    detail: 'there is no delivery with this id',
-  })
 }

@@ -1,9 +1,28 @@
-import type { EndpointFormat } from '../../platform/base/kinds.ts'
+import { shownEmail } from '../../platform/base/email-address.ts'
+import { AppError } from '../../platform/base/errors.ts'
+import type { ChangeReason, EndpointFormat, WatchChangeKind } from '../../platform/base/kinds.ts'
+import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 import { nameFault, textFault } from '../../platform/base/text.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import type { Digest } from '../formats/digest.ts'
-import type { EndpointFilters } from './endpoint-queries.ts'
-import { type TargetRules, targetFault } from './endpoint-target.ts'
+import { type EmailRules, emailFault } from '../formats/email.ts'
+import { slackUrlFault } from '../formats/slack.ts'
+import { type TargetPolicy, urlFault } from '../formats/target-policy.ts'
+
+/** A record passes if one of the given rules passes. */
+export interface EndpointRules {
+  readonly sold_out?: true
+  readonly bookable?: true
+  /** Passes when the price enters the range below the amount. A price in another currency never passes. */
+  readonly price_below?: { readonly amount: string; readonly currency: string }
+}
+
+/** Which records an endpoint receives; null: all. */
+export interface EndpointFilters {
+  readonly kinds: readonly WatchChangeKind[] | null
+  readonly reasons: readonly ChangeReason[] | null
+  readonly lists: readonly string[] | null
+  readonly rules: EndpointRules | null
+}
 
 /** What a reseller decides about an endpoint. */
 export interface EndpointSettings extends EndpointFilters {
@@ -43,4 +62,163 @@ export function assertValid(given: Checked, targetRules: TargetRules): void {
 
 function faultOf(field: string, fault: string | undefined) {
   return fault === undefined ? undefined : { field, fault }
+}
+
+/**
+ * When an endpoint receives its records: joined in one message every quarter of an hour or every hour, or daily when the
+ * clocks of an IANA zone show a full hour.
+ */
+export type Digest =
+  | { readonly every: '15m' | '1h' }
+  | { readonly daily_at: number; readonly zone: string }
+
+const STEP_MS = { '15m': 15 * 60_000, '1h': 60 * 60_000 }
+const DAY_MS = 86_400_000
+
+/** What is wrong with a digest; undefined if it is valid. */
+export function digestFault(digest: Digest): string | undefined {
+  if ('every' in digest) {
+    return Object.hasOwn(STEP_MS, digest.every) ? undefined : 'every must be "15m" or "1h"'
+  }
+  const { daily_at: hour, zone } = digest
+  if (!Number.isInteger(hour) || hour < 0 || hour > 23)
+    return 'daily_at must be an hour from 0 to 23'
+  return isZone(zone) ? undefined : 'zone must be an IANA time zone such as "Europe/Madrid"'
+}
+
+function isZone(zone: string): boolean {
+  // An offset such as "+02:00" would be accepted too, but it does not follow daylight saving.
+  if (!/^[A-Za-z]/.test(zone)) return false
+  try {
+    zoneOffsetMs(zone, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * When a record that is ready now is due: at the next time of the digest, or now if there is none.
+ *
+ * A daily hour that the clocks skip is read by the offset before, so it is due an hour later by the clock. Of two equal
+ * hours it is the later one. Each day has one time.
+ */
+export function nextDigestAt(digest: Digest | null, now: Date): Date {
+  if (digest === null) return now
+  const after = now.getTime()
+  if ('every' in digest) {
+    const step = STEP_MS[digest.every]
+    return new Date((Math.floor(after / step) + 1) * step)
+  }
+  const { daily_at: hour, zone } = digest
+  const localDay = Math.floor((after + zoneOffsetMs(zone, after)) / DAY_MS)
+  const times = [0, 1, 2].map((days) =>
+    instantOfLocal(zone, (localDay + days) * DAY_MS + hour * 3_600_000),
+  )
+  return new Date(times.find((time) => time > after) ?? after + DAY_MS)
+}
+
+/** What the operator allows as targets of endpoints. */
+export interface TargetRules {
+  readonly urls: TargetPolicy
+  readonly slackHosts: readonly string[]
+  readonly email: EmailRules
+}
+
+export interface GivenTarget {
+  readonly format: EndpointFormat
+  /** The URL or the e-mail address; undefined: it stays as it is. */
+  readonly target?: string | undefined
+  /** Null: each record is sent at once. */
+  readonly digest: Digest | null
+}
+
+/** What is wrong with where and when an endpoint receives, with the name of the field; undefined if it is valid. */
+export function targetFault(
+  { format, target, digest }: GivenTarget,
+  rules: TargetRules,
+): { readonly field: 'target' | 'digest'; readonly fault: string } | undefined {
+  const fault = target === undefined ? undefined : addressFault({ format, target }, rules)
+  if (fault !== undefined) return { field: 'target', fault }
+  if (digest === null) return undefined
+  const wrong = format === 'webhook' ? 'is for slack and email only' : digestFault(digest)
+  return wrong === undefined ? undefined : { field: 'digest', fault: wrong }
+}
+
+function addressFault(
+  { format, target }: ShowableTarget,
+  { urls, slackHosts, email }: TargetRules,
+): string | undefined {
+  if (format === 'email') return emailFault(target, email)
+  const fault = urlFault(target, urls)
+  return fault ?? (format === 'slack' ? slackUrlFault(target, slackHosts) : undefined)
+}
+
+interface ShowableTarget {
+  readonly format: EndpointFormat
+  readonly target: string
+}
+
+/**
+ * All that may be printed of a target, because the path of a URL often holds a token: its host and last four characters, or
+ * the domain and the first character of an e-mail address.
+ */
+export function shownTarget({ format, target }: ShowableTarget): string {
+  if (format === 'email') return shownEmail(target)
+  const { origin, host, pathname, search } = new URL(target)
+  const path = `${pathname}${search}`
+  // A short path has no characters to spare.
+  return `${origin.startsWith('https:') ? '' : 'http://'}${host}/…${path.length > 12 ? path.slice(-4) : ''}`
+}
+
+/** How many endpoints a reseller may have. */
+export const MAX_ENDPOINTS = 20
+
+export class TooManyEndpointsError extends AppError {
+  override readonly name = 'TooManyEndpointsError'
+  override readonly code = 'delivery.too_many_endpoints'
+  override readonly retryable = false
+
+  constructor() {
+    super(`a reseller may have ${MAX_ENDPOINTS} endpoints: delete or change one of them`)
+  }
+}
+
+/** How many secrets of an endpoint sign in addition to the present one. */
+export const MAX_PREVIOUS_SECRETS = 3
+
+/** A further rotation would end the 24 hours of a former secret early. */
+export class TooManyRotationsError extends AppError {
+  override readonly name = 'TooManyRotationsError'
+  override readonly code = 'delivery.too_many_rotations'
+  override readonly retryable = false
+
+  /** @param until when the oldest of the former secrets stops signing. */
+  constructor(until: Date) {
+    super(
+      `${MAX_PREVIOUS_SECRETS} former secrets of the endpoint still sign: rotate again after ${until.toISOString()}`,
+    )
+  }
+}
+
+/** A disabled endpoint receives nothing, so a test event would wait. */
+export class EndpointDisabledError extends AppError {
+  override readonly name = 'EndpointDisabledError'
+  override readonly code = 'delivery.endpoint_disabled'
+  override readonly retryable = false
+
+  constructor() {
+    super('the endpoint is disabled: enable it first')
+  }
+}
+
+/** Only webhooks are signed. */
+export class UnsignedFormatError extends AppError {
+  override readonly name = 'UnsignedFormatError'
+  override readonly code = 'delivery.unsigned_format'
+  override readonly retryable = false
+
+  constructor(format: string) {
+    super(`an endpoint of the format ${format} has no secret: only webhooks are signed`)
+  }
 }

@@ -4,8 +4,15 @@ import { isAllowedEmail, isEmailAddress, parseMailbox } from '../../platform/bas
 import { isLoopbackHost } from '../../platform/base/loopback.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import { percentDecoded, plainLine } from '../../platform/base/text.ts'
-import type { EmailLimit } from './email-limit.ts'
-import type { Format, Message, SendResult, Target } from './format.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import {
+  BLOCKED,
+  type Format,
+  type Message,
+  type SendResult,
+  type Target,
+  TLS_CODE,
+} from './format.ts'
 import { joinSentences, MAX_JOINED } from './sentences.ts'
 
 export interface EmailRules {
@@ -56,7 +63,7 @@ export function createEmailFormat(deps: EmailDeps): Format {
     send: async (target, messages, signal) => {
       const { address } = target
       if (transport === undefined || sender === undefined) return notSetUp
-      if (emailFault(address, deps) !== undefined) return blocked
+      if (emailFault(address, deps) !== undefined) return BLOCKED
       const waitMs = await limit(target)
       if (waitMs > 0) return { kind: 'postponed', outcome: 'rate_limited', retryAfterMs: waitMs }
       const deadline = AbortSignal.timeout(deadlineMs)
@@ -75,7 +82,6 @@ export function createEmailFormat(deps: EmailDeps): Format {
   }
 }
 
-const blocked = { kind: 'blocked', outcome: 'blocked', status: null, answer: '' } as const
 const notSetUp = { kind: 'failed', outcome: 'not_set_up', status: null, answer: '' } as const
 
 /** A password is sent over TLS alone, unless the server is this machine. */
@@ -150,8 +156,6 @@ const OUTCOMES_BY_CODE: Readonly<Record<string, string>> = {
   ENETUNREACH: 'connect',
 }
 
-const TLS_CODE = /CERT|SSL|TLS|SIGNATURE/
-
 /** An error without a code does not come from the network. */
 function resultOfThrown(error: SmtpError, show: (text: string) => string): SendResult {
   const { code, originalCode = '', command, responseCode: status = null, response = '' } = error
@@ -176,4 +180,48 @@ function outcomeOf(code: string, originalCode: string, status: number | null): s
 function shown(response: string, address: string, scrub: Scrub): string {
   const masked = response.replace(new RegExp(RegExp.escape(address), 'gi'), '[redacted]')
   return plainLine(scrub(masked), MAX_ANSWER_CHARS)
+}
+
+/** Takes one message of an address's limit. Returns how long to wait if none is left; 0 if one was taken. */
+export type EmailLimit = (target: {
+  readonly endpointId: string
+  readonly address: string
+}) => Promise<number>
+
+const HOUR_MS = 3_600_000
+
+/**
+ * A limit of messages an hour for each address of a reseller, kept by all processes together on the database's clock. It
+ * belongs to the address, so another endpoint for it brings no more messages.
+ *
+ * About half of the messages may go out at once, and the rest are spread evenly. In any hour there are at most `perHour`:
+ * with a burst of b and one message every hour/k there are at most b + k − 1. Source: the generic cell rate algorithm,
+ * ITU-T I.371.
+ */
+export function createEmailLimit(db: Db, perHour: number): EmailLimit {
+  const burst = Math.ceil(perHour / 2)
+  const everyMs = HOUR_MS / (perHour - burst + 1)
+  const aheadMs = (burst - 1) * everyMs
+  return async ({ endpointId, address }) => {
+    const hash = createHash('sha256').update(address.toLowerCase()).digest()
+    const { rows } = await sql<{ waitMs: number }>`
+      with clock as (select clock_timestamp() as now)
+      insert into email_pace as p (reseller_id, address_hash, next_at)
+      select e.reseller_id, ${hash}, clock.now + ${ms(everyMs)}
+        from webhook_endpoint e, clock
+       where e.id = ${endpointId}
+      on conflict (reseller_id, address_hash) do update
+         set next_at = case when p.next_at <= excluded.next_at + ${ms(aheadMs - everyMs)}
+                            then greatest(p.next_at + ${ms(everyMs)}, excluded.next_at)
+                            else p.next_at end
+      returning case when old.next_at is distinct from new.next_at then 0
+                     else ceil(extract(epoch from old.next_at - ${ms(aheadMs)} - clock_timestamp()) * 1000)::float8 end as "waitMs"
+    `.execute(db)
+    // An endpoint that was deleted meanwhile has no row.
+    return Math.max(0, rows[0]?.waitMs ?? 0)
+  }
+}
+
+function ms(value: number) {
+  return sql`make_interval(secs => ${value / 1000})`
 }

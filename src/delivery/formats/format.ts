@@ -41,6 +41,14 @@ export type SendResult =
   | ({ readonly kind: 'gone' | 'blocked'; readonly outcome: string } & Answered)
   | { readonly kind: 'postponed'; readonly outcome: string; readonly retryAfterMs: number }
 
+/** A result of a format that has no limit of its own. */
+export type PostResult = Exclude<SendResult, { readonly kind: 'postponed' }>
+
+export const BLOCKED = { kind: 'blocked', outcome: 'blocked', status: null, answer: '' } as const
+
+/** The codes of errors of TLS. */
+export const TLS_CODE = /CERT|SSL|TLS|SIGNATURE/
+
 /** How messages reach a receiver. One file each. */
 export interface Format {
   readonly name: 'webhook' | 'slack' | 'email'

@@ -15,7 +15,7 @@ interface FeedRecord extends ShownChange {
   readonly list: string | null
 }
 
-export interface JoinedText {
+interface JoinedText {
   /** One line: the sentence of the only message, or how many there are. */
   readonly title: string
   /** The sentences, then a line with the number of changes that are left out. */
@@ -54,10 +54,10 @@ function disabledText({ reason }: { readonly reason?: unknown }): string {
   return `Another webhook endpoint of this account was disabled: ${why}. Enable it to receive what it missed.`
 }
 
-/** Several messages as one: at most `maxLines` sentences, then how many more there are and where they are found. */
-export function joinSentences(messages: readonly Message[], maxLines = MAX_LINES): JoinedText {
-  const lines = messages.slice(0, maxLines).map(sentenceOf)
-  const rest = messages.slice(maxLines)
+/** Several messages as one: some sentences, then how many more there are and where they are found. */
+export function joinSentences(messages: readonly Message[]): JoinedText {
+  const lines = messages.slice(0, MAX_LINES).map(sentenceOf)
+  const rest = messages.slice(MAX_LINES)
   const [first = ''] = lines
   if (messages.length === 1) return { title: first, lines }
   return {

@@ -1,24 +1,15 @@
-import type { Format, Message, SendResult, Target } from './format.ts'
+import { BLOCKED, type Format, type Message } from './format.ts'
 import { joinSentences, MAX_JOINED } from './sentences.ts'
-
-/** The part of the transport of webhooks that messages need. */
-export interface SlackTransport {
-  post(
-    target: Target,
-    request: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
-    signal: AbortSignal,
-  ): Promise<SendResult>
-}
+import type { Transport } from './transport.ts'
 
 export interface SlackDeps {
-  readonly transport: SlackTransport
+  readonly transport: Pick<Transport, 'post'>
   /** Hosts of incoming webhooks. */
   readonly hosts: readonly string[]
 }
 
 /** Answers of Slack with status 404 that no later attempt changes. Source: docs.slack.dev, "Incoming webhooks", errors. */
 const GONE = /^(no_service|no_team|team_disabled|channel_not_found)\b/
-const blocked = { kind: 'blocked', outcome: 'blocked', status: null, answer: '' } as const
 
 /** What is wrong with the URL of an incoming webhook; undefined if it is valid. The rules for all URLs apply besides. */
 export function slackUrlFault(address: string, hosts: readonly string[]): string | undefined {
@@ -35,7 +26,7 @@ export function createSlackFormat({ transport, hosts }: SlackDeps): Format {
     name: 'slack',
     maxMessages: MAX_JOINED,
     send: async (target, messages, signal) => {
-      if (slackUrlFault(target.address, hosts) !== undefined) return blocked
+      if (slackUrlFault(target.address, hosts) !== undefined) return BLOCKED
       const isSlack = new URL(target.address).hostname.endsWith('.slack.com')
       const request = { headers: {}, body: JSON.stringify(payloadOf(messages, isSlack)) }
       const result = await transport.post(target, request, signal)

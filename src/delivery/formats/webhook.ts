@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import { type Clock, systemClock } from '../../platform/base/clock.ts'
-import type { Transport } from '../send/transport.ts'
 import type { Format, Message } from './format.ts'
+import type { Transport } from './transport.ts'
 
 /** Sends each message as one POST in the form of the Standard Webhooks specification. */
 export function createWebhookFormat({

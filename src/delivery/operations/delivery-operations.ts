@@ -1,22 +1,30 @@
 import { Type } from 'typebox'
-import { DEAD_REASONS, DELIVERY_STATES } from '../../platform/base/kinds.ts'
+import { RecordParams } from '../../feeds/operations/change-shapes.ts'
+import { DEAD_REASONS, DELIVERY_STATES, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
-import { requireDelivery, requireEndpoint } from '../endpoints/endpoint-queries.ts'
 import {
+  hasRecord,
   listAttempts,
+  listChangeDeliveries,
   listDead,
+  listRecentDeliveries,
+  listRecordDeliveries,
+  requireDelivery,
+} from '../endpoints/delivery-queries.ts'
+import { requireEndpoint } from '../endpoints/endpoint-queries.ts'
+import {
   MAX_REPLAYED,
   replayFailed,
   replayRange,
   retryDelivery,
-} from '../replay/replay-deliveries.ts'
+} from '../endpoints/replay-deliveries.ts'
 import { EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
 
-const { reseller } = operations<{ readonly db: Db }>()
+const { operator, reseller } = operations<{ readonly db: Db }>()
 
 const Id = Type.String({ format: 'uuid' })
 const DeliveryParams = object({
@@ -24,7 +32,7 @@ const DeliveryParams = object({
   deliveryId: Type.String({ format: 'uuid', description: 'The `webhook-id` of the request.' }),
 })
 
-export const Attempt = object(
+const Attempt = object(
   {
     startedAt: Instant,
     durationMs: Type.Integer(),
@@ -35,7 +43,7 @@ export const Attempt = object(
   { title: 'DeliveryAttempt' },
 )
 
-export const subject = {
+const subject = {
   id: Id,
   endpointId: Id,
   seq: orNull(Type.Integer(), 'The number of the record in your feed. Null for an event.'),
@@ -60,15 +68,19 @@ const DeadDelivery = object(
   { title: 'DeadDelivery' },
 )
 
+const progress = {
+  state: oneOf(DELIVERY_STATES),
+  deadReason: orNull(oneOf(DEAD_REASONS)),
+  attempts,
+  recordedAt: Instant,
+  dueAt: orNull(Instant, 'When the next attempt is due. Null once it is over.'),
+  endedAt: orNull(Instant),
+}
+
 const Delivery = object(
   {
     ...subject,
-    state: oneOf(DELIVERY_STATES),
-    deadReason: orNull(oneOf(DEAD_REASONS)),
-    attempts,
-    recordedAt: Instant,
-    dueAt: orNull(Instant, 'When the next attempt is due. Null once it is over.'),
-    endedAt: orNull(Instant),
+    ...progress,
     attemptsMade: Type.Array(Attempt, { description: 'Of the last 30 days, oldest first.' }),
   },
   { title: 'Delivery' },
@@ -198,5 +210,88 @@ function instantOf(text: string): Date {
   })
 }
 
-/** The endpoints with which a reseller sees what did not arrive, and sends it again. */
+/** The operations with which a reseller sees what did not arrive, and sends it again. */
 export const DELIVERY_OPERATIONS = [listDeadOnes, read, retry, replay]
+
+const LoggedDelivery = object(
+  {
+    ...subject,
+    format: oneOf(ENDPOINT_FORMATS),
+    target: Type.String({ description: 'The target of the endpoint, without its secret parts.' }),
+    ...progress,
+    lastAttempt: orNull(Attempt),
+  },
+  { title: 'LoggedDelivery' },
+)
+const Deliveries = object({ items: Type.Array(LoggedDelivery) })
+
+const ofRecord = reseller({
+  id: 'listRecordDeliveries',
+  method: 'GET',
+  path: '/api/v1/watch-changes/{seq}/deliveries',
+  tag: 'Webhooks',
+  summary: 'List the deliveries of a record to your endpoints',
+  description:
+    'An endpoint whose filters the record does not pass has no delivery. Deliveries that are over are kept for 30 days.',
+  scope: 'read',
+  params: RecordParams,
+  answer: { about: 'One delivery for each endpoint.', schema: Deliveries },
+  problems: ['not_found'],
+  example: { params: { seq: '1' } },
+  handler: async (owner, { params: { seq } }) => {
+    if (await hasRecord(owner, seq)) return { items: await listRecordDeliveries(owner, seq) }
+    throw new ProblemError('not_found', {
+      parameter: 'seq',
+      detail: `the feed has no record ${seq}`,
+    })
+  },
+})
+
+const recent = reseller({
+  id: 'listRecentDeliveries',
+  method: 'GET',
+  path: '/api/v1/webhook-endpoints/{endpointId}/recent-deliveries',
+  tag: 'Webhooks',
+  summary: 'List the last deliveries of an endpoint with their states, newest first',
+  scope: 'read',
+  params: EndpointParams,
+  query: object({
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: 200,
+      default: 50,
+      description: 'The maximum number of items.',
+    }),
+  }),
+  answer: {
+    about: 'The deliveries of the last records, and of the last events.',
+    schema: Deliveries,
+  },
+  problems: ['not_found'],
+  example: { params: EXAMPLE_ENDPOINT },
+  handler: async (owner, { params: { endpointId }, query: { limit } }) => {
+    await requireEndpoint(owner, endpointId)
+    return { items: await listRecentDeliveries(owner, endpointId, limit) }
+  },
+})
+
+const ofChange = operator({
+  id: 'listChangeDeliveries',
+  method: 'GET',
+  path: '/api/v1/availability-changes/{seq}/deliveries',
+  tag: 'Operators',
+  summary: 'List the deliveries of a change to the endpoints of all resellers',
+  scope: 'operate',
+  params: RecordParams,
+  answer: {
+    about: 'At most 200 deliveries, with the names of their resellers.',
+    schema: object({
+      items: Type.Array(object({ ...LoggedDelivery.properties, reseller: Type.String() })),
+    }),
+  },
+  example: { params: { seq: '1' } },
+  handler: async ({ db }, { params: { seq } }) => ({ items: await listChangeDeliveries(db, seq) }),
+})
+
+/** The operations that show what was sent. */
+export const DELIVERY_LOG_OPERATIONS = [ofRecord, recent, ofChange]

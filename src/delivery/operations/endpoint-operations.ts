@@ -13,8 +13,8 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../endpoints/change-endpoints.ts'
-import { MAX_ENDPOINTS } from '../endpoints/endpoint-errors.ts'
 import { listEndpoints, requireEndpoint } from '../endpoints/endpoint-queries.ts'
+import { MAX_ENDPOINTS } from '../endpoints/endpoint-settings.ts'
 import {
   EndpointParams,
   EXAMPLE_ENDPOINT,
@@ -162,5 +162,5 @@ const test = reseller({
   }),
 })
 
-/** The endpoints with which a reseller manages its webhook endpoints. */
+/** The operations with which a reseller manages its webhook endpoints. */
 export const WEBHOOK_ENDPOINT_OPERATIONS = [listAll, create, read, update, remove, rotate, test]

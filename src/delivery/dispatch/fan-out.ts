@@ -1,6 +1,6 @@
 import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
-import { type Digest, nextDigestAt } from '../formats/digest.ts'
+import { type Digest, nextDigestAt } from '../endpoints/endpoint-settings.ts'
 
 /** How many records of its feed an endpoint advances in one transaction. */
 const STEP = 2_000

@@ -1,40 +1,20 @@
+import type { Readable } from 'node:stream'
 import { Agent } from 'undici'
 import { type Clock, systemClock } from '../../platform/base/clock.ts'
 import { retryAfterMs } from '../../platform/base/retry-after.ts'
-import type { Scrub } from '../../platform/base/secrets.ts'
-import { type PostTarget, readAnswer, secretsOfTarget } from './answer-text.ts'
+import { MIN_SECRET_CHARS, type Scrub } from '../../platform/base/secrets.ts'
+import { cleanText, percentDecoded } from '../../platform/base/text.ts'
+import { BLOCKED, type PostResult, type Target, TLS_CODE } from './format.ts'
 import {
   BlockedAddressError,
   createGuardedConnector,
+  MAX_URL_CHARS,
   type Resolve,
   resolveInDns,
+  type TargetPolicy,
   UnresolvedHostError,
-} from './guarded-connector.ts'
-import { type TargetPolicy, urlFault } from './target-policy.ts'
-
-/** How one request ended. `http_…` is the class of the status. */
-export const SEND_OUTCOMES = [
-  'ok',
-  'http_3xx',
-  'http_4xx',
-  'http_5xx',
-  'gone',
-  'blocked',
-  'timeout',
-  'dns',
-  'connect',
-  'reset',
-  'tls',
-  'malformed',
-] as const
-export type SendOutcome = (typeof SEND_OUTCOMES)[number]
-
-/** How a POST ended, in the terms of a format's `SendResult`. */
-export type PostResult = { readonly status: number | null; readonly answer: string } & (
-  | { readonly kind: 'delivered' }
-  | { readonly kind: 'failed'; readonly outcome: SendOutcome; readonly retryAfterMs?: number }
-  | { readonly kind: 'gone' | 'blocked'; readonly outcome: SendOutcome }
-)
+  urlFault,
+} from './target-policy.ts'
 
 export interface PostBody {
   /** Lower case. */
@@ -47,7 +27,7 @@ export interface Transport {
    * Sends one POST to the target's address and reads the beginning of the answer. Redirects are not followed, and no
    * proxy is used. Rejects with the signal's reason after an abort; every other failure is a result.
    */
-  post(target: PostTarget, body: PostBody, signal: AbortSignal): Promise<PostResult>
+  post(target: Target, body: PostBody, signal: AbortSignal): Promise<PostResult>
   /** Ends the requests in flight and closes the connections. */
   close(): Promise<void>
 }
@@ -84,7 +64,7 @@ export function createTransport(options: TransportOptions): Transport {
   })
   return {
     post: async (target, body, signal) => {
-      if (urlFault(target.address, policy) !== undefined) return blocked
+      if (urlFault(target.address, policy) !== undefined) return BLOCKED
       signal.throwIfAborted()
       const ending = new AbortController()
       const end = () => ending.abort()
@@ -111,7 +91,7 @@ interface SendDeps extends Pick<TransportOptions, 'scrub' | 'clock'> {
 
 async function send(
   { agent, ending, scrub, clock = systemClock }: SendDeps,
-  target: PostTarget,
+  target: Target,
   { headers, body }: PostBody,
 ): Promise<PostResult> {
   const { origin, pathname, search } = new URL(target.address)
@@ -146,21 +126,19 @@ function first(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }
 
-function classOf(status: number): SendOutcome {
+function classOf(status: number): string {
   if (status < 400) return 'http_3xx'
   return status < 500 ? 'http_4xx' : 'http_5xx'
 }
 
-const blocked = { kind: 'blocked', outcome: 'blocked', status: null, answer: '' } as const
-
 function resultOfThrown(thrown: unknown, ending: AbortSignal): PostResult {
-  if (thrown instanceof BlockedAddressError) return blocked
+  if (thrown instanceof BlockedAddressError) return BLOCKED
   const outcome = ending.aborted ? 'timeout' : outcomeOf(thrown)
   if (outcome === undefined) throw thrown
   return { kind: 'failed', outcome, status: null, answer: '' }
 }
 
-const OUTCOMES_BY_CODE: Readonly<Record<string, SendOutcome>> = {
+const OUTCOMES_BY_CODE: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
   ETIMEDOUT: 'timeout',
   ECONNREFUSED: 'connect',
@@ -172,14 +150,92 @@ const OUTCOMES_BY_CODE: Readonly<Record<string, SendOutcome>> = {
   UND_ERR_SOCKET: 'reset',
   EPROTO: 'tls',
 }
-const TLS_CODE = /CERT|SSL|TLS|SIGNATURE/
 
 /** The outcome of what undici or a socket threw. An error without a code does not come from the network. */
-function outcomeOf(thrown: unknown): SendOutcome | undefined {
+function outcomeOf(thrown: unknown): string | undefined {
   if (thrown instanceof UnresolvedHostError) return 'dns'
   if (!(thrown instanceof Error)) return undefined
   const { code } = thrown as NodeJS.ErrnoException
   if (thrown.name === 'HTTPParserError') return 'malformed'
   if (typeof code !== 'string') return undefined
   return OUTCOMES_BY_CODE[code] ?? (TLS_CODE.test(code) ? 'tls' : 'malformed')
+}
+
+const MAX_READ_BYTES = 65_536
+const MAX_KEPT_CHARS = 1_024
+/** The status decides the result, so the body is not worth a longer wait. */
+const BODY_WAIT_MS = 1_000
+
+interface Received {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Readable
+}
+
+/**
+ * The first kilobyte of an answer as text without secrets. Reads at most 64 KB, for at most a second; if the body is
+ * longer or breaks off, the connection is dropped. We request no encoding, so an encoded body is not shown.
+ */
+async function readAnswer(
+  { headers, body }: Received,
+  { scrub, secrets }: { readonly scrub: Scrub; readonly secrets: readonly string[] },
+): Promise<string> {
+  const { text, whole } = await readBeginning(body)
+  if (headers['content-encoding'] !== undefined) return ''
+  const masked = maskAll(scrub(text), secrets)
+  // A cut may split a secret, and half of it would not be recognized: the end of a cut text is never shown.
+  const shown = whole ? masked : masked.slice(0, -MAX_URL_CHARS)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not reach a terminal
+  const flat = shown.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
+  return cleanText(flat, MAX_KEPT_CHARS)
+}
+
+async function readBeginning(body: Readable): Promise<{ text: string; whole: boolean }> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const timer = setTimeout(() => body.destroy(), BODY_WAIT_MS)
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes > MAX_READ_BYTES) break
+    }
+  } catch {
+    bytes = Number.POSITIVE_INFINITY
+  } finally {
+    clearTimeout(timer)
+  }
+  const text = Buffer.concat(chunks).subarray(0, MAX_READ_BYTES).toString('utf8')
+  return { text, whole: bytes <= MAX_READ_BYTES }
+}
+
+/**
+ * What an answer must not repeat of a target: its signing secrets, and the parts of its URL behind the host, which
+ * often hold a token. Shorter parts would mask ordinary words.
+ */
+function secretsOfTarget({ address, secrets }: Target): string[] {
+  const url = URL.parse(address)
+  if (url === null) return [address, ...secrets]
+  const { pathname, search, searchParams } = url
+  const query = search.slice(1)
+  const pairs = query.split('&')
+  const values = pairs.map((pair) => pair.slice(pair.indexOf('=') + 1))
+  // Pages of errors escape the query for HTML or JSON.
+  const escaped = ['&amp;', '\\u0026'].map((separator) => query.replaceAll('&', separator))
+  const whole = [pathname + search, pathname, query, ...escaped]
+  const raw = [...whole, ...pathname.split('/'), ...pairs, ...values]
+  const decoded = [...raw.map(percentDecoded), ...searchParams.values()]
+  const keys = secrets.map((secret) => secret.replace(/^whsec_/, ''))
+  return [...new Set([...raw, ...decoded, ...keys])].filter(
+    (part) => part.length >= MIN_SECRET_CHARS,
+  )
+}
+
+/**
+ * Masks the given texts literally. The encodings that `createScrub` finds cost 12 ms and a megabyte for each target, and
+ * only the reseller that owns the target and operators read its answers.
+ */
+function maskAll(text: string, secrets: readonly string[]): string {
+  if (text.length < MIN_SECRET_CHARS || secrets.length === 0) return text
+  const longestFirst = secrets.toSorted((a, b) => b.length - a.length)
+  return text.replace(new RegExp(longestFirst.map(RegExp.escape).join('|'), 'gi'), '[redacted]')
 }

@@ -1,0 +1,63 @@
+import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
+import { affected } from '../../platform/db/transaction.ts'
+import { isOfReseller } from './delivery-queries.ts'
+
+/** How many deliveries one call replays at most. */
+export const MAX_REPLAYED = 10_000
+
+/** Sends a delivery that has ended again. Returns false if the reseller has none with this id. */
+export async function retryDelivery(
+  db: Db,
+  resellerId: number,
+  deliveryId: string,
+): Promise<boolean> {
+  return (await replay(db, sql`d.id = ${deliveryId} and ${isOfReseller(resellerId)}`)) > 0
+}
+
+/**
+ * Sends an endpoint's ended deliveries of a range again. Returns how many. Records that did not pass the filters are not
+ * sent, nor are those whose deliveries the retention has deleted.
+ */
+export async function replayRange(
+  db: Db,
+  resellerId: number,
+  {
+    endpointId,
+    from,
+    through,
+  }: { readonly endpointId: string; readonly from: number; readonly through: number },
+): Promise<number> {
+  return replay(
+    db,
+    sql`${isOfReseller(resellerId, endpointId)} and d.seq between ${from} and ${through}`,
+  )
+}
+
+/** Sends all deliveries that died since an instant again, those that died first first. Returns how many. */
+export async function replayFailed(
+  db: Db,
+  resellerId: number,
+  { endpointId, since }: { readonly endpointId?: string | undefined; readonly since: Date },
+): Promise<number> {
+  return replay(
+    db,
+    sql`${isOfReseller(resellerId, endpointId)} and d.state = 'dead' and d.ended_at >= ${since}`,
+  )
+}
+
+/** A replayed delivery keeps its id and its attempts, and has the whole schedule of retries before it again. It yields to new ones. */
+function replay(db: Db, isWanted: RawBuilder<unknown>): Promise<number> {
+  return affected(
+    sql`
+      update delivery
+         set state = 'pending', due_at = clock_timestamp(), ended_at = null, dead_reason = null,
+             attempts = 0, first_attempt_at = null, replayed = true
+       where state <> 'pending'
+         and id in (select d.id from delivery d
+                     where d.state <> 'pending' and ${isWanted}
+                     order by d.ended_at, d.seq
+                     limit ${MAX_REPLAYED})
+    `,
+    db,
+  )
+}
