@@ -8,7 +8,8 @@ import { createScrub, type Scrub } from '../platform/base/secrets.ts'
 import { loadConfig, secretsOf } from '../platform/config/config.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
-import { interruptSignal, untilInterrupted } from './interrupt.ts'
+import { requireReseller } from '../resellers/resellers.ts'
+import { interruptSignal, untilInterrupted } from './exit-codes.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 import { createLogLines } from './text/log-lines.ts'
 
@@ -118,6 +119,18 @@ export async function withStores(
   } finally {
     await embedded.release()
   }
+}
+
+/** As withApp, for the reseller that the command line names. */
+export function withReseller(
+  role: string,
+  name: string,
+  work: (resellerId: number, app: App, context: CliContext) => Promise<unknown>,
+): Promise<void> {
+  return withApp({ role }, async (app, context) => {
+    const { id } = await requireReseller(app.database.db, name)
+    return work(id, app, context)
+  })
 }
 
 /** As withApp, with the queue. */

@@ -48,3 +48,69 @@ export class UsageError extends AppError {
   override readonly code = 'cli.usage'
   override readonly retryable = false
 }
+
+/** The process exits after this time even when its orderly stop hangs, as on a frozen store. */
+const HARD_STOP_MS = 15_000
+
+/** The time in which the last lines of the log are written. */
+const LINGER_MS = 500
+
+/** A signal or a closed pipe interrupted the command. */
+export class InterruptedError extends AppError {
+  override readonly name = 'InterruptedError'
+  override readonly code = 'cli.interrupted'
+  override readonly retryable = true
+  readonly exit: number
+
+  constructor(exit: number) {
+    super('interrupted')
+    this.exit = exit
+  }
+}
+
+let controller: AbortController | undefined
+
+/**
+ * Aborts on Ctrl-C, SIGTERM, a closed terminal or a closed pipe. The process exits at once on a second signal, and 15 s
+ * after the first.
+ */
+export function interruptSignal(): AbortSignal {
+  if (controller !== undefined) return controller.signal
+  controller = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => interrupt(EXIT.interrupted))
+  }
+  return controller.signal
+}
+
+/** A reader such as `head` closes the pipe when it has enough: the command stops, with exit code 0. */
+export function interruptOnClosedPipe(): void {
+  process.stdout.on('error', (err: NodeJS.ErrnoException) => {
+    if (err.code !== 'EPIPE') throw err
+    if (!interruptSignal().aborted) interrupt(EXIT.ok)
+  })
+}
+
+function interrupt(exit: number): void {
+  if (controller?.signal.aborted === true) process.exit(exit)
+  setTimeout(() => process.exit(EXIT.failed), HARD_STOP_MS).unref()
+  controller?.abort(new InterruptedError(exit))
+}
+
+/** Exits soon, even with open handles: a silent connection would keep the process running for hours. */
+export function exitSoon(): void {
+  setTimeout(() => process.exit(), LINGER_MS).unref()
+}
+
+/** Waits for the work, or rejects with the signal's reason when it aborts. */
+export async function untilInterrupted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

@@ -1,4 +1,4 @@
-import { interruptOnClosedPipe } from './interrupt.ts'
+import { interruptOnClosedPipe } from './exit-codes.ts'
 import { runCommandLine } from './program.ts'
 
 interruptOnClosedPipe()

@@ -3,36 +3,35 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { AppError, messageOf, nameFullDisk } from '../platform/base/errors.ts'
 import { createScrub } from '../platform/base/secrets.ts'
 import { ConfigError, loadConfig, secretsOf } from '../platform/config/config.ts'
+import { addMigrateCommand, addSqlCommands } from './commands/database-commands.ts'
+import { addDeliveriesCommands, addReceiveCommand } from './commands/deliveries-commands.ts'
+import { addEndpointsCommands } from './commands/endpoints-commands.ts'
+import { addChangesCommand, addFaresCommands } from './commands/fares-commands.ts'
+import {
+  addDoctorCommand,
+  addSchedulesCommands,
+  addStatusCommand,
+} from './commands/health-commands.ts'
 import {
   addAnalystsCommands,
   addArchiveCommand,
   addExportCommand,
+  addReplayCommand,
   addRollupCommand,
-} from './commands/analytics-commands.ts'
-import { addBudgetCommand } from './commands/budget-command.ts'
-import { addChangesCommand } from './commands/changes-command.ts'
-import { addConfigCommand, addOpenApiCommand } from './commands/config-commands.ts'
-import { addMigrateCommand, addSqlCommands } from './commands/database-commands.ts'
-import { addDeliveriesCommands } from './commands/deliveries-commands.ts'
-import { addDoctorCommand } from './commands/doctor-command.ts'
-import { addEndpointsCommands } from './commands/endpoints-commands.ts'
-import { addFaresCommands } from './commands/fares-commands.ts'
+} from './commands/history-commands.ts'
 import { addIncidentsCommands } from './commands/incidents-commands.ts'
 import { addJobsCommands } from './commands/jobs-commands.ts'
-import { addKeysCommands } from './commands/keys-commands.ts'
-import { addReceiveCommand } from './commands/receive-command.ts'
-import { addReplayCommand } from './commands/replay-command.ts'
-import { addResellersCommands } from './commands/resellers-commands.ts'
-import { addRoutesCommands } from './commands/routes-commands.ts'
+import { addKeysCommands, addResellersCommands } from './commands/resellers-commands.ts'
 import { addDemoCommand, addSandboxCommand } from './commands/sandbox-commands.ts'
-import { addSchedulesCommands } from './commands/schedules-commands.ts'
-import { addServiceCommands } from './commands/service-commands.ts'
-import { addStatusCommand } from './commands/status-command.ts'
-import { addSyncCommands } from './commands/sync-commands.ts'
-import { addUpstreamCommands } from './commands/upstream-commands.ts'
+import {
+  addConfigCommand,
+  addOpenApiCommand,
+  addServiceCommands,
+} from './commands/service-commands.ts'
+import { addRoutesCommands, addSyncCommands } from './commands/sync-commands.ts'
+import { addBudgetCommand, addUpstreamCommands } from './commands/upstream-commands.ts'
 import { addWatchListCommands } from './commands/watch-list-commands.ts'
-import { EXIT, exitOfError } from './exit-codes.ts'
-import { InterruptedError } from './interrupt.ts'
+import { EXIT, exitOfError, InterruptedError } from './exit-codes.ts'
 import { escapeControls } from './text/text-format.ts'
 
 /** The groups of `--help`, in its order; docs/reference/cli.md has a section for each. */

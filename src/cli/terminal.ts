@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { escapeControls, forScreen, screenWidth } from './text/text-format.ts'
 
@@ -72,4 +73,10 @@ export function createTerminal({ stdout, stderr, logProgress }: TerminalStreams)
       stderr.write(`${CLEAR_LINE}  … ${escapeControls(text)}`)
     },
   }
+}
+
+/** Writes a text to standard output, and waits while its reader is behind. */
+export async function writeOut(text: string, signal?: AbortSignal): Promise<void> {
+  if (process.stdout.write(forScreen(text, process.stdout))) return
+  await once(process.stdout, 'drain', { signal })
 }

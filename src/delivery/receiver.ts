@@ -15,7 +15,7 @@ export interface ShownWebhook {
   readonly seq: number | null
 }
 
-export interface ReceiverOptions {
+interface ReceiverOptions {
   readonly host: string
   /** 0 takes any free one. */
   readonly port: number
@@ -103,7 +103,7 @@ export type Received =
     }
   | { readonly status: 400; readonly reason: string }
 
-export interface WebhookReader {
+interface WebhookReader {
   /** Reads one request. @param secret undefined: the signature is not checked. */
   read(headers: IncomingHttpHeaders, body: string, secret: string | undefined): Received
 }

@@ -144,7 +144,7 @@ export interface RouteChangeFilter {
   readonly until?: Date | undefined
 }
 
-export interface RouteChangePage extends RouteChangeFilter {
+interface RouteChangePage extends RouteChangeFilter {
   readonly after: number
   /** Records beyond it are not read. */
   readonly through: number

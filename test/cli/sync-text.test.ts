@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { syncResult, syncSentence } from '../../src/cli/text/sync-text.ts'
+import { syncResult, syncSentence } from '../../src/cli/text/sync-runs-text.ts'
 import { NO_COUNTS, type SyncOutcome } from '../../src/routes/runs/sync-run.ts'
 
 function anOutcome(changes: Partial<SyncOutcome> = {}): SyncOutcome {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { importText } from '../../src/cli/text/watch-list-text.ts'
+import { importText } from '../../src/cli/commands/watch-list-commands.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
 import type { SkippedRows } from '../../src/watches/import/import-watch-list.ts'

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
@@ -14,8 +13,8 @@ import {
 } from '../../platform/db/run-analyst-query.ts'
 import { withApp, withStores } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
-import type { Terminal } from '../terminal.ts'
-import { countOf, example, forScreen, table } from '../text/text-format.ts'
+import { type Terminal, writeOut } from '../terminal.ts'
+import { countOf, example, table } from '../text/text-format.ts'
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -111,13 +110,9 @@ async function writeParts(
 ): Promise<void> {
   let isFirst = true
   await streamAnalystQuery(database, statement, async (part) => {
-    await write(resultText(part, format, isFirst))
+    await writeOut(resultText(part, format, isFirst))
     isFirst = false
   })
-}
-
-async function write(text: string): Promise<void> {
-  if (!process.stdout.write(forScreen(text, process.stdout))) await once(process.stdout, 'drain')
 }
 
 /** The widths of the columns follow from all rows, so a table has an end. */
@@ -134,7 +129,7 @@ async function writeTable(
     count += rows.length
     shown = { columns, rows: [...shown.rows, ...rows.slice(0, TABLE_ROWS - shown.rows.length)] }
   })
-  await write(resultText(shown, {}))
+  await writeOut(resultText(shown, {}))
   const more = count - shown.rows.length
   if (more > 0) terminal.step(`${countOf(more, 'row')} more: --csv, --json and --raw write all`)
 }

@@ -1,8 +1,12 @@
-import type { Command } from 'commander'
+import { once } from 'node:events'
+import { type Command, InvalidArgumentError } from 'commander'
 import {
+  type Attempt,
+  type DeadDelivery,
   listAttempts,
   listDead,
   requireDelivery,
+  type ShownDelivery,
 } from '../../delivery/endpoints/delivery-queries.ts'
 import {
   MAX_REPLAYED,
@@ -10,13 +14,21 @@ import {
   replayRange,
   retryDelivery,
 } from '../../delivery/endpoints/replay-deliveries.ts'
+import { type ShownWebhook, secretFault, startReceiver } from '../../delivery/receiver.ts'
+import { systemClock } from '../../platform/base/clock.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { requireReseller } from '../../resellers/resellers.ts'
-import { type CliContext, withApp } from '../context.ts'
+import { assertPortUsable } from '../../platform/http/server.ts'
+import { createContext, withReseller } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
-import { instantOption, integerOption, uuidOption } from '../option-parsers.ts'
-import { deadTable, deliveryText } from '../text/delivery-text.ts'
-import { countOf, example } from '../text/text-format.ts'
+import { addressOption, instantOption, integerOption, uuidOption } from '../option-parsers.ts'
+import {
+  countOf,
+  example,
+  labelledLines,
+  printable,
+  secondText,
+  table,
+} from '../text/text-format.ts'
 
 interface Flags {
   readonly reseller: string
@@ -70,43 +82,45 @@ export function addDeliveriesCommands(program: Command): void {
     .action(replay)
 }
 
-function withReseller(
-  { reseller }: Flags,
-  work: (db: Db, resellerId: number, context: CliContext) => Promise<unknown>,
-): Promise<void> {
-  return withApp({ role: 'deliveries' }, async ({ database: { db } }, context) => {
-    const { id } = await requireReseller(db, reseller)
-    return work(db, id, context)
-  })
-}
-
 function list({ endpoint: endpointId, limit, ...flags }: ListFlags): Promise<void> {
-  return withReseller(flags, async (db, resellerId, { terminal }) => {
-    const dead = await listDead(db, resellerId, { endpointId, limit })
-    terminal.printRows(flags.json, dead, () =>
-      dead.length === 0 ? 'no dead deliveries' : deadTable(dead),
-    )
-  })
+  return withReseller(
+    'deliveries',
+    flags.reseller,
+    async (resellerId, { database: { db } }, { terminal }) => {
+      const dead = await listDead(db, resellerId, { endpointId, limit })
+      terminal.printRows(flags.json, dead, () =>
+        dead.length === 0 ? 'no dead deliveries' : deadTable(dead),
+      )
+    },
+  )
 }
 
 function show(id: string, flags: Flags): Promise<void> {
-  return withReseller(flags, async (db, resellerId, { terminal }) => {
-    const delivery = await requireDelivery({ db, resellerId }, { deliveryId: id })
-    const attemptsMade = await listAttempts(db, resellerId, id)
-    terminal.print(flags.json, { ...delivery, attemptsMade }, () =>
-      deliveryText(delivery, attemptsMade),
-    )
-  })
+  return withReseller(
+    'deliveries',
+    flags.reseller,
+    async (resellerId, { database: { db } }, { terminal }) => {
+      const delivery = await requireDelivery({ db, resellerId }, { deliveryId: id })
+      const attemptsMade = await listAttempts(db, resellerId, id)
+      terminal.print(flags.json, { ...delivery, attemptsMade }, () =>
+        deliveryText(delivery, attemptsMade),
+      )
+    },
+  )
 }
 
 function retry(id: string, flags: Flags): Promise<void> {
-  return withReseller(flags, async (db, resellerId, { terminal }) => {
-    await requireDelivery({ db, resellerId }, { deliveryId: id })
-    const retried = await retryDelivery(db, resellerId, id)
-    terminal.print(flags.json, { id, retried }, () =>
-      retried ? `delivery ${id} is sent again` : `delivery ${id} is not over yet`,
-    )
-  })
+  return withReseller(
+    'deliveries',
+    flags.reseller,
+    async (resellerId, { database: { db } }, { terminal }) => {
+      await requireDelivery({ db, resellerId }, { deliveryId: id })
+      const retried = await retryDelivery(db, resellerId, id)
+      terminal.print(flags.json, { id, retried }, () =>
+        retried ? `delivery ${id} is sent again` : `delivery ${id} is not over yet`,
+      )
+    },
+  )
 }
 
 function replay(flags: ReplayFlags): Promise<void> {
@@ -115,16 +129,20 @@ function replay(flags: ReplayFlags): Promise<void> {
   if ((since === undefined) !== isRange) {
     throw new UsageError('name either --since, or --endpoint, --from and --through')
   }
-  return withReseller(flags, async (db, resellerId, { terminal }) => {
-    const replayed = isRange
-      ? await replayRange(db, resellerId, { endpointId, from, through })
-      : await replayAllFailed(db, resellerId, { endpointId, since: since ?? new Date() })
-    terminal.print(
-      json,
-      { replayed },
-      () => `${countOf(replayed, 'delivery', 'deliveries')} sent again`,
-    )
-  })
+  return withReseller(
+    'deliveries',
+    flags.reseller,
+    async (resellerId, { database: { db } }, { terminal }) => {
+      const replayed = isRange
+        ? await replayRange(db, resellerId, { endpointId, from, through })
+        : await replayAllFailed(db, resellerId, { endpointId, since: since ?? new Date() })
+      terminal.print(
+        json,
+        { replayed },
+        () => `${countOf(replayed, 'delivery', 'deliveries')} sent again`,
+      )
+    },
+  )
 }
 
 /** One statement replays a limited number. It is repeated only while it was full, so that what dies again at once ends it. */
@@ -139,4 +157,97 @@ async function replayAllFailed(
     sum += replayed
     if (replayed < MAX_REPLAYED) return sum
   }
+}
+
+function deadTable(dead: readonly DeadDelivery[]): string {
+  const rows = dead.map(({ id, endpointId, lastAttempt, ...delivery }) => [
+    id,
+    endpointId,
+    subjectOf(delivery),
+    delivery.deadReason,
+    secondText(delivery.endedAt),
+    lastAttempt === null ? null : attemptText(lastAttempt),
+  ])
+  return table(['id', 'endpoint', 'record', 'why', 'ended', 'last attempt'], rows)
+}
+
+function deliveryText(delivery: ShownDelivery, attempts: readonly Attempt[]): string {
+  const { state, deadReason, dueAt, recordedAt, endpointId } = delivery
+  const head = labelledLines(
+    [
+      ['delivery', delivery.id],
+      ['endpoint', endpointId],
+      ['record', `${subjectOf(delivery)}, of ${secondText(recordedAt)}`],
+      ['state', deadReason === null ? state : `${state}: ${deadReason}`],
+      ...(dueAt === null ? [] : [['due', secondText(dueAt)] as const]),
+    ],
+    Number.POSITIVE_INFINITY,
+  )
+  const lines = attempts.map((attempt) => {
+    const answer = attempt.answer === '' ? '' : `  ${printable(attempt.answer)}`
+    return `${secondText(attempt.startedAt)}  ${attempt.durationMs} ms  ${attemptText(attempt)}${answer}`
+  })
+  return [head, ...(lines.length === 0 ? ['no attempt yet'] : lines)].join('\n')
+}
+
+function subjectOf({ seq, type }: Pick<DeadDelivery, 'seq' | 'type'>): string {
+  return seq === null ? (type ?? '') : `#${seq}`
+}
+
+function attemptText({ outcome, status }: Attempt): string {
+  return status === null ? outcome : `${outcome} (${status})`
+}
+
+interface ReceiveFlags {
+  readonly host: string
+  readonly port: number
+  readonly secret?: string
+  readonly json?: boolean
+}
+
+export function addReceiveCommand(program: Command): void {
+  program
+    .command('receive')
+    .description('Receive webhooks, verify them and print each as a line')
+    .option('--host <address>', 'the address; 0.0.0.0 is every address', addressOption, '127.0.0.1')
+    .option('--port <port>', 'the port; 0 takes any free one', integerOption(0, 65_535), 8092)
+    .option(
+      '--secret <whsec>',
+      'the secret of the endpoint; without it nothing is verified',
+      secretOption,
+    )
+    .option('--json', 'print one line of JSON per webhook')
+    .addHelpText(
+      'after',
+      '\nAn endpoint may have the URL http://127.0.0.1:8092 if WEBHOOK_ALLOWED_NETWORKS contains 127.0.0.1/32.',
+    )
+    .addHelpText('after', example('receive --port 8093 --secret whsec_…'))
+    .action(receive)
+}
+
+async function receive({ host, port, secret, json }: ReceiveFlags): Promise<void> {
+  const { terminal, log, signal } = createContext()
+  await assertPortUsable({ host, port, setting: '--port' })
+  const receiver = await startReceiver({
+    host,
+    port,
+    secret: () => secret,
+    now: () => systemClock.now(),
+    onWebhook: (webhook) => terminal.print(json, webhook, () => lineOf(webhook)),
+  })
+  if (terminal.interactive) terminal.step(`webhooks arrive at ${receiver.url}; Ctrl-C stops`)
+  else log.info({ receiver: receiver.url }, 'ready')
+  if (!signal.aborted) await once(signal, 'abort')
+  await receiver.close()
+  terminal.step('stopped')
+}
+
+function lineOf({ seq, outcome, text }: ShownWebhook): string {
+  return `${String(seq ?? '').padStart(6)}  ${outcome.padEnd(12)}  ${printable(text)}`
+}
+
+function secretOption(text: string): string {
+  const fault = secretFault(text)
+  if (fault !== undefined) throw new InvalidArgumentError(fault)
+  return text
 }

@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { App } from '../../app/app.ts'
 import { targetRulesOf } from '../../app/settings-for.ts'
 import {
   addTestEvent,
@@ -9,7 +8,11 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../delivery/endpoints/change-endpoints.ts'
-import { type EndpointOwner, listEndpoints } from '../../delivery/endpoints/endpoint-queries.ts'
+import {
+  type EndpointOwner,
+  listEndpoints,
+  type ShownEndpoint,
+} from '../../delivery/endpoints/endpoint-queries.ts'
 import type {
   Digest,
   EndpointRules,
@@ -19,11 +22,9 @@ import type {
 } from '../../delivery/endpoints/endpoint-settings.ts'
 import { resealEndpoints } from '../../delivery/endpoints/sealer.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
-import { requireReseller } from '../../resellers/resellers.ts'
-import { type CliContext, withApp } from '../context.ts'
+import { type CliContext, withApp, withReseller } from '../context.ts'
 import { uuidOption } from '../option-parsers.ts'
-import { endpointsTable } from '../text/delivery-text.ts'
-import { countOf, example } from '../text/text-format.ts'
+import { count, countOf, example, table } from '../text/text-format.ts'
 
 interface OwnerFlags {
   readonly reseller: string
@@ -152,11 +153,9 @@ function withOwner(
   { reseller }: OwnerFlags,
   work: (opened: Opened, context: CliContext) => Promise<unknown>,
 ): Promise<void> {
-  return withApp({ role: 'endpoints' }, async (app: App, context) => {
-    const { db } = app.database
-    const { id: resellerId } = await requireReseller(db, reseller)
+  return withReseller('endpoints', reseller, async (resellerId, app, context) => {
     const deps = { sealer: app.sealer, targetRules: targetRulesOf(app.config) }
-    return work({ owner: { db, resellerId }, deps }, context)
+    return work({ owner: { db: app.database.db, resellerId }, deps }, context)
   })
 }
 
@@ -222,4 +221,34 @@ function reseal({ json }: { readonly json?: boolean }): Promise<void> {
     const resealed = await resealEndpoints(database.db, sealer)
     terminal.print(json, { resealed }, () => `${countOf(resealed, 'endpoint')} encrypted again`)
   })
+}
+
+function endpointsTable(endpoints: readonly ShownEndpoint[]): string {
+  const rows = endpoints.map((endpoint) => [
+    endpoint.id,
+    endpoint.format,
+    endpoint.target,
+    endpoint.disabledReason ?? (endpoint.failingSince === null ? 'enabled' : 'failing'),
+    filterText(endpoint),
+    count(endpoint.pending),
+    count(endpoint.dead),
+    endpoint.description,
+  ])
+  return table(['id', 'format', 'target', 'state', 'receives', 'pending', 'dead', ''], rows)
+}
+
+/** "became_available of summer; sold_out or price below 99.50 EUR". */
+function filterText({ kinds, reasons, lists, rules, digest }: ShownEndpoint): string {
+  const records = [...(kinds ?? []), ...(reasons ?? [])].join(', ') || 'all'
+  const below = rules?.price_below
+  const passes = [
+    ...(rules?.sold_out ? ['sold out'] : []),
+    ...(rules?.bookable ? ['bookable'] : []),
+    ...(below ? [`below ${below.amount} ${below.currency}`] : []),
+  ]
+  const joined = digest === null ? [] : ['daily_at' in digest ? 'daily' : `every ${digest.every}`]
+  const of = lists === null ? '' : ` of ${lists.join(', ')}`
+  return [`${records}${of}`, ...(passes.length === 0 ? [] : [passes.join(' or ')]), ...joined].join(
+    '; ',
+  )
 }

@@ -1,4 +1,7 @@
 import type { Command } from 'commander'
+import { systemClock } from '../../platform/base/clock.ts'
+import { SCOPES, type Scope } from '../../platform/http/caller.ts'
+import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../resellers/api-keys.ts'
 import {
   createReseller,
   listResellers,
@@ -9,7 +12,8 @@ import {
 } from '../../resellers/resellers.ts'
 import { disableReseller } from '../../watches/change-watches.ts'
 import { withApp } from '../context.ts'
-import { numberOption } from '../option-parsers.ts'
+import { UsageError } from '../exit-codes.ts'
+import { instantOption, integerOption, numberOption } from '../option-parsers.ts'
 import { count, countOf, example, printable, table } from '../text/text-format.ts'
 
 const NEEDS = { role: 'resellers' }
@@ -104,5 +108,101 @@ async function disableNamed(name: string, { json }: { json?: boolean }): Promise
       { id, name: known, trackedFaresEnded },
       () => `reseller ${printable(known)} disabled: ${ended}`,
     )
+  })
+}
+
+const KEYS = { role: 'keys' }
+
+interface CreateOptions {
+  readonly reseller?: string
+  readonly operator?: boolean
+  readonly scopes?: readonly Scope[]
+  readonly expires?: Date
+  readonly json?: boolean
+}
+
+export function addKeysCommands(program: Command): void {
+  const keys = program.command('keys').description('Create, list and revoke keys of the API')
+  keys
+    .command('create')
+    .description('Create a key and print it; it is not shown again')
+    .option('--reseller <name>', 'create a key of this reseller')
+    .option('--operator', 'create a key of an operator')
+    .option(
+      '--scopes <scopes>',
+      `some of ${SCOPES.join(', ')}; unset: all that this kind of key may have`,
+      scopesOption,
+    )
+    .option('--expires <instant>', 'when the key expires; unset: never', instantOption)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('keys create --reseller northwind --scopes read'))
+    .action(create)
+  keys
+    .command('list')
+    .description('List all keys by their first characters, also expired and revoked ones')
+    .option('--json', 'print one line of JSON per key')
+    .addHelpText('after', example('keys list'))
+    .action(printKeys)
+  keys
+    .command('revoke')
+    .argument('<id>', 'as "keys list" prints it', integerOption(1, Number.MAX_SAFE_INTEGER))
+    .description('Revoke a key for good, within a second')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('keys revoke 3'))
+    .action(revoke)
+}
+
+function scopesOption(text: string): Scope[] {
+  return text.split(',').map((name) => {
+    const scope = SCOPES.find((known) => known === name.trim())
+    if (scope === undefined) throw new UsageError(`scopes are some of ${SCOPES.join(', ')}`)
+    return scope
+  })
+}
+
+async function create(options: CreateOptions): Promise<void> {
+  const { reseller, operator = false, scopes, expires, json } = options
+  if ((reseller !== undefined) === operator) {
+    throw new UsageError('name the owner of the key: either --reseller NAME or --operator')
+  }
+  if (expires !== undefined && expires <= systemClock.now()) {
+    throw new UsageError('--expires lies in the past')
+  }
+  await withApp(KEYS, async ({ database: { db } }, { terminal }) => {
+    const resellerId = reseller === undefined ? null : (await requireReseller(db, reseller)).id
+    const { text, key } = await createApiKey(db, { resellerId, scopes, expiresAt: expires })
+    terminal.print(json, { ...key, key: text }, () => text)
+    if (json !== true) {
+      terminal.step(`key ${key.id} with ${key.scopes.join(', ')}; it is not shown again`)
+    }
+  })
+}
+
+async function printKeys({ json }: { json?: boolean }): Promise<void> {
+  await withApp(KEYS, async ({ database }, { terminal }) => {
+    const keys = await listApiKeys(database.db)
+    terminal.printRows(json, keys, () => (keys.length === 0 ? 'no keys yet' : keysTable(keys)))
+  })
+}
+
+function keysTable(keys: readonly ApiKey[]): string {
+  const rows = keys.map((key) => [
+    String(key.id),
+    `${key.prefix}…`,
+    key.reseller ?? 'operator',
+    key.scopes.join(', '),
+    key.createdAt.toISOString(),
+    key.expiresAt?.toISOString() ?? null,
+    key.lastUsedAt?.toISOString() ?? null,
+    key.revokedAt?.toISOString() ?? null,
+  ])
+  const times = ['created at', 'expires at', 'last used', 'revoked']
+  return table(['id', 'key', 'owner', 'scopes', ...times], rows)
+}
+
+async function revoke(id: number, { json }: { json?: boolean }): Promise<void> {
+  await withApp(KEYS, async ({ database }, { terminal }) => {
+    const key = await revokeApiKey(database.db, id)
+    terminal.print(json, key, () => `key ${key.id} (${key.prefix}…) is revoked`)
   })
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import { API_DOCUMENT } from '../../app/api-document.ts'
 import { type App, openApp, type ReadyConfig } from '../../app/app.ts'
 import { assertPortsUsable, type RoleName, runRoles } from '../../app/run-roles.ts'
 import { targetRulesOf, whyNotOpen } from '../../app/settings-for.ts'
@@ -13,12 +14,14 @@ import {
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
 import { systemClock } from '../../platform/base/clock.ts'
+import { loadConfig } from '../../platform/config/config.ts'
+import { redactedConfig } from '../../platform/config/settings.ts'
 import { describeStore } from '../../platform/queue/queue-connection.ts'
 import { hasKeys } from '../../resellers/api-keys.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
-import { UsageError } from '../exit-codes.ts'
-import { exitSoon } from '../interrupt.ts'
-import { example } from '../text/text-format.ts'
+import { exitSoon, UsageError } from '../exit-codes.ts'
+import { createTerminal } from '../terminal.ts'
+import { example, table } from '../text/text-format.ts'
 
 /** Docker, Podman and Kubernetes put these into their containers, which may share their loopback with others. */
 const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io']
@@ -181,4 +184,33 @@ function reportReady(
   process.stderr.write(
     `\n${lines.join('\n')}\n\n  In another terminal: bin/farewatch status\n  Ctrl-C stops; the data stays\n\n`,
   )
+}
+
+export function addConfigCommand(program: Command): void {
+  program
+    .command('config')
+    .description('Print the settings in force, without secrets')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('config'))
+    .action(({ json }: { json?: boolean }) => {
+      const lines = redactedConfig(loadConfig())
+      const values = Object.fromEntries(lines.map(({ name, value }) => [name, value]))
+      const rows = lines.map((line) => [
+        line.name,
+        String(line.value ?? '-'),
+        line.default ? 'default' : 'set',
+        line.about,
+      ])
+      createTerminal(process).print(json, values, () =>
+        table(['setting', 'value', 'from', 'what it does'], rows),
+      )
+    })
+}
+
+export function addOpenApiCommand(program: Command): void {
+  program
+    .command('openapi')
+    .description('Print the OpenAPI document of the API')
+    .addHelpText('after', example('openapi > openapi.json'))
+    .action(() => void process.stdout.write(`${JSON.stringify(API_DOCUMENT)}\n`))
 }

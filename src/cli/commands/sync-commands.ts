@@ -1,16 +1,21 @@
 import { type Command, Option } from 'commander'
 import type { App } from '../../app/app.ts'
 import { ROUTE_LISTS, type RouteListName } from '../../platform/base/kinds.ts'
+import type { Logger } from '../../platform/base/logger.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { assertKept } from '../../platform/db/history-floor.ts'
+import { EXPORT_FORMATS, type ExportFormat, exportRoutes } from '../../routes/read/export-routes.ts'
+import { readHistorySpan } from '../../routes/read/route-queries.ts'
 import { dryRun } from '../../routes/review/dry-run.ts'
 import type { SyncOutcome } from '../../routes/runs/sync-run.ts'
 import { listSyncRuns } from '../../routes/runs/sync-run-queries.ts'
 import { runOrAwait } from '../../routes/sync-list.ts'
 import { type CliContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
-import { integerOption } from '../option-parsers.ts'
+import { instantOption, integerOption } from '../option-parsers.ts'
+import { writeOut } from '../terminal.ts'
 import { planText } from '../text/sync-report-text.ts'
-import { runsText } from '../text/sync-runs-text.ts'
-import { syncResult, syncSentence } from '../text/sync-text.ts'
+import { runsText, syncResult, syncSentence } from '../text/sync-runs-text.ts'
 import { count, example, megabytes, pick, seconds } from '../text/text-format.ts'
 import { addSyncReviewCommands } from './sync-review-commands.ts'
 
@@ -120,4 +125,61 @@ async function printRuns({ list, limit, json }: RunsOptions): Promise<void> {
     }))
     terminal.printRows(json, rows, () => runsText(runs, terminal.width))
   })
+}
+
+interface ExportOptions {
+  readonly asOf?: Date
+  readonly format: ExportFormat
+  readonly list: RouteListName
+}
+
+export function addRoutesCommands(program: Command): void {
+  program
+    .command('routes')
+    .description('Export routes')
+    .command('export')
+    .description('Write the routes that are live, or were live at an instant, to standard output')
+    .option('--as-of <instant>', 'the instant; unset: now', instantOption)
+    .addOption(
+      new Option('--list <list>', 'all routes, or those with availability')
+        .choices(ROUTE_LISTS)
+        .default('routes'),
+    )
+    .addOption(
+      new Option('--format <format>', 'the file format').choices(EXPORT_FORMATS).default('csv'),
+    )
+    .addHelpText('after', example('routes export --as-of 2026-01-31 --format csv > routes.csv'))
+    .action(writeRoutes)
+}
+
+async function writeRoutes({ asOf, format, list }: ExportOptions): Promise<void> {
+  await withApp({ role: 'export' }, async ({ database: { db } }, { log, terminal, signal }) => {
+    if (asOf !== undefined) await assertKept(db, asOf)
+    await warnAboutInstant(log, db, { asOf, list })
+    const onlyAvailable = list === 'with-availability'
+    let bytes = 0
+    for await (const text of exportRoutes(db, { asOf, format, onlyAvailable })) {
+      if (signal.aborted) return
+      await writeOut(text, signal)
+      bytes += Buffer.byteLength(text)
+      // On a terminal the progress would stand between the exported lines.
+      if (process.stdout.isTTY !== true) terminal.progress(`${megabytes(bytes)} written`)
+    }
+  })
+}
+
+/** Warns where the export is empty or of an earlier instant than was asked for: the file cannot say so. */
+async function warnAboutInstant(
+  log: Logger,
+  db: Db,
+  { asOf, list }: { asOf: Date | undefined; list: RouteListName },
+): Promise<void> {
+  const { first, last } = await readHistorySpan(db, list)
+  if (first === null || last === null) {
+    log.warn({ list }, 'nothing to export: no list has been accepted yet')
+  } else if (asOf !== undefined && asOf < first) {
+    log.warn({ asOf, list, first }, 'nothing to export: the first list was accepted later')
+  } else if (asOf !== undefined && asOf > last) {
+    log.warn({ asOf, last }, 'exported as of the last accepted list: nothing later is known')
+  }
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { Command } from 'commander'
 import type { Db } from '../../platform/db/database.ts'
 import { diffSnapshots } from '../../routes/read/diff-snapshots.ts'
@@ -9,10 +8,10 @@ import { findFinishedRun, listHeldRuns, showRun } from '../../routes/runs/sync-r
 import { withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
+import { writeOut } from '../terminal.ts'
 import { differenceText, namesOf, reviewText } from '../text/sync-report-text.ts'
-import { heldText, runText } from '../text/sync-runs-text.ts'
-import { syncResult, syncSentence } from '../text/sync-text.ts'
-import { example, forScreen, pick } from '../text/text-format.ts'
+import { heldText, runText, syncResult, syncSentence } from '../text/sync-runs-text.ts'
+import { example, pick } from '../text/text-format.ts'
 
 type Json = boolean | undefined
 
@@ -131,8 +130,7 @@ function printDifferences(runIds: readonly [number, number], json: Json): Promis
     await assertOneList(syncDeps.db, runIds)
     for await (const page of diffSnapshots(syncDeps, runIds)) {
       const lines = page.map((one) => (json === true ? JSON.stringify(one) : differenceText(one)))
-      const text = forScreen(`${lines.join('\n')}\n`, process.stdout)
-      if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+      await writeOut(`${lines.join('\n')}\n`)
     }
   })
 }

@@ -1,12 +1,24 @@
 import type { Command } from 'commander'
+import { hasEmbeddedData } from '../../embedded/postgres-place.ts'
+import { durationText } from '../../platform/base/text.ts'
+import {
+  budgetFor,
+  type Delays,
+  expectedDelays,
+  planBudget,
+} from '../../schedule/policy/plan-budget.ts'
+import { readFareGroups } from '../../schedule/read-fare-groups.ts'
 import { assertNotPaused } from '../../upstream/acquire-permit.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'
-import { withApp } from '../context.ts'
-import { EXIT } from '../exit-codes.ts'
+import { createContext, withApp } from '../context.ts'
+import { EXIT, UsageError } from '../exit-codes.ts'
+import { durationOption, integerOption } from '../option-parsers.ts'
+import type { Terminal } from '../terminal.ts'
 import {
   count,
+  countOf,
   example,
   fitOrElse,
   hangingIndent,
@@ -116,7 +128,7 @@ function findingsText(rows: readonly string[][], width: number): string {
 }
 
 function rowOf(call: ProbedCall): string[] {
-  const ms = (value: number | null) => (value === null ? '-' : `${value} ms`)
+  const ms = (value: number | null) => (typeof value === 'number' ? `${value} ms` : '-')
   return [
     call.call,
     call.outcome,
@@ -144,4 +156,114 @@ function findingText(value: Finding): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'number') return count(value)
   return typeof value === 'string' ? value : value.join(', ')
+}
+
+interface PlanOptions {
+  readonly fares: number
+  readonly delay: number
+  readonly json?: boolean
+}
+
+/** What the fares of the database get, and would need. */
+interface PresentPlan {
+  readonly fares: number
+  readonly requestsPerSecond: number
+  /** Null if no change is expected. */
+  readonly delays: Delays | null
+  /** The least budget for the delay. Null if none suffices. */
+  readonly neededRequestsPerSecond: number | null
+}
+
+export function addBudgetCommand(program: Command): void {
+  program
+    .command('budget')
+    .description('Choose the budget of upstream requests')
+    .command('plan')
+    .description('Print the budget that detects 95 % of the changes within a delay')
+    .requiredOption('--fares <n>', 'how many fares are watched', integerOption(1, 100_000_000))
+    .requiredOption('--delay <time>', 'such as 90s, 5m or 2h', durationOption(1, 30 * 86_400))
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nReads the database, if there is one, to say what its fares get.')
+    .addHelpText('after', example('budget plan --fares 20000 --delay 5m'))
+    .action(printPlan)
+}
+
+async function printPlan({ fares, delay, json }: PlanOptions): Promise<void> {
+  const { config, terminal } = createContext({ quiet: true })
+  const { MIN_RECHECK_SECONDS: least } = config
+  const plan = planBudget({ fares, delaySeconds: delay })
+  if (plan.intervalSeconds < least) {
+    throw new UsageError(
+      `MIN_RECHECK_SECONDS is ${least}: no fare is checked sooner, so 95 % of the changes are detected within ${Math.ceil(0.95 * least)} s at best, not ${delay} s`,
+    )
+  }
+  const print = (present: PresentPlan | null, { print: write }: Pick<Terminal, 'print'>) =>
+    write(json, { fares, delaySeconds: delay, ...plan, present }, () =>
+      planText({ fares, delay, plan, present }),
+    )
+  if (config.DATABASE_URL === undefined && !(await hasEmbeddedData(config.FAREWATCH_HOME))) {
+    print(null, terminal)
+    return
+  }
+  await withApp({ role: 'budget' }, async ({ database: { db } }, context) => {
+    const groups = await readFareGroups(db, least)
+    const { UPSTREAM_REQUESTS_PER_SECOND: requestsPerSecond } = context.config
+    const present = {
+      fares: groups.reduce((sum, group) => sum + group.fares, 0),
+      requestsPerSecond,
+      delays: expectedDelays(groups, requestsPerSecond),
+      neededRequestsPerSecond: budgetFor(groups, delay),
+    }
+    print(present, context.terminal)
+  })
+}
+
+interface PlanTextArgs {
+  readonly fares: number
+  readonly delay: number
+  readonly plan: ReturnType<typeof planBudget>
+  readonly present: PresentPlan | null
+}
+
+function planText({ fares, delay, plan, present }: PlanTextArgs): string {
+  const { intervalSeconds, requestsPerSecond, withLanesRequestsPerSecond } = plan
+  return [
+    `${countOf(fares, 'fare')}, 95 % of the changes detected within ${short(delay)}, half within ${short(plan.p50Seconds)}:`,
+    `  a check of each fare every ${short(intervalSeconds)}: ${rate(requestsPerSecond)} requests a second`,
+    `  with room for confirmations, first checks, retries and questions on demand: at most ${rate(withLanesRequestsPerSecond)}`,
+    ...presentLines(present, delay),
+  ].join('\n')
+}
+
+function presentLines(present: PresentPlan | null, delay: number): string[] {
+  if (present === null) return ['There is no database yet, so this counts every fare alike.']
+  const { fares, requestsPerSecond, delays, neededRequestsPerSecond } = present
+  if (delays === null) return ['No fare is watched in the database.']
+  const { p50Seconds, p95Seconds } = delays
+  const needed =
+    neededRequestsPerSecond === null
+      ? `  for 95 % within ${short(delay)} no budget suffices: their minimum intervals are longer`
+      : `  for 95 % within ${short(delay)} they need ${rate(neededRequestsPerSecond)}`
+  return [
+    `The ${count(fares)} fares of the database, by their rates, at ${rate(requestsPerSecond)} requests a second:`,
+    `  95 % of the changes detected within ${short(p95Seconds)}, half within ${short(p50Seconds)}`,
+    needed,
+  ]
+}
+
+/** Rounded up, so that the budget suffices. The last digits of a search say nothing. */
+const rate = (requestsPerSecond: number) =>
+  (Math.ceil(requestsPerSecond * 100 - 1e-6) / 100).toLocaleString('en')
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+
+/** @example short(157.9) // '2 min 38 s' */
+function short(seconds: number): string {
+  const tenths = Number(seconds.toFixed(1))
+  if (tenths < MINUTE) return `${tenths} s`
+  if (seconds >= HOUR) return durationText(seconds * 1000)
+  const whole = Math.round(seconds)
+  const rest = whole % MINUTE
+  return `${Math.floor(whole / MINUTE)} min${rest === 0 ? '' : ` ${rest} s`}`
 }

@@ -1,8 +1,5 @@
-import { once } from 'node:events'
 import { type Command, Option } from 'commander'
-import type { App } from '../../app/app.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { requireReseller } from '../../resellers/resellers.ts'
 import {
   type ChangeOutcome,
   deleteWatches,
@@ -11,20 +8,20 @@ import {
   type WatchSelection,
 } from '../../watches/change-watches.ts'
 import { openWatchFile } from '../../watches/files/open-watch-file.ts'
-import { diffWatchList } from '../../watches/import/diff-watch-list.ts'
-import { exportWatchList, type WatchFormat } from '../../watches/import/export-watch-list.ts'
-import { importWatchList } from '../../watches/import/import-watch-list.ts'
-import { invalidRowLines } from '../../watches/rows/watch-errors.ts'
-import { type CliContext, withApp } from '../context.ts'
-import { EXIT } from '../exit-codes.ts'
-import { count, escapeControls, example, forScreen } from '../text/text-format.ts'
 import {
-  changeText,
-  diffLine,
-  diffText,
-  importResult,
-  importText,
-} from '../text/watch-list-text.ts'
+  type DiffOutcome,
+  type DiffRow,
+  diffWatchList,
+} from '../../watches/import/diff-watch-list.ts'
+import { exportWatchList, type WatchFormat } from '../../watches/import/export-watch-list.ts'
+import { type ImportOutcome, importWatchList } from '../../watches/import/import-watch-list.ts'
+import type { ImportPlan } from '../../watches/import/plan-import.ts'
+import { invalidRowLines } from '../../watches/rows/watch-errors.ts'
+import type { TrackedFaresEffect } from '../../watches/sync-tracked-fares.ts'
+import { withReseller } from '../context.ts'
+import { EXIT } from '../exit-codes.ts'
+import { writeOut } from '../terminal.ts'
+import { count, countOf, escapeControls, example, pick, printable } from '../text/text-format.ts'
 
 interface FileOptions {
   readonly reseller: string
@@ -98,70 +95,115 @@ function addVerb(lists: Command, name: string, { about, done, change }: Verb): v
     .option('--json', 'print one JSON object')
     .addHelpText('after', example(`watch-list ${name} --reseller northwind --list summer`))
     .action(({ reseller, list, reference, json }: SelectOptions) =>
-      withReseller(reseller, async (resellerId, { database }, { terminal }) => {
+      withReseller('watch-list', reseller, async (resellerId, { database }, { terminal }) => {
         const outcome = await change(database.db, { resellerId, list, references: reference })
         terminal.print(json, outcome, () => changeText(outcome, done))
       }),
     )
 }
 
-function withReseller(
-  name: string,
-  work: (resellerId: number, app: App, context: CliContext) => Promise<unknown>,
-): Promise<void> {
-  return withApp({ role: 'watch-list' }, async (app, context) => {
-    const { id } = await requireReseller(app.database.db, name)
-    return work(id, app, context)
-  })
-}
-
 async function importFile(file: string, { reseller, skipInvalid, json }: FileOptions) {
   const source = await openWatchFile(file)
-  return withReseller(reseller, async (resellerId, { database }, { terminal, signal }) => {
-    try {
-      const outcome = await importWatchList(database.db, {
-        resellerId,
-        source,
-        skipInvalid,
-        signal,
-        onProgress: ({ stage, rows }) => terminal.progress(`${stage} ${count(rows)} rows`),
-        onSkipped: (invalid) => {
-          terminal.progress('')
-          process.stderr.write(`${escapeControls(invalidRowLines(invalid).join('\n'))}\n`)
-        },
-      })
-      terminal.print(json, importResult(outcome), () => importText(outcome))
-      return EXIT.ok
-    } catch (err) {
-      if (signal.aborted) return EXIT.interrupted
-      throw err
-    } finally {
-      terminal.progress('')
-    }
-  })
+  return withReseller(
+    'watch-list',
+    reseller,
+    async (resellerId, { database }, { terminal, signal }) => {
+      try {
+        const outcome = await importWatchList(database.db, {
+          resellerId,
+          source,
+          skipInvalid,
+          signal,
+          onProgress: ({ stage, rows }) => terminal.progress(`${stage} ${count(rows)} rows`),
+          onSkipped: (invalid) => {
+            terminal.progress('')
+            process.stderr.write(`${escapeControls(invalidRowLines(invalid).join('\n'))}\n`)
+          },
+        })
+        terminal.print(json, importResult(outcome), () => importText(outcome))
+        return EXIT.ok
+      } catch (err) {
+        if (signal.aborted) return EXIT.interrupted
+        throw err
+      } finally {
+        terminal.progress('')
+      }
+    },
+  )
 }
 
 async function diffFile(file: string, { reseller, json }: FileOptions): Promise<void> {
   const source = await openWatchFile(file)
-  await withReseller(reseller, async (resellerId, { database }, { terminal }) => {
+  await withReseller('watch-list', reseller, async (resellerId, { database }, { terminal }) => {
     const outcome = await diffWatchList(database.db, {
       resellerId,
       source,
       onRows: (rows) =>
-        writeOut(rows.map((row) => `${json === true ? JSON.stringify(row) : diffLine(row)}\n`)),
+        writeOut(
+          rows.map((row) => `${json === true ? JSON.stringify(row) : diffLine(row)}\n`).join(''),
+        ),
     })
     if (json !== true) terminal.out(diffText(outcome))
   })
 }
 
 function exportLists({ reseller, list, format }: ExportOptions): Promise<void> {
-  return withReseller(reseller, async (resellerId, { database }) => {
+  return withReseller('watch-list', reseller, async (resellerId, { database }) => {
     const pages = exportWatchList(database.db, { resellerId, list, format })
-    for await (const text of pages) await writeOut([text])
+    for await (const text of pages) await writeOut(text)
   })
 }
 
-async function writeOut(texts: readonly string[]): Promise<void> {
-  if (!process.stdout.write(forScreen(texts.join(''), process.stdout)))
-    await once(process.stdout, 'drain')
+/** The outcome of an import as one sentence. */
+export function importText(outcome: ImportOutcome): string {
+  const { added, changed, unchanged, invalid } = outcome
+  const skipped = invalid === 0 ? '' : `, ${count(invalid)} invalid and skipped`
+  const rows = `${count(added)} added, ${count(changed)} changed, ${count(unchanged)} unchanged${skipped}`
+  return `${rows}${notesText(outcome)}; ${effectText(outcome)}`
+}
+
+/** The JSON of `watch-list import`. */
+function importResult(outcome: ImportOutcome) {
+  return {
+    ...pick(outcome, 'added', 'changed', 'unchanged', 'ended', 'cleared', 'invalid'),
+    ...pick(outcome, 'trackedFaresAdded', 'trackedFaresEnded'),
+  }
+}
+
+/** Ended watches among the rows, which an import does not begin again, and watches that lose a setting. */
+function notesText({ ended, cleared }: Pick<ImportPlan, 'ended' | 'cleared'>): string {
+  const notes = [
+    ...(ended === 1 ? ['1 watch of these has ended and stays ended'] : []),
+    ...(ended > 1 ? [`${count(ended)} watches of these have ended and stay ended`] : []),
+    ...(cleared === 1 ? ['1 watch of these loses a setting that the file leaves out'] : []),
+    ...(cleared > 1
+      ? [`${count(cleared)} watches of these lose settings that the file leaves out`]
+      : []),
+  ]
+  return notes.length === 0 ? '' : ` (${notes.join('; ')})`
+}
+
+/** "3 watches paused; no tracked fares added, 2 ended". */
+function changeText(outcome: ChangeOutcome, done: string): string {
+  return `${countOf(outcome.watches, 'watch', 'watches')} ${done}; ${effectText(outcome)}`
+}
+
+function effectText({ trackedFaresAdded, trackedFaresEnded }: TrackedFaresEffect): string {
+  return `${countOf(trackedFaresAdded, 'tracked fare')} added, ${count(trackedFaresEnded)} ended`
+}
+
+const SIGNS: Readonly<Record<DiffRow['kind'], string>> = { added: '+', changed: '~', absent: '-' }
+
+/** "~ summer  A-1  departs_on: 2026-08-01 -> 2026-08-02". */
+function diffLine({ kind, list, reference, cells }: DiffRow): string {
+  const value = (cell: string | number | null) => (cell === null ? 'none' : String(cell))
+  const changes = cells.map(
+    ({ column, before, after }) => `${column}: ${value(before)} -> ${value(after)}`,
+  )
+  return printable([`${SIGNS[kind]} ${list}`, reference, changes.join(', ')].join('  ').trimEnd())
+}
+
+function diffText({ added, changed, unchanged, absent, ...notes }: DiffOutcome): string {
+  const rows = `${count(added)} to add, ${count(changed)} to change, ${count(unchanged)} unchanged`
+  return `${rows}${notesText(notes)}; ${count(absent)} not in the file, which an import does not change`
 }

@@ -1,6 +1,6 @@
 import { changeSentence, type ShownChange } from '../../delivery/formats/sentences.ts'
 import { NO_COUNTS, type SyncOutcome } from '../../routes/runs/sync-run.ts'
-import { syncSentence } from './sync-text.ts'
+import { syncSentence } from './sync-runs-text.ts'
 import { printable } from './text-format.ts'
 
 const DIM = '\x1b[2m'

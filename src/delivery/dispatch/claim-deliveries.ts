@@ -147,7 +147,7 @@ function dueOf({ replayed }: { readonly replayed: boolean }): RawBuilder<unknown
   `
 }
 
-export interface ClaimArgs {
+interface ClaimArgs {
   readonly claimId: string
   readonly ready: readonly ReadyEndpoint[]
   readonly formats: readonly Format[]

@@ -8,8 +8,8 @@ import { REQUESTS } from './claim-deliveries.ts'
  * `failing`: the last attempt failed, or the receiver requested a pause. `busy`: as many requests as an endpoint may have are
  * in progress, so what waits is waiting for its receiver. `healthy`: all others.
  */
-export const ENDPOINT_CONDITIONS = ['healthy', 'busy', 'failing'] as const
-export type EndpointCondition = (typeof ENDPOINT_CONDITIONS)[number]
+const ENDPOINT_CONDITIONS = ['healthy', 'busy', 'failing'] as const
+type EndpointCondition = (typeof ENDPOINT_CONDITIONS)[number]
 
 /** The state of all deliveries to enabled endpoints of enabled resellers. */
 export interface DeliveryState {

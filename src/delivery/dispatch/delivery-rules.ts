@@ -19,7 +19,7 @@ const PAUSES_MS = [
 const JITTER = 0.1
 const MAX_RETRY_AFTER_MS = 24 * HOUR
 
-export interface FailedAttempt {
+interface FailedAttempt {
   /** How many attempts were made, this one included. */
   readonly attempts: number
   /** The pause that the receiver requested. */

@@ -2,7 +2,7 @@ import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { affected, inTransaction } from '../../platform/db/transaction.ts'
 import { FAILING_DAYS, TRIED_FOR } from './delivery-rules.ts'
 
-export interface EndedDeliveries {
+interface EndedDeliveries {
   /** How many deliveries died because they were tried for too long. */
   readonly dead: number
   /** The endpoints that were disabled because they fail for too long. */

@@ -50,7 +50,7 @@ interface DerivedKey {
 }
 
 /** A sealed value begins with the id of its key, so a wrong key is recognized without a trial. */
-export const KEY_ID_BYTES = 8
+const KEY_ID_BYTES = 8
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const SALT = 'farewatch endpoints 1'

@@ -42,7 +42,7 @@ function mayUseHttp({ protocol, host }: URL, { allowHttp }: TargetPolicy): boole
  * The address that a host name spells out; undefined if the name must be resolved. URL parsing has turned the decimal,
  * octal and hexadecimal forms of IPv4 into the dotted one. `localhost` is loopback by RFC 6761, whatever DNS answers.
  */
-export function literalOf(hostname: string): string | undefined {
+function literalOf(hostname: string): string | undefined {
   const name = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
   if (name === 'localhost' || name.endsWith('.localhost')) return '127.0.0.1'
   return ipaddr.isValid(name) ? name : undefined
@@ -106,7 +106,7 @@ export class UnresolvedHostError extends Error {
   override readonly name = 'UnresolvedHostError'
 }
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   readonly allowedNetworks: readonly string[]
   readonly resolve: Resolve
   readonly timeoutMs: number

@@ -6,7 +6,7 @@ import { type ProblemCode, ProblemError, problemOf } from '../../platform/http/p
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { FeedCursor, FeedText, NextTexts } from './feed-cursor.ts'
 
-export interface Following extends Feeds {
+interface Following extends Feeds {
   readonly name: StreamName
   /** Throws if the caller's key may not read any more. */
   readonly reauthorize: () => Promise<void>
@@ -131,7 +131,7 @@ export interface Feeds {
   readonly otherTexts?: () => readonly FeedText[]
 }
 
-export interface SenderOptions {
+interface SenderOptions {
   /** Called with a number of events that were sent. */
   readonly onSent: (events: number) => void
   /** Called with an error of ours, after which nothing is sent. */

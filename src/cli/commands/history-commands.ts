@@ -6,7 +6,9 @@ import { exportTables, TABLE_FORMATS, type TableFormat } from '../../history/exp
 import { reopenDays, rollUpDays } from '../../history/roll-up-days.ts'
 import { createAnalyst } from '../../platform/db/analyst-logins.ts'
 import { assertKept } from '../../platform/db/history-floor.ts'
+import { type ReplayResult, replayHistory } from '../../routes/replay/replay-history.ts'
 import { withApp, withStores } from '../context.ts'
+import { EXIT } from '../exit-codes.ts'
 import { dateOption, instantOption } from '../option-parsers.ts'
 import { countOf, example, megabytes } from '../text/text-format.ts'
 
@@ -135,4 +137,49 @@ export function addAnalystsCommands(program: Command): void {
         )
       }),
     )
+}
+
+const EXIT_TEXT = `
+Exits with 0 if the two are equal, with 1 if they differ, and with 2 if no
+accepted list is kept or another replay runs.`
+
+export function addReplayCommand(program: Command): void {
+  program
+    .command('replay')
+    .description(
+      'Rebuild the history of routes from the kept lists, and compare it with the stored one',
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', EXIT_TEXT)
+    .addHelpText('after', example('replay'))
+    .action(({ json }: { json?: boolean }) =>
+      withApp({ role: 'replay' }, async ({ database, syncDeps }, { terminal, signal }) => {
+        const { scrub, confirmations } = syncDeps
+        const result = await replayHistory(
+          { db: database.db, scrub, confirmations },
+          {
+            signal,
+            onProgress: ({ list, runs }) =>
+              terminal.progress(`${list}: ${countOf(runs, 'run')} read`),
+          },
+        )
+        terminal.print(json, result, () => replayText(result))
+        return result.equal ? EXIT.ok : EXIT.failed
+      }),
+    )
+}
+
+function replayText({ lists, first, differences }: ReplayResult): string {
+  const looked = lists.map(
+    ({ list, since, until, runs, compared }) =>
+      `${list}: compared from ${since.toISOString()} to ${until.toISOString()}, at ${compared} of ${countOf(runs, 'accepted run')}`,
+  )
+  if (first === null) return ['the stored history equals the kept lists', ...looked].join('\n')
+  const { runId, at, subject, field, replayed, stored } = first
+  return [
+    `the stored history differs from the kept lists: ${countOf(differences, 'difference')}; the first one:`,
+    `${Object.values(subject).join(' → ')}  ${field}  ${runId === null ? 'no run' : `run ${runId}`} at ${at.toISOString()}`,
+    `by the lists: ${JSON.stringify(replayed)}, stored: ${JSON.stringify(stored)}`,
+    ...looked,
+  ].join('\n')
 }

@@ -1,0 +1,225 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { openApp, openQueue } from '../../app/app.ts'
+import { examine, isWrong } from '../../app/doctor/doctor.ts'
+import type { Finding, FindingLevel } from '../../app/doctor/doctor-finding.ts'
+import { readOverview } from '../../app/read-overview.ts'
+import { embedMissing } from '../../embedded/embed-missing.ts'
+import { type Clock, systemClock } from '../../platform/base/clock.ts'
+import { messageOf } from '../../platform/base/errors.ts'
+import {
+  listSchedules,
+  makeScheduleDue,
+  type SavedSchedule,
+} from '../../platform/ticks/schedules.ts'
+import { type CliContext, createContext, withApp, withQueue } from '../context.ts'
+import { EXIT, exitSoon, UsageError, untilInterrupted } from '../exit-codes.ts'
+import { dueText, statusText } from '../text/status-text.ts'
+import {
+  agoText,
+  countOf,
+  escapeControls,
+  example,
+  hangingIndent,
+  printable,
+  secondText,
+  table,
+} from '../text/text-format.ts'
+
+interface StatusOptions {
+  readonly watch?: boolean
+  readonly json?: boolean
+}
+
+/** Reading the status takes tens of milliseconds; with a million fares, a second. */
+const WATCH_MS = 2_000
+/** Each line is written over the old one, and the rest of the screen is erased: clearing first would flicker. */
+const CURSOR_HOME = '\x1b[H'
+const ERASE_LINE = '\x1b[K'
+const ERASE_BELOW = '\x1b[J'
+const ERASE_ALL = '\x1b[2J'
+
+export function addStatusCommand(program: Command): void {
+  program
+    .command('status')
+    .description('Show the state of everything on one screen, problems in capitals')
+    .option('--watch', 'repeat every two seconds until Ctrl-C')
+    .option('--json', 'print one line of JSON each time')
+    .addHelpText('after', example('status --watch'))
+    .action(printStatus)
+}
+
+async function printStatus({ watch = false, json = false }: StatusOptions): Promise<void> {
+  await withQueue('status', async (app, queue, context) => {
+    const read = async () => {
+      const overview = await readOverview(app, queue)
+      return json ? JSON.stringify(overview) : statusText(overview, context.terminal.width)
+    }
+    if (!watch) context.terminal.out(await read())
+    else await keepPrinting(read, context, app.clock)
+  })
+}
+
+/** Prints the status until the signal aborts; a failure to read it is printed too. */
+async function keepPrinting(
+  read: () => Promise<string>,
+  { terminal, signal }: CliContext,
+  clock: Clock,
+): Promise<void> {
+  const redraws = process.stdout.isTTY === true
+  if (redraws) process.stdout.write(ERASE_ALL)
+  while (!signal.aborted) {
+    const text = await read().catch((err: unknown) => printable(`no answer: ${messageOf(err)}`))
+    if (redraws) process.stdout.write(redrawn(escapeControls(text)))
+    else terminal.out(text)
+    await clock.sleep(WATCH_MS, signal).catch(() => undefined)
+  }
+}
+
+function redrawn(text: string): string {
+  return `${CURSOR_HOME}${text.replaceAll('\n', `${ERASE_LINE}\n`)}${ERASE_LINE}${ERASE_BELOW}\n`
+}
+
+const NEEDS = { role: 'schedules' }
+
+interface JsonOption {
+  readonly json?: boolean
+}
+
+export function addSchedulesCommands(program: Command): void {
+  const schedules = program
+    .command('schedules')
+    .description('List the schedules of the syncs, and run one now')
+  schedules
+    .command('list')
+    .description('List when each schedule was due last and is due next, in UTC')
+    .option('--json', 'print one line of JSON per schedule')
+    .addHelpText('after', example('schedules list'))
+    .action(printSchedules)
+  schedules
+    .command('run')
+    .argument('<name>', 'as "schedules list" prints it')
+    .description('Make a schedule due now; a worker starts it within five seconds')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('schedules run sync-routes'))
+    .action(runSchedule)
+}
+
+async function printSchedules({ json }: JsonOption): Promise<void> {
+  await withApp(NEEDS, async ({ database, clock }, { terminal }) => {
+    const schedules = await listSchedules(database.db)
+    terminal.printRows(json, schedules, () =>
+      schedules.length === 0
+        ? 'no schedules yet: the first worker saves them'
+        : schedulesTable(schedules, clock.now()),
+    )
+  })
+}
+
+function schedulesTable(schedules: readonly SavedSchedule[], now: Date): string {
+  const rows = schedules.map(({ name, cron, nextDueAt, lastDueAt }) => [
+    name,
+    cron,
+    lastDueAt === null ? 'never' : agoText(lastDueAt, now),
+    secondText(nextDueAt).slice(0, 16),
+    dueText(nextDueAt, now),
+  ])
+  return table(['schedule', 'pattern', 'due last', 'next, UTC', ''], rows)
+}
+
+async function runSchedule(name: string, { json }: JsonOption): Promise<void> {
+  await withApp(NEEDS, async ({ database: { db } }, { terminal }) => {
+    const dueAt = await makeScheduleDue(db, name)
+    if (dueAt === undefined) {
+      const known = (await listSchedules(db)).map((schedule) => schedule.name)
+      const names = known.length === 0 ? 'the first worker saves them' : known.join(', ')
+      throw new UsageError(`there is no schedule "${name}": ${names}`)
+    }
+    terminal.print(
+      json,
+      { name, dueAt },
+      () => `${name} is due: a worker starts it within five seconds`,
+    )
+  })
+}
+
+/** The result does not wait longer for a store that hangs. */
+const CLOSE_MS = 2_000
+
+export function addDoctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('Check everything that farewatch needs, and say what to do about problems')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Checks the database, the queue, the workers and the state of the work. Changes
+nothing and does not call the upstream. WRONG needs action; a warning is worth
+knowing. Exits with 1 if something is wrong.
+${example('doctor')}`,
+    )
+    .action(async ({ json }: { json?: boolean }) => {
+      const context = createContext({ quiet: true })
+      const findings = await untilInterrupted(examineAll(context), context.signal)
+      const wrong = findings.filter(isWrong).length
+      context.terminal.print(json, { at: systemClock.now(), wrong, findings }, () =>
+        findingsText(findings, context.terminal.width),
+      )
+      process.exitCode = wrong === 0 ? EXIT.ok : EXIT.failed
+    })
+}
+
+/** Unlike withApp it accepts a database that does not answer or lacks migrations. */
+async function examineAll({ config, log }: CliContext): Promise<Finding[]> {
+  const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: 'none' })
+  // The findings report stores that do not answer, so the log need not.
+  const silent = log.child({}, { level: 'silent' })
+  const app = openApp({ config: embedded.config, log: silent, clock: systemClock, role: 'doctor' })
+  const queue = openQueue(app)
+  const close = async () => {
+    await queue.close({ graceMs: CLOSE_MS })
+    await app.close()
+  }
+  try {
+    return await examine({ app, queue, given: config })
+  } finally {
+    await Promise.race([close(), delay(CLOSE_MS, undefined, { ref: false })])
+    await embedded.release()
+    exitSoon()
+  }
+}
+
+const WORDS: Readonly<Record<FindingLevel, string>> = {
+  ok: 'ok',
+  warning: 'warning',
+  wrong: 'WRONG',
+}
+const COLOURS: Readonly<Record<FindingLevel, string>> = {
+  ok: '\x1b[32m',
+  warning: '\x1b[33m',
+  wrong: '\x1b[31m',
+}
+const RESET = '\x1b[0m'
+
+/** One line a finding with its advice below, then the totals. */
+function findingsText(findings: readonly Finding[], width: number): string {
+  const lines = findings.map((finding) => findingText(finding, width))
+  return [...lines, '', totalsText(findings)].join('\n')
+}
+
+function findingText({ about, level, says, todo }: Finding, width: number): string {
+  const word = WORDS[level].padEnd(9)
+  const label = `${word}${about.padEnd(14)}`
+  const text = hangingIndent(label, printable(says), width)
+  const isTerminal = process.stdout.isTTY === true
+  const coloured = isTerminal ? `${COLOURS[level]}${word}${RESET}${text.slice(word.length)}` : text
+  if (todo === null) return coloured
+  return `${coloured}\n${hangingIndent(`${' '.repeat(label.length)}→ `, printable(todo), width)}`
+}
+
+function totalsText(findings: readonly Finding[]): string {
+  const of = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length
+  const warnings = of('warning') === 0 ? '' : `, ${countOf(of('warning'), 'warning')}`
+  return of('wrong') === 0 ? `nothing is wrong${warnings}` : `${of('wrong')} wrong${warnings}`
+}
