@@ -1,12 +1,9 @@
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sql } from '../../src/platform/db/database.ts'
 import { SYNC_QUEUE } from '../../src/routes/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../../src/schedule/dispatch-checks.ts'
-import { claimRef, openClaims } from '../fares/worker-fixtures.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
-import { addressesOf, bookable, checksOf, faresOf, untilBlockedAt, watch } from './steps.ts'
+import { addressesOf, checksOf, faresOf, watch } from './steps.ts'
 import { BACKENDS, openWorld, type World } from './world.ts'
 
 const LOAD = Array.from({ length: 200 }, (_, i) => String(5_000 + i))
@@ -48,24 +45,6 @@ describe.each(BACKENDS)(
       await expectInvariants(world)
     })
 
-    it('a job that runs twice at once leaves one record', async () => {
-      const { upstream, queue, db } = world
-      upstream.hold(['601'])
-      await watch(world, ['601'])
-      const [claimId] = await eventually('a claim', async () => {
-        const claims = await openClaims(db)
-        return claims.length > 0 && claims
-      })
-      await queue.enqueue(VERIFY_QUEUE, { payload: { ...(await claimRef(db, claimId ?? '')) } })
-      await eventually('both requests', () => upstream.requestsFor('601') === 2)
-
-      upstream.release()
-
-      await eventually('the record', async () => (await checksOf(world, ['601'])) > 0)
-      await expectInvariants(world)
-      expect(await faresOf(world, ['601'])).toEqual([bookable('601')])
-    })
-
     it('jobs that always fail are dead after a few attempts and delay no other job', async () => {
       const { queue } = world
       await queue.enqueue(VERIFY_QUEUE, {
@@ -94,39 +73,5 @@ describe.each(BACKENDS)(
       await expectInvariants(world, { failures: [/invalid input syntax/, /unknown list/] })
       for (const job of dead) await queue.dropDead(job.name, job.id)
     })
-
-    it('a check whose transaction PostgreSQL cancels to break a deadlock runs it again and is recorded once', async () => {
-      const { upstream } = world
-      const flights = ['801', '802']
-      upstream.hold(flights)
-      await watch(world, flights)
-      await eventually('both requests', () => flights.every((id) => upstream.requestsFor(id) > 0))
-      const [low, high] = await fareIds(world, flights)
-      const client = new pg.Client({ connectionString: world.databaseUrl })
-      await client.connect()
-      const lock = (id: number | undefined) =>
-        client.query(
-          `select from farewatch_private.fare_schedule where tracked_fare_id = ${id} for update`,
-        )
-      // With a long deadlock_timeout here, PostgreSQL cancels the transaction of the worker and not this one.
-      await client.query(`begin; set local deadlock_timeout = '20s'`)
-      await lock(high)
-
-      upstream.release()
-      await untilBlockedAt(world, 'fare_schedule')
-      await lock(low)
-      await client.end()
-
-      await eventually('both recorded', async () => (await checksOf(world, flights)) === 2)
-      expect(await faresOf(world, flights)).toEqual(flights.map((id) => bookable(id)))
-      await expectInvariants(world)
-    })
   },
 )
-
-async function fareIds({ db }: World, flightIds: readonly string[]): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select id from tracked_fare where flight_id = any(${flightIds}::text[]) order by id
-  `.execute(db)
-  return rows.map(({ id }) => id)
-}

@@ -7,19 +7,13 @@ import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { startChaosPostgres } from '../chaos/chaos-postgres.ts'
 import { startOwnRedis } from '../chaos/own-redis.ts'
-import {
-  blockTable,
-  killWorker,
-  startWorker,
-  untilReady,
-  workerSessions,
-} from '../fares/worker-fixtures.ts'
+import { startWorker, untilReady } from '../fares/worker-fixtures.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
-import { appendRecords, makeDue, type Receiver, startReceiver } from './delivery-fixtures.ts'
+import { appendRecords, type Receiver, startReceiver } from './delivery-fixtures.ts'
 
 const KEY = 'a-key-of-this-test-0123456789abcdef'
 const POLICY = { allowHttp: true, allowedNetworks: ['127.0.0.1/32'] }
@@ -67,33 +61,6 @@ async function allDelivered(db: Db, count: number): Promise<boolean> {
   const rows = await deliveries(db).catch(() => [])
   return rows.length === count && rows.every(({ state }) => state === 'delivered')
 }
-
-it('a delivery whose process was killed after the receiver’s 200 is made again under the same id', async ({
-  db,
-  databaseUrl,
-}) => {
-  const receiver = await startReceiver()
-  const { resellerId, id } = await prepare(db, receiver)
-  const first = await startDelivering(databaseUrl)
-  const release = await blockTable(databaseUrl, 'farewatch_private.delivery_attempt')
-  await appendRecords(db, { resellerId, ...A }, [{}])
-  await receiver.arrived(1)
-  await until('a record of the result that waits', async () =>
-    (await workerSessions(db)).some(
-      ({ statement, waits }) => waits && statement.includes('delivery_attempt'),
-    ),
-  )
-
-  await killWorker(db, first)
-  await release()
-  expect(await deliveries(db)).toEqual([{ state: 'pending', attempts: 0 }])
-  await makeDue(db, id)
-  await startDelivering(databaseUrl)
-  await until('the delivery', () => allDelivered(db, 1))
-
-  expect(receiver.received).toHaveLength(2)
-  expect(receiver.received[0]?.ids).toEqual(receiver.received[1]?.ids)
-})
 
 it('a flushed queue loses no delivery and no retry', async ({ db, databaseUrl }) => {
   const redis = await startOwnRedis()

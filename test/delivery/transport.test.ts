@@ -37,6 +37,23 @@ it.each([
   expect(result).toMatchObject({ ...expected, status })
 })
 
+/** Sends its headers byte by byte. */
+const drip: Answer = (_request, { socket }) => {
+  socket?.write('HTTP/1.1 200 OK\r\nx-long: ')
+  const timer = setInterval(() => socket?.write('x'), 10)
+  socket?.once('close', () => clearInterval(timer))
+}
+
+it.each<[string, Answer, string]>([
+  ['resets the connection', (_request, { socket }) => void socket?.resetAndDestroy(), 'reset'],
+  ['does not speak HTTP', (_request, { socket }) => void socket?.end('hello\r\n\r\n'), 'malformed'],
+  ['sends its headers byte by byte', drip, 'timeout'],
+])('a receiver that %s fails', async (_what, answer, outcome) => {
+  const deadlineMs = outcome === 'timeout' ? 150 : 15_000
+
+  expect(await postTo(answer, { deadlineMs })).toMatchObject({ kind: 'failed', outcome })
+})
+
 it('a receiver gets the body and the headers of a POST', async () => {
   await using receiver = await startReceiver()
 
@@ -86,18 +103,6 @@ it('a receiver that never answers ends in a timeout, and its connection is close
   await receiver.allClosed()
 })
 
-it('a receiver that sends its headers byte by byte ends in a timeout', async () => {
-  const drip: Answer = (_request, { socket }) => {
-    socket?.write('HTTP/1.1 200 OK\r\nx-long: ')
-    const timer = setInterval(() => socket?.write('x'), 10)
-    socket?.once('close', () => clearInterval(timer))
-  }
-
-  const result = await postTo(drip, { deadlineMs: 150 })
-
-  expect(result).toMatchObject({ kind: 'failed', outcome: 'timeout' })
-})
-
 it('the status of an answer decides, although its body is never complete', async () => {
   await using receiver = await startReceiver((_request, response) => {
     response.writeHead(200).write('received')
@@ -135,18 +140,6 @@ it('of an endless answer only the beginning is read and a kilobyte is kept', asy
   await receiver.allClosed()
   // What the sockets of both sides hold in between is not read by us.
   expect(written).toBeLessThan(16_000_000)
-})
-
-it('a receiver that resets the connection fails', async () => {
-  const result = await postTo((_request, { socket }) => void socket?.resetAndDestroy())
-
-  expect(result).toMatchObject({ kind: 'failed', outcome: 'reset' })
-})
-
-it('an answer that is not HTTP is malformed', async () => {
-  const result = await postTo((_request, { socket }) => void socket?.end('hello\r\n\r\n'))
-
-  expect(result).toMatchObject({ kind: 'failed', outcome: 'malformed' })
 })
 
 it('a port on which nothing listens refuses the connection', async () => {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-const DEAD = 1_000
+const DEAD = 400
 const LIVE = 30
 const REQUESTS_PER_SECOND = 500
 

@@ -1,9 +1,14 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { FaultRule } from '../../sandbox/faults/fault-rule.ts'
 import type { LoggedRequest, LogPage } from '../../sandbox/operations/request-log.ts'
 import type { Sandbox } from '../../sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../sandbox/world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
+import { routesAt } from '../../sandbox/world/route-life.ts'
+import { createWorld } from '../../sandbox/world/world.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, openDatabase } from '../../src/platform/db/database.ts'
@@ -15,6 +20,7 @@ import { type ClientFixture, clientOf } from '../upstream/client-fixture.ts'
 
 /** The world stands still here. Its departures lie ahead of every test. */
 const START = new Date('2036-03-01T00:00:00Z')
+const ROUTES = 1_100
 
 /** One sandbox whose world does not change, and one database, for many tests. */
 export interface FaultFixture {
@@ -37,7 +43,9 @@ export interface FaultFixture {
 }
 
 export async function prepareFaultFixture(): Promise<FaultFixture> {
-  const sandbox = await startTestSandbox({ worldStart: START, clock: systemClock, speed: 0 })
+  const routesFile = await writeRoutes()
+  const options = { worldStart: START, clock: systemClock, speed: 0, routesFile }
+  const sandbox = await startTestSandbox(options)
   const clone = await cloneDatabase()
   const database = openDatabase({ url: clone.url, applicationName: 'test', log: silentLog })
   const logAfter = (seq: number) => readLog(sandbox, seq)
@@ -64,8 +72,18 @@ export async function prepareFaultFixture(): Promise<FaultFixture> {
       await database.close()
       await clone.drop()
       await sandbox.close()
+      await rm(path.dirname(routesFile), { recursive: true })
     },
   }
+}
+
+/** As many routes as the rules of the guard need. The whole list of the world would take three times as long. */
+async function writeRoutes(): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-faults-'))
+  const file = path.join(folder, 'routes.json')
+  const routes = routesAt(createWorld({ seed: 1 }), START).slice(0, ROUTES)
+  await writeFile(file, JSON.stringify(routes))
+  return file
 }
 
 /** Deadlines that are short enough for a test to wait for them. */

@@ -73,42 +73,6 @@ describe('an archive', () => {
     )
   })
 
-  it('loses nothing when it ends between its steps, and goes on when it is run again', async ({
-    database,
-  }) => {
-    const { db } = database
-    await seedHistory(db)
-    const directory = await temporaryDirectory()
-    const before = await storedRows(db)
-    const interruptedAt = (last: string) =>
-      archiveHistory(
-        database,
-        { before: DAY(FLOOR), directory },
-        {
-          onProgress: (step) => {
-            if (step === last) throw new Error('interrupted')
-          },
-        },
-      )
-    for (const step of [
-      'writing route_changes.parquet',
-      'comparing watch_changes.parquet with the database',
-      'moving the floors',
-    ]) {
-      await expect(interruptedAt(step)).rejects.toThrow('interrupted')
-      expect(await storedRows(db)).toEqual(before)
-      expect(await routesAsOf(db, BELOW)).toContain('p1p2')
-    }
-    await expect(interruptedAt('deleting the rows')).rejects.toThrow('interrupted')
-    expect(await storedRows(db)).toEqual(before)
-    expect(await routesAsOf(db, BELOW)).toContain('is archived')
-
-    const { files, deleted } = await archive(database, directory)
-
-    expect(deleted).toBe(files.reduce((sum, { rows }) => sum + rows, 0))
-    expect(await filedRows(directory)).toEqual(without(before, await storedRows(db)))
-  })
-
   it('keeps the records that an endpoint still needs, and the changes that they cite', async ({
     database,
   }) => {
