@@ -1,4 +1,4 @@
-import { GOOD_OUTCOMES } from '../../src/upstream/call-outcome.ts'
+import { GOOD_OUTCOMES } from '../../src/upstream/upstream-errors.ts'
 import { quantiles, stat, timeseries } from './panel.ts'
 import type { Dashboard } from './shapes.ts'
 

@@ -11,9 +11,9 @@ import { listEndpoints } from '../delivery/endpoints/endpoint-queries.ts'
 import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Db } from '../platform/db/database.ts'
-import { DuplicateResellerError } from '../resellers/reseller-errors.ts'
 import {
   createReseller,
+  DuplicateResellerError,
   findReseller,
   type Reseller,
   requireReseller,

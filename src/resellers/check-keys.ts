@@ -5,8 +5,15 @@ import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { createTtlCache } from '../platform/base/ttl-cache.ts'
 import type { Db } from '../platform/db/database.ts'
 import type { Access, Caller } from '../platform/http/caller.ts'
-import { findGrants, findOpenReseller, GRANTABLE, type KeyGrant, recordKeyUse } from './api-keys.ts'
-import { hashOf, isWellFormedKey } from './key-text.ts'
+import {
+  findGrants,
+  findOpenReseller,
+  GRANTABLE,
+  hashOf,
+  isWellFormedKey,
+  type KeyGrant,
+  recordKeyUse,
+} from './api-keys.ts'
 
 export interface CheckKeysDeps {
   readonly db: Db

@@ -1,12 +1,7 @@
-import { nameFault } from '../platform/base/text.ts'
+import { AppError } from '../platform/base/errors.ts'
+import { nameFault, quote } from '../platform/base/text.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { takeTransactionLock } from '../platform/db/session-lock.ts'
-import {
-  DuplicateResellerError,
-  InvalidResellerNameError,
-  ResellerDisabledError,
-  UnknownResellerError,
-} from './reseller-errors.ts'
 
 export interface Reseller {
   readonly id: number
@@ -29,10 +24,12 @@ export interface ResellerSummary extends Reseller {
   readonly active: number
 }
 
+const COLUMNS = sql`id, name, created_at as "createdAt", disabled_at as "disabledAt", share`
+
 /** The reseller of a name, or undefined. */
 export async function findReseller(db: Db, name: string): Promise<Reseller | undefined> {
   const { rows } = await sql<Reseller>`
-    select id, name, created_at as "createdAt", disabled_at as "disabledAt", share
+    select ${COLUMNS}
       from reseller
      where name = ${name}
   `.execute(db)
@@ -75,7 +72,7 @@ export async function createReseller(db: Db, name: string): Promise<Reseller> {
   const { rows } = await sql<Reseller>`
     insert into reseller (name) values (${name})
         on conflict (name) do nothing
-    returning id, name, created_at as "createdAt", disabled_at as "disabledAt", share
+    returning ${COLUMNS}
   `.execute(db)
   const [created] = rows
   if (created === undefined) throw new DuplicateResellerError(name)
@@ -89,7 +86,7 @@ export async function setShare(db: Db, name: string, share: number): Promise<Res
   const { rows } = await sql<Reseller>`
     update reseller set share = ${share}
      where name = ${name}
-    returning id, name, created_at as "createdAt", disabled_at as "disabledAt", share
+    returning ${COLUMNS}
   `.execute(db)
   const [reseller] = rows
   if (reseller === undefined) throw new UnknownResellerError(name)
@@ -115,4 +112,47 @@ export async function assertEnabled(tx: Tx, resellerId: number): Promise<void> {
   const [reseller] = rows
   if (reseller === undefined) throw new Error(`there is no reseller with id ${resellerId}`)
   if (reseller.disabled) throw new ResellerDisabledError(reseller.name)
+}
+
+export class DuplicateResellerError extends AppError {
+  override readonly name = 'DuplicateResellerError'
+  override readonly code = 'watch.duplicate_reseller'
+  override readonly retryable = false
+
+  constructor(reseller: string) {
+    super(`there is a reseller named ${quote(reseller)} already`)
+  }
+}
+
+export class InvalidResellerNameError extends AppError {
+  override readonly name = 'InvalidResellerNameError'
+  override readonly code = 'watch.invalid_reseller_name'
+  override readonly retryable = false
+
+  constructor(reseller: string, fault: string) {
+    super(`a reseller's name ${fault}: ${quote(reseller)}`)
+  }
+}
+
+export class UnknownResellerError extends AppError {
+  override readonly name = 'UnknownResellerError'
+  override readonly code = 'watch.unknown_reseller'
+  override readonly retryable = false
+
+  constructor(reseller: string) {
+    super(
+      `there is no reseller named ${quote(reseller)}: "bin/farewatch resellers list" shows them`,
+    )
+  }
+}
+
+/** The watches of a disabled reseller can be read, paused and deleted, but none can begin. */
+export class ResellerDisabledError extends AppError {
+  override readonly name = 'ResellerDisabledError'
+  override readonly code = 'watch.reseller_disabled'
+  override readonly retryable = false
+
+  constructor(reseller: string) {
+    super(`the reseller ${quote(reseller)} is disabled`)
+  }
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../platform/base/clock.ts'
 import { AppError } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
-import { acquirePermit, type Breaker, type PermitRequest } from './acquire-permit.ts'
-import type { Permit } from './breaker/circuit-breaker.ts'
+import type { EndpointGroup, Refusal } from './breaker/breaker-state.ts'
+import type { CircuitBreaker, Permit } from './breaker/circuit-breaker.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
-import { classifyOutcome } from './call-outcome.ts'
 import type { HttpExchange } from './transport/http-exchange.ts'
 import {
+  classifyOutcome,
   UpstreamCircuitOpenError,
   UpstreamNetworkError,
   UpstreamSlotMissedError,
@@ -15,7 +15,7 @@ import {
 /** What is reported of one call when it has ended. */
 export interface UpstreamCall {
   readonly endpoint: string
-  /** `ok`, `aborted` by the caller, `internal` for a bug of ours, or a code. call-outcome.ts lists all of them. */
+  /** `ok`, `aborted` by the caller, `internal` for a bug of ours, or a code. upstream-errors.ts lists all of them. */
   readonly outcome: string
   readonly status?: number
   readonly durationMs: number
@@ -194,4 +194,68 @@ function isTransient({ outcome, status, reason, retryAfterMs }: CallRecord): boo
   if (outcome === 'upstream.network') return TRANSIENT_REASONS.has(reason ?? '')
   if (outcome !== 'upstream.http_5xx' || retryAfterMs !== undefined) return false
   return TRANSIENT_STATUSES.has(status ?? 0)
+}
+
+export type Breaker = Pick<CircuitBreaker, 'admission' | 'acquirePermit' | 'report'>
+
+/** The permit of a client without a circuit breaker. */
+const UNCONDITIONAL: Permit = { kind: 'permit', probe: null, madeAtMs: 0 }
+/** Reported for a permit that was not used. Releases its probe. */
+const NOT_MADE = { outcome: 'aborted', status: undefined }
+
+export interface PermitRequest {
+  readonly endpoint: string
+  readonly group: EndpointGroup
+  readonly signal: AbortSignal
+}
+
+/**
+ * Acquires the permit for a call at a slot, which the caller must make at once. Throws UpstreamCircuitOpenError, or
+ * UpstreamSlotMissedError: the permit may need a query, which can take longer than a slot remains valid.
+ */
+export async function acquirePermit(
+  breaker: Breaker | undefined,
+  { endpoint, group }: Omit<PermitRequest, 'signal'>,
+  slot: TakenSlot | undefined,
+): Promise<Permit> {
+  const permit = breaker === undefined ? UNCONDITIONAL : await breaker.acquirePermit(group)
+  if (permit.kind === 'refused') throw circuitOpenError(endpoint, permit)
+  if (slot === undefined || slot.isUsable()) return permit
+  await breaker?.report(group, NOT_MADE, permit)
+  throw new UpstreamSlotMissedError({ endpoint })
+}
+
+/**
+ * Takes a slot of the budget, then acquires the permit for a call at it. Takes another slot if the slot passes in
+ * between. Throws UpstreamCircuitOpenError.
+ *
+ * A refusal is thrown before a slot is taken. The budget grants no slots during a pause, so the call would otherwise
+ * wait for minutes and appear stalled.
+ */
+export async function acquirePermitWithSlot(
+  breaker: Breaker | undefined,
+  request: PermitRequest,
+  takeSlot: ((signal: AbortSignal) => Promise<TakenSlot>) | undefined,
+): Promise<Permit> {
+  for (;;) {
+    const admission = await breaker?.admission(request.group)
+    if (admission?.kind === 'refused') throw circuitOpenError(request.endpoint, admission)
+    const slot = await takeSlot?.(request.signal)
+    try {
+      return await acquirePermit(breaker, request, slot)
+    } catch (err) {
+      if (!(err instanceof UpstreamSlotMissedError)) throw err
+    }
+  }
+}
+
+/** Throws UpstreamCircuitOpenError during a pause. Ignores the breakers. */
+export async function assertNotPaused(breaker: Breaker, endpoint: string): Promise<void> {
+  const admission = await breaker.admission('verify')
+  if (admission.kind !== 'refused' || admission.by !== 'pause') return
+  throw circuitOpenError(endpoint, admission)
+}
+
+function circuitOpenError(endpoint: string, { by, untilMs, cause }: Refusal) {
+  return new UpstreamCircuitOpenError({ endpoint, by, cause, until: new Date(untilMs) })
 }

@@ -6,9 +6,12 @@ import {
   acquirePermit,
   acquirePermitWithSlot,
   type Breaker,
+  callWithRetry,
   type PermitRequest,
-} from './acquire-permit.ts'
-import { callWithRetry, type QuickRetry, type RunCall, type UpstreamCall } from './attempt.ts'
+  type QuickRetry,
+  type RunCall,
+  type UpstreamCall,
+} from './attempt.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
 import { VERIFY_ENDPOINT } from './flights/flight-fields.ts'
 import { verifyFares } from './flights/verify-fares.ts'
@@ -22,8 +25,11 @@ import type { Observation, Question } from './observation.ts'
 import { assertQuestion } from './passenger-rules.ts'
 import type { RouteListBody } from './route-list.ts'
 import { anomaliesOfAnswer, type ObserveAnomalies, observedList } from './telemetry.ts'
-import { createHttpExchange } from './transport/http-exchange.ts'
-import { DEFAULT_LIMITS, type UpstreamLimits } from './upstream-limits.ts'
+import {
+  createHttpExchange,
+  DEFAULT_LIMITS,
+  type UpstreamLimits,
+} from './transport/http-exchange.ts'
 
 export interface UpstreamClientOptions {
   /** http or https. A path in it precedes the path of every endpoint. */

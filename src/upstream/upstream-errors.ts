@@ -15,12 +15,10 @@ export class UpstreamTimeoutError extends AppError {
   override readonly name = 'UpstreamTimeoutError'
   override readonly code = 'upstream.timeout'
   override readonly retryable = true
-  readonly endpoint: string
   readonly phase: TimeoutPhase
 
   constructor({ endpoint, phase, afterMs }: CallFacts & { phase: TimeoutPhase; afterMs: number }) {
     super(`${endpoint}: no complete answer within ${afterMs} ms, still waiting for the ${phase}`)
-    this.endpoint = endpoint
     this.phase = phase
   }
 }
@@ -33,12 +31,10 @@ export class UpstreamNetworkError extends AppError {
   override readonly name = 'UpstreamNetworkError'
   override readonly code = 'upstream.network'
   override readonly retryable = true
-  readonly endpoint: string
   readonly reason: string
 
   constructor({ endpoint, reason }: CallFacts & { reason: string }) {
     super(`${endpoint}: the connection failed (${reason})`)
-    this.endpoint = endpoint
     this.reason = reason
   }
 }
@@ -48,15 +44,11 @@ export class UpstreamStatusError extends AppError {
   override readonly name = 'UpstreamStatusError'
   override readonly code: 'upstream.http_4xx' | 'upstream.http_5xx'
   override readonly retryable: boolean
-  readonly endpoint: string
-  readonly status: number
 
   constructor(facts: CallFacts & { status: number }) {
     super(withSnippet(facts, `answered ${facts.status}`))
     this.code = facts.status < 500 ? 'upstream.http_4xx' : 'upstream.http_5xx'
     this.retryable = facts.status >= 500
-    this.endpoint = facts.endpoint
-    this.status = facts.status
   }
 }
 
@@ -68,8 +60,6 @@ export class UpstreamAuthError extends AppError {
   override readonly name = 'UpstreamAuthError'
   override readonly code = 'upstream.auth'
   override readonly retryable = false
-  readonly endpoint: string
-  readonly status: number
 
   constructor(facts: CallFacts & { status: number }) {
     const { status } = facts
@@ -78,8 +68,6 @@ export class UpstreamAuthError extends AppError {
         ? `sent a login page (status ${status})`
         : `refused our credential with ${status}`
     super(withSnippet(facts, refusal))
-    this.endpoint = facts.endpoint
-    this.status = facts.status
   }
 }
 
@@ -88,15 +76,11 @@ export class UpstreamRateLimitedError extends AppError {
   override readonly name = 'UpstreamRateLimitedError'
   override readonly code = 'upstream.rate_limited'
   override readonly retryable = true
-  readonly endpoint: string
-  readonly status: number
   readonly retryAfterMs: number | undefined
 
   constructor(facts: CallFacts & { status: number; retryAfterMs: number | undefined }) {
     const wait = facts.retryAfterMs === undefined ? '' : ` for ${facts.retryAfterMs} ms`
     super(withSnippet(facts, `asked us to wait${wait}`))
-    this.endpoint = facts.endpoint
-    this.status = facts.status
     this.retryAfterMs = facts.retryAfterMs
   }
 }
@@ -109,7 +93,6 @@ export class UpstreamCircuitOpenError extends AppError {
   override readonly name = 'UpstreamCircuitOpenError'
   override readonly code = 'upstream.circuit_open'
   override readonly retryable = true
-  readonly endpoint: string
   readonly by: 'pause' | 'auth' | 'errors'
   readonly until: Date
 
@@ -127,7 +110,6 @@ export class UpstreamCircuitOpenError extends AppError {
     const what =
       by === 'pause' ? 'the upstream asked us to pause' : `the breaker "${by}" is open${why}`
     super(`${endpoint}: not called, because ${what}; next attempt at ${until.toISOString()}`)
-    this.endpoint = endpoint
     this.by = by
     this.until = until
   }
@@ -138,11 +120,9 @@ export class UpstreamSlotMissedError extends AppError {
   override readonly name = 'UpstreamSlotMissedError'
   override readonly code = 'upstream.slot_missed'
   override readonly retryable = true
-  readonly endpoint: string
 
   constructor({ endpoint }: CallFacts) {
     super(`${endpoint}: not called, because its slot of the budget has passed`)
-    this.endpoint = endpoint
   }
 }
 
@@ -151,13 +131,9 @@ export class UpstreamRedirectError extends AppError {
   override readonly name = 'UpstreamRedirectError'
   override readonly code = 'upstream.redirect'
   override readonly retryable = false
-  readonly endpoint: string
-  readonly status: number
 
   constructor(facts: CallFacts & { status: number }) {
     super(`${facts.endpoint}: answered ${facts.status}, a redirect, which we never follow`)
-    this.endpoint = facts.endpoint
-    this.status = facts.status
   }
 }
 
@@ -166,11 +142,9 @@ export class UpstreamTooLargeError extends AppError {
   override readonly name = 'UpstreamTooLargeError'
   override readonly code = 'upstream.too_large'
   override readonly retryable = false
-  readonly endpoint: string
 
   constructor({ endpoint, what }: CallFacts & { what: string }) {
     super(`${endpoint}: ${what}`)
-    this.endpoint = endpoint
   }
 }
 
@@ -184,14 +158,12 @@ export class UpstreamContractError extends AppError {
   override readonly name = 'UpstreamContractError'
   override readonly code = 'upstream.contract_violation'
   override readonly retryable = false
-  readonly endpoint: string
   readonly status: number | undefined
   readonly where: string
 
   constructor(facts: CallFacts & { where: string }) {
     const status = facts.status === undefined ? '' : ` (status ${facts.status})`
     super(withSnippet(facts, `violated its contract: ${facts.where}${status}`))
-    this.endpoint = facts.endpoint
     this.status = facts.status
     this.where = facts.where
   }
@@ -223,4 +195,59 @@ export function waitOf(err: unknown): UpstreamWait | undefined {
 /** The wait in milliseconds from now. 0 if it is over. */
 export function waitMsOf(wait: UpstreamWait, now: Date): number {
   return 'ms' in wait ? wait.ms : Math.max(0, wait.until.getTime() - now.getTime())
+}
+
+/** How a call ended, as far as the breakers and the pause need it. */
+export interface CallEnd {
+  readonly outcome: string
+  readonly status: number | undefined
+  /** The system's code of a failed connection. */
+  readonly reason?: string
+  /** The wait that a 429 or a 503 asked for, capped. */
+  readonly retryAfterMs?: number
+}
+
+/**
+ * What the end of a call says about the upstream. `anomalous`: an answer outside the contract. `failed`: no answer, or
+ * a server error. `refused`: our credential is refused (401, 403, a login page). `rate_limited`: a requested wait.
+ * `not_made`: nothing, because the upstream was not called.
+ */
+export type OutcomeClass = 'good' | 'anomalous' | 'failed' | 'refused' | 'rate_limited' | 'not_made'
+
+/** All outcomes of calls. The breakers, the alert UpstreamErrors and the panel "Good answers" share this table. */
+const CLASS_BY_OUTCOME: Readonly<Record<string, OutcomeClass>> = {
+  ok: 'good',
+  'upstream.not_modified': 'good',
+  // The upstream understood the question and refused it, so it works.
+  'upstream.http_4xx': 'good',
+  'upstream.id_missing': 'good',
+  'upstream.timeout': 'failed',
+  'upstream.http_5xx': 'failed',
+  // If our own limit of connections caused it, classifyOutcome returns `not_made`.
+  'upstream.network': 'failed',
+  'upstream.rate_limited': 'rate_limited',
+  'upstream.auth': 'refused',
+  'upstream.redirect': 'anomalous',
+  'upstream.too_large': 'anomalous',
+  'upstream.contract_violation': 'anomalous',
+  'upstream.malformed': 'anomalous',
+  aborted: 'not_made',
+  internal: 'not_made',
+}
+
+export const CALL_OUTCOMES: readonly string[] = Object.keys(CLASS_BY_OUTCOME)
+export const GOOD_OUTCOMES = CALL_OUTCOMES.filter((outcome) => CLASS_BY_OUTCOME[outcome] === 'good')
+
+export function classifyOutcome({ outcome, reason }: CallEnd): OutcomeClass {
+  if (outcome === 'upstream.network' && reason === NO_FREE_CONNECTION) return 'not_made'
+  return CLASS_BY_OUTCOME[outcome] ?? 'anomalous'
+}
+
+/**
+ * How a failed call ended, for people.
+ * @example causeOf({ outcome: 'upstream.network', status: undefined, reason: 'ECONNREFUSED' }) // 'ECONNREFUSED'
+ */
+export function causeOf({ outcome, status, reason }: CallEnd): string {
+  if (outcome === 'upstream.auth' && (status ?? 0) < 400) return 'login page'
+  return reason ?? status?.toString() ?? outcome.replace('upstream.', '')
 }

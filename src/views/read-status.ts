@@ -13,8 +13,8 @@ import {
   type EndpointGroup,
   listBreakers,
 } from '../upstream/breaker/breaker-state.ts'
-import { readHealth, type UpstreamHealth } from '../upstream/breaker/breaker-store.ts'
-import { readBudgetAhead } from '../upstream/budget/budget-store.ts'
+import { readHealth, type UpstreamHealth } from '../upstream/breaker/circuit-breaker.ts'
+import { readBudgetAhead } from '../upstream/budget/reserve-slots.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { findUnkeptMaxDelays, type UnkeptMaxDelays } from '../watches/max-delays.ts'
 import { type DelayReader, type DetectionDelay, readDetectionDelays } from './detection-delay.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { createLogger } from '../../src/platform/base/logger.ts'
 import { sql } from '../../src/platform/db/database.ts'
-import { newKey } from '../../src/resellers/key-text.ts'
+import { newKey } from '../../src/resellers/api-keys.ts'
 import { newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { call, EVERY } from './calls.ts'

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { EXIT, exitOfError, UsageError } from '../../src/cli/exit-codes.ts'
 import type { AppError } from '../../src/platform/base/errors.ts'
+import { UnknownKeyError } from '../../src/resellers/api-keys.ts'
 import {
   DuplicateResellerError,
   InvalidResellerNameError,
-  UnknownKeyError,
   UnknownResellerError,
-} from '../../src/resellers/reseller-errors.ts'
+} from '../../src/resellers/resellers.ts'
 import { NotHeldError, RunNotFoundError } from '../../src/routes/runs/sync-errors.ts'
 import { QuestionError, SameFlightError } from '../../src/upstream/passenger-rules.ts'
 import {

@@ -2,7 +2,7 @@ import type { FaultName, FaultRule } from '../../sandbox/faults/fault-rule.ts'
 import type { RouteListName, RunStatus, UnknownReason } from '../../src/platform/base/kinds.ts'
 import type { SyncCounts } from '../../src/routes/runs/sync-run.ts'
 import type { AnswerAnomaly } from '../../src/upstream/observation.ts'
-import type { UpstreamLimits } from '../../src/upstream/upstream-limits.ts'
+import type { UpstreamLimits } from '../../src/upstream/transport/http-exchange.ts'
 
 /** The kinds of trouble that an upstream can cause, in the order of docs/reference/upstream.md. */
 export const DANGERS = [

@@ -7,7 +7,7 @@ import { runbookSections } from '../../grafana/source/runbooks.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { PROBLEMS } from '../../src/platform/http/problems.ts'
-import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/call-outcome.ts'
+import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/upstream-errors.ts'
 import { amtool, hasAmtool, hasPrometheus, promtool } from '../support/promtool.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')

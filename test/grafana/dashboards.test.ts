@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { dashboardFiles } from '../../grafana/source/dashboards.ts'
-import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/call-outcome.ts'
+import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/upstream-errors.ts'
 import { type PanelFile, queryVariables, readDashboards, variablesIn } from './dashboard-files.ts'
 
 const PROVISIONING = path.resolve(import.meta.dirname, '../../grafana/provisioning')

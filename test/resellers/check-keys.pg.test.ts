@@ -4,11 +4,11 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import {
   createApiKey,
   listApiKeys,
+  newKey,
   recordKeyUse,
   revokeApiKey,
 } from '../../src/resellers/api-keys.ts'
 import { createKeyAccess } from '../../src/resellers/check-keys.ts'
-import { newKey } from '../../src/resellers/key-text.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { newReseller } from '../watches/watch-fixtures.ts'

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
 import type { Db } from '../../src/platform/db/database.ts'
-import { createApiKey } from '../../src/resellers/api-keys.ts'
+import { createApiKey, newKey } from '../../src/resellers/api-keys.ts'
 import { createKeyAccess } from '../../src/resellers/check-keys.ts'
-import { newKey } from '../../src/resellers/key-text.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { hashOf, isWellFormedKey, newKey, prefixOf } from '../../src/resellers/key-text.ts'
+import { hashOf, isWellFormedKey, newKey, prefixOf } from '../../src/resellers/api-keys.ts'
 
 const FIRST = newKey(() => 0)
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { isWellFormedKey } from '../../src/resellers/key-text.ts'
+import { isWellFormedKey } from '../../src/resellers/api-keys.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { newReseller } from '../watches/watch-fixtures.ts'

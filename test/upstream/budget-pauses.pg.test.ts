@@ -3,11 +3,16 @@ import { expect } from 'vitest'
 import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
-import { readHealth } from '../../src/upstream/breaker/breaker-store.ts'
-import { lockThrottle, saveThrottle } from '../../src/upstream/budget/budget-store.ts'
+import { readHealth } from '../../src/upstream/breaker/circuit-breaker.ts'
 import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slots.ts'
 import { tryTakeSlot } from '../../src/upstream/budget/take-slot.ts'
-import { type PauseRequest, shareAt, throttled } from '../../src/upstream/budget/throttle.ts'
+import {
+  lockThrottle,
+  type PauseRequest,
+  saveThrottle,
+  shareAt,
+  throttled,
+} from '../../src/upstream/budget/throttle.ts'
 import { it } from '../support/test-database.ts'
 import { passHealth, worstExcess } from './health-fixtures.ts'
 

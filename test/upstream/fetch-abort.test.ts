@@ -1,8 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
-import { createHttpExchange } from '../../src/upstream/transport/http-exchange.ts'
+import { createHttpExchange, DEFAULT_LIMITS } from '../../src/upstream/transport/http-exchange.ts'
 import { UpstreamNetworkError } from '../../src/upstream/upstream-errors.ts'
-import { DEFAULT_LIMITS } from '../../src/upstream/upstream-limits.ts'
 import { answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
-import { conditionsOf, validatorsOf } from '../../src/upstream/transport/http-headers.ts'
+import { conditionsOf, validatorsOf } from '../../src/upstream/lists/fetch-route-list.ts'
 import { type Answer, answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 import { ROUTES, readAll } from './routes-fixture.ts'

@@ -115,7 +115,10 @@ it('the wait that a 429 asks for is computed with the clock of the answer', asyn
   })
   await using fixture = clientOf(server.url)
 
-  await expect(fixture.pull()).rejects.toMatchObject({ retryAfterMs: 30_000, status: 429 })
+  await expect(fixture.pull()).rejects.toMatchObject({
+    code: 'upstream.rate_limited',
+    retryAfterMs: 30_000,
+  })
 })
 
 it('a connection that cannot be made fails long before the deadline', async () => {

@@ -6,8 +6,12 @@ import type {
   BreakerState,
   EndpointGroup,
 } from '../../src/upstream/breaker/breaker-state.ts'
-import { changeBreakers, readHealth } from '../../src/upstream/breaker/breaker-store.ts'
-import { CircuitBreaker, type Permit } from '../../src/upstream/breaker/circuit-breaker.ts'
+import {
+  CircuitBreaker,
+  changeBreakers,
+  type Permit,
+  readHealth,
+} from '../../src/upstream/breaker/circuit-breaker.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 export const HEALTHY: BreakerState = { open: null, failures: 0, failedAtMs: null, closedAtMs: null }

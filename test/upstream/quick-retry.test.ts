@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
-import type { Breaker } from '../../src/upstream/acquire-permit.ts'
-import type { QuickRetry } from '../../src/upstream/attempt.ts'
+import type { Breaker, QuickRetry } from '../../src/upstream/attempt.ts'
 import type { Admission } from '../../src/upstream/breaker/breaker-state.ts'
 import type { UpstreamClientOptions } from '../../src/upstream/upstream-client.ts'
 import { type Answer, answering, json } from './answering-server.ts'
@@ -132,7 +131,7 @@ it('the first failure is final if no slot is near', async () => {
   const { fixture, retries } = retryingOn(server.url, { retrySlot: async () => undefined })
   await using _ = fixture
 
-  await expect(fixture.pull()).rejects.toMatchObject({ code: 'upstream.http_5xx', status: 502 })
+  await expect(fixture.pull()).rejects.toMatchObject({ message: 'routes: answered 502' })
 
   expect(server.requests).toHaveLength(1)
   expect(retries).toEqual([{ endpoint: 'routes', outcome: 'no_slot' }])
@@ -158,7 +157,7 @@ it('the first failure is final if the database of the slots is unavailable', asy
   })
   await using _ = fixture
 
-  await expect(fixture.pull()).rejects.toMatchObject({ status: 502 })
+  await expect(fixture.pull()).rejects.toMatchObject({ message: 'routes: answered 502' })
 })
 
 const REFUSED: Admission = { kind: 'refused', by: 'errors', untilMs: 0 }

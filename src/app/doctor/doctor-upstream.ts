@@ -1,5 +1,5 @@
 import { listBreakers } from '../../upstream/breaker/breaker-state.ts'
-import { readHealth } from '../../upstream/breaker/breaker-store.ts'
+import { readHealth } from '../../upstream/breaker/circuit-breaker.ts'
 import type { Status } from '../../views/read-status.ts'
 import { IN_CLEAR, sendsTokenInClear } from '../settings-for.ts'
 import { breakerText } from '../state-text.ts'

@@ -8,7 +8,7 @@ import {
   planBudget,
 } from '../../schedule/policy/plan-budget.ts'
 import { readFareGroups } from '../../schedule/read-fare-groups.ts'
-import { assertNotPaused } from '../../upstream/acquire-permit.ts'
+import { assertNotPaused } from '../../upstream/attempt.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'

@@ -1,5 +1,5 @@
 import { isAhead } from '../../platform/base/clock.ts'
-import type { OutcomeClass } from '../call-outcome.ts'
+import type { OutcomeClass } from '../upstream-errors.ts'
 
 /** Endpoints form two groups, because lists and verify can fail or be refused independently. */
 export const ENDPOINT_GROUPS = ['lists', 'verify'] as const

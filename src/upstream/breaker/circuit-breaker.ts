@@ -2,10 +2,17 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../platform/base/clock.ts'
 import { messageOf } from '../../platform/base/errors.ts'
 import type { Logger } from '../../platform/base/logger.ts'
-import type { Db } from '../../platform/db/database.ts'
-import { recordPauses } from '../budget/budget-store.ts'
-import { isPaused, type PauseRequest, pauseRequestOf } from '../budget/throttle.ts'
-import { type CallEnd, causeOf, classifyOutcome } from '../call-outcome.ts'
+import { type Db, PREPARED, sql } from '../../platform/db/database.ts'
+import { notify } from '../../platform/db/listener.ts'
+import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
+import {
+  isPaused,
+  type PauseRequest,
+  pauseRequestOf,
+  recordPauses,
+  shareInSql,
+} from '../budget/throttle.ts'
+import { type CallEnd, causeOf, classifyOutcome } from '../upstream-errors.ts'
 import {
   type Admission,
   admissionOf,
@@ -18,7 +25,6 @@ import {
   type Refusal,
   withProbe,
 } from './breaker-state.ts'
-import { changeBreakers, readHealth, type UpstreamHealth } from './breaker-store.ts'
 
 /** The right to make one call, with its instant by the database's clock. `probe` is set if the call is a probe. */
 export interface Permit {
@@ -167,4 +173,50 @@ function logTransitions(log: Logger, { before, after }: { before: Breakers; afte
       log.info(facts, 'upstream breaker closed')
     }
   }
+}
+
+/** What all processes share. Instants are milliseconds by the database's clock. During a pause `share` is 0. */
+export interface UpstreamHealth {
+  readonly nowMs: number
+  readonly pausedUntilMs: number
+  /** The part of the budget that may be spent now. */
+  readonly share: number
+  readonly breakers: Breakers
+}
+
+/** Reads everything in one statement, because every process that calls the upstream runs it a few times a second. */
+export async function readHealth(db: Db): Promise<UpstreamHealth> {
+  const found = await selectOne(
+    sql<UpstreamHealth>`${PREPARED}
+      select (extract(epoch from now) * 1000)::float8 as "nowMs",
+             (extract(epoch from paused_until) * 1000)::float8 as "pausedUntilMs",
+             round((${shareInSql()})::numeric, 6)::float8 as share, breakers
+        from (select *, clock_timestamp() as now from upstream_budget) b, upstream_breaker
+    `,
+    db,
+  )
+  return { ...found, share: isPaused(found, found.nowMs) ? 0 : found.share }
+}
+
+/** Applies a change to the locked row. The change may run twice. */
+export async function changeBreakers(db: Db, change: Change) {
+  return inTransaction(db, async (tx) => {
+    // The clock is read after the row is locked.
+    const { before, nowMs } = await selectOne(
+      sql<{ before: Breakers; nowMs: number }>`
+        with locked as materialized (select breakers from upstream_breaker for update)
+        select breakers as before, (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs" from locked
+      `,
+      tx,
+    )
+    const after = change(before, nowMs)
+    const breakers = JSON.stringify(after)
+    if (after !== before) {
+      await sql`
+        with changed as materialized (update upstream_breaker set breakers = ${breakers} returning true)
+        select ${notify('upstream')} from changed
+      `.execute(tx)
+    }
+    return { before, after, nowMs }
+  })
 }

@@ -1,7 +1,6 @@
-import { PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
-import { shareInSql } from './budget-store.ts'
-import { MAX_PAUSE_MS } from './throttle.ts'
+import { MAX_PAUSE_MS, shareInSql } from './throttle.ts'
 
 /** No slot is reserved further ahead, because a reservation cannot react to what is learned after it. */
 export const HORIZON_MS = 5_000
@@ -125,4 +124,16 @@ function epochMicros(column: string): RawBuilder<unknown> {
 /** Rounded up to the next millisecond: a call must not go out before its slot. */
 function fromMicros(us: number): Date {
   return new Date(Math.ceil(us / 1000))
+}
+
+/** How far ahead slots are reserved, in seconds: 0 if the next slot is free now, about 5 if all slots are reserved. */
+export async function readBudgetAhead(db: Db): Promise<number> {
+  const { seconds } = await selectOne(
+    sql<{ seconds: number }>`
+      select greatest(0, extract(epoch from next_slot_at - clock_timestamp()))::float8 as seconds
+        from upstream_budget
+    `,
+    db,
+  )
+  return seconds
 }

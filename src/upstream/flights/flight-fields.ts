@@ -1,3 +1,6 @@
+import { airportsByIata } from '../../platform/airports/airports.ts'
+import { zoneOffsetMs } from '../../platform/base/local-time.ts'
+import type { AnswerAnomaly } from '../observation.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
 
 export const VERIFY_ENDPOINT = 'verify'
@@ -17,6 +20,13 @@ const LOCAL_TIME = /^[12]\d{3}-\d{2}-\d{2} \d{2}:\d{2}$/
 
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const NO_FIELDS: Fields = {}
+
+/** The fields of a value; none if it is not an object. */
+export function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : NO_FIELDS
 }
 
 /** The value below `from` with these names. Throws UpstreamContractError if a value on the way is not an object. */
@@ -86,4 +96,150 @@ function daysOf(year: number, month: number): number {
 export function violation({ value, path }: JsonPath, what: string): UpstreamContractError {
   const where = value === undefined || value === null ? `${path} is missing` : `${path} is ${what}`
   return new UpstreamContractError({ endpoint: VERIFY_ENDPOINT, where })
+}
+
+const HOUR_MS = 3_600_000
+/** Time zones range from UTC-12 to UTC+14. */
+const WIDEST_ZONES_MS = 26 * HOUR_MS
+/** The offsets of all time zones differ by multiples of this. */
+const ZONE_STEP_MS = HOUR_MS / 4
+const DAY_MS = 24 * HOUR_MS
+const LONGEST_TRIP_MS = 5 * DAY_MS
+
+/** Times of a flight or of one of its segments, local to the places of departure and arrival. */
+export interface FlightTimes {
+  /** The flight or the segment in the answer. */
+  readonly at: JsonPath
+  readonly departsAt: string
+  readonly arrivesAt: string
+  /** The field `duration`, unread. */
+  readonly duration: unknown
+}
+
+/**
+ * Throws UpstreamContractError for times that no flight can have.
+ *
+ * Local times alone prove little: a flight across the date line arrives before it departs. Impossible is what no time
+ * zones explain: arrival − departure − duration outside ±26 h; without a duration, arrival − departure outside −26 h
+ * to 5 days; a segment that lies more than 26 h outside the flight; and, if both zones are known, an arrival before
+ * the departure or more than 5 days after it.
+ */
+export function assertPossibleTimes(whole: FlightTimes, segments: readonly FlightTimes[]): void {
+  for (const part of [whole, ...segments]) assertPossibleTrip(part)
+  const earliest = localMs(whole.departsAt) - WIDEST_ZONES_MS
+  const latest = localMs(whole.arrivesAt) + WIDEST_ZONES_MS
+  for (const { at, departsAt, arrivesAt } of segments) {
+    if (localMs(departsAt) < earliest || localMs(arrivesAt) > latest) {
+      throw violation(at, 'outside the times of its flight')
+    }
+  }
+}
+
+function assertPossibleTrip({ at, departsAt, arrivesAt, duration }: FlightTimes): void {
+  const local = localMs(arrivesAt) - localMs(departsAt)
+  const seconds = secondsOf(duration)
+  const isPossible =
+    typeof seconds === 'number'
+      ? Math.abs(local - seconds * 1_000) <= WIDEST_ZONES_MS
+      : local >= -WIDEST_ZONES_MS && local <= LONGEST_TRIP_MS
+  if (!isPossible) throw violation(at, 'between times that no time zones explain')
+  const elapsed = elapsedMs(at.value, departsAt, arrivesAt)
+  if (elapsed !== undefined && (elapsed < 0 || elapsed > LONGEST_TRIP_MS)) {
+    throw violation(at, 'between times that contradict the time zones of its places')
+  }
+}
+
+/** The times are local to two places, so a difference that time zones explain is no contradiction. */
+export function contradictsDuration({ departsAt, arrivesAt, duration }: FlightTimes): boolean {
+  const seconds = secondsOf(duration)
+  if (seconds === undefined || seconds === null) return false
+  if (typeof seconds !== 'number') return true
+  const offBy = localMs(arrivesAt) - localMs(departsAt) - seconds * 1_000
+  return Math.abs(offBy) > WIDEST_ZONES_MS || offBy % ZONE_STEP_MS !== 0
+}
+
+function secondsOf(duration: unknown): unknown {
+  return isFields(duration) ? duration.seconds : duration
+}
+
+/**
+ * The longest time that two local times allow. Undefined if a place has no known zone.
+ *
+ * When clocks change, a local time may stand for two instants, so the earlier departure and the later arrival count.
+ */
+function elapsedMs(value: unknown, departsAt: string, arrivesAt: string): number | undefined {
+  const { from, to } = fieldsOf(value)
+  const [departure, arrival] = [zoneOf(from), zoneOf(to)]
+  if (departure === undefined || arrival === undefined) return undefined
+  const departed = localMs(departsAt) - Math.max(...offsetsAround(departure, localMs(departsAt)))
+  return localMs(arrivesAt) - Math.min(...offsetsAround(arrival, localMs(arrivesAt))) - departed
+}
+
+function offsetsAround(zone: string, local: number): [before: number, after: number] {
+  return [zoneOffsetMs(zone, local - DAY_MS), zoneOffsetMs(zone, local + DAY_MS)]
+}
+
+function zoneOf(place: unknown): string | undefined {
+  const { iata } = fieldsOf(place)
+  return typeof iata === 'string' ? airportsByIata().get(iata.toUpperCase())?.zone : undefined
+}
+
+const PLACE_TEXTS = ['iata', 'city', 'country'] as const
+const AIRLINE_TEXTS = ['name', 'twoLetterCode'] as const
+
+/** Types of a flight that differ from the interface: ids as text, and names that are missing or not text. */
+export function typeAnomalies(value: unknown): AnswerAnomaly[] {
+  const flight = fieldsOf(value)
+  const legs: readonly unknown[] = Array.isArray(flight.legs) ? flight.legs : []
+  const parts = [flight, ...legs.map(fieldsOf)]
+  const textId =
+    typeof flight.id === 'string' ||
+    parts.some(
+      ({ number, from, to, airline }) =>
+        typeof number === 'string' || [from, to, airline].some(hasTextId),
+    )
+  const anomalies: AnswerAnomaly[] = textId ? ['text_ids'] : []
+  if (parts.some(hasBlankText)) anomalies.push('blank_texts')
+  return anomalies
+}
+
+function hasTextId(value: unknown): boolean {
+  return typeof fieldsOf(value).id === 'string'
+}
+
+function hasBlankText({ from, to, airline }: Fields): boolean {
+  const blankIn = (value: unknown, names: readonly string[]) => {
+    const fields = fieldsOf(value)
+    return names.some((name) => typeof fields[name] !== 'string')
+  }
+  return blankIn(from, PLACE_TEXTS) || blankIn(to, PLACE_TEXTS) || blankIn(airline, AIRLINE_TEXTS)
+}
+
+/** The names of an object's fields, and below each name the fields of its value. Empty for a plain value. */
+interface Shape {
+  readonly [name: string]: Shape
+}
+
+const PLAIN: Shape = {}
+const PLACE: Shape = { id: PLAIN, iata: PLAIN, city: PLAIN, country: PLAIN }
+const DATES: Shape = { departure: PLAIN, arrival: PLAIN }
+const DURATION: Shape = { human: PLAIN, seconds: PLAIN }
+const AIRLINE: Shape = { id: PLAIN, name: PLAIN, twoLetterCode: PLAIN }
+const SITE: Shape = { id: PLAIN, name: PLAIN, url: PLAIN, logo: PLAIN }
+const PRICES: Shape = { adult: PLAIN, child: PLAIN, infant: PLAIN }
+const PRICE: Shape = { currency: PLAIN, total: PLAIN, residents: PRICES, nonResidents: PRICES }
+const TRAVEL: Shape = { from: PLACE, to: PLACE, dates: DATES, duration: DURATION, airline: AIRLINE }
+const SEGMENT: Shape = { ...TRAVEL, number: PLAIN }
+const FLIGHT: Shape = { ...TRAVEL, legs: SEGMENT, site: SITE, id: PLAIN, price: PRICE }
+const ENTRY: Shape = { available: PLAIN, flight: FLIGHT }
+
+/** Whether the entry of one flight in a verify answer has a field that the interface does not name. */
+export function hasUnknownFields(entry: unknown, shape: Shape = ENTRY): boolean {
+  if (Array.isArray(entry)) return entry.some((element) => hasUnknownFields(element, shape))
+  if (!isFields(entry)) return false
+  for (const name in entry) {
+    const inner = Object.hasOwn(shape, name) ? shape[name] : undefined
+    if (inner === undefined || hasUnknownFields(entry[name], inner)) return true
+  }
+  return false
 }

@@ -1,26 +1,23 @@
+import { type Money, parseMoney, toCents } from '../../platform/base/money.ts'
 import type { AnswerAnomaly, ObservedFlight, PassengerMix } from '../observation.ts'
-import { typeAnomalies } from './flight-anomalies.ts'
 import {
+  assertPossibleTimes,
+  contradictsDuration,
+  type FlightTimes,
+  fieldsOf,
   idText,
-  isFields,
   type JsonPath,
-  localMs,
   pathTo,
   readFlightNumber,
   readId,
   readLocalTime,
+  typeAnomalies,
   violation,
 } from './flight-fields.ts'
-import { readPrice } from './flight-price.ts'
-import { assertPossibleTimes, type FlightTimes } from './possible-times.ts'
 
 const ODD_PRICES: readonly AnswerAnomaly[] = ['total_unlike_sum', 'zero_price']
 /** No flight has more. The cap limits what we store of one flight. */
 const MAX_SEGMENTS = 12
-/** Time zones range from UTC-12 to UTC+14. */
-const WIDEST_ZONES_S = 26 * 3600
-/** The offsets of all time zones differ by multiples of this. */
-const ZONE_STEP_S = 15 * 60
 
 export interface FlightContext {
   /** The key of the flight in the answer. */
@@ -123,15 +120,6 @@ function itineraryOf(whole: FlightTimes, segments: readonly Segment[]): string {
   return [`${whole.departsAt} to ${whole.arrivesAt}`, ...parts].join('; ')
 }
 
-/** The times are local to two places, so a difference that time zones explain is no contradiction. */
-function contradictsDuration({ departsAt, arrivesAt, duration }: FlightTimes): boolean {
-  const seconds = isFields(duration) ? duration.seconds : duration
-  if (seconds === undefined || seconds === null) return false
-  if (typeof seconds !== 'number') return true
-  const offBy = (localMs(arrivesAt) - localMs(departsAt)) / 1000 - seconds
-  return Math.abs(offBy) > WIDEST_ZONES_S || offBy % ZONE_STEP_S !== 0
-}
-
 function placeName({ value }: JsonPath, show: FlightContext['show']): string {
   return firstText(value, ['iata', 'city', 'id'], show)
 }
@@ -142,10 +130,83 @@ function airlineName({ value }: JsonPath, show: FlightContext['show']): string {
 
 /** The first of the fields that has a text to show. */
 function firstText(value: unknown, names: readonly string[], show: FlightContext['show']): string {
-  const fields = isFields(value) ? value : {}
+  const fields = fieldsOf(value)
   const texts = names.map((name) => {
     const text = fields[name]
     return typeof text === 'string' ? show(text) : (idText(text) ?? '')
   })
   return texts.find((text) => text !== '') ?? ''
+}
+
+/** The possible rounding error of each passenger's price. */
+const ROUNDING = 0.01
+/** Far below a cent, and far above the error of adding a few doubles. */
+const EPSILON = 1e-6
+
+/** The currencies of ISO 4217 that this runtime knows. The code XXX, which stands for no currency, is not among them. */
+const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
+
+const GROUPS = ['residents', 'nonResidents'] as const
+/** The names of the passenger types in a question and in a price. */
+const TYPES = [
+  ['adults', 'adult'],
+  ['children', 'child'],
+  ['infants', 'infant'],
+] as const
+
+/**
+ * Reads the price of a flight: its total, or null if the total is unreadable or impossible, and the anomalies of the
+ * rest. Impossible are an unknown currency, and a total of zero unless the price of every passenger is the number zero.
+ *
+ * The prices of the categories are only compared with the total, so floats suffice for them.
+ */
+export function readPrice(
+  price: unknown,
+  mix: PassengerMix,
+): { price: Money | null; anomalies: AnswerAnomaly[] } {
+  const fields = fieldsOf(price)
+  const categories = categoriesOf(fields, mix)
+  const total = possibleTotal(parseMoney(fields.total, fields.currency), categories)
+  const anomalies: AnswerAnomaly[] = total === null ? ['price_unreadable'] : []
+  if (categories.some(({ count, each = 0 }) => count === 0 && each !== 0)) {
+    anomalies.push('categories_unlike_request')
+  }
+  // The interface leaves out the price of a category that is not priced: then the parts do not add up to the total.
+  const areAllPriced = categories.every(({ count, each }) => count === 0 || each !== undefined)
+  if (total !== null && areAllPriced && !addsUp(total, categories))
+    anomalies.push('total_unlike_sum')
+  if (total !== null && toCents(total.amount) === 0n) anomalies.push('zero_price')
+  return { price: total, anomalies }
+}
+
+interface Category {
+  readonly count: number
+  /** Price for each passenger. Undefined if there is none. */
+  readonly each: number | undefined
+}
+
+function categoriesOf(price: Readonly<Record<string, unknown>>, mix: PassengerMix): Category[] {
+  return GROUPS.flatMap((group) => {
+    const prices = fieldsOf(price[group])
+    return TYPES.map(([counted, priced]) => ({
+      count: mix[group][counted],
+      each: amountOf(prices[priced]),
+    }))
+  })
+}
+
+function possibleTotal(total: Money | null, categories: readonly Category[]): Money | null {
+  if (total === null || !CURRENCIES.has(total.currency)) return null
+  const isFree = categories.every(({ count, each }) => count === 0 || each === 0)
+  return toCents(total.amount) > 0n || isFree ? total : null
+}
+
+function amountOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+function addsUp(total: Money, categories: readonly Category[]): boolean {
+  const passengers = categories.reduce((sum, { count }) => sum + count, 0)
+  const expected = categories.reduce((sum, { count, each = 0 }) => sum + count * each, 0)
+  return Math.abs(expected - Number(total.amount)) <= passengers * ROUNDING + EPSILON
 }

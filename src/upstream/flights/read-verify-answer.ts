@@ -4,8 +4,7 @@ import type { AnswerAnomaly, LegObservation, Observation, Question } from '../ob
 import { DUPLICATE_NAMES, readStrictJson } from '../strict-json.ts'
 import { quotable } from '../transport/body-snippet.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
-import { hasUnknownFields } from './flight-anomalies.ts'
-import { type Fields, idText, isFields } from './flight-fields.ts'
+import { type Fields, hasUnknownFields, idText, isFields } from './flight-fields.ts'
 import { readFlight } from './read-flight.ts'
 
 /** A verify answer nests five levels deep. */

@@ -7,13 +7,12 @@ import type { CallRecord } from '../attempt.ts'
 import type { Evidence, Observation, PassengerCounts, Question } from '../observation.ts'
 import { type BodyBeginning, maskNamedTokens, snippetOf } from '../transport/body-snippet.ts'
 import { errorOfAnswer, isJsonAnswer } from '../transport/call-errors.ts'
-import type { HttpAnswer, HttpExchange } from '../transport/http-exchange.ts'
+import type { HttpAnswer, HttpExchange, UpstreamLimits } from '../transport/http-exchange.ts'
 import {
   type UpstreamCircuitOpenError,
   UpstreamContractError,
   UpstreamRateLimitedError,
 } from '../upstream-errors.ts'
-import type { UpstreamLimits } from '../upstream-limits.ts'
 import { VERIFY_ENDPOINT } from './flight-fields.ts'
 import { readVerifyAnswer, unknownAnswer, type VerifyAnswer } from './read-verify-answer.ts'
 

@@ -12,7 +12,6 @@ import {
   UpstreamTooLargeError,
 } from '../upstream-errors.ts'
 import { type BodyBeginning, quotable, snippetOf } from './body-snippet.ts'
-import type { CallDeadline } from './call-deadline.ts'
 import type { ResponseHead } from './response-receiver.ts'
 
 // A problem (RFC 9457) is no result, whatever its status.
@@ -64,7 +63,8 @@ export interface FailedCall {
   readonly endpoint: string
   readonly phase: TimeoutPhase
   readonly status: number | undefined
-  readonly deadline: CallDeadline
+  /** Whether the deadline ended the call. */
+  readonly expired: boolean
   readonly deadlineMs: number
   readonly connectTimeoutMs: number
   /** The caller's own signal. */
@@ -78,8 +78,8 @@ export interface FailedCall {
  * Their errors are never kept as a cause: one holds the raw bytes of the answer, another the socket.
  */
 export function errorOfThrown(thrown: unknown, call: FailedCall): unknown {
-  const { endpoint, phase, status, deadline } = call
-  if (deadline.expired) {
+  const { endpoint, phase, status } = call
+  if (call.expired) {
     return new UpstreamTimeoutError({ endpoint, phase, afterMs: call.deadlineMs })
   }
   if (call.signal.aborted) return call.signal.reason

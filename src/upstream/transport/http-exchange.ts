@@ -2,17 +2,47 @@ import { Pool } from 'undici'
 import { type Clock, systemClock } from '../../platform/base/clock.ts'
 import { retryAfterMs } from '../../platform/base/retry-after.ts'
 import { NO_FREE_CONNECTION, UpstreamNetworkError } from '../upstream-errors.ts'
-import { startDeadline } from './call-deadline.ts'
 import { errorOfThrown } from './call-errors.ts'
 import { type ResponseHead, ResponseReceiver } from './response-receiver.ts'
 
-export interface HttpExchangeOptions {
-  readonly baseUrl: string
-  readonly accessToken: string | undefined
+export interface UpstreamLimits {
   readonly connectTimeoutMs: number
+  /** The time from the call to the last byte of a list. */
+  readonly listDeadlineMs: number
+  /** The time from the call to the last byte of a verify answer. */
+  readonly verifyDeadlineMs: number
+  /** Cap on the body of a list, both encoded and decoded. */
+  readonly maxBodyBytes: number
+  /** The same for a verify answer. */
+  readonly maxVerifyBytes: number
+  /** Also the cap on simultaneous calls: no call waits for the connection of another. */
   readonly maxConnections: number
   /** Cap on the wait that a Retry-After header asks for. */
   readonly maxRetryAfterMs: number
+}
+
+/**
+ * A million routes are about 160 MB, which need 1.4 MB/s to arrive before the deadline. If the upstream hangs, each
+ * verify call holds a connection until its deadline: the connections must suffice for the budget of that time.
+ */
+export const DEFAULT_LIMITS: UpstreamLimits = {
+  connectTimeoutMs: 5_000,
+  listDeadlineMs: 120_000,
+  verifyDeadlineMs: 10_000,
+  maxBodyBytes: 192_000_000,
+  maxVerifyBytes: 1_000_000,
+  maxConnections: 64,
+  maxRetryAfterMs: 900_000,
+}
+
+type ExchangeLimits = Pick<
+  UpstreamLimits,
+  'connectTimeoutMs' | 'maxConnections' | 'maxRetryAfterMs'
+>
+
+export interface HttpExchangeOptions extends ExchangeLimits {
+  readonly baseUrl: string
+  readonly accessToken: string | undefined
   readonly clock?: Clock
 }
 
@@ -151,7 +181,7 @@ function get(deps: ExchangeDeps, request: HttpRequest): Promise<HttpAnswer> {
           endpoint,
           phase: receiver.head ? 'body' : 'headers',
           status: receiver.head?.status,
-          deadline,
+          expired: deadline.expired,
           deadlineMs,
           connectTimeoutMs: deps.connectTimeoutMs,
           signal,
@@ -198,4 +228,55 @@ function send(
     },
     receiver,
   )
+}
+
+/** One time limit over a whole call, joined with the caller's own signal. */
+export interface CallDeadline {
+  /** Whether the time limit, and not the caller, ended the call. */
+  readonly expired: boolean
+  /** Whether the time limit has passed or the caller has aborted. */
+  readonly ended: boolean
+  /** Sets the one listener. It is called at once if the deadline has already ended. */
+  onEnd(listener: () => void): void
+  /** Ends the deadline after the call. It removes the timer and the listener on the caller's signal. */
+  stop(): void
+}
+
+/**
+ * Starts the time limit of a call.
+ *
+ * `AbortSignal.any([caller, AbortSignal.timeout(ms)])` is no alternative: it leaves a timer behind for each finished
+ * call, and an entry on a caller's signal that lives as long as the process. An AbortController per call is none
+ * either: each abort creates an exception with a stack, which is measurable at thousands of calls a second.
+ */
+export function startDeadline(limitMs: number, caller: AbortSignal): CallDeadline {
+  let listener: (() => void) | undefined
+  let expired = false
+  let ended = caller.aborted
+  const end = () => {
+    if (ended) return
+    ended = true
+    listener?.()
+  }
+  const timer = setTimeout(() => {
+    expired = !caller.aborted
+    end()
+  }, limitMs)
+  caller.addEventListener('abort', end, { once: true })
+  return {
+    get expired() {
+      return expired
+    },
+    get ended() {
+      return ended
+    },
+    onEnd(called) {
+      listener = called
+      if (ended) called()
+    },
+    stop() {
+      clearTimeout(timer)
+      caller.removeEventListener('abort', end)
+    },
+  }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMetrics, renderMetrics } from '../../../src/platform/metrics/metrics.ts'
-import { CALL_OUTCOMES } from '../../../src/upstream/call-outcome.ts'
+import { CALL_OUTCOMES } from '../../../src/upstream/upstream-errors.ts'
 import { hasPrometheus, promtool } from '../../support/promtool.ts'
 
 const PAGE = readFileSync(
