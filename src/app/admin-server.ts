@@ -1,6 +1,6 @@
+import { endsWithin, withTimeout } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import { isLoopback, isLoopbackHost } from '../platform/base/loopback.ts'
-import { endsWithin, withTimeout } from '../platform/base/timeout.ts'
 import { type Db, openDatabase, sql } from '../platform/db/database.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { databaseNow } from '../platform/db/transaction.ts'

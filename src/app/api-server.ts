@@ -2,7 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { createOnDemand } from '../fares/on-demand/coalesce-requests.ts'
 import { createFeedHeads, listenForHeads, readHeadsOf } from '../feeds/feed-heads.ts'
 import { createStreams, type StateReaders } from '../feeds/stream/streams.ts'
-import { createTtlCache } from '../platform/base/ttl-cache.ts'
+import { createTtlCache } from '../platform/base/cache.ts'
 import type { Db } from '../platform/db/database.ts'
 import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
 import { createApi } from '../platform/http/api.ts'

@@ -1,7 +1,7 @@
 import type { Answered } from '../platform/http/api.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
+import { SnoozeError } from '../platform/queue/job-processor.ts'
 import type { JobHandler } from '../platform/queue/queue-system.ts'
-import { SnoozeError } from '../platform/queue/snooze.ts'
 import { API_OPERATIONS } from './api-operations.ts'
 import type { App } from './app.ts'
 

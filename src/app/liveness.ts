@@ -1,5 +1,5 @@
+import { withTimeout } from '../platform/base/clock.ts'
 import { AppError } from '../platform/base/errors.ts'
-import { withTimeout } from '../platform/base/timeout.ts'
 import { pingDatabase } from '../platform/db/database-health.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import packageJson from '../../package.json' with { type: 'json' }
-import { endsWithin } from '../platform/base/timeout.ts'
+import { endsWithin } from '../platform/base/clock.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import type { App } from './app.ts'
 

@@ -3,7 +3,7 @@ import { messageOf } from '../platform/base/errors.ts'
 import type { Db } from '../platform/db/database.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
-import { type LastTick, listLastTicks } from '../platform/ticks/shared-tick.ts'
+import { type LastTick, listLastTicks } from '../platform/ticks/ticks.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../schedule/dispatch-checks.ts'
 

@@ -10,10 +10,18 @@ import { cancelLongStatements } from '../platform/db/analyst-logins.ts'
 import type { Db } from '../platform/db/database.ts'
 import { withSessionLock } from '../platform/db/session-lock.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
-import { enqueueDueSchedules, enqueueLostJobs } from '../platform/ticks/enqueue-schedules.ts'
-import { type DueTick, type RunningDueTick, runWhenDue } from '../platform/ticks/run-when-due.ts'
-import { nextScheduleMs } from '../platform/ticks/schedules.ts'
-import { type SharedTick, shareTick } from '../platform/ticks/shared-tick.ts'
+import {
+  enqueueDueSchedules,
+  enqueueLostJobs,
+  nextScheduleMs,
+} from '../platform/ticks/schedules.ts'
+import {
+  type DueTick,
+  type RunningDueTick,
+  runWhenDue,
+  type SharedTick,
+  shareTick,
+} from '../platform/ticks/ticks.ts'
 import { pruneSnapshots } from '../routes/snapshots/snapshots.ts'
 import { noProgress } from '../schedule/apply-paces.ts'
 import { dispatchChecks } from '../schedule/dispatch-checks.ts'

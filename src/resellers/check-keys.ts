@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { createTtlCache } from '../platform/base/cache.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
-import { createTtlCache } from '../platform/base/ttl-cache.ts'
 import type { Db } from '../platform/db/database.ts'
-import type { Access, Caller } from '../platform/http/caller.ts'
+import type { Access, Caller } from '../platform/http/operation.ts'
 import {
   findGrants,
   findOpenReseller,

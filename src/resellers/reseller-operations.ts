@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Db } from '../platform/db/database.ts'
-import { logOperation } from '../platform/http/audit-log.ts'
-import { operations } from '../platform/http/operation.ts'
+import { logOperation, operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import {

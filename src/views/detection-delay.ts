@@ -1,5 +1,5 @@
+import { createTtlCache } from '../platform/base/cache.ts'
 import { FARE_CHANGE_KINDS, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
-import { createTtlCache } from '../platform/base/ttl-cache.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 
 /** A median and a 95th percentile, in seconds. */

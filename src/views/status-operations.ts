@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { HELD_KINDS, INCIDENT_KINDS } from '../platform/base/kinds.ts'
-import type { Caller } from '../platform/http/caller.ts'
+import type { Caller } from '../platform/http/operation.ts'
 import { operations } from '../platform/http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { ListName, Reason } from '../routes/read/sync-run-operations.ts'

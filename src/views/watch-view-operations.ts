@@ -7,8 +7,8 @@ import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import type { Db } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
+import { bufferText, sendBuffered } from '../platform/http/responses.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { bufferText, sendBuffered } from '../platform/http/send-text.ts'
 import { readOwnPace } from '../schedule/read-pace.ts'
 import {
   ListParams,

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { afterAll, describe, expect } from 'vitest'
 import answers from '../../src/app/api-examples.json' with { type: 'json' }
-import { lazily } from '../../src/platform/base/lazily.ts'
+import { lazily } from '../../src/platform/base/cache.ts'
 import { answerHeaders } from '../../src/platform/http/openapi-components.ts'
 import type { Observation, Question } from '../../src/upstream/observation.ts'
 import { available, gone, observation } from '../fares/fare-fixtures.ts'

@@ -11,7 +11,7 @@ it('while the writes of one reseller wait for the database, another reads and wr
   db,
 }) => {
   // On a busy machine the writes wait for longer than the limit of an ordinary API.
-  const base = await startApi(db, { admission: { waitMs: 600_000 } })
+  const base = await startApi(db, { requestLimits: { waitMs: 600_000 } })
   const ana = await newCaller(db, base, 'ana')
   const ben = await newCaller(db, base, 'ben')
   for (const { send } of [ana, ben]) await send('POST', '/watch-lists', { name: 'l' })

@@ -3,7 +3,7 @@ import { EXAMPLE_DELIVERY } from '../../src/delivery/operations/delivery-operati
 import { EXAMPLE_ENDPOINT } from '../../src/delivery/operations/endpoint-shapes.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
-import type { Scope } from '../../src/platform/http/caller.ts'
+import type { Scope } from '../../src/platform/http/operation.ts'
 import { createApiKey, newKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import { available, record } from '../fares/fare-fixtures.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { resultText } from '../../src/cli/commands/database-commands.ts'
-import type { QueryResult } from '../../src/platform/db/run-analyst-query.ts'
+import type { QueryResult } from '../../src/platform/db/analyst-session.ts'
 
 const ANSWER: QueryResult = {
   columns: [

@@ -16,9 +16,9 @@ import type { Logger } from '../../src/platform/base/logger.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/platform/db/database-health.ts'
 import type { Listener } from '../../src/platform/db/listener.ts'
-import type { AdmissionOptions } from '../../src/platform/http/admission.ts'
 import { createApi } from '../../src/platform/http/api.ts'
 import { createRateLimit } from '../../src/platform/http/rate-limit.ts'
+import type { RequestLimitOptions } from '../../src/platform/http/request-limits.ts'
 import { listen } from '../../src/platform/http/server.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { createApiKey, type NewApiKey } from '../../src/resellers/api-keys.ts'
@@ -38,7 +38,7 @@ export interface ApiArgs {
   /** Default: any free port. */
   readonly port?: number
   readonly requestsPerSecond?: number
-  readonly admission?: AdmissionOptions
+  readonly requestLimits?: RequestLimitOptions
   /** False: a request that would wait for a new record gets its answer at once. */
   readonly waits?: false
   /** Called for each poll of the feeds that requests wait for. */
@@ -134,7 +134,7 @@ export async function openApi(
     document: API_DOCUMENT,
     readFreshness: () => readFreshness({ db, clock: systemClock }),
     access,
-    ...(args.admission === undefined ? {} : { admission: args.admission }),
+    ...(args.requestLimits === undefined ? {} : { requestLimits: args.requestLimits }),
     limit: createRateLimit({ requestsPerSecond, nowMs, pause: async () => undefined }),
   })
   server.addHook('preClose', () => onDemand.close())

@@ -1,7 +1,7 @@
 import { messageOf } from '../../platform/base/errors.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../platform/queue/queue-system.ts'
-import { listLastTicks } from '../../platform/ticks/shared-tick.ts'
+import { listLastTicks } from '../../platform/ticks/ticks.ts'
 import { listProcesses } from '../processes.ts'
 import { QUEUES, readDepth } from '../queue-state.ts'
 import { isWithoutProgress, processText } from '../state-text.ts'

@@ -1,6 +1,6 @@
 import packageJson from '../../../package.json' with { type: 'json' }
+import { withTimeout } from '../../platform/base/clock.ts'
 import { messageOf } from '../../platform/base/errors.ts'
-import { withTimeout } from '../../platform/base/timeout.ts'
 import { readStatus, type Status } from '../../views/read-status.ts'
 import {
   examineAnalysts,

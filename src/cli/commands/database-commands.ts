@@ -4,13 +4,13 @@ import { type Command, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import { migrateApp } from '../../app/app.ts'
 import { percentDecoded } from '../../platform/base/text.ts'
-import { asAnalyst } from '../../platform/db/analyst-session.ts'
-import type { Database } from '../../platform/db/database.ts'
 import {
+  asAnalyst,
   type ColumnKind,
   type QueryResult,
   streamAnalystQuery,
-} from '../../platform/db/run-analyst-query.ts'
+} from '../../platform/db/analyst-session.ts'
+import type { Database } from '../../platform/db/database.ts'
 import { withApp, withStores } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { type Terminal, writeOut } from '../terminal.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { systemClock } from '../../platform/base/clock.ts'
-import { SCOPES, type Scope } from '../../platform/http/caller.ts'
+import { SCOPES, type Scope } from '../../platform/http/operation.ts'
 import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../resellers/api-keys.ts'
 import {
   createReseller,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { endsWithin, TimeoutError, withTimeout } from '../../platform/base/clock.ts'
 import { AppError } from '../../platform/base/errors.ts'
 import type { Logger } from '../../platform/base/logger.ts'
-import { endsWithin, TimeoutError, withTimeout } from '../../platform/base/timeout.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import type { SealedEndpoint } from '../endpoints/sealer.ts'

@@ -2,8 +2,7 @@ import { Type } from 'typebox'
 import { ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { logOperation } from '../../platform/http/audit-log.ts'
-import { operations } from '../../platform/http/operation.ts'
+import { logOperation, operations } from '../../platform/http/operation.ts'
 import { object, oneOf } from '../../platform/http/schemas.ts'
 import {
   addTestEvent,

@@ -1,6 +1,6 @@
 import type { CheckReason } from '../../platform/base/kinds.ts'
-import { isAhead } from '../../platform/db/clock-ahead.ts'
 import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
+import { isAhead } from '../../platform/db/transaction.ts'
 import { hold } from '../../schedule/follow.ts'
 import type { StateRow } from '../decide/stored-state.ts'
 import type { ClaimRef } from './check-fares.ts'

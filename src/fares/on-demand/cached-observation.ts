@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { isAhead } from '../../platform/db/clock-ahead.ts'
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
+import { isAhead } from '../../platform/db/transaction.ts'
 import { verifyPath } from '../../upstream/flights/verify-fares.ts'
 import type { Question } from '../../upstream/observation.ts'
 

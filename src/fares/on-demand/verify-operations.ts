@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Db } from '../../platform/db/database.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+import type { Caller } from '../../platform/http/operation.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { ignoreParameters } from '../../platform/http/read-parameters.ts'

@@ -1,7 +1,7 @@
+import { createTtlCache } from '../../platform/base/cache.ts'
 import { messageOf } from '../../platform/base/errors.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import { createSemaphore } from '../../platform/base/semaphore.ts'
-import { createTtlCache } from '../../platform/base/ttl-cache.ts'
 import type { FeedHeads } from '../feed-heads.ts'
 
 /** A record of a feed, ready to be sent. */

@@ -1,14 +1,18 @@
-import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
+import { hash } from 'node:crypto'
+import {
+  Kysely,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  sql,
+  type Transaction,
+} from 'kysely'
 import pg from 'pg'
 import type { Logger } from '../base/logger.ts'
 import type { ResellerId } from '../base/reseller-id.ts'
-import { PREPARED as PREPARED_TEXT, withQueryTimeouts } from './query-timeout-pool.ts'
 import type { DB } from './tables.ts'
 
 export { type RawBuilder, sql } from 'kysely'
-
-/** The beginning or the end of a prepared statement: see query-timeout-pool.ts. */
-export const PREPARED = sql.raw(PREPARED_TEXT)
 
 /** For reads, and for functions that open their own transaction. */
 export type Db = Kysely<DB>
@@ -122,4 +126,66 @@ function typeParser(oid: number, format?: 'text' | 'binary') {
   if (oid === INT8_OID && format !== 'binary') return Number
   if (oid === INT8_ARRAY_OID && format !== 'binary') return readNumbers
   return pg.types.getTypeParser(oid, format)
+}
+
+/** The server cancels a statement at its timeout. The client waits this much longer, then gives up. */
+const MARGIN_MS = 5_000
+/** A transaction may raise the timeout of its own statements, up to the limit below. */
+const RAISES_TIMEOUT = /^\s*set local statement_timeout/i
+const LONGEST_STATEMENT_MS = 15 * 60_000
+/** pg's message when its `query_timeout` passes. */
+const PG_TIMEOUT = 'Query read timeout'
+
+/**
+ * Wraps the pool for kysely: a query fails when its connection no longer answers, and the connection is closed.
+ *
+ * A peer that vanished (a failover, a firewall that dropped the connection) never resets the connection, and pg would
+ * wait without end. With `query_timeout` alone pg would return the dead connection to the pool, and its next user
+ * would wait as long. Here every later query on that connection fails at once, and releasing it closes it.
+ */
+function withQueryTimeouts(
+  pool: pg.Pool,
+  { statementTimeoutMs }: { readonly statementTimeoutMs: number },
+): PostgresPool {
+  return {
+    options: pool.options,
+    connect: async () => limitQueries(await pool.connect(), statementTimeoutMs),
+    end: () => pool.end(),
+  }
+}
+
+/**
+ * Begins or ends a statement that runs with every batch of checks. Each connection then plans it once or a few times, and not in
+ * every batch. Only for statements with a fixed list of columns, and without parameters that decide which plan is good.
+ */
+const PREPARED_TEXT = '/* prepared */'
+export const PREPARED = sql.raw(PREPARED_TEXT)
+const names = new Map<string, string>()
+
+function preparedName(text: string): { name?: string } {
+  if (!text.trimStart().startsWith(PREPARED_TEXT) && !text.endsWith(PREPARED_TEXT)) return {}
+  const name = names.get(text) ?? `farewatch_${hash('sha1', text).slice(0, 16)}`
+  names.set(text, name)
+  return { name }
+}
+
+function limitQueries(client: pg.PoolClient, statementTimeoutMs: number): PostgresPoolClient {
+  let longestMs = statementTimeoutMs
+  let timeout: unknown
+  const query = async (text: string, values: unknown[]) => {
+    if (timeout !== undefined) throw timeout
+    if (RAISES_TIMEOUT.test(text)) longestMs = Math.max(longestMs, LONGEST_STATEMENT_MS)
+    const config = { text, values, query_timeout: longestMs + MARGIN_MS, ...preparedName(text) }
+    try {
+      return await client.query(config)
+    } catch (err) {
+      if (err instanceof Error && err.message === PG_TIMEOUT) timeout = err
+      throw err
+    }
+  }
+  return {
+    // kysely's type also has a form that takes a cursor. Nothing here uses cursors.
+    query: query as unknown as PostgresPoolClient['query'],
+    release: (destroy) => client.release(destroy === true || timeout !== undefined),
+  }
 }

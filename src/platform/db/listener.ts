@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { backoffMs } from '../base/backoff.ts'
+import { backoffMs, endsWithin } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import { endsWithin } from '../base/timeout.ts'
 import { type RawBuilder, sql } from './database.ts'
 
 /**

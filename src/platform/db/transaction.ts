@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { RawBuilder } from 'kysely'
-import { backoffMs } from '../base/backoff.ts'
-import { type Db, sql, type Tx } from './database.ts'
+import { backoffMs, CLOCK_ERROR_MS } from '../base/clock.ts'
+import { type Db, type RawBuilder, sql, type Tx } from './database.ts'
 
 /** Serialization failure and deadlock: the same transaction may succeed at once. Data errors (22xxx, 23xxx) never do. */
 const RETRYABLE = new Set(['40001', '40P01'])
@@ -83,4 +82,9 @@ export async function affected(query: RawBuilder<unknown>, db: Db): Promise<numb
 export async function databaseNow(db: Db): Promise<Date> {
   const { now } = await selectOne(sql<{ now: Date }>`select clock_timestamp() as now`, db)
   return now
+}
+
+/** `isAhead` of base/clock.ts in SQL: whether the database's clock was set back since an instant. Null for null. */
+export function isAhead(instant: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`(${instant} > clock_timestamp() + make_interval(secs => ${CLOCK_ERROR_MS / 1000}))`
 }

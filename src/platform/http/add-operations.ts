@@ -1,31 +1,34 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { type AdmissionOptions, type Admitted, createAdmission } from './admission.ts'
 import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './authorize.ts'
-import type { Caller } from './caller.ts'
-import type { Operation, WhileWaiting } from './operation.ts'
+import type { Caller, Operation, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import { addCsvBodies, bodyReader } from './read-body.ts'
 import { checkQuery, parameterReader } from './read-parameters.ts'
+import {
+  createRequestLimits,
+  type LimitedRequest,
+  type RequestLimitOptions,
+} from './request-limits.ts'
 
 export interface AddOperationsOptions<D> extends AuthorizeDeps {
   readonly operations: readonly Operation<D>[]
   /** Passed to every handler. */
   readonly deps: D
   /** For tests. */
-  readonly admission?: AdmissionOptions
+  readonly requestLimits?: RequestLimitOptions
 }
 
-interface AdmittedCaller {
+interface LimitedCaller {
   readonly caller: Caller
-  readonly admitted: Admitted
+  readonly limited: LimitedRequest
 }
 
-/** Adds operations as routes: each request is authorized, admitted, validated by the schemas, handled and answered. */
+/** Adds operations as routes: each request is authorized, counted against the limits, validated by the schemas, handled and answered. */
 export function addOperations<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
-  const callers = new WeakMap<FastifyRequest, AdmittedCaller>()
-  const { admit } = createAdmission(options.admission)
-  const callerOf = (request: FastifyRequest): AdmittedCaller => {
+  const callers = new WeakMap<FastifyRequest, LimitedCaller>()
+  const { enter } = createRequestLimits(options.requestLimits)
+  const callerOf = (request: FastifyRequest): LimitedCaller => {
     const found = callers.get(request)
     if (found === undefined) throw new Error('the request was not authorized')
     return found
@@ -41,15 +44,15 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
         // Before the body is read, so that no client can send megabytes without a key.
         onRequest: async (request, reply) => {
           const caller = await authorize(options, operation, { request, reply })
-          const admitted = await admit(operation, caller, { request, reply })
-          callers.set(request, { caller, admitted })
+          const limited = await enter(operation, caller, { request, reply })
+          callers.set(request, { caller, limited })
         },
         preParsing: (request, _reply, body, done) => {
-          done(null, callerOf(request).admitted.countBody(body as Readable))
+          done(null, callerOf(request).limited.countBody(body as Readable))
         },
         handler: (request, reply) => {
-          const { caller, admitted } = callerOf(request)
-          return admitted.run((whileWaiting) => handle({ request, reply, caller, whileWaiting }))
+          const { caller, limited } = callerOf(request)
+          return limited.run((whileWaiting) => handle({ request, reply, caller, whileWaiting }))
         },
       })
     if (operation.csv === undefined) {

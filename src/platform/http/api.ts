@@ -3,16 +3,20 @@ import compress from '@fastify/compress'
 import swagger, { type StaticDocumentSpec } from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { lazily } from '../base/lazily.ts'
+import { lazily } from '../base/cache.ts'
 import { type AddOperationsOptions, addNoEndpoint, addOperations } from './add-operations.ts'
 import { countRequest } from './authorize.ts'
-import { COMPRESS_FROM_BYTES, createEncodedBody, ENCODINGS, sendEncoded } from './encoded-body.ts'
-import { isNotModified } from './etags.ts'
 import { ProblemError, problemCodeOf } from './problems.ts'
 import { addJsonBodies } from './read-body.ts'
-import { addRunbooksPage } from './runbooks-page.ts'
+import {
+  COMPRESS_FROM_BYTES,
+  createEncodedBody,
+  ENCODINGS,
+  isNotModified,
+  sendEncoded,
+} from './responses.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
-import { addWebPage } from './web-page.ts'
+import { addRunbooksPage, addWebPage } from './web-page.ts'
 
 export interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
   /** The OpenAPI document, served at /openapi.json and /docs. */

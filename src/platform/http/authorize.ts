@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Access, Caller, KeyCheck } from './caller.ts'
-import type { Operation } from './operation.ts'
+import type { Access, Caller, KeyCheck, Operation } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import type { RateLimit } from './rate-limit.ts'
 

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { Caller, ResellerCaller, Scope } from './caller.ts'
-import type { ProblemCode } from './problems.ts'
-import { ProblemError } from './problems.ts'
+import type { Logger } from '../base/logger.ts'
+import type { ResellerId } from '../base/reseller-id.ts'
+import { type ProblemCode, ProblemError } from './problems.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Nothing = TObject<Record<never, never>>
@@ -163,4 +163,52 @@ function ownerOf(caller: Caller): Owner {
     return { resellerId, resellerName }
   }
   throw new ProblemError('access.resellers_only')
+}
+
+/**
+ * Logs one line for an operator's change to the service: the event, its object, the key and the request. Many people
+ * read logs, so the line never holds the text of a key or a request body.
+ * @param event constant text in lower case.
+ */
+export function logOperation(
+  log: Logger,
+  { caller, request }: Pick<Checked<unknown, unknown, unknown>, 'caller' | 'request'>,
+  { event, ...object }: { readonly event: string; readonly [name: string]: unknown },
+): void {
+  log.info({ by: caller.limitKey, requestId: request.id, ...object }, event)
+}
+
+/** `read` reads, `watch` changes watch lists and webhook endpoints, `operate` runs the service. */
+export const SCOPES = ['read', 'watch', 'operate'] as const
+export type Scope = (typeof SCOPES)[number]
+
+interface AnyCaller {
+  readonly scopes: readonly Scope[]
+  /** Requests with the same limit key share one rate limit. */
+  readonly limitKey: string
+  /** The request has no key. Only requests from this machine are answered, and the response says so. */
+  readonly demo: boolean
+}
+
+export interface ResellerCaller extends AnyCaller {
+  readonly kind: 'reseller'
+  readonly resellerId: ResellerId
+  readonly resellerName: string
+}
+
+export interface OperatorCaller extends AnyCaller {
+  readonly kind: 'operator'
+}
+
+/** The reseller or operator on whose behalf a request is made. */
+export type Caller = ResellerCaller | OperatorCaller
+
+export type KeyCheck = Caller | 'mistyped' | 'unknown'
+
+/** Finds the caller of a request. */
+export interface Access {
+  /** The caller of a key. Keys that never existed, have expired or are revoked are all `unknown`. */
+  callerOf(key: string): Promise<KeyCheck>
+  /** The caller of requests without a key; undefined if a key is required. */
+  callerWithoutKey(): Promise<Caller | undefined>
 }

@@ -16,8 +16,7 @@ import {
   queueMetrics,
   storeGauges,
 } from './process-metrics.ts'
-import { syncGauges, syncMetrics } from './sync-metrics.ts'
-import { upstreamGauges, upstreamMetrics } from './upstream-metrics.ts'
+import { syncGauges, syncMetrics, upstreamGauges, upstreamMetrics } from './upstream-metrics.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 

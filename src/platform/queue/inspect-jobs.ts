@@ -1,6 +1,6 @@
 import { PostgresQueueBackend } from 'bullmq'
 import { cleanText } from '../base/text.ts'
-import type { JsonObject } from './job-payload.ts'
+import type { JsonObject } from './queue-connection.ts'
 import type { StoreQueue } from './store-client.ts'
 
 /** `dead`: the job ran out of attempts or is not retryable, and waits for an operator. */

@@ -6,15 +6,12 @@ import {
   WaitingError,
   type Worker,
 } from 'bullmq'
-import type { Clock } from '../base/clock.ts'
+import { type BackoffPolicy, backoffMs, type Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import { failureFields, toJobError } from './job-errors.ts'
-import type { JsonObject } from './job-payload.ts'
-import { JobAbortedError } from './queue-errors.ts'
-import type { RunningJobs } from './running-jobs.ts'
-import { canSnooze, type RunningJob, SnoozeError, type SnoozeLimits, snoozeMs } from './snooze.ts'
+import { type JsonObject, listenForTrouble } from './queue-connection.ts'
+import { failureFields, JobAbortedError, toJobError } from './queue-errors.ts'
 
 export interface JobContext {
   readonly jobId: string
@@ -121,11 +118,7 @@ export function listenToWorker(
   { jobs, log, onError, onTrouble, onStalled }: EventDeps,
 ): void {
   worker.on('error', onError)
-  const backend = worker.getBackend()
-  backend.on('error', onTrouble)
-  backend.on('close', () => {
-    if (backend.closing === undefined) onTrouble(new Error('connection closed'))
-  })
+  listenForTrouble(worker.getBackend(), onTrouble)
   for (const event of ['active', 'completed', 'failed', 'locksRenewed'] as const) {
     worker.on(event, jobs.touch)
   }
@@ -146,4 +139,124 @@ export function listenToWorker(
     // An expected failure is logged by its feature, for example as a failed sync. The job is retried.
     else log[thrown instanceof AppError ? 'info' : 'warn'](fields, 'job attempt failed')
   })
+}
+
+/** The handlers that a worker runs, and the time of its last activity. Liveness checks use both. */
+export interface RunningJobs {
+  /** Records activity: a poll returned, a job began or ended, or a lock was renewed. */
+  touch(): void
+  lastActivityAt(): Date
+  count(): number
+  /** When the oldest running handler began; null if none runs. */
+  busySince(): Date | null
+  begin(jobId: string): { readonly signal: AbortSignal; end(): void }
+  abort(jobIds: readonly string[], reason: Error): void
+  abortAll(reason: Error): void
+  /** Resolves when no handler runs. */
+  idle(): Promise<void>
+}
+
+export function createRunningJobs(now: () => Date): RunningJobs {
+  // Not a map by id: a job whose lock was lost may begin a second time while its first handler still runs.
+  const running = new Set<{ jobId: string; controller: AbortController; begunAt: Date }>()
+  let lastActivityAt = now()
+  let waiting: (() => void)[] = []
+
+  function resolveWhenIdle(): void {
+    if (running.size > 0) return
+    for (const resolve of waiting) resolve()
+    waiting = []
+  }
+
+  return {
+    touch: () => {
+      lastActivityAt = now()
+    },
+    lastActivityAt: () => lastActivityAt,
+    count: () => running.size,
+    // A set keeps insertion order.
+    busySince: () => running.values().next().value?.begunAt ?? null,
+    begin: (jobId) => {
+      const job = { jobId, controller: new AbortController(), begunAt: now() }
+      running.add(job)
+      const end = () => {
+        running.delete(job)
+        resolveWhenIdle()
+      }
+      return { signal: job.controller.signal, end }
+    },
+    abort: (jobIds, reason) => {
+      for (const job of running) if (jobIds.includes(job.jobId)) job.controller.abort(reason)
+    },
+    abortAll: (reason) => {
+      for (const job of running) job.controller.abort(reason)
+    },
+    idle: () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      waiting.push(resolve)
+      resolveWhenIdle()
+      return promise
+    },
+  }
+}
+
+/**
+ * A handler throws it to run its job again after `waitMs` without using up an attempt.
+ *
+ * When the job may not be snoozed any more (`JobContext.canSnooze` is false), the attempt fails with `reason`.
+ */
+export class SnoozeError extends AppError {
+  override readonly name = 'SnoozeError'
+  override readonly code = 'queue.snoozed'
+  override readonly retryable = true
+  readonly waitMs: number
+  readonly reason: AppError
+
+  constructor(waitMs: number, reason: AppError) {
+    super(`snoozed for ${waitMs} ms: ${reason.message}`, { cause: reason })
+    this.waitMs = waitMs
+    this.reason = reason
+  }
+}
+
+/** The shortest snooze. A `Retry-After: 0` of the upstream does not permit calls without a pause. */
+const MIN_WAIT_MS = 1_000
+
+export interface SnoozeLimits {
+  /** How long after its first due time a job may be snoozed. */
+  readonly snoozeForMs: number
+  /** How often a job may be started in all. Snoozes, stalls and failures count. */
+  readonly maxStartedAttempts: number
+  readonly retryBackoff: BackoffPolicy
+}
+
+export interface RunningJob {
+  /** The time since its first due time. */
+  readonly ageMs: number
+  readonly attempts: { readonly allowed: number; readonly made: number; readonly started: number }
+}
+
+/**
+ * Whether a job may be snoozed once more. The time is limited, and each attempt that is left must keep a start. A job
+ * that is always snoozed therefore fails in the end and becomes visible as dead.
+ */
+export function canSnooze({ ageMs, attempts }: RunningJob, limits: SnoozeLimits): boolean {
+  const attemptsLeft = attempts.allowed - attempts.made
+  const startsLeft = limits.maxStartedAttempts - attempts.started
+  return ageMs < limits.snoozeForMs && startsLeft >= attemptsLeft
+}
+
+/**
+ * How long a job is snoozed: the first time as long as the handler requested, later at least its backoff, and at most
+ * the time that is left for it. The backoff keeps a handler that always requests one second from running every second.
+ * @example snoozeMs(job, { waitMs: 30_000, limits, random }) // 30_000
+ */
+export function snoozeMs(
+  { ageMs, attempts }: RunningJob,
+  { waitMs, limits, random }: { waitMs: number; limits: SnoozeLimits; random: () => number },
+): number {
+  const earlier = attempts.started - attempts.made - 1
+  const paceMs = earlier > 0 ? backoffMs(limits.retryBackoff, earlier - 1, random) : 0
+  const leftMs = limits.snoozeForMs - ageMs
+  return Math.round(Math.max(MIN_WAIT_MS, Math.min(leftMs, Math.max(waitMs, paceMs))))
 }

@@ -12,9 +12,14 @@ import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 
 /** The store of the queue. The URL may contain a password: print `describeStore` instead. */
-export type QueueConnection =
-  | { readonly kind: 'postgres'; readonly url: string }
-  | { readonly kind: 'redis'; readonly url: string }
+export interface QueueConnection {
+  readonly kind: 'postgres' | 'redis'
+  readonly url: string
+}
+
+type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+/** The payload of a job: ids only. Our tables hold the data. */
+export type JsonObject = { readonly [key: string]: JsonValue }
 
 /** The parts that all components of one queue system share. */
 export interface QueueContext {
@@ -52,6 +57,14 @@ export interface MigrationClient {
  */
 export async function migrateQueue(client: MigrationClient): Promise<void> {
   await runMigrations(client, QUEUE_SCHEMA)
+}
+
+/** Calls `onTrouble` for each error of a backend, and when its connection is lost. */
+export function listenForTrouble(backend: IQueueBackend, onTrouble: (err: unknown) => void): void {
+  backend.on('error', onTrouble)
+  backend.on('close', () => {
+    if (backend.closing === undefined) onTrouble(new Error('connection closed'))
+  })
 }
 
 /** Our factories ignore the `connection` of the options and use their own. */

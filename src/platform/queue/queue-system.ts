@@ -1,8 +1,7 @@
-import type { BackoffPolicy } from '../base/backoff.ts'
+import type { BackoffPolicy } from '../base/clock.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import { cleanText } from '../base/text.ts'
 import {
   dropJob,
   JOB_STATES,
@@ -11,19 +10,23 @@ import {
   type QueuedJob,
   retryJob,
 } from './inspect-jobs.ts'
-import { cleanPayload, type JsonObject } from './job-payload.ts'
 import type { JobHandler } from './job-processor.ts'
+import type { JsonObject } from './queue-connection.ts'
 import {
   DEFAULT_TIMINGS,
   type QueueConnection,
   type QueueContext,
   type QueueTimings,
 } from './queue-connection.ts'
-import { createStoreClient, type StoreClient } from './store-client.ts'
-import { type RedisFacts, readStoreFacts, type StoreFacts } from './store-facts.ts'
-import { createStoreMonitor } from './store-monitor.ts'
+import {
+  createStoreClient,
+  type RedisFacts,
+  readStoreFacts,
+  type StoreClient,
+  type StoreFacts,
+} from './store-client.ts'
+import { createStoreMonitor, createWorkerErrors } from './store-monitor.ts'
 import { superviseWorker, type WorkerHandle } from './supervised-worker.ts'
-import { createWorkerErrors } from './worker-errors.ts'
 
 export type { JobHandler, JobState, QueuedJob, RedisFacts, StoreFacts, WorkerHandle }
 export { JOB_STATES }
@@ -204,19 +207,12 @@ interface JobProducer {
 function createJobProducer(client: StoreClient): JobProducer {
   return {
     async enqueue(queue, { payload, id, delayMs, attempts }) {
-      const data = cleanPayload(payload)
       const options = {
-        ...(id === undefined ? {} : { deduplication: { id: cleanId(id) } }),
+        ...(id === undefined ? {} : { deduplication: { id } }),
         ...(delayMs === undefined ? {} : { delay: Math.max(0, Math.round(delayMs)) }),
         ...(attempts === undefined ? {} : { attempts }),
       }
-      await client.call(queue, (target) => target.add(queue, data, options))
+      await client.call(queue, (target) => target.add(queue, payload, options))
     },
   }
-}
-
-function cleanId(id: string): string {
-  const clean = cleanText(id)
-  if (clean === '') throw new TypeError('the id of a job is empty')
-  return clean
 }

@@ -1,6 +1,6 @@
-import { createTtlCache, type TtlCache } from '../../platform/base/ttl-cache.ts'
+import { createTtlCache, type TtlCache } from '../../platform/base/cache.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { createEncodedBody, type EncodedBody } from '../../platform/http/encoded-body.ts'
+import { createEncodedBody, type EncodedBody } from '../../platform/http/responses.ts'
 import { routesText } from './export-routes.ts'
 import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { backoffMs } from '../../../src/platform/base/backoff.ts'
+import { backoffMs } from '../../../src/platform/base/clock.ts'
 
 const POLICY = { baseMs: 100, maxMs: 5_000 }
 

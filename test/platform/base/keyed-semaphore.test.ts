@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createKeyedSemaphore } from '../../../src/platform/base/keyed-semaphore.ts'
+import { createKeyedSemaphore } from '../../../src/platform/base/semaphore.ts'
 
 it('each key of a semaphore has its own places, and the others of a key wait in the order of their arrival', async () => {
   const { acquire } = createKeyedSemaphore({ width: 1, maxWaiting: 2 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createTtlCache } from '../../../src/platform/base/ttl-cache.ts'
+import { createTtlCache } from '../../../src/platform/base/cache.ts'
 
 function aCache(maxKeys = 10) {
   const clock = { nowMs: 0 }

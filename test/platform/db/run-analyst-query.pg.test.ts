@@ -1,9 +1,13 @@
 import { text } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
 import { resultText } from '../../../src/cli/commands/database-commands.ts'
-import { asAnalyst, SqlError } from '../../../src/platform/db/analyst-session.ts'
+import {
+  asAnalyst,
+  runAnalystQuery,
+  SqlError,
+  streamAnalystQuery,
+} from '../../../src/platform/db/analyst-session.ts'
 import { type Database, sql } from '../../../src/platform/db/database.ts'
-import { runAnalystQuery, streamAnalystQuery } from '../../../src/platform/db/run-analyst-query.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 

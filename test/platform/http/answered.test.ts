@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { expect, it, onTestFinished } from 'vitest'
 import { type Answered, createApi } from '../../../src/platform/http/api.ts'
-import type { Access } from '../../../src/platform/http/caller.ts'
+import type { Access } from '../../../src/platform/http/operation.ts'
 import { operations } from '../../../src/platform/http/operation.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
 import { silentLog } from '../../support/silent-log.ts'

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { createEncodedBody, encodingFor } from '../../../src/platform/http/encoded-body.ts'
+import { createEncodedBody, encodingFor } from '../../../src/platform/http/responses.ts'
 
 const PLAIN = Buffer.from('Palma to Madrid; '.repeat(1_000))
 

@@ -4,12 +4,11 @@ import { AppError } from '../../../src/platform/base/errors.ts'
 import { createLogger } from '../../../src/platform/base/logger.ts'
 import type { ResellerId } from '../../../src/platform/base/reseller-id.ts'
 import { createApi } from '../../../src/platform/http/api.ts'
-import type { Access, Caller, Scope } from '../../../src/platform/http/caller.ts'
-import { isNotModified } from '../../../src/platform/http/etags.ts'
+import type { Access, Caller, Scope } from '../../../src/platform/http/operation.ts'
 import { type Operation, operations } from '../../../src/platform/http/operation.ts'
 import { ProblemError } from '../../../src/platform/http/problems.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
-import { streamText } from '../../../src/platform/http/send-text.ts'
+import { isNotModified, streamText } from '../../../src/platform/http/responses.ts'
 
 /** The dependencies of these handlers, instead of a database. */
 interface Shelf {

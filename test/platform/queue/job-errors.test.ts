@@ -2,7 +2,7 @@ import { UnrecoverableError } from 'bullmq'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../../src/platform/base/errors.ts'
 import { createScrub } from '../../../src/platform/base/secrets.ts'
-import { toJobError } from '../../../src/platform/queue/job-errors.ts'
+import { toJobError } from '../../../src/platform/queue/queue-errors.ts'
 
 const scrub = createScrub(['token-1234'])
 

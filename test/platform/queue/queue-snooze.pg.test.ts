@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { AppError } from '../../../src/platform/base/errors.ts'
 import type { JobContext } from '../../../src/platform/queue/job-processor.ts'
-import { SnoozeError } from '../../../src/platform/queue/snooze.ts'
+import { SnoozeError } from '../../../src/platform/queue/job-processor.ts'
 import { aQueue, createSystems, FAST_WORK, SECRET, untilCounts } from './queue-fixtures.ts'
 import { describeStores } from './queue-stores.ts'
 

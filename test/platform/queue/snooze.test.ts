@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { canSnooze, type SnoozeLimits, snoozeMs } from '../../../src/platform/queue/snooze.ts'
+import {
+  canSnooze,
+  type SnoozeLimits,
+  snoozeMs,
+} from '../../../src/platform/queue/job-processor.ts'
 
 const HOUR_MS = 3_600_000
 const limits: SnoozeLimits = {

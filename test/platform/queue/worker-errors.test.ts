@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/platform/base/clock.ts'
 import { DEFAULT_TIMINGS } from '../../../src/platform/queue/queue-connection.ts'
-import { createWorkerErrors } from '../../../src/platform/queue/worker-errors.ts'
+import { createWorkerErrors } from '../../../src/platform/queue/store-monitor.ts'
 import { aLog } from './queue-fixtures.ts'
 
 function aStage() {

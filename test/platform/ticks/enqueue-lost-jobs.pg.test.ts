@@ -5,7 +5,7 @@ import {
   enqueueDueSchedules,
   enqueueLostJobs,
   type LostJobsDeps,
-} from '../../../src/platform/ticks/enqueue-schedules.ts'
+} from '../../../src/platform/ticks/schedules.ts'
 import { silentLog } from '../../support/silent-log.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'

@@ -1,8 +1,12 @@
 import { describe, expect } from 'vitest'
 import { nextDueAt } from '../../../src/platform/base/cron.ts'
 import { sql } from '../../../src/platform/db/database.ts'
-import { type DueDeps, enqueueDueSchedules } from '../../../src/platform/ticks/enqueue-schedules.ts'
-import { hasLaterDueTime, saveSchedules } from '../../../src/platform/ticks/schedules.ts'
+import {
+  type DueDeps,
+  enqueueDueSchedules,
+  hasLaterDueTime,
+  saveSchedules,
+} from '../../../src/platform/ticks/schedules.ts'
 import { it } from '../../support/test-database.ts'
 import { aSchedule, createRecorder, NO_JITTER, rowOf, saveDue } from './schedule-fixtures.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Clock } from '../../../src/platform/base/clock.ts'
-import { type RunningDueTick, runWhenDue } from '../../../src/platform/ticks/run-when-due.ts'
+import { type RunningDueTick, runWhenDue } from '../../../src/platform/ticks/ticks.ts'
 import { silentLog } from '../../support/silent-log.ts'
 import { until } from '../../support/until.ts'
 

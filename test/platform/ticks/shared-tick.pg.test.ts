@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
-import { listLastTicks, shareTick } from '../../../src/platform/ticks/shared-tick.ts'
+import { listLastTicks, shareTick } from '../../../src/platform/ticks/ticks.ts'
 import { it } from '../../support/test-database.ts'
 
 const MINUTE_MS = 60_000

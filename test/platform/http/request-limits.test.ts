@@ -4,11 +4,11 @@ import { json } from 'node:stream/consumers'
 import { Type } from 'typebox'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ResellerId } from '../../../src/platform/base/reseller-id.ts'
-import type { AdmissionOptions } from '../../../src/platform/http/admission.ts'
 import { createApi } from '../../../src/platform/http/api.ts'
-import type { Access } from '../../../src/platform/http/caller.ts'
+import type { Access } from '../../../src/platform/http/operation.ts'
 import { operations } from '../../../src/platform/http/operation.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
+import type { RequestLimitOptions } from '../../../src/platform/http/request-limits.ts'
 import { listen } from '../../../src/platform/http/server.ts'
 import { silentLog } from '../../support/silent-log.ts'
 
@@ -90,7 +90,7 @@ const access: Access = {
   }),
 }
 
-async function anApi(admission: AdmissionOptions = {}) {
+async function anApi(requestLimits: RequestLimitOptions = {}) {
   const handlers = new Handlers()
   const server = createApi({
     log: silentLog,
@@ -103,7 +103,7 @@ async function anApi(admission: AdmissionOptions = {}) {
       nowMs: () => 0,
       pause: async () => undefined,
     }),
-    admission,
+    requestLimits,
   })
   onTestFinished(() => server.close())
   const first = once(server.server, 'request') as Promise<
@@ -154,7 +154,7 @@ const DONE = { status: 200, code: undefined, retryAfter: undefined }
 const TOO_MANY = { status: 429, code: 'access.too_many_requests', retryAfter: '2' }
 const BUSY = { status: 503, code: 'server.busy', retryAfter: '2' }
 
-describe('the admission of requests', () => {
+describe('the limits of requests', () => {
   it('a key has a limited number of requests in progress, and other keys have theirs', async () => {
     const { handlers, read } = await anApi({ requestsPerKey: 2 })
     const two = [read('1a'), read('1a')]

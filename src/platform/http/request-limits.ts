@@ -2,13 +2,11 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { getHeapStatistics } from 'node:v8'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { createKeyedSemaphore, type Release } from '../base/keyed-semaphore.ts'
-import { createSemaphore } from '../base/semaphore.ts'
-import type { Caller } from './caller.ts'
-import type { Operation, WhileWaiting } from './operation.ts'
+import { createKeyedSemaphore, createSemaphore, type Release } from '../base/semaphore.ts'
+import type { Caller, Operation, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
 
-export interface AdmissionOptions {
+export interface RequestLimitOptions {
   /** How many requests of one key may be in progress. */
   readonly requestsPerKey?: number
   /** How many streams of one key may be open. */
@@ -38,20 +36,20 @@ const HANDLERS_PER_KEY = 2
 const LONG_WRITE_MS = 200
 const RETRY_AFTER = { 'retry-after': '2' }
 
-/** A request that was admitted. What it holds is given back when its response and its handler have ended. */
-export interface Admitted {
+/** A request within the limits. What it holds is given back when its response and its handler have ended. */
+export interface LimitedRequest {
   /** Counts a body as it arrives. Reading it fails with a ProblemError if it is too much. */
   countBody(body: Readable): Readable
   run<T>(handler: (whileWaiting: WhileWaiting) => Promise<T>): Promise<T>
 }
 
-export interface Admission {
-  /** Admits a request before its body is read. Throws a ProblemError if it would take too much. */
-  admit(
+export interface RequestLimits {
+  /** Lets a request in before its body is read. Throws a ProblemError if it would take too much. */
+  enter(
     operation: Pick<Operation<never>, 'method' | 'scope' | 'streams'>,
     caller: Caller,
     http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  ): Promise<Admitted>
+  ): Promise<LimitedRequest>
 }
 
 /**
@@ -61,7 +59,7 @@ export interface Admission {
  * reseller run one at a time; the others wait before their bodies are read. The bodies of all requests have a limited number of
  * bytes. Only bytes that have arrived count, so that a slow sender holds no more of them than it has sent.
  */
-export function createAdmission(options: AdmissionOptions = {}): Admission {
+export function createRequestLimits(options: RequestLimitOptions = {}): RequestLimits {
   const { requestsPerKey = REQUESTS_PER_KEY, waitingWrites = WAITING_WRITES } = options
   const { bodyBytes = bodyBytesOfHeap(), waitMs = WAIT_MS } = options
   const countRequest = createLimit(requestsPerKey, 'requests')
@@ -71,7 +69,7 @@ export function createAdmission(options: AdmissionOptions = {}): Admission {
   const writing = createSemaphore(WRITES_AT_A_TIME)
   const bodies = createBodyBudget(bodyBytes)
   return {
-    admit: async ({ method, scope, streams }, caller, { request, reply }) => {
+    enter: async ({ method, scope, streams }, caller, { request, reply }) => {
       const hold = holdUntilEnd(reply.raw)
       const isWrite = caller.kind === 'reseller' && scope === 'watch'
       const count = streams === true ? countStream : countRequest
