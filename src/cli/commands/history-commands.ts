@@ -147,7 +147,7 @@ export function addReplayCommand(program: Command): void {
   program
     .command('replay')
     .description(
-      'Rebuild the history of routes from the kept lists, and compare it with the stored one',
+      'Compare the history of routes with the kept lists, and the feeds with the histories',
     )
     .option('--json', 'print one JSON object')
     .addHelpText('after', EXIT_TEXT)
@@ -159,8 +159,7 @@ export function addReplayCommand(program: Command): void {
           { db: database.db, scrub, confirmations },
           {
             signal,
-            onProgress: ({ list, runs }) =>
-              terminal.progress(`${list}: ${countOf(runs, 'run')} read`),
+            onRun: ({ list, runs }) => terminal.progress(`${list}: ${countOf(runs, 'run')} read`),
           },
         )
         terminal.print(json, result, () => replayText(result))
@@ -169,16 +168,19 @@ export function addReplayCommand(program: Command): void {
     )
 }
 
-function replayText({ lists, first, differences }: ReplayResult): string {
+function replayText({ lists, floor, first, differences, kinds }: ReplayResult): string {
   const looked = lists.map(
     ({ list, since, until, runs, compared }) =>
       `${list}: compared from ${since.toISOString()} to ${until.toISOString()}, at ${compared} of ${countOf(runs, 'accepted run')}`,
   )
+  if (floor !== null) looked.push(`archived and not compared: before ${floor.toISOString()}`)
   if (first === null) return ['the stored history equals the kept lists', ...looked].join('\n')
   const { runId, at, subject, field, replayed, stored } = first
+  const run = runId === null ? 'no run' : `run ${runId}`
   return [
-    `the stored history differs from the kept lists: ${countOf(differences, 'difference')}; the first one:`,
-    `${Object.values(subject).join(' → ')}  ${field}  ${runId === null ? 'no run' : `run ${runId}`} at ${at.toISOString()}`,
+    `the stored history differs from the kept lists: ${countOf(differences, 'difference')}`,
+    ...Object.entries(kinds).map(([kind, count]) => `  ${kind}: ${count}`),
+    `the first one: ${Object.values(subject).join(' → ')}  ${field}  ${run}${at === null ? '' : ` at ${at.toISOString()}`}`,
     `by the lists: ${JSON.stringify(replayed)}, stored: ${JSON.stringify(stored)}`,
     ...looked,
   ].join('\n')

@@ -1,11 +1,11 @@
 import { AppError } from '../../platform/base/errors.ts'
 import type { RouteListName } from '../../platform/base/kinds.ts'
-import { type Db, sql } from '../../platform/db/database.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { readHistoryFloor } from '../../platform/db/history-floor.ts'
 import { findLockHolder, withSessionLock } from '../../platform/db/session-lock.ts'
-import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
-import { comparePlaces } from './compare-places.ts'
-import { compareAvailability, compareRoutes } from './compare-routes.ts'
-import { type ListDeps, numberRuns, readLists } from './replay-lists.ts'
+import { FEED_DIFFERENCES } from './feed-differences.ts'
+import { HISTORY_DIFFERENCES, placeIntervals } from './history-differences.ts'
+import { type ListDeps, numberRuns, type OnRun, readLists } from './read-lists.ts'
 
 const LOCK = 'replay'
 
@@ -27,12 +27,14 @@ export interface ReplayedList {
   readonly compared: number
 }
 
-/** The first way in which a route or a place differs. */
+/** One way in which a history or a feed differs. */
 export interface HistoryDifference {
-  /** The run from which on it differs; null if the stored instant belongs to no run. */
+  readonly kind: string
+  /** The run from which on it differs; null if it belongs to no run. */
   readonly runId: number | null
-  readonly at: Date
-  /** The ids of a route, or of a place. */
+  /** Null for a number of a feed. */
+  readonly at: Date | null
+  /** The ids of a route, of a place, or of a record. */
   readonly subject: Readonly<Record<string, string>>
   readonly field: string
   readonly replayed: unknown
@@ -42,129 +44,104 @@ export interface HistoryDifference {
 export interface ReplayResult {
   readonly equal: boolean
   readonly lists: readonly ReplayedList[]
+  /** The histories before it are archived, and not compared; null if nothing was archived. */
+  readonly floor: Date | null
   readonly differences: number
+  /** How many there are of each kind that there is. */
+  readonly kinds: Readonly<Record<string, number>>
   /** The earliest difference; null if there is none. */
   readonly first: HistoryDifference | null
+  /** All differences, by time. */
+  readonly all: readonly HistoryDifference[]
 }
 
-export interface ReplayOptions {
-  readonly signal: AbortSignal
-  readonly onProgress?: (progress: { readonly list: RouteListName; readonly runs: number }) => void
+export interface ReplayDeps extends ListDeps {
+  readonly db: Db
 }
 
 /**
- * Rebuilds the history of routes from the accepted lists that are kept, in the schema `farewatch_replay`, and compares it with
- * the stored intervals at the valid time of each of these lists. The reader of lists is the one of a sync. All that decides
- * intervals is written a second time, from the definition: gaps in the presence of a route instead of counters.
+ * Compares the histories of routes, places and availability with the accepted lists that are kept, and the feeds with the
+ * histories. The rules are written a second time here, as one query for each kind of difference.
  *
- * Writes nothing to the live tables and blocks no sync: what is compared are answers for past instants, which do not change.
- * A killed replay leaves its schema to the next one. Throws CannotReplayError.
+ * All is read in one transaction, which sees one state of the database; it writes temporary tables alone and blocks no sync.
+ * Throws CannotReplayError.
  */
 export async function replayHistory(
-  deps: ListDeps,
-  { signal, onProgress }: ReplayOptions,
+  { db, scrub, confirmations }: ReplayDeps,
+  { signal, onRun = () => undefined }: { readonly signal: AbortSignal; readonly onRun?: OnRun },
 ): Promise<ReplayResult> {
-  const result = await withSessionLock(deps.db, LOCK, async (session) => {
-    await createReplaySchema(session)
-    try {
-      await rebuild({ ...deps, db: session }, { signal, ...(onProgress && { onProgress }) })
-      await compare(session)
-      return await readResult(session)
-    } finally {
-      // A lost connection leaves the schema to the next replay, and the error of the work is the one to report.
-      await dropReplaySchema(session).catch(() => undefined)
-    }
-  })
+  const result = await withSessionLock(db, LOCK, (session) =>
+    session
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute(async (tx) => {
+        await sql`set local statement_timeout = '15min'`.execute(tx)
+        await sql`set local work_mem = '64MB'`.execute(tx)
+        await numberRuns(tx, confirmations)
+        await readLists(tx, scrub, { signal, onRun })
+        const lists = await findCompared(tx)
+        return resultOf(lists, await readHistoryFloor(tx), await findDifferences(tx))
+      }),
+  )
   if (result === undefined) {
     throw new CannotReplayError(
-      `another replay runs: its lock is ${await findLockHolder(deps.db, LOCK)}`,
+      `another replay runs: its lock is ${await findLockHolder(db, LOCK)}`,
     )
   }
   return result
 }
 
-async function rebuild(deps: ListDeps, { signal, onProgress }: ReplayOptions): Promise<void> {
-  await numberRuns(deps.db, deps)
-  for (const list of ['routes', 'with-availability'] as const) {
-    await readLists(deps, list, { signal, onRun: (runs) => onProgress?.({ list, runs }) })
-  }
-}
-
-async function compare(db: Db): Promise<void> {
-  await inTransaction(db, async (tx) => {
-    await sql`set local statement_timeout = '15min'`.execute(tx)
-    await sql`set local work_mem = '64MB'`.execute(tx)
-    const { routes, availability } = await selectOne(
-      sql<{ routes: boolean; availability: boolean }>`
-        select coalesce(bool_or(known) filter (where list = 'routes'), false) as routes,
-               coalesce(bool_or(known) filter (where list = 'with-availability'), false) as availability
-          from farewatch_replay.run
-      `,
-      tx,
-    )
-    if (!routes) throw new CannotReplayError('no accepted list of the routes is kept')
-    await compareRoutes(tx)
-    await comparePlaces(tx)
-    if (availability) await compareAvailability(tx)
-  })
-}
-
-async function readResult(db: Db): Promise<ReplayResult> {
-  const { rows: lists } = await sql<ReplayedList>`
-    select list, min(valid_at) filter (where known) as since, max(valid_at) filter (where known) as until,
+async function findCompared(tx: Tx): Promise<readonly ReplayedList[]> {
+  const { rows } = await sql<ReplayedList>`
+    select list, min(at) filter (where known) as since, max(at) filter (where known) as until,
            count(*) as runs, count(*) filter (where known) as compared
-      from farewatch_replay.run
+      from replay_run
      group by list
     having bool_or(known)
      order by list
-  `.execute(db)
-  const { rows } = await sql<HistoryDifference & { differences: number }>`
-    select valid_at as at, run_id as "runId", subject, field, replayed, stored, count(*) over () as differences
-      from farewatch_replay.difference
-     order by valid_at, rank, subject::text, field
-     limit 1
-  `.execute(db)
-  const [row] = rows
-  if (row === undefined) return { equal: true, lists, differences: 0, first: null }
-  const { differences, ...first } = row
-  return { equal: false, lists, differences, first }
+  `.execute(tx)
+  if (rows[0]?.list === 'routes') return rows
+  throw new CannotReplayError('no accepted list of the routes is kept')
 }
 
-/**
- * Drops what a killed replay left, and creates the tables of a new one. They are not logged: a crash of the server
- * empties them, and the next replay drops them.
- *
- * Positions number the accepted runs of a list, from 1. A span of positions is a half-open range.
- */
-async function createReplaySchema(db: Db): Promise<void> {
-  await dropReplaySchema(db)
-  const statements = [
-    'create schema farewatch_replay',
-    // `known`: the list of the run could be read. `compared_hash`: the list that an agreeing one was compared with.
-    `create unlogged table farewatch_replay.run (
-       list text, position integer, run_id bigint, valid_at timestamptz, arrived_at timestamptz, content_hash text, bytes bigint,
-       baseline boolean, confirmations integer, place_confirmations integer, lists integer, compared_hash text, compared_bytes bigint,
-       known boolean not null default false,
-       primary key (list, position), unique (list, valid_at) include (position))`,
-    // Where each list held a route; until is null while the last list that was read holds it.
-    `create unlogged table farewatch_replay.presence (
-       list text, departure_id text, destination_id text, first integer, until integer)`,
-    // Absences that count once although their run accepted several agreeing lists.
-    `create unlogged table farewatch_replay.single_absence (
-       list text, position integer, departure_id text, destination_id text,
-       primary key (list, position, departure_id, destination_id))`,
-    `create unlogged table farewatch_replay.place (
-       place_id text, iata text, city text, country text, first integer, until integer)`,
-    // Attributes that a place has in this many of the last lists, and that are not confirmed.
-    `create unlogged table farewatch_replay.new_attributes (
-       place_id text primary key, iata text, city text, country text, lists integer)`,
-    // `first` is where the difference begins; `rank` orders differences of one run.
-    `create unlogged table farewatch_replay.difference (
-       valid_at timestamptz, rank integer, run_id bigint, subject jsonb, field text, replayed jsonb, stored jsonb)`,
-  ]
-  for (const statement of statements) await sql.raw(statement).execute(db)
+async function findDifferences(tx: Tx): Promise<HistoryDifference[]> {
+  const ofFeeds = await findEach(tx, FEED_DIFFERENCES)
+  await placeIntervals(tx)
+  return [...(await findEach(tx, HISTORY_DIFFERENCES)), ...ofFeeds]
 }
 
-async function dropReplaySchema(db: Db): Promise<void> {
-  await sql`drop schema if exists farewatch_replay cascade`.execute(db)
+async function findEach(
+  tx: Tx,
+  queries: Readonly<Record<string, RawBuilder<unknown>>>,
+): Promise<HistoryDifference[]> {
+  const found: HistoryDifference[][] = []
+  for (const [kind, query] of Object.entries(queries)) {
+    const { rows } = await sql<HistoryDifference>`
+      select ${kind} as kind, run_id as "runId", at, subject, field, replayed, stored from (${query}) d
+       order by at, subject::text, field
+    `.execute(tx)
+    found.push(rows)
+  }
+  return found.flat()
+}
+
+function resultOf(
+  lists: readonly ReplayedList[],
+  floor: Date | null,
+  found: readonly HistoryDifference[],
+): ReplayResult {
+  const timeOf = ({ at }: HistoryDifference) => at?.getTime() ?? Number.POSITIVE_INFINITY
+  const all = found.toSorted((a, b) => (timeOf(a) < timeOf(b) ? -1 : timeOf(a) > timeOf(b) ? 1 : 0))
+  const kinds = Object.entries(Object.groupBy(found, ({ kind }) => kind)).map(
+    ([kind, rows = []]) => [kind, rows.length] as const,
+  )
+  return {
+    equal: all.length === 0,
+    lists,
+    floor,
+    differences: all.length,
+    kinds: Object.fromEntries(kinds),
+    first: all[0] ?? null,
+    all,
+  }
 }

@@ -1,0 +1,211 @@
+import { type RawBuilder, sql } from '../../platform/db/database.ts'
+import { HISTORY_FLOOR } from '../../platform/db/history-floor.ts'
+import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
+
+const FLOOR = sql`coalesce(${HISTORY_FLOOR}, '-infinity'::timestamptz)`
+
+/** The feeds with their bounds, and the numbers that each has. `reseller` is 0 for those that resellers share. */
+const NUMBERS = sql`
+  head as (
+    select feed, 0::bigint as reseller, first_seq, last_seq from feed_head
+    union all
+    select 'watch', id, first_seq, last_seq from reseller),
+  number as (
+    select 'route' as feed, 0::bigint as reseller, seq from route_change
+    union all
+    select 'availability', 0, seq from availability_change
+    union all
+    select 'watch', reseller_id, seq from watch_change)`
+
+/** Numbers that a feed lacks between its first and its last one, and numbers after the last one. */
+const NUMBER = sql`
+  with ${NUMBERS},
+       wanted as (select h.feed, h.reseller, n as seq from head h cross join lateral generate_series(h.first_seq, h.last_seq) n),
+       found as (select n.* from number n join head h using (feed, reseller) where n.seq >= h.first_seq)
+  select null::timestamptz as at, null::bigint as run_id,
+         jsonb_strip_nulls(jsonb_build_object('feed', feed, 'reseller', nullif(reseller, 0)::text, 'seq', seq::text)) as subject,
+         'seq' as field, case when w.seq is not null then to_jsonb(seq) end as replayed,
+         case when f.seq is not null then to_jsonb(seq) end as stored
+    from wanted w full join found f using (feed, reseller, seq)
+   where w.seq is null or f.seq is null`
+
+const RUNS = sql`
+  run as (
+    select id, list, fetched_at as at, baseline, date_trunc('milliseconds', ${ARRIVED_AT}) as arrived_at,
+           lag(date_trunc('milliseconds', ${ARRIVED_AT})) over (partition by list order by fetched_at) as previous_at
+      from sync_run
+     where status in ${ACCEPTED})`
+
+/**
+ * Route changes that the intervals do not imply, and implied ones that are missing. Each beginning and each end of an interval
+ * is one, except for those of a baseline. When an availability was last seen, and when a place was, the intervals do not show.
+ */
+const ROUTE_CHANGE = sql`
+  with ${RUNS},
+       implied as (
+         select 'route_added' as kind, v.departure_id, v.destination_id, null::text as place_id, r.id as run_id, null::jsonb as before,
+                jsonb_build_object('available', null) as after, r.previous_at as last_seen_at, r.arrived_at as first_missed_at
+           from route_version v join run r on r.id = v.added_by
+         union all
+         select 'route_removed', v.departure_id, v.destination_id, null, v.removed_by,
+                jsonb_build_object('available', (select a.available from route_availability_version a
+                                                  where (a.departure_id, a.destination_id) = (v.departure_id, v.destination_id)
+                                                    and a.valid_to = v.valid_to)),
+                null, v.last_seen_at, v.first_missed_at
+           from route_version v where v.removed_by is not null
+         union all
+         select case when v.available then 'route_gained_availability' else 'route_lost_availability' end,
+                v.departure_id, v.destination_id, null, r.id, jsonb_build_object('available', p.available),
+                jsonb_build_object('available', v.available), case when v.available then r.previous_at end,
+                case when v.available then r.arrived_at end
+           from route_availability_version v
+           join run r on r.list = 'with-availability' and r.at = v.valid_from
+           left join route_availability_version p
+                  on (p.departure_id, p.destination_id, p.valid_to) = (v.departure_id, v.destination_id, v.valid_from)
+          where v.available or p.available
+         union all
+         select 'place_changed', null, null, v.place_id, r.id,
+                jsonb_build_object('iata', p.iata, 'city', p.city, 'country', p.country),
+                jsonb_build_object('iata', v.iata, 'city', v.city, 'country', v.country), null, null
+           from place_version v
+           join place_version p on (p.place_id, p.valid_to) = (v.place_id, v.valid_from)
+           join run r on r.list = 'routes' and r.at = v.valid_from),
+       change as (
+         select *, row_number() over (partition by kind, departure_id, destination_id, place_id, run_id) as n
+           from implied join run r on r.id = run_id where not r.baseline and r.at > ${FLOOR}),
+       record as (
+         select c.seq, c.kind, c.departure_id, c.destination_id, c.place_id, c.sync_run_id as run_id, c.before, c.after,
+                case when c.kind not in ('route_lost_availability', 'place_changed') then c.last_seen_at end as last_seen_at,
+                case when c.kind not in ('route_lost_availability', 'place_changed') then c.first_missed_at end as first_missed_at,
+                lag(r.at) over (order by c.seq) as at_before, r.at,
+                row_number() over (partition by c.kind, c.departure_id, c.destination_id, c.place_id, c.sync_run_id order by c.seq) as n
+           from route_change c left join run r on r.id = c.sync_run_id
+          where r.at > ${FLOOR} or r.at is null)
+  select coalesce(i.at, c.at) as at, coalesce(i.run_id, c.run_id) as run_id,
+         jsonb_strip_nulls(jsonb_build_object('feed', 'route', 'seq', c.seq::text, 'placeId', coalesce(i.place_id, c.place_id),
+                                              'departureId', coalesce(i.departure_id, c.departure_id),
+                                              'destinationId', coalesce(i.destination_id, c.destination_id))) as subject,
+         coalesce(i.kind, c.kind) as field,
+         case when i.kind is not null then jsonb_build_object('before', i.before, 'after', i.after) end as replayed,
+         case when c.kind is not null then jsonb_build_object('before', c.before, 'after', c.after) end as stored
+    from change i
+    full join record c
+           on (i.kind, i.run_id, i.n) = (c.kind, c.run_id, c.n)
+          and coalesce(i.place_id, i.departure_id) = coalesce(c.place_id, c.departure_id)
+          and coalesce(i.destination_id, '') = coalesce(c.destination_id, '')
+   where i.kind is null or c.kind is null or c.at < c.at_before
+      or (i.before, i.after, i.last_seen_at, i.first_missed_at) is distinct from (c.before, c.after, c.last_seen_at, c.first_missed_at)`
+
+/** A belief as its history shows it. The ended one is that of a fare that cannot be bought any more. */
+const shown = (view: string) =>
+  sql.raw(`
+  jsonb_build_array(${view} #>> '{outbound,belief}', ${view} #>> '{return,belief}', ${view} ->> 'pair',
+                    trim_scale((${view} #>> '{price,amount}')::numeric), ${view} #>> '{price,currency}')`)
+const IS_PLAIN = sql`
+  before <> after and (before ->> 0 = 'unknown' and coalesce(before ->> 1, 'unknown') = 'unknown' and after ->> 2 = 'not_bookable') is not true`
+
+/**
+ * Changes of a fare that its beliefs do not imply, and implied ones that are missing: each step from one belief to the next,
+ * and each end. A fare that begins as not bookable is left out: a revert begins an interval like this without a record. A fare
+ * that changed within two hours of the floor is left out: an answer counts from its request, and a record from its writing.
+ */
+const AVAILABILITY_CHANGE = sql`
+  with version as (
+         select tracked_fare_id as fare, valid_from, valid_to,
+                jsonb_build_array(outbound, "return", pair, trim_scale(price), currency) as view,
+                jsonb_build_array('unavailable', case when "return" is not null then 'unavailable' end, 'not_bookable', null, null) as ended,
+                jsonb_build_array('unknown', case when "return" is not null then 'unknown' end, 'unknown', null, null) as unknown,
+                lead(valid_from) over (partition by tracked_fare_id order by valid_from) as next_from
+           from fare_belief_version),
+       belief as (
+         select v.*, v.valid_to is not null
+                     and (v.next_from is distinct from v.valid_to
+                          or exists (select from availability_change c
+                                      where c.tracked_fare_id = v.fare and c.kind = 'expired'
+                                        and v.valid_to between c.detected_at and c.recorded_at)) as is_over
+           from version v),
+       step as (
+         select fare, valid_from as at, case when lag(is_over) over w is false then lag(view) over w else unknown end as before, view as after
+           from belief
+         window w as (partition by fare order by valid_from)
+         union all
+         select fare, valid_to, view, ended from belief where is_over),
+       record as (
+         select distinct tracked_fare_id as fare, recorded_at as at, ${shown('before')} as before, ${shown('after')} as after,
+                detected_at
+           from availability_change c join feed_head h on h.feed = 'availability' and c.seq >= h.first_seq),
+       counted as (
+         select fare, before, after, max(at) as at, count(*) filter (where implied) as implied, count(*) filter (where not implied) as records
+           from (select true as implied, fare, at, before, after from step where at > ${FLOOR}
+                 union all
+                 select false, fare, min(at), before, after from record where at > ${FLOOR} group by fare, before, after, detected_at) steps
+          where ${IS_PLAIN}
+            and fare not in (select fare from step where at between ${FLOOR} - interval '2 hours' and ${FLOOR}
+                             union all
+                             select fare from record where at between ${FLOOR} and ${FLOOR} + interval '2 hours')
+          group by fare, before, after)
+  select at, null::bigint as run_id, jsonb_build_object('feed', 'availability', 'fareId', fare::text) as subject, 'change' as field,
+         jsonb_build_object('before', before, 'after', after, 'times', implied) as replayed, to_jsonb(records) as stored
+    from counted
+   where implied <> records`
+
+/** Records of a fare that do not begin where its last record ended. A fare that is watched again begins as unknown. */
+const AVAILABILITY_CHAIN = sql`
+  with record as (
+         select seq, tracked_fare_id, kind, recorded_at, before, after, schema_version,
+                dense_rank() over (partition by tracked_fare_id order by detected_at, before, after) as step
+           from availability_change c join feed_head h on h.feed = 'availability' and c.seq >= h.first_seq),
+       chain as (
+         select *, lag(after) over w as last, lag(schema_version) over w as version, lag(kind) over w as last_kind,
+                lag(step) over w = step as is_same
+           from record window w as (partition by tracked_fare_id order by seq))
+  select recorded_at as at, null::bigint as run_id,
+         jsonb_build_object('feed', 'availability', 'fareId', tracked_fare_id::text, 'seq', seq::text) as subject, 'before' as field,
+         last as replayed, before as stored
+    from chain
+   where version = schema_version and not is_same and before <> last
+     and not (last_kind = 'expired' and before #>> '{outbound,belief}' = 'unknown')`
+
+/**
+ * Changes that a watch of their fare did not receive exactly once, although it had started and went on; starts of watches
+ * without a record; and records of another fare than that of their watch. Whether a price passed a threshold is not proved.
+ */
+const WATCH_CHANGE = sql`
+  with started as (
+         select w.id, w.reseller_id, w.reference, w.tracked_fare_id, w.began_at, w.started_at,
+                least(w.ended_at, w.paused_at, r.disabled_at) as until
+           from watch w join reseller r on r.id = w.reseller_id where w.started_at > ${FLOOR}),
+       wrong as (
+         select c.recorded_at as at, w.reseller_id, w.reference, c.kind as field, 1 as replayed, count(x.seq) as stored
+           from started w
+           join availability_change c on c.tracked_fare_id = w.tracked_fare_id and c.recorded_at > w.started_at
+           left join watch_change x on x.change_id = c.id and x.watch_id = w.id
+          where coalesce(c.recorded_at < w.until, true) and c.kind <> 'price_changed' or x.seq is not null
+          group by c.seq, w.id, w.reseller_id, w.reference
+         having count(x.seq) <> 1
+         union all
+         select w.started_at, w.reseller_id, w.reference, 'watch_started', 1, count(e.id)
+           from started w
+           left join watch_change x on x.watch_id = w.id and x.recorded_at >= w.began_at
+           left join watch_event e on e.id = x.watch_event_id and e.kind = 'watch_started'
+          group by w.id, w.reseller_id, w.reference, w.started_at
+         having count(e.id) <> 1
+         union all
+         select x.recorded_at, x.reseller_id, x.reference, 'fare', w.tracked_fare_id, coalesce(c.tracked_fare_id, e.tracked_fare_id)
+           from watch_change x
+           join started w on w.id = x.watch_id and x.recorded_at >= w.began_at
+           left join availability_change c on c.id = x.change_id
+           left join watch_event e on e.id = x.watch_event_id
+          where coalesce(c.tracked_fare_id, e.tracked_fare_id) <> w.tracked_fare_id)
+  select at, null::bigint as run_id, jsonb_build_object('feed', 'watch', 'reseller', reseller_id::text, 'reference', reference) as subject,
+         field, to_jsonb(replayed) as replayed, to_jsonb(stored) as stored
+    from wrong`
+
+/** The kinds of differences between the feeds and the histories, each with the query of its rows. */
+export const FEED_DIFFERENCES: Readonly<Record<string, RawBuilder<unknown>>> = {
+  feed_number: NUMBER,
+  feed_route_change: ROUTE_CHANGE,
+  feed_availability_change: AVAILABILITY_CHANGE,
+  feed_availability_chain: AVAILABILITY_CHAIN,
+  feed_watch_change: WATCH_CHANGE,
+}

@@ -1,0 +1,240 @@
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { revertRecords } from '../../src/fares/hold/revert-records.ts'
+import { archiveHistory } from '../../src/history/archive/archive-history.ts'
+import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
+import { available, recordAll } from '../fares/fare-fixtures.ts'
+import { temporaryDirectory } from '../history/archive/archive-fixtures.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { cloneDatabase, it, type TestDatabase } from '../support/test-database.ts'
+import {
+  approveBoth,
+  changeFares,
+  endFaresNow,
+  LISTED,
+  replay,
+  syncChanges,
+} from './replay-fixtures.ts'
+import { approve, hoursPass } from './review-fixtures.ts'
+import { manyRoutes, sync } from './sync-fixtures.ts'
+
+const NONE = { differences: 0, kinds: {}, all: [] }
+
+/** What is done to the stored rows, and the kinds of differences that it makes, with their counts. */
+const DAMAGE: readonly (readonly [string, string, Readonly<Record<string, number>>])[] = [
+  [
+    'an interval of a route is deleted',
+    `delete from route_version where destination_id = 'E' and valid_to is null`,
+    { feed_route_change: 1, history_not_stored: 1, history_other_instant: 1 },
+  ],
+  [
+    'an ended interval of a route is deleted',
+    `delete from route_version where destination_id = 'E' and valid_to is not null`,
+    { feed_route_change: 1, history_not_stored: 1, history_other_instant: 2 },
+  ],
+  [
+    'an interval of a route begins at another instant',
+    `update route_version set valid_from = valid_from + interval '1 millisecond' where destination_id = 'B'`,
+    { history_not_stored: 1, history_other_instant: 1 },
+  ],
+  [
+    'a route ends a run too late',
+    `update route_version set valid_to = r.fetched_at, removed_by = r.id from sync_run r where r.id = 7 and destination_id = 'E' and valid_to is not null`,
+    {
+      feed_route_change: 2,
+      history_availability_unknown: 1,
+      history_ends_elsewhere: 1,
+      history_other_instant: 1,
+      history_overlap: 1,
+    },
+  ],
+  [
+    'the last absence of a route is another',
+    `update route_version set first_missed_at = last_seen_at where destination_id = 'E' and valid_to is not null`,
+    { feed_route_change: 1, history_other_absence: 1 },
+  ],
+  [
+    'an interval of a route is doubled',
+    `insert into route_version (departure_id, destination_id, valid_from, valid_to, added_by) select departure_id, destination_id, valid_from + interval '1 millisecond', valid_from + interval '2 milliseconds', added_by from route_version where destination_id = 'B'`,
+    { history_other_instant: 2, history_overlap: 1 },
+  ],
+  [
+    'an availability is deleted',
+    `delete from route_availability_version where destination_id = 'B'`,
+    { history_availability_unknown: 1, history_not_stored: 1 },
+  ],
+  [
+    'an availability is the opposite',
+    `update route_availability_version set available = not available where destination_id = 'B'`,
+    { history_not_stored: 1 },
+  ],
+  [
+    'a loss of availability is deleted',
+    `delete from route_availability_version where destination_id = 'C' and not available`,
+    { feed_route_change: 2, history_availability_unknown: 1 },
+  ],
+  [
+    'a place has its old name',
+    `update place_version set city = 'City A' where place_id = 'A' and valid_to is null`,
+    {
+      feed_route_change: 1,
+      history_begins_unlisted: 1,
+      history_ends_elsewhere: 1,
+      history_overlap: 1,
+    },
+  ],
+  [
+    'an interval of a place is doubled',
+    `insert into place_version select place_id, iata, city, country, valid_from + interval '1 ms', valid_from + interval '2 ms' from place_version where place_id = 'B'`,
+    { history_ends_elsewhere: 1, history_other_instant: 2, history_overlap: 1 },
+  ],
+  [
+    'a change of a route is deleted',
+    `delete from route_change where kind = 'route_removed' and destination_id = 'E'`,
+    { feed_number: 1, feed_route_change: 1 },
+  ],
+  [
+    'a change of a route is altered',
+    `update route_change set before = '{"available": true}' where kind = 'route_removed' and destination_id = 'E'`,
+    { feed_route_change: 1 },
+  ],
+  [
+    'a change of a route is renumbered',
+    `update route_change set seq = 99 where seq = 2`,
+    { feed_number: 2, feed_route_change: 1 },
+  ],
+  [
+    'two changes of routes are exchanged',
+    `update route_change set seq = -1 where seq = 1; update route_change set seq = 1 where seq = 9; update route_change set seq = 9 where seq = -1`,
+    { feed_number: 2, feed_route_change: 1 },
+  ],
+  [
+    'a change of a route is doubled',
+    `insert into route_change (seq, kind, departure_id, destination_id, before, after, first_missed_at, sync_run_id) select 99, kind, departure_id, destination_id, before, after, first_missed_at, sync_run_id from route_change where seq = 1`,
+    { feed_number: 1, feed_route_change: 1 },
+  ],
+  [
+    'a change of a fare is deleted',
+    `delete from watch_change where change_id = (select id from availability_change where seq = 3); delete from availability_change where seq = 3`,
+    { feed_availability_chain: 1, feed_availability_change: 1, feed_number: 3 },
+  ],
+  [
+    'a change of a fare is altered',
+    `update availability_change set after = jsonb_set(after, '{price,amount}', '"1.00"') where seq = 3`,
+    { feed_availability_chain: 1, feed_availability_change: 2 },
+  ],
+  [
+    'a flight in a change of a fare is altered',
+    `update availability_change set after = jsonb_set(after, '{outbound,identity}', '"other"') where seq = 3`,
+    { feed_availability_chain: 1 },
+  ],
+  [
+    'a belief is deleted',
+    `delete from fare_belief_version where tracked_fare_id = 1 and price = 90`,
+    { feed_availability_change: 3 },
+  ],
+  [
+    'a record of a reseller is deleted',
+    `delete from watch_change where change_id = (select id from availability_change where kind = 'became_unavailable' and tracked_fare_id = 1) and reseller_id = 1`,
+    { feed_number: 1, feed_watch_change: 1 },
+  ],
+  [
+    'a start of a watch is deleted',
+    `delete from watch_change where seq = 1 and reseller_id = 1`,
+    { feed_number: 1, feed_watch_change: 1 },
+  ],
+]
+
+async function world(db: Db): Promise<void> {
+  await syncChanges(db)
+  await changeFares(db)
+}
+
+/** Closes its connections at the end: a database with a session cannot be copied. */
+async function onDatabase<T>({ url }: TestDatabase, work: (db: Db) => Promise<T>): Promise<T> {
+  const database = openDatabase({ url, applicationName: 'test', log: silentLog })
+  try {
+    return await work(database.db)
+  } finally {
+    await database.close()
+  }
+}
+
+describe('a replay after damage by hand', () => {
+  let template: TestDatabase
+  beforeAll(async () => {
+    template = await cloneDatabase()
+    await onDatabase(template, world)
+  })
+  afterAll(() => template.drop())
+
+  for (const [name, damage, kinds] of DAMAGE) {
+    it(`names and counts the differences after ${name}`, async () => {
+      const copy = await cloneDatabase(template.name)
+      const found = await onDatabase(copy, async (db) => {
+        await sql.raw(damage).execute(db)
+        return replay(db)
+      })
+      await copy.drop()
+
+      expect(found.kinds).toEqual(kinds)
+      expect(found.all).toHaveLength(found.differences)
+      expect(found.first).toEqual(found.all[0])
+    })
+  }
+})
+
+describe('a replay of an undamaged history', () => {
+  it('finds no difference in changes of routes, places, availability and fares', async ({ db }) => {
+    await world(db)
+    expect(await replay(db)).toMatchObject(NONE)
+
+    await endFaresNow(db)
+    expect(await replay(db)).toMatchObject(NONE)
+  })
+
+  it('finds no difference after a joint approval of both lists, and after that of one list', async ({
+    db,
+  }) => {
+    await approveBoth(db)
+    expect(await replay(db)).toMatchObject(NONE)
+
+    const { runId } = await sync(db, manyRoutes(30, 'NEW'))
+    await approve(db, runId)
+    expect(await replay(db)).toMatchObject(NONE)
+    await sync(db, manyRoutes(5, 'NEW'), LISTED)
+    expect(await replay(db)).toMatchObject(NONE)
+  })
+
+  it('finds no difference after the revert of false ends, nor after the answers that follow', async ({
+    db,
+  }) => {
+    await syncChanges(db)
+    const fares = await changeFares(db)
+    await endFaresNow(db)
+    const now = Date.now()
+    const span = { from: new Date(now - 60_000), to: new Date(now + 60_000), dryRun: false }
+    expect(await revertRecords({ db, log: silentLog }, span)).toMatchObject({ fares: 2 })
+    expect(await replay(db)).toMatchObject(NONE)
+
+    for (const seconds of [1, 30]) {
+      await recordAll(db, fares.slice(0, 1), new Date(Date.now() + seconds * 1_000), available())
+    }
+    expect(await replay(db)).toMatchObject(NONE)
+  })
+
+  it('finds no difference after an archive, and names its floor', async ({ database }) => {
+    const { db } = database
+    await world(db)
+    await hoursPass(db, 100 * 24)
+    await sql`update route_change set recorded_at = recorded_at - interval '100 days'`.execute(db)
+    await syncChanges(db)
+    const floor = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 70 * 86_400_000)
+    await archiveHistory(database, {
+      before: floor,
+      directory: path.join(await temporaryDirectory(), 'new'),
+    })
+
+    expect(await replay(db)).toMatchObject({ ...NONE, floor })
+  })
+})
