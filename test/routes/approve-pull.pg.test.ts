@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { approvePull } from '../../src/routes/review/approve-pull.ts'
+import { approvePull } from '../../src/routes/review/decide-run.ts'
 import { it } from '../support/test-database.ts'
 import { approve, depsOf, hoursPass, review, runOf } from './review-fixtures.ts'
 import { availability, changes, manyRoutes, routes, sync } from './sync-fixtures.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GUARD_LIMITS, type SnapshotEffect } from '../../src/routes/plan/guard.ts'
+import type { ReviewState } from '../../src/routes/review/judge-snapshot.ts'
 import { type AgreeingList, releaseOf } from '../../src/routes/review/judge-snapshot.ts'
-import type { ReviewState } from '../../src/routes/review/match-review.ts'
 
 const EFFECT: SnapshotEffect = {
   baseline: false,

@@ -1,8 +1,7 @@
 import { percent } from '../../routes/plan/guard.ts'
 import type { ListDifference } from '../../routes/read/diff-snapshots.ts'
-import type { DryRun } from '../../routes/review/dry-run.ts'
 import type { PlanExamples, RouteExample } from '../../routes/review/plan-examples.ts'
-import type { PlanReport, Review } from '../../routes/review/report-plan.ts'
+import type { DryRun, PlanReport, Review } from '../../routes/review/report-plan.ts'
 import type { Place } from '../../upstream/route-list.ts'
 import { count, countOf, hangingIndent, megabytes, printable } from './text-format.ts'
 

@@ -19,7 +19,7 @@ import { findFinishedRun, findLastAccepted, type SyncRunRow } from '../runs/sync
 import { type FetchedList, listOfRun } from '../snapshots/fetched-list.ts'
 import { touchSnapshot } from '../snapshots/snapshots.ts'
 
-export type DecideDeps = Pick<SyncDeps, 'db' | 'scrub' | 'onProgress'> & { readonly clock: Clock }
+type DecideDeps = Pick<SyncDeps, 'db' | 'scrub' | 'onProgress'> & { readonly clock: Clock }
 
 /** An approved list confirms absences at once: an operator has reviewed them. */
 const CONFIRMATIONS = 1
@@ -53,7 +53,7 @@ export async function approveRun(
  * One transaction under the locks of the lists: if one list cannot be applied, or the process dies, all runs stay held. Returns
  * the outcomes, routes first. Throws RunNotFoundError, NotHeldError, StaleRunError, SnapshotNotKeptError, SnapshotDamagedError.
  */
-export async function approveRuns(
+async function approveRuns(
   deps: DecideDeps,
   runIds: readonly number[],
   signal: AbortSignal,
@@ -183,4 +183,52 @@ async function whenListIsFree<T>(
     if (clock.now().getTime() >= givesUpAt) throw await listBusyError(db, list)
     await clock.sleep(POLL_MS, signal)
   }
+}
+
+/** The other held list of one pull. */
+interface PairedRun {
+  readonly runId: number
+  readonly list: RouteListName
+}
+
+/**
+ * The held run of the other list that belongs to the same pull: it arrived within an hour, no other run of its list arrived nearer
+ * to this one, and no other run of this list arrived nearer to it. Null if there is none, if its list is empty, or if an operator
+ * has rejected its review: such a list is approved by its own number only.
+ */
+export async function findPaired(db: Db, runId: number): Promise<PairedRun | null> {
+  const { rows } = await sql<PairedRun>`
+    with arrived as (
+           select id, list, status, reason_code, review_id, coalesce(arrived_at, fetched_at) as at
+             from sync_run
+            where coalesce(arrived_at, fetched_at) is not null),
+         pair as (
+           select r.id as run_id, o.id as other_id, o.list, abs(extract(epoch from o.at - r.at)) as apart
+             from arrived r
+             join arrived o on o.list <> r.list and abs(extract(epoch from o.at - r.at)) <= 3600)
+    select p.other_id as "runId", p.list
+      from pair p
+      join arrived o on o.id = p.other_id
+     where p.run_id = ${runId} and o.status = 'held' and o.reason_code <> 'empty'
+       and not exists (select from sync_run j where j.review_id = o.review_id and j.resolution = 'rejected')
+       and not exists (select from pair n where n.run_id = p.run_id and (n.apart, n.other_id) < (p.apart, p.other_id))
+       and not exists (select from pair n where n.run_id = p.other_id and (n.apart, n.other_id) < (p.apart, p.run_id))
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+/**
+ * Approves a held run and the held run of the other list of its pull, in one transaction: if one of them cannot be applied, both
+ * stay held. Throws the errors of `approveRuns`.
+ */
+export async function approvePull(
+  deps: DecideDeps,
+  runId: number,
+  signal: AbortSignal,
+): Promise<{ readonly outcome: SyncOutcome; readonly paired: SyncOutcome | null }> {
+  const other = await findPaired(deps.db, runId)
+  const outcomes = await approveRuns(deps, other === null ? [runId] : [runId, other.runId], signal)
+  const outcome = outcomes.find((approved) => approved.runId === runId)
+  if (outcome === undefined) throw new RunNotFoundError(runId)
+  return { outcome, paired: outcomes.find((approved) => approved !== outcome) ?? null }
 }

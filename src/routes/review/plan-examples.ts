@@ -11,7 +11,7 @@ export interface RouteExample {
   readonly destination: Place
 }
 
-export interface CountryShare {
+interface CountryShare {
   readonly country: string
   readonly missing: number
   readonly live: number

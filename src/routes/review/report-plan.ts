@@ -1,7 +1,9 @@
 import type { RouteListName } from '../../platform/base/kinds.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
-import { openScratchTransaction } from '../../platform/db/transaction.ts'
+import { databaseNow, openScratchTransaction } from '../../platform/db/transaction.ts'
+import { countConfirmed } from '../plan/absences.ts'
 import { suspicionOf } from '../plan/guard.ts'
+import { countConfirmedPlaces } from '../plan/plan-places.ts'
 import {
   type Forecast,
   type PlanArgs,
@@ -12,9 +14,9 @@ import {
 import { createStopwatch } from '../runs/run-records.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
 import { findLastAccepted, type SyncRunRow } from '../runs/sync-run-queries.ts'
-import { listOfRun } from '../snapshots/fetched-list.ts'
-import { findPaired } from './approve-pull.ts'
-import { findHeldRun } from './decide-run.ts'
+import { fetchList, listOfRun } from '../snapshots/fetched-list.ts'
+import { findHeldRun, findPaired } from './decide-run.ts'
+import { judgeSnapshot } from './judge-snapshot.ts'
 import { type PlanExamples, readExamples } from './plan-examples.ts'
 
 /** What applying a list would do now. */
@@ -39,7 +41,7 @@ export interface PlanReport {
 }
 
 /** The runs of a review that an operator rejected last, and when. */
-export interface Rejection {
+interface Rejection {
   readonly runs: number[]
   readonly at: Date
 }
@@ -93,10 +95,10 @@ async function findRejection(db: Db, reviewId: number): Promise<Rejection | null
   return rows[0] ?? null
 }
 
-export type ReportArgs = Pick<PlanArgs, 'list' | 'fetched' | 'arrivedAt' | 'confirmations'>
+type ReportArgs = Pick<PlanArgs, 'list' | 'fetched' | 'arrivedAt' | 'confirmations'>
 
 /** Reports what applying a list would do now; writes nothing. */
-export function reportPlan(deps: ReviewDeps, args: ReportArgs): Promise<PlanReport> {
+function reportPlan(deps: ReviewDeps, args: ReportArgs): Promise<PlanReport> {
   return withPlan(deps, args, (tx, plan) => readReport(tx, deps, args, plan))
 }
 
@@ -120,7 +122,7 @@ export async function withPlan<T>(
 }
 
 /** Reads the report from the transaction of a plan. */
-export async function readReport(
+async function readReport(
   tx: Tx,
   { guard }: Pick<ReviewDeps, 'guard'>,
   { list, fetched }: ReportArgs,
@@ -138,5 +140,54 @@ export async function readReport(
     forecast,
     ...staged,
     examples: await readExamples(tx, list),
+  }
+}
+
+/** What a sync would do with a list. The verdict is null if agreeing lists would release it. */
+export interface DryRun extends PlanReport {
+  /** Why a suspicious list would be applied nevertheless, with the runs that agree with it; else null. */
+  readonly release: SyncReason | null
+}
+
+/**
+ * Fetches a list and reports what a sync would do with it now. Takes one slot of the budget and changes nothing: no
+ * run, no state, no kept list. The forecast of a list that would be held is that of its approval. Throws the errors
+ * by which a sync would fail or be rejected.
+ */
+export async function dryRun(
+  deps: SyncDeps,
+  list: RouteListName,
+  signal: AbortSignal,
+): Promise<DryRun> {
+  const { fetched } = await fetchList(deps, { list, stopwatch: createStopwatch() }, signal)
+  const { confirmations } = deps
+  const args = { list, fetched, arrivedAt: null, confirmations }
+  const applied = await withPlan(deps, args, async (tx, plan) => {
+    const report = await readReport(tx, deps, args, plan)
+    if (report.verdict === null) return { ...report, release: null }
+    const judged = { list, fetched, plan, runId: null, fetchedAt: await databaseNow(tx) }
+    const release = (await judgeSnapshot(tx, deps, judged))?.release ?? null
+    if (release === null) return null
+    const together = { lists: release.lists, confirmations }
+    const confirmed = await countConfirmed(tx, { list, ...together })
+    const forecast = {
+      ...confirmedForecast(list, report.forecast, confirmed),
+      ...(list === 'routes' && { placesChanged: await countConfirmedPlaces(tx, together) }),
+    }
+    return { ...report, forecast, verdict: null, release: release.reason }
+  })
+  if (applied !== null) return applied
+  // A list that would be held is reported as its review reports it: an approval confirms absences at once.
+  return { ...(await reportPlan(deps, { ...args, confirmations: 1 })), release: null }
+}
+
+/** The forecast with another number of confirmed absences. */
+function confirmedForecast(list: RouteListName, forecast: Forecast, confirmed: number): Forecast {
+  const more = confirmed - forecast.removed - forecast.lost
+  return {
+    ...forecast,
+    live: forecast.live - more,
+    pendingAbsences: forecast.pendingAbsences - more,
+    ...(list === 'routes' ? { removed: confirmed } : { lost: confirmed }),
   }
 }

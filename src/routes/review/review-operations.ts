@@ -10,12 +10,11 @@ import { RunParams, SyncRun } from '../read/sync-run-operations.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
 import { listOfRun } from '../snapshots/fetched-list.ts'
-import { approvePull } from './approve-pull.ts'
-import { approveRun, findHeldRun, rejectRun } from './decide-run.ts'
+import { approvePull, approveRun, findHeldRun, rejectRun } from './decide-run.ts'
 import { PlanReport } from './plan-report-operations.ts'
 import { type ReviewDeps, reviewRun, withPlan } from './report-plan.ts'
 
-export interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> {
+interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> {
   readonly clock: Clock
   readonly log: Logger
 }
