@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type ReplayResult, replayHistory } from '../../src/routes/replay/replay-history.ts'
-import { approvePull } from '../../src/routes/review/approve-pull.ts'
+import { approvePull } from '../../src/routes/review/decide-run.ts'
 import {
   available,
   endFares,
