@@ -8,7 +8,7 @@ import { readRouteChanges } from '../src/feeds/operator-feed-queries.ts'
 import type { ResellerId } from '../src/platform/base/reseller-id.ts'
 import { openDatabase } from '../src/platform/db/database.ts'
 import { createKeyAccess } from '../src/resellers/check-keys.ts'
-import { readWatchTimeline } from '../src/views/watch-timeline.ts'
+import { readWatchTimeline } from '../src/views/watch-history-operations.ts'
 import { log } from './verify-fixture.ts'
 
 /** A query that the parent wants measured. The answer is how often a second it could run. */

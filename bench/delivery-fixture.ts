@@ -13,8 +13,8 @@ import { loadConfig } from '../src/platform/config/config.ts'
 import { sql } from '../src/platform/db/database.ts'
 import { inTransaction } from '../src/platform/db/transaction.ts'
 import { createReseller } from '../src/resellers/resellers.ts'
-import { rowsOf } from '../src/watches/files/open-watch-file.ts'
 import { importWatchList } from '../src/watches/import/import-watch-list.ts'
+import { rowsOf } from '../src/watches/rows/watch-row.ts'
 import { log } from './verify-fixture.ts'
 
 export const RESELLERS = 5

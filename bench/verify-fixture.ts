@@ -16,8 +16,8 @@ import { loadConfig } from '../src/platform/config/config.ts'
 import { type Db, sql } from '../src/platform/db/database.ts'
 import { selectOne } from '../src/platform/db/transaction.ts'
 import { createReseller } from '../src/resellers/resellers.ts'
-import { rowsOf } from '../src/watches/files/open-watch-file.ts'
 import { importWatchList } from '../src/watches/import/import-watch-list.ts'
+import { rowsOf } from '../src/watches/rows/watch-row.ts'
 
 export const log = createLogger({
   level: 'silent',

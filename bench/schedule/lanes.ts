@@ -1,4 +1,4 @@
-import { chargesOf } from '../../src/schedule/lanes.ts'
+import { chargesOf } from '../../src/schedule/claim.ts'
 import type { PacedQueue } from './paced-queue.ts'
 
 export interface LaneRequest {

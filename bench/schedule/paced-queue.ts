@@ -5,9 +5,10 @@ import {
   type Pace,
   rateFor,
   type ScoreGroup,
+  scoreOf,
   solvePace,
+  type Worth,
 } from '../../src/schedule/policy/pace.ts'
-import { scoreOf, type Worth } from '../../src/schedule/policy/worth.ts'
 import { VirtualQueue } from './virtual-queue.ts'
 
 /** What the watches of one reseller ask for a fare. */

@@ -1,18 +1,17 @@
 import { RATED_STATES, type RatedState } from '../../src/platform/base/kinds.ts'
-import { MEMORY_DAYS } from '../../src/schedule/policy/estimator.ts'
-import { MAX_FACTOR } from '../../src/schedule/policy/factor-table.ts'
+import { MAX_FACTOR, PULL_FACTOR, PULL_SHARE } from '../../src/schedule/policy/factors.ts'
 import { learnCheck } from '../../src/schedule/policy/learn-check.ts'
 import {
   ALL_FACTORS,
   changesPerDay,
   createRateModel,
   type FareMemory,
+  MEMORY_DAYS,
   NEW_FARE,
   type RateModel,
   type Switches,
   surpriseAt,
 } from '../../src/schedule/policy/rate-model.ts'
-import { PULL_FACTOR, PULL_SHARE } from '../../src/schedule/policy/route-surprise.ts'
 import { type FareWorth, PacedQueue, type Want } from './paced-queue.ts'
 import { VirtualQueue } from './virtual-queue.ts'
 import type { WorldFare } from './worlds.ts'

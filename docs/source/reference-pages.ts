@@ -5,9 +5,9 @@ import { createProgram } from '../../src/cli/program.ts'
 import {
   CIRCUMSTANCES,
   CONFIRMATIONS,
-  CONTRADICTIONS,
   type Confirmation,
 } from '../../src/fares/decide/confirmations.ts'
+import { CONTRADICTIONS } from '../../src/fares/decide/fare-state.ts'
 import type { Setting } from '../../src/platform/config/setting-types.ts'
 import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/platform/config/settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problems.ts'

@@ -4,7 +4,7 @@ import {
   DELIVERY_OPERATIONS,
 } from '../delivery/operations/delivery-operations.ts'
 import { WEBHOOK_ENDPOINT_OPERATIONS } from '../delivery/operations/endpoint-operations.ts'
-import type { OnDemand } from '../fares/on-demand/coalesce-requests.ts'
+import type { OnDemand } from '../fares/on-demand/verify-on-demand.ts'
 import { VERIFY_OPERATIONS } from '../fares/on-demand/verify-operations.ts'
 import type { FeedHeads } from '../feeds/feed-heads.ts'
 import {
@@ -32,12 +32,10 @@ import { ROUTE_OPERATIONS } from '../routes/read/route-operations.ts'
 import { SYNC_RUN_OPERATIONS } from '../routes/read/sync-run-operations.ts'
 import { REVIEW_OPERATIONS } from '../routes/review/review-operations.ts'
 import { BUDGET_OPERATIONS } from '../schedule/budget-operations.ts'
-import type { DelayReader } from '../views/detection-delay.ts'
 import { FARE_OPERATIONS } from '../views/fare-operations.ts'
 import { INCIDENT_OPERATIONS } from '../views/incident-operations.ts'
-import { STATUS_OPERATIONS } from '../views/status-operations.ts'
+import { type DelayReader, STATUS_OPERATIONS } from '../views/status-operations.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../views/watch-history-operations.ts'
-import { WATCH_STRIP_OPERATIONS } from '../views/watch-strips-operations.ts'
 import { WATCH_VIEW_OPERATIONS } from '../views/watch-view-operations.ts'
 import type { disableReseller } from '../watches/change-watches.ts'
 import { SAVE_WATCH_OPERATIONS } from '../watches/operations/save-watches-operations.ts'
@@ -75,7 +73,6 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...SAVE_WATCH_OPERATIONS,
   ...WATCH_VIEW_OPERATIONS,
   ...WATCH_HISTORY_OPERATIONS,
-  ...WATCH_STRIP_OPERATIONS,
   ...WATCH_CHANGE_OPERATIONS,
   ...WEBHOOK_ENDPOINT_OPERATIONS,
   ...DELIVERY_OPERATIONS,

@@ -1,6 +1,6 @@
 import type { DeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
 import { durationText } from '../platform/base/text.ts'
-import type { Status, UpstreamState } from '../views/read-status.ts'
+import type { Status, UpstreamState } from '../views/status-shapes.ts'
 import { type KnownProcess, PROGRESS_MS } from './processes.ts'
 
 /**

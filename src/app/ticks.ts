@@ -24,9 +24,12 @@ import {
 } from '../platform/ticks/ticks.ts'
 import { pruneSnapshots } from '../routes/snapshots/snapshots.ts'
 import { noProgress } from '../schedule/apply-paces.ts'
-import { dispatchChecks } from '../schedule/dispatch-checks.ts'
-import { nextDispatchMs } from '../schedule/next-dispatch.ts'
-import { pacedRate, readTrouble } from '../schedule/paced-rate.ts'
+import {
+  dispatchChecks,
+  nextDispatchMs,
+  pacedRate,
+  readTrouble,
+} from '../schedule/dispatch-checks.ts'
 import { ENDED_SHARE } from '../schedule/schedule-rules.ts'
 import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
 import type { App } from './app.ts'

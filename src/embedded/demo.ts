@@ -2,11 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { hasDeparted, searchQuietFlights } from '../../sandbox/world/story.ts'
 import type { World } from '../../sandbox/world/world.ts'
-import {
-  createEndpoint,
-  deleteEndpoint,
-  type EndpointDeps,
-} from '../delivery/endpoints/change-endpoints.ts'
+import { createEndpoint, deleteEndpoint, type EndpointDeps } from '../delivery/endpoints/change-endpoints.ts'
 import { listEndpoints } from '../delivery/endpoints/endpoint-queries.ts'
 import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver.ts'
 import type { Clock } from '../platform/base/clock.ts'
@@ -19,10 +15,9 @@ import {
   requireReseller,
 } from '../resellers/resellers.ts'
 import { deleteWatches } from '../watches/change-watches.ts'
-import { rowsOf } from '../watches/files/open-watch-file.ts'
 import { importWatchList } from '../watches/import/import-watch-list.ts'
-import { findWatchList } from '../watches/watch-lists.ts'
-import { listWatches, type Watch } from '../watches/watch-queries.ts'
+import { rowsOf } from '../watches/rows/watch-row.ts'
+import { findWatchList, listWatches, type Watch } from '../watches/watch-lists.ts'
 import { undefinedIfMissing } from './postgres-errors.ts'
 
 export const DEMO_RESELLER = 'demo'

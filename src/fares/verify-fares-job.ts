@@ -11,14 +11,15 @@ import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { skewOf } from '../upstream/budget/take-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
 import { lockClaimed } from './check/belief-store.ts'
-import { reportChecks } from './check/check-events.ts'
 import {
+  type Check,
   type CheckBatch,
   type ClaimRef,
   checkFares,
   findClaimedFares,
 } from './check/check-fares.ts'
 import { countChecks, type RecordedCheck, recordChecks } from './check/record-checks.ts'
+import type { FareChange } from './decide/compare-readings.ts'
 import type { DecisionRules } from './decide/confirmations.ts'
 import { reviveEnded } from './end/ask-ended.ts'
 import { type IncidentTransition, reportIncidents } from './hold/change-incidents.ts'
@@ -100,4 +101,56 @@ function recordBatch(
     await release(tx, claimId, [...late, ...blocked])
     return { recorded, transitions: [...transitions, ...trouble] }
   })
+}
+
+interface CheckEventDeps {
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly clock: Clock
+}
+
+interface BatchResult {
+  readonly recorded: readonly RecordedCheck[]
+  /** All that were answered, with those that do not count. */
+  readonly checks: readonly Check[]
+  /** Fares that were not checked: their slot had passed. */
+  readonly late: number
+  /** Fares that were not checked: the circuit breaker was open, or the upstream answered 429. */
+  readonly blocked: number
+}
+
+/** Counts a recorded batch in the metrics, and logs each of its changes. */
+export function reportChecks(
+  { metrics, log, clock }: CheckEventDeps,
+  { recorded, checks, late, blocked }: BatchResult,
+): void {
+  metrics.checksDropped.inc({ reason: 'late_slot' }, late)
+  metrics.checksDropped.inc({ reason: 'upstream_closed' }, blocked)
+  const counted = new Set(recorded.map(({ check }) => check))
+  for (const { observation } of checks.filter((check) => !counted.has(check))) {
+    metrics.checksDropped.inc({ reason: observation.ageSeconds > 0 ? 'aged' : 'superseded' })
+  }
+  for (const { fareId, check, decision } of recorded) {
+    for (const outcome of [decision.outcome.outbound, decision.outcome.return]) {
+      if (outcome === null) continue
+      const [kind = outcome, reason = ''] = outcome.split(':')
+      metrics.observations.inc({ outcome: kind, reason })
+    }
+    metrics.checkDuration.observe(check.observation.evidence.latencyMs / 1000)
+    if (decision.state.held !== null) metrics.changesHeld.inc({ kind: decision.state.held })
+    for (const change of decision.changes) reportChange({ metrics, log, clock }, fareId, change)
+  }
+}
+
+function reportChange(
+  { metrics, log, clock }: CheckEventDeps,
+  fareId: number,
+  { kind, reason, before, after, detectedAt }: FareChange,
+): void {
+  metrics.availabilityChanges.inc({ kind, reason: reason ?? '' })
+  // The two instants are from different clocks, the database's and ours. `farewatch_clock_skew_seconds` shows the error.
+  const lagMs = clock.now().getTime() - Date.parse(detectedAt)
+  metrics.changeLag.observe(Math.max(0, lagMs) / 1000)
+  // Thousands of these lines an hour would push the lines of the syncs out of a log of limited size.
+  log.debug({ fareId, kind, reason, before, after }, 'fare changed')
 }

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer'
+import { AppError } from '../platform/base/errors.ts'
 import { type ExportColumn, ExportError, type ExportType } from './public-tables.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
 /** The text of a value, as PostgreSQL writes it. */
-export type Cell = string | null
+type Cell = string | null
 
 /** Digits after the point of a decimal: money and shares have at most four. */
 const SCALE = 4
@@ -75,7 +77,7 @@ export async function writeParquet(
 }
 
 /** The value of a cell, as it is written. */
-export function cellValue(type: ExportType, cell: Cell): unknown {
+function cellValue(type: ExportType, cell: Cell): unknown {
   return cell === null ? null : READERS[type](cell)
 }
 
@@ -83,7 +85,7 @@ export function cellValue(type: ExportType, cell: Cell): unknown {
  * A decimal as a whole number of its last digit. Throws ExportError rather than round.
  * @example unscaled('-1.5') // -15000n
  */
-export function unscaled(text: string): bigint {
+function unscaled(text: string): bigint {
   const [whole = '', digits = ''] = text.split('.')
   const kept = digits.replace(/0+$/, '')
   if (kept.length > SCALE || !/^-?\d{1,14}$/.test(whole) || !/^\d*$/.test(kept)) {
@@ -112,4 +114,52 @@ class StreamWriter extends ByteWriter {
   override finish(): Promise<void> {
     return this.flush()
   }
+}
+
+/** A file does not hold what it was written from. */
+class ParquetError extends AppError {
+  override readonly name = 'ParquetError'
+  override readonly code = 'archive.damaged'
+  override readonly retryable = false
+}
+
+/**
+ * Reads a file of `writeParquet` and compares each value with the cells that it was written from, a row group at a time. Throws
+ * ParquetError for the first one that differs.
+ */
+export async function compareParquet(
+  name: string,
+  columns: readonly ExportColumn[],
+  pages: AsyncIterable<readonly (readonly Cell[])[]>,
+): Promise<void> {
+  const file = await asyncBufferFromFile(name)
+  const stored = await parquetMetadataAsync(file)
+  // Without its logical type a value is read as it is stored: the library would round decimals and microseconds.
+  const schema = stored.schema.map(({ converted_type, logical_type, ...element }) => element)
+  const metadata = { ...stored, schema }
+  let row = 0
+  for await (const page of pages) {
+    const part = { file, metadata, rowStart: row, rowEnd: row + page.length }
+    const read = await parquetReadObjects(part)
+    for (const [at, cells] of page.entries()) {
+      const wrong = columns.find(
+        ({ name: column, type }, i) =>
+          storedValue(type, cells[i] ?? null) !== (read[at]?.[column] ?? null),
+      )
+      if (wrong !== undefined) {
+        throw new ParquetError(
+          `row ${row + at + 1} of ${name} differs from the database in ${wrong.name}`,
+        )
+      }
+    }
+    row += page.length
+  }
+  if (stored.num_rows !== BigInt(row)) {
+    throw new ParquetError(`${name} has ${stored.num_rows} rows, the database has ${row}`)
+  }
+}
+
+function storedValue(type: ExportColumn['type'], cell: Cell): unknown {
+  const value = cellValue(type, cell)
+  return type === 'json' && cell !== null ? JSON.stringify(value) : value
 }

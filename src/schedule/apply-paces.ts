@@ -14,7 +14,7 @@ import type { RateModel } from './policy/rate-model.ts'
 import { dueAtJoin, dueAtRate } from './policy/virtual-time.ts'
 import type { ScheduleRules } from './schedule-rules.ts'
 
-export interface RatesContext {
+interface RatesContext {
   readonly model: RateModel
   readonly now: number
   readonly rules: ScheduleRules
@@ -30,7 +30,7 @@ export function noProgress(): Progress {
   return { after: 0, resellers: [] }
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly signal: AbortSignal | undefined
   readonly progress: Progress
 }

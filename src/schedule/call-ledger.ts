@@ -30,7 +30,7 @@ interface PriorityCalls {
 }
 
 /** Called with what one write added. */
-export type OnCalls = (counted: PriorityCalls) => void
+type OnCalls = (counted: PriorityCalls) => void
 
 /**
  * One write every few seconds, because one for each batch would cost more than it is worth. A process that is killed loses

@@ -1,6 +1,5 @@
 import type { RatedState } from '../platform/base/kinds.ts'
 import { PREPARED, sql, type Tx } from '../platform/db/database.ts'
-import { pullRoutes, surprisingRoutes } from './expedite.ts'
 import {
   columnsOf,
   memoryOf,
@@ -10,11 +9,11 @@ import {
   type StoredFare,
   shortestOf,
 } from './fare-memory.ts'
+import { pullRoutes, surprisingRoutes } from './follow.ts'
 import { learnCheck } from './policy/learn-check.ts'
-import type { Pace } from './policy/pace.ts'
+import { FIRST_RATE, type Pace } from './policy/pace.ts'
 import { changesPerDay, type FareMemory, surpriseAt } from './policy/rate-model.ts'
 import { dueAfterCheck, dueAtRate } from './policy/virtual-time.ts'
-import { FIRST_RATE } from './policy/worth.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from './schedule-rules.ts'
 
 /** What follows a check: the next one by the schedule, a confirmation at an instant, one early retry, or the next one in an hour. */

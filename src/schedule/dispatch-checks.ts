@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import type { Db, Tx } from '../platform/db/database.ts'
-import { inTransaction } from '../platform/db/transaction.ts'
+import { CHECK_LANES } from '../platform/base/kinds.ts'
+import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
+import { inTransaction, selectOne } from '../platform/db/transaction.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
 import {
   type ClaimedCheck,
+  chargeLanes,
+  chargesOf,
   type DueCheck,
   findDue,
   findDueInLanes,
   release,
   saveClaims,
 } from './claim.ts'
-import { chargeLanes, chargesOf } from './lanes.ts'
 import { CLAIM_FARES, CLAIM_SECONDS, horizonCalls } from './schedule-rules.ts'
 
 export const VERIFY_QUEUE = 'verify'
@@ -136,4 +138,75 @@ function splitIntoClaims(checks: readonly ReservedCheck[]): ClaimedCheck[] {
     const claimId = ids[Math.floor(i / size)]
     return claimId === undefined ? [] : [{ ...check, claimId }]
   })
+}
+
+/** Claims are made this long before the reserved slots of the budget end, so that none is left unused. */
+const LEAD_MS = 1_500
+
+/**
+ * In how many milliseconds fares can be claimed next: when one is due, and slots are free for it. While more fares are due
+ * than the budget allows, that is every few seconds. Undefined if no fare waits. Fares that are claimed do not count: most
+ * are recorded, and due again, before their lease ends.
+ */
+export async function nextDispatchMs(db: Db): Promise<number | undefined> {
+  const { dueMs, aheadMs } = await selectOne(
+    sql<{ dueMs: number | null; aheadMs: number }>`${PREPARED}
+      select (extract(epoch from least(d.scheduled, d.early) - now) * 1000)::float8 as "dueMs",
+             (extract(epoch from b.next_slot_at - now) * 1000)::float8 as "aheadMs"
+        from upstream_budget b, clock_timestamp() now,
+             (select (select not_before
+                        from fare_schedule
+                       where vdue < 'infinity' and leased_until <= now()
+                       order by not_before
+                       limit 1) as scheduled,
+                     (select min(q.lane_due_at)
+                        from unnest(${CHECK_LANES}::text[]) early (lane)
+                       cross join lateral (
+                         select lane_due_at from fare_schedule
+                          where lane = early.lane and leased_until <= now()
+                          order by lane_due_at
+                          limit 1) q) as early) d
+    `,
+    db,
+  )
+  return dueMs === null ? undefined : Math.max(dueMs, aheadMs - LEAD_MS)
+}
+
+/** While the upstream is in trouble, checks take a tenth of the budget: enough to see when the trouble ends. */
+const TROUBLE_SHARE = 0.1
+/** After it the rate climbs back for this long: full rate at once could overload the upstream again. */
+const RAMP_SECONDS = 60
+
+/**
+ * The part of the budget that checks may take now, in requests a second.
+ * @param trouble whether an incident of upstream trouble is open, and how long ago the last one ended or the errors breaker
+ * closed, whichever is later (null: never).
+ * @example pacedRate(10, { open: false, closedSecondsAgo: 30 }) // 5
+ */
+export function pacedRate(
+  requestsPerSecond: number,
+  trouble: { readonly open: boolean; readonly closedSecondsAgo: number | null },
+): number {
+  if (trouble.open) return requestsPerSecond * TROUBLE_SHARE
+  // Below zero, the clock was set back since: how long ago the trouble ended is unknown.
+  if (trouble.closedSecondsAgo === null || trouble.closedSecondsAgo < 0) return requestsPerSecond
+  const climbed = Math.max(TROUBLE_SHARE, Math.min(1, trouble.closedSecondsAgo / RAMP_SECONDS))
+  return requestsPerSecond * climbed
+}
+
+/** The state of upstream trouble, as `pacedRate` takes it. */
+export async function readTrouble(
+  db: Db,
+): Promise<{ open: boolean; closedSecondsAgo: number | null }> {
+  return selectOne(
+    sql<{ open: boolean; closedSecondsAgo: number | null }>`${PREPARED}
+      select coalesce(bool_or(i.id is not null and i.closed_at is null), false) as open,
+             extract(epoch from clock_timestamp() - greatest(max(i.closed_at), max(b.closed_at)))::float8
+               as "closedSecondsAgo"
+        from (select to_timestamp((breakers #>> '{verify,errors,closedAtMs}')::float8 / 1000) as closed_at
+                from upstream_breaker) b
+        left join incident i on i.kind = 'upstream_trouble'
+    `,
+    db,
+  )
 }

@@ -1,9 +1,8 @@
 import type { FastLane, RatedState } from '../platform/base/kinds.ts'
 import { type Db, PREPARED, sql } from '../platform/db/database.ts'
-import { type Pace, rateFor } from './policy/pace.ts'
+import { type Pace, rateFor, scoreOf } from './policy/pace.ts'
 import { changesPerDay, type FareMemory, type RateModel } from './policy/rate-model.ts'
 import type { VirtualClock } from './policy/virtual-time.ts'
-import { scoreOf } from './policy/worth.ts'
 
 /** A row of the schedule, with what the fare's watches ask for and the present virtual clock. Times are in seconds since 1970. */
 export interface StoredFare extends VirtualClock {
@@ -102,7 +101,7 @@ export function expectedChanges(model: RateModel, fare: StoredFare, at: number):
 }
 
 /** What a fare is worth to each of its resellers, and how often each wants it checked. */
-export interface FareRates {
+interface FareRates {
   readonly scores: readonly number[]
   /** Empty where the pace of one of its resellers is not solved. */
   readonly rates: readonly number[]
@@ -110,7 +109,7 @@ export interface FareRates {
   readonly rate: number | null
 }
 
-export interface RatesArgs {
+interface RatesArgs {
   readonly memory: FareMemory
   readonly changesPerDay: number
   readonly paces: ReadonlyMap<number, Pace>

@@ -1,9 +1,8 @@
 import type { Clock } from '../platform/base/clock.ts'
 import { RATED_STATES } from '../platform/base/kinds.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
-import { MEMORY_DAYS } from './policy/estimator.ts'
-import type { FactorTable } from './policy/factor-table.ts'
-import { createRateModel, type RateModel } from './policy/rate-model.ts'
+import type { FactorTable } from './policy/factors.ts'
+import { createRateModel, MEMORY_DAYS, type RateModel } from './policy/rate-model.ts'
 
 /** The rate model of a process, shared with the other processes through the database. */
 export interface RateStore {

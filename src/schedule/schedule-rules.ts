@@ -11,8 +11,6 @@ export interface ScheduleRules {
 
 /** A claim whose results are not recorded by then ends: more than twice the timeout of a call to the upstream. */
 export const LEASE_SECONDS = 60
-/** About the time from a first loss to the check that confirms it. */
-export const CONFIRM_AFTER_SECONDS = 20
 export const RETRY_AFTER_SECONDS = 30
 /** How far ahead slots of the budget can be reserved; this bounds the size of a claim. */
 export const HORIZON_SECONDS = 5

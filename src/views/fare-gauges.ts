@@ -1,10 +1,10 @@
-import { readIncidentStates } from '../fares/hold/incident-queries.ts'
-import { INCIDENT_KINDS } from '../platform/base/kinds.ts'
+import { readIncidentStates } from '../fares/hold/incidents.ts'
+import { CHECK_LANES, type CheckLane, INCIDENT_KINDS } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
-import { readDetectionDelays } from './detection-delay.ts'
+import { readDetectionDelays } from './status-operations.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']
 /** The shares of the fares with a belief whose age is exported: the median, nearly all, all. */
@@ -74,4 +74,44 @@ async function readGoodSince(db: Db): Promise<readonly number[]> {
     db,
   )
   return since ?? []
+}
+
+/** Sets the gauges of the schedule from the database. */
+export async function readCheckGauges(
+  db: Db,
+  metrics: Metrics,
+  requestsPerSecond: number,
+): Promise<void> {
+  metrics.budgetRate.set(requestsPerSecond)
+  const due = await countDue(db)
+  for (const lane of CHECK_LANES) {
+    const found = due.find((row) => row.lane === lane)
+    metrics.checksDue.set({ lane }, found?.due ?? 0)
+    metrics.checksOldestDue.set({ lane }, found?.oldest ?? 0)
+  }
+  const { fares } = await selectOne(
+    sql<{ fares: number }>`select fares from fare_schedule_clock`,
+    db,
+  )
+  metrics.expectedInterval.set(fares / requestsPerSecond)
+}
+
+interface DueCount {
+  readonly lane: CheckLane
+  readonly due: number
+  /** Seconds since 1970. */
+  readonly oldest: number
+}
+
+/** A claimed fare is due, and counted, when its lease ends. */
+async function countDue(db: Db): Promise<DueCount[]> {
+  const { rows } = await sql<DueCount>`
+    select lane, count(*) as due, extract(epoch from min(due_at))::float8 as oldest
+      from (select coalesce(lane, 'scheduled') as lane,
+                   greatest(coalesce(lane_due_at, not_before), leased_until) as due_at
+              from fare_schedule) q
+     where due_at <= clock_timestamp()
+     group by lane
+  `.execute(db)
+  return rows
 }

@@ -1,13 +1,12 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { AvailabilityChange } from '../feeds/operations/change-shapes.ts'
 import { readChangesOfFare } from '../feeds/operator-feed-queries.ts'
 import { BELIEFS, CHECK_REASONS, HIDDEN_REASONS, PAIR_STATES } from '../platform/base/kinds.ts'
-import type { Db } from '../platform/db/database.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
-import { readFarePace } from '../schedule/read-pace.ts'
-import { findFare, findFaresOfFlight, readTimeline } from './fare-queries.ts'
+import { ExpectedCheckShape, expectedCheck, FarePaceShape, readFarePace, type ScheduleRow } from '../schedule/pace-shapes.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
 
@@ -31,29 +30,7 @@ const identity = {
   watchers: Type.Integer({ description: 'How many active watches it has.' }),
 }
 
-const Pace = object(
-  {
-    changesPerDay: Type.Number({ description: 'Estimated, at present.' }),
-    factors: object({ lastChange: Type.Number(), route: Type.Number() }),
-    eventValue: Type.Number(),
-    checksPerSecond: orNull(
-      Type.Number(),
-      'The sum of what its resellers spend on it. Null until it joins the queue, within a minute.',
-    ),
-    resellers: Type.Array(
-      object({
-        reseller: Type.String(),
-        weight: Type.Number({ description: 'Its watches, each times its priority.' }),
-        score: orNull(Type.Number(), 'What a check is worth to it.'),
-        checksPerSecond: orNull(Type.Number()),
-      }),
-      { description: 'What each reseller spends on it, the most first.' },
-    ),
-    expectedIntervalSeconds: orNull(Type.Number()),
-    why: Type.String({ description: 'The same in words.' }),
-  },
-  { title: 'FarePace' },
-)
+const Interval = object({ from: Instant, to: orNull(Instant), ...priced })
 
 const Fare = object(
   {
@@ -73,14 +50,11 @@ const Fare = object(
     expiredAt: orNull(Instant),
     endedAt: orNull(Instant),
     next: orNull(
-      object({
-        at: Instant,
-        why: Type.String({ description: 'What decides the time, in words.' }),
-      }),
+      ExpectedCheckShape,
       'The expected next check. Null if the fare is not checked any more.',
     ),
-    pace: orNull(Pace, 'Why it is checked as often as it is. Null if it is not checked.'),
-    timeline: Type.Array(object({ from: Instant, to: orNull(Instant), ...priced }), {
+    pace: orNull(FarePaceShape, 'Why it is checked as often as it is. Null if it is not checked.'),
+    timeline: Type.Array(Interval, {
       description: `The last ${INTERVALS} intervals of belief, newest first.`,
     }),
     changes: Type.Array(AvailabilityChange, {
@@ -141,3 +115,73 @@ const read = operator({
 
 /** Tracked fares, for operators. */
 export const FARE_OPERATIONS = [find, read]
+
+/** The tracked fares with an outbound flight, those that are watched first. */
+function findFaresOfFlight(db: Db, flightId: string, limit: number) {
+  return db
+    .selectFrom('tracked_fare')
+    .select(['id as fareId', 'flight_id as flightId', 'return_flight_id as returnFlightId'])
+    .select('watchers')
+    .where('flight_id', '=', flightId)
+    .orderBy(sql`watchers > 0`, 'desc')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** What is believed of a tracked fare, and when it is checked next. */
+export type FareDetail = Omit<Static<typeof Fare>, 'pace' | 'timeline' | 'changes'>
+
+/** Finds a tracked fare by its id. The public SQL decides how old a price may be. */
+export async function findFare(db: Db, fareId: number): Promise<FareDetail | undefined> {
+  const { rows } = await sql<Omit<FareDetail, 'next'> & ScheduleRow>`
+    select f.id as "fareId", f.flight_id as "flightId", f.return_flight_id as "returnFlightId", f.watchers,
+           coalesce(s.outbound, 'unknown') as outbound, s.return, coalesce(s.state, 'unknown') as pair, s.price, s.currency,
+           s.price_checked_at as "priceCheckedAt", s.price_reason as "priceReason", s.hidden_reason as "hiddenReason",
+           s.contradicted_since as "contradictedSince", s.held_since as "heldSince",
+           s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
+           b.last_check_why as "lastCheckWhy", s.last_reason as "lastReason",
+           s.expired_at as "expiredAt", f.ended_at as "endedAt",
+           q.lane, q.lane_due_at as "laneDueAt", q.not_before as "notBefore", q.claim_id as "claimId",
+           case when q.vdue < 'infinity' then greatest(0, q.vdue - c.v) / c.speed end as "dueSeconds",
+           clock_timestamp() as now
+      from tracked_fare f
+      left join farewatch.fares_current s on s.tracked_fare_id = f.id
+      left join fare_state b on b.tracked_fare_id = f.id
+      left join fare_schedule q on q.tracked_fare_id = f.id
+     cross join fare_schedule_clock c
+     where f.id = ${fareId}
+  `.execute(db)
+  const [row] = rows
+  if (row === undefined) return undefined
+  const { lane, laneDueAt, notBefore, dueSeconds, claimId, now, ...detail } = row
+  return {
+    ...detail,
+    next: expectedCheck({ lane, laneDueAt, notBefore, dueSeconds, claimId, now }),
+  }
+}
+
+/** Reads the history of a fare's belief, newest first. */
+export async function readTimeline(db: Db, fareId: number, limit: number) {
+  const { rows } = await sql<Static<typeof Interval>>`
+    select valid_from as from, valid_to as to, state as pair, outbound, return, price, currency,
+           price_checked_at as "priceCheckedAt", price_reason as "priceReason"
+      from farewatch.fare_history
+     where tracked_fare_id = ${fareId}
+     order by valid_from desc
+     limit ${limit}
+  `.execute(db)
+  return rows
+}
+
+/** Counts the watched fares whose last answers showed a departure that was past at first sight. */
+export async function countPastDepartures(db: Db): Promise<number> {
+  const { count } = await db
+    .selectFrom('fare_state')
+    .innerJoin('fare_schedule', 'fare_schedule.tracked_fare_id', 'fare_state.tracked_fare_id')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('past_since', 'is not', null)
+    .where('expired_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
+}

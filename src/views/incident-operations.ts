@@ -1,14 +1,14 @@
-import { Type } from 'typebox'
-import { INCIDENT_KINDS } from '../platform/base/kinds.ts'
-import type { Db } from '../platform/db/database.ts'
+import { type Static, Type } from 'typebox'
+import { HELD_KINDS, INCIDENT_KINDS } from '../platform/base/kinds.ts'
+import type { ResellerId } from '../platform/base/reseller-id.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
-import { listIncidents } from './incident-queries.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
 
-const Incident = object(
+export const IncidentShape = object(
   {
     id: RowId,
     kind: oneOf(INCIDENT_KINDS, { title: 'IncidentKind' }),
@@ -17,6 +17,21 @@ const Incident = object(
   },
   { title: 'Incident' },
 )
+
+/** A time in which more flights change at once than a market changes, or most checks are unknown. */
+export type Incident = Static<typeof IncidentShape>
+
+/** The fares whose change of one kind waits. */
+export const HeldFaresShape = object({
+  kind: oneOf(HELD_KINDS, { title: 'HeldKind' }),
+  fares: Type.Integer({ description: 'How many fares wait.' }),
+  since: Instant,
+  latestSince: Instant,
+  watches: Type.Integer({
+    description: 'How many watches will be notified if all are recorded.',
+  }),
+})
+export type HeldFares = Static<typeof HeldFaresShape>
 
 const cursors = cursorsOf('incidents', RowId)
 
@@ -35,7 +50,7 @@ const listAll = operator({
     ),
     ...pageParameters({ preset: 50, max: 1000 }),
   }),
-  answer: { about: 'A page of incidents.', schema: pageOf(Incident) },
+  answer: { about: 'A page of incidents.', schema: pageOf(IncidentShape) },
   problems: ['request.invalid_cursor'],
   example: { query: { limit: '1' } },
   handler: async ({ db }, { query: { open, limit, cursor } }) => {
@@ -48,3 +63,46 @@ const listAll = operator({
 
 /** Incidents, for operators. */
 export const INCIDENT_OPERATIONS = [listAll]
+
+/** Lists incidents, newest first. */
+export async function listIncidents(
+  db: Db,
+  {
+    open,
+    after,
+    limit,
+  }: {
+    readonly open?: boolean | undefined
+    /** The id of the last incident on the previous page. */
+    readonly after?: number | undefined
+    readonly limit: number
+  },
+): Promise<Incident[]> {
+  let query = db
+    .selectFrom('incident')
+    .select(['id', 'kind', 'opened_at as openedAt', 'closed_at as closedAt'])
+    .orderBy('id', 'desc')
+    .limit(limit)
+  if (open !== undefined) query = query.where('closed_at', open ? 'is' : 'is not', null)
+  if (after !== undefined) query = query.where('id', '<', after)
+  return query.execute()
+}
+
+/** What waits, by the kind of the change: of all fares, or of those that a reseller watches, with its own watches. */
+export async function readHeld(db: Db, resellerId?: ResellerId): Promise<HeldFares[]> {
+  const { rows } = await sql<HeldFares>`
+    select coalesce(s.held[1], 'expired') as kind, count(*) as fares, min(s.held_since) as since,
+           max(s.held_since) as "latestSince", sum(w.watches)::bigint as watches
+      from fare_state s
+     cross join lateral (
+           select count(*) as watches
+             from watch w
+             join reseller r on r.id = w.reseller_id and r.disabled_at is null
+            where w.tracked_fare_id = s.tracked_fare_id and w.paused_at is null and w.ended_at is null
+              and (${resellerId ?? null}::bigint is null or w.reseller_id = ${resellerId ?? null})) w
+     where s.held_since is not null and s.expired_at is null and w.watches > 0
+     group by 1
+     order by 1
+  `.execute(db)
+  return rows
+}

@@ -3,22 +3,27 @@ import type { PriceReason } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
-import { requireWatchList } from '../watches/watch-lists.ts'
-import { findWatch, listWatches, type Watch, type WatchPosition } from '../watches/watch-queries.ts'
+import {
+  findWatch,
+  listWatches,
+  requireWatchList,
+  type Watch,
+  type WatchPosition,
+} from '../watches/watch-lists.ts'
 import { viewOfWatch, type WatchFacts, type WatchView } from './watch-view.ts'
 
-export interface ViewedWatch {
+interface ViewedWatch {
   readonly watch: Watch
   readonly view: WatchView
 }
 
-export interface ViewArgs {
+interface ViewArgs {
   readonly resellerId: ResellerId
   readonly minRecheckSeconds: number
 }
 
 /** Adds the views to a reseller's watches. Leaves out watches that were deleted in the meantime. */
-export async function viewWatches(
+async function viewWatches(
   db: Db,
   { resellerId, minRecheckSeconds }: ViewArgs,
   watches: readonly Watch[],
@@ -89,13 +94,13 @@ export async function viewWatch(
     })
 }
 
-export interface StatesArgs extends ViewArgs {
+interface StatesArgs extends ViewArgs {
   /** Unset: all lists of the reseller. */
   readonly list?: string | undefined
 }
 
 /** When the snapshot was taken, and the head of the reseller's feed at that moment. */
-export interface SnapshotMoment {
+interface SnapshotMoment {
   readonly seq: number
   readonly takenAt: Date
 }
@@ -107,7 +112,7 @@ const PAGE_ROWS = 1_000
  * transaction, so a reader of the states who follows the feed after `seq` misses nothing and receives nothing twice.
  * Yields the moment first, then pages of states. Throws UnknownWatchListError.
  */
-export async function* readStates(
+async function* readStates(
   db: Db,
   args: StatesArgs,
 ): AsyncGenerator<SnapshotMoment | ViewedWatch[]> {

@@ -9,18 +9,14 @@ import type { Db } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { bufferText, sendBuffered } from '../platform/http/responses.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { readOwnPace } from '../schedule/read-pace.ts'
-import {
-  ListParams,
-  orNotFound,
-  watchNotFound,
-} from '../watches/operations/watch-list-operations.ts'
-import { shapeOf, WatchParams, watchMembers } from '../watches/operations/watch-shapes.ts'
-import { findWatch, type Watch, type WatchPosition } from '../watches/watch-queries.ts'
+import { readOwnPace, WatchPaceShape } from '../schedule/pace-shapes.ts'
+import { ListParams, orNotFound, watchNotFound } from '../watches/operations/watch-list-operations.ts'
+import { shapeOf, WatchParams, watchMembers } from '../watches/operations/watch-operations.ts'
+import { findWatch, type Watch, type WatchPosition } from '../watches/watch-lists.ts'
 import { statesText, viewWatch } from './watch-states.ts'
 import { CHECK_WHYS } from './watch-view.ts'
 
-export interface WatchViewDeps {
+interface WatchViewDeps {
   readonly db: Db
   readonly minRecheckSeconds: number
 }
@@ -83,20 +79,6 @@ const viewMembers = {
   ),
 }
 
-const Pace = object(
-  {
-    changesPerDay: Type.Number({
-      description:
-        'Estimated changes of the fare a day at present, by what the upstream showed of it and the time since its last change.',
-    }),
-    expectedIntervalSeconds: orNull(
-      Type.Integer(),
-      'The longest time between two checks to expect, by your share of the budget and your own watches alone. Budget that other resellers leave makes it shorter. Null until the budget is divided with your watches, within a minute.',
-    ),
-  },
-  { title: 'WatchPace' },
-)
-
 const WatchState = object(
   {
     list: Type.String(),
@@ -138,7 +120,7 @@ const readWatch = reseller({
         ...watchMembers,
         ...viewMembers,
         pace: orNull(
-          Pace,
+          WatchPaceShape,
           'How often the fare is checked, and why. Null if the watch is not checked.',
         ),
       },

@@ -3,21 +3,22 @@ import {
   type FareState,
   type FareView,
   hiddenView,
+  type StateRow,
+  stateOfRow,
   unknownView,
   withoutPrice,
 } from '../fares/decide/fare-state.ts'
-import { type StateRow, stateOfRow } from '../fares/decide/stored-state.ts'
 import { isAhead } from '../platform/base/clock.ts'
 import type { CheckReason, HiddenReason, ShownPriceReason } from '../platform/base/kinds.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts'
-import type { Watch } from '../watches/watch-queries.ts'
+import type { Watch } from '../watches/watch-lists.ts'
 
 /**
  * The status of a watch. `new`: nothing is believed of its fare yet. `followed`: the belief is fresh. `stale`: the last
  * good check is too old. `expired`: the flight has departed, or was not available for 30 days. `paused`: the reseller has
  * paused the watch, or the reseller is disabled.
  */
-export type WatchStatus = 'new' | 'followed' | 'stale' | 'expired' | 'paused'
+type WatchStatus = 'new' | 'followed' | 'stale' | 'expired' | 'paused'
 
 /** The columns that the view of a watch is computed from. */
 export interface WatchFacts extends StateRow {
@@ -70,10 +71,10 @@ export interface WatchView {
 
 /** Why a check is made, as far as the watch itself explains it. */
 export const CHECK_WHYS = ['first_check', 'confirmation', 'retry', 'scheduled'] as const
-export type CheckWhy = (typeof CHECK_WHYS)[number]
+type CheckWhy = (typeof CHECK_WHYS)[number]
 
 /** The earliest time of the next check by the watch's own settings, and what decides it. */
-export interface NextCheck {
+interface NextCheck {
   readonly notBefore: Date
   readonly why: CheckWhy
 }

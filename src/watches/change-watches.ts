@@ -1,14 +1,25 @@
-import { type Db, sql, type Tx } from '../platform/db/database.ts'
+import { AppError } from '../platform/base/errors.ts'
+import { quote } from '../platform/base/text.ts'
+import { type Db, sql, type Tenant, type Tx } from '../platform/db/database.ts'
 import { affected, inTransaction } from '../platform/db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../resellers/resellers.ts'
+import { importRows } from './import/import-watch-list.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from './max-delays.ts'
-import { UnknownReferencesError, UnknownWatchListError } from './rows/watch-errors.ts'
+import { rowsOf, type WatchEntry } from './rows/watch-row.ts'
 import {
   hasPassed,
   lockTrackedFares,
   syncTrackedFares,
   type TrackedFaresEffect,
 } from './sync-tracked-fares.ts'
+import { type Cells, cellsOfInput, type WatchInput } from './watch-input.ts'
+import {
+  findWatch,
+  requireWatchList,
+  UnknownWatchListError,
+  type Watch,
+  type WatchPosition,
+} from './watch-lists.ts'
 
 /** A watch list, or some of its watches. */
 export interface WatchSelection {
@@ -153,4 +164,68 @@ async function findWatches(
   const missing = (references ?? []).filter((reference) => !found.has(reference))
   if (missing.length > 0) throw new UnknownReferencesError(list, missing)
   return watches
+}
+
+const SHOWN_REFERENCES = 10
+
+/** Some of the references are not in the list. The other watches are not changed either. */
+export class UnknownReferencesError extends AppError {
+  override readonly name = 'UnknownReferencesError'
+  override readonly code = 'watch.unknown_references'
+  override readonly retryable = false
+  readonly references: readonly string[]
+
+  constructor(list: string, references: readonly string[]) {
+    const shown = references.slice(0, SHOWN_REFERENCES).map(quote).join(', ')
+    const more = references.length - SHOWN_REFERENCES
+    super(
+      `the watch list ${quote(list)} has no ${shown}${more > 0 ? ` and ${more} more` : ''}; nothing was changed`,
+    )
+    this.references = references
+  }
+}
+
+/** Settings to change. Null clears one; what is not named stays. */
+export type WatchChange = Partial<Omit<WatchInput, 'reference'>>
+
+/**
+ * Changes one watch by the rules of an import, and returns it. Throws UnknownWatchListError, UnknownReferencesError,
+ * InvalidRowsError, ResellerDisabledError, MaxDelayRefusedError.
+ */
+export async function changeWatch(
+  { db, resellerId }: Tenant & { readonly db: Db },
+  position: WatchPosition,
+  change: WatchChange,
+): Promise<Watch> {
+  return inTransaction(db, async (tx) => {
+    await lockWatchesOf(tx, resellerId)
+    const { list, reference } = position
+    const owner = { db: tx, resellerId }
+    const find = async () => {
+      const watch = await findWatch(owner, position)
+      if (watch === undefined) throw new UnknownReferencesError(list, [reference])
+      return watch
+    }
+    await requireWatchList(owner, list)
+    const { entry } = await find()
+    await importRows(tx, {
+      resellerId,
+      list,
+      source: rowsOf('the body', [changedCells(entry, change)]),
+    })
+    return find()
+  })
+}
+
+function changedCells({ list, question, ...settings }: WatchEntry, change: WatchChange): Cells {
+  const { residents, nonResidents } = question.passengers
+  return cellsOfInput(list, {
+    ...question,
+    ...settings,
+    ...change,
+    passengers: {
+      residents: { ...residents, ...change.passengers?.residents },
+      nonResidents: { ...nonResidents, ...change.passengers?.nonResidents },
+    },
+  })
 }

@@ -1,11 +1,11 @@
+import { AppError } from '../platform/base/errors.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import { MOST_PROMISED } from '../schedule/policy/pace.ts'
-import { MaxDelayRefusedError } from './rows/watch-errors.ts'
 
 /** What the longest delays of a reseller need. */
-export interface MaxDelayNeed {
+interface MaxDelayNeed {
   /** How many fares have each delay, the shortest first; none is below the shortest interval of the workers. */
   readonly groups: readonly { readonly seconds: number; readonly fares: number }[]
   /** The checks a second that they need: Σ fares / seconds. */
@@ -130,4 +130,15 @@ export async function findUnkeptMaxDelays(
      limit 10
   `.execute(db)
   return rows
+}
+
+/** The longest delays of a reseller need more checks than its share of the budget allows. Nothing was changed. */
+class MaxDelayRefusedError extends AppError {
+  override readonly name = 'MaxDelayRefusedError'
+  override readonly code = 'watch.max_delay_refused'
+  override readonly retryable = false
+
+  constructor(why: string) {
+    super(`max_delay_seconds: ${why}; nothing was changed`)
+  }
 }

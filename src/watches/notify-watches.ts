@@ -1,10 +1,9 @@
 import { appendWatchDrafts, createWatchDrafts } from '../feeds/append-records.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
-import { isAhead } from '../platform/db/transaction.ts'
-import type { FirstCheck } from '../schedule/expedite.ts'
+import type { FirstCheck } from '../schedule/follow.ts'
 
 /** What the watches of a transaction's fares are notified of. */
-export interface Notifications {
+interface Notifications {
   /** Changes that the transaction appended to the feed of all fares, by their numbers there. */
   readonly changeSeqs?: readonly number[]
   /** Fares that had a good check: their watches that have not started do so now. */
@@ -13,7 +12,7 @@ export interface Notifications {
   readonly ends?: readonly WatchEnd[]
 }
 
-export interface WatchEnd {
+interface WatchEnd {
   readonly watchId: string
   readonly eventId: string
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
-import { expediteFirstChecks } from '../schedule/expedite.ts'
-import { follow, hold, unfollow } from '../schedule/follow.ts'
+import { affected } from '../platform/db/transaction.ts'
+import { expediteFirstChecks, follow, hold, unfollow } from '../schedule/follow.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
 export interface TrackedFaresEffect {
@@ -115,7 +115,7 @@ async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<Counte
 }
 
 /** The weight of watch `w` by its priority. */
-export const PRIORITY_WEIGHT = sql`
+const PRIORITY_WEIGHT = sql`
   case w.priority when 'low' then 1 when 'normal' then 2 when 'high' then 5 when 'urgent' then 20 end::float8
 `
 
@@ -147,4 +147,34 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
        and s.expired_at is not null
        and not ${HAS_DEPARTED}
   `.execute(tx)
+}
+
+/** Whether watch `w` ended with its fare, whose state is `s`, and could go on with it, at once or when it is resumed. */
+export const ENDED_WITH_FARE = sql<boolean>`
+  (w.ended_at >= s.expired_at and not ${hasPassed(sql`w.departs_on`)})
+`
+
+/**
+ * Takes back the end of the watches that ended with these fares. Call it before the end of the fares is taken back.
+ * Returns how many.
+ * @param begin the fares whose watches begin again, with a `watch_started`. The others go on where they ended.
+ */
+export async function reopenWatches(
+  tx: Tx,
+  fareIds: readonly number[],
+  { begin }: { readonly begin: readonly number[] },
+): Promise<number> {
+  const begins = sql`w.tracked_fare_id = any(${begin}::bigint[])`
+  return affected(
+    sql`
+      update watch w
+         set ended_at = null,
+             began_at = case when ${begins} then clock_timestamp() else w.began_at end,
+             started_at = case when ${begins} then null else w.started_at end
+        from fare_state s
+       where s.tracked_fare_id = w.tracked_fare_id and w.tracked_fare_id = any(${fareIds}::bigint[])
+         and ${ENDED_WITH_FARE}
+    `,
+    tx,
+  )
 }

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
-import { createOnDemand } from '../../src/fares/on-demand/coalesce-requests.ts'
+import { createOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'

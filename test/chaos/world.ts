@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import type { Db } from '../../src/platform/db/database.ts'
-import { openDatabase } from '../../src/platform/db/database.ts'
+import { type Db, openDatabase } from '../../src/platform/db/database.ts'
 import { createQueueSystem, type QueueSystem } from '../../src/platform/queue/queue-system.ts'
 import { SYNC_QUEUE } from '../../src/routes/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../../src/schedule/dispatch-checks.ts'

@@ -9,10 +9,8 @@ import {
 } from '../../src/resellers/resellers.ts'
 import { NotHeldError, RunNotFoundError } from '../../src/routes/runs/sync-errors.ts'
 import { QuestionError, SameFlightError } from '../../src/upstream/passenger-rules.ts'
-import {
-  UnknownReferencesError,
-  UnknownWatchListError,
-} from '../../src/watches/rows/watch-errors.ts'
+import { UnknownReferencesError } from '../../src/watches/change-watches.ts'
+import { UnknownWatchListError } from '../../src/watches/watch-lists.ts'
 
 describe('the exit code of a failure', () => {
   it.each<AppError>([

@@ -1,5 +1,4 @@
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
 import type { UnknownReason } from '../../src/platform/base/kinds.ts'
 import type { Money } from '../../src/platform/base/money.ts'
 import type {

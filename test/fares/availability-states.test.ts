@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
 import { type Decision, decide } from '../../src/fares/decide/decide.ts'
 import {
   type FareState,

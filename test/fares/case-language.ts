@@ -1,5 +1,4 @@
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
 import { HELD_KINDS, type HeldKind } from '../../src/platform/base/kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { available, CALM, eur, RULES, UNAVAILABLE, unknown } from './answers.ts'

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { reportChecks } from '../../src/fares/check/check-events.ts'
 import {
   type Check,
   type CheckBatch,
@@ -7,6 +6,7 @@ import {
   checkFares,
 } from '../../src/fares/check/check-fares.ts'
 import type { RecordedCheck } from '../../src/fares/check/record-checks.ts'
+import { reportChecks } from '../../src/fares/verify-fares-job.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createLogger } from '../../src/platform/base/logger.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'

@@ -6,7 +6,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { findFare } from '../../src/views/fare-queries.ts'
+import { findFare } from '../../src/views/fare-operations.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {

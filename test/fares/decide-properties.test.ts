@@ -1,15 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import type { MassContext } from '../../src/fares/decide/confirmations.ts'
 import {
   type FareView,
   hiddenReasonOf,
   initialState,
   legOf,
   legsOf,
+  stateOfRow,
+  storedState,
   unknownView,
 } from '../../src/fares/decide/fare-state.ts'
-import { stateOfRow, storedState } from '../../src/fares/decide/stored-state.ts'
 import { CALM, RULES, unknown } from './answers.ts'
 import { expectedChanges } from './naive-model.ts'
 import { answerOf, anyCounts, anyStory, type Played, play, type Situation } from './stories.ts'

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
 import { type Decision, decide } from '../../src/fares/decide/decide.ts'
-import { type FareState, initialState } from '../../src/fares/decide/fare-state.ts'
-import { type StateRow, stateOfRow } from '../../src/fares/decide/stored-state.ts'
+import {
+  type FareState,
+  initialState,
+  type StateRow,
+  stateOfRow,
+} from '../../src/fares/decide/fare-state.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import {
   at,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { departsAt, lossReason } from '../../src/fares/decide/departure.ts'
 import { type FareState, initialState } from '../../src/fares/decide/fare-state.ts'
+import { departsAt, lossReason } from '../../src/fares/decide/reading.ts'
 import { airportsByIata } from '../../src/platform/airports/airports.ts'
 import { zoneOffsetMs } from '../../src/platform/base/local-time.ts'
 import type { FlightSummary } from '../../src/upstream/observation.ts'

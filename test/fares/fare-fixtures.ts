@@ -12,7 +12,7 @@ import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { ScheduleRules } from '../../src/schedule/schedule-rules.ts'
 import type { LegObservation, Observation, ObservedFlight } from '../../src/upstream/observation.ts'
-import { listIncidents, readHeld } from '../../src/views/incident-queries.ts'
+import { listIncidents, readHeld } from '../../src/views/incident-operations.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 /** One answer confirms a gain, so that a story need not begin with two. */

@@ -4,7 +4,7 @@ import { closeIncident, closeUncheckedIncidents } from '../../src/fares/hold/cha
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { listIncidents, readHeld } from '../../src/views/incident-queries.ts'
+import { listIncidents, readHeld } from '../../src/views/incident-operations.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {

@@ -1,4 +1,5 @@
-import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import type { FareChange } from '../../src/fares/decide/compare-readings.ts'
+import type { MassContext } from '../../src/fares/decide/confirmations.ts'
 import { decide } from '../../src/fares/decide/decide.ts'
 import {
   type FareState,
@@ -7,7 +8,6 @@ import {
   legOf,
   viewOf,
 } from '../../src/fares/decide/fare-state.ts'
-import type { FareChange } from '../../src/fares/decide/name-changes.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { at, available, CALM, eur, observation, RULES } from './answers.ts'
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { priceReasonOf, withoutPrice } from '../../src/fares/decide/fare-state.ts'
-import { storedState } from '../../src/fares/decide/stored-state.ts'
+import { priceReasonOf, storedState, withoutPrice } from '../../src/fares/decide/fare-state.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { shownBelief } from '../../src/watches/notify-watches.ts'
 import { it } from '../support/test-database.ts'

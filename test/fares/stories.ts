@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import type { MassContext } from '../../src/fares/decide/count-contradiction.ts'
+import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
 import { type Decision, decide } from '../../src/fares/decide/decide.ts'
 import { type FareState, initialState } from '../../src/fares/decide/fare-state.ts'
 import type { UnknownReason } from '../../src/platform/base/kinds.ts'

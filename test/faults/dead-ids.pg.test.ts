@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { pacedRate, readTrouble } from '../../src/schedule/paced-rate.ts'
+import { pacedRate, readTrouble } from '../../src/schedule/dispatch-checks.ts'
 import { passSeconds, trackFare } from '../fares/fare-fixtures.ts'
 import { TOKEN } from '../sandbox/support.ts'
 import { until } from '../support/until.ts'

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { daysUntilFull, readGrowth, readPartSizes } from '../../src/history/part-sizes.ts'
+import { daysUntilFull, readGrowth, readPartSizes } from '../../src/history/roll-up-days.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 

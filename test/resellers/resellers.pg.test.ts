@@ -6,8 +6,8 @@ import {
   pauseWatches,
   resumeWatches,
 } from '../../src/watches/change-watches.ts'
-import { rowsOf } from '../../src/watches/files/open-watch-file.ts'
 import { diffWatchList } from '../../src/watches/import/diff-watch-list.ts'
+import { rowsOf } from '../../src/watches/rows/watch-row.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,

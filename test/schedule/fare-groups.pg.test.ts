@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
-import { budgetFor, expectedDelays } from '../../src/schedule/policy/plan-budget.ts'
-import { readFareGroups } from '../../src/schedule/read-fare-groups.ts'
+import { budgetFor, expectedDelays, readFareGroups } from '../../src/schedule/plan-budget.ts'
 import { it } from '../support/test-database.ts'
 import { trackFares, updateNow } from './schedule-fixtures.ts'
 

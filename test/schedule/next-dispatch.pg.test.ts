@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { nextDispatchMs } from '../../src/schedule/next-dispatch.ts'
+import { nextDispatchMs } from '../../src/schedule/dispatch-checks.ts'
 import { it } from '../support/test-database.ts'
 import { dispatch, trackFares } from './schedule-fixtures.ts'
 

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { follow } from '../../src/schedule/follow.ts'
-import { readOwnPace } from '../../src/schedule/read-pace.ts'
+import { readOwnPace } from '../../src/schedule/pace-shapes.ts'
 import { it } from '../support/test-database.ts'
 import { trackFares, updateNow } from './schedule-fixtures.ts'
 

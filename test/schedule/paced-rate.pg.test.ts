@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { pacedRate, readTrouble } from '../../src/schedule/paced-rate.ts'
+import { pacedRate, readTrouble } from '../../src/schedule/dispatch-checks.ts'
 import { it } from '../support/test-database.ts'
 import {
   breakerOn,

@@ -4,23 +4,30 @@ import { CONTENDERS } from '../../bench/schedule/contenders.ts'
 import { simulate } from '../../bench/schedule/simulate.ts'
 import { fares, hashOf } from '../../bench/schedule/worlds.ts'
 import {
-  expectedChanges,
-  NO_EXPOSURE,
-  observeInterval,
-  rateOf,
-} from '../../src/schedule/policy/estimator.ts'
-import {
   bucketOf,
   createFactorTable,
   factorOf,
   learnFactor,
-} from '../../src/schedule/policy/factor-table.ts'
+  segmentsOf,
+} from '../../src/schedule/policy/factors.ts'
 import { learnCheck } from '../../src/schedule/policy/learn-check.ts'
-import { divideBudget, rateFor, solvePace } from '../../src/schedule/policy/pace.ts'
-import { changesPerDay, createRateModel, NEW_FARE } from '../../src/schedule/policy/rate-model.ts'
-import { segmentsOf } from '../../src/schedule/policy/recency.ts'
+import {
+  divideBudget,
+  eventValue,
+  rateFor,
+  scoreOf,
+  solvePace,
+} from '../../src/schedule/policy/pace.ts'
+import {
+  changesPerDay,
+  createRateModel,
+  expectedChanges,
+  NEW_FARE,
+  NO_EXPOSURE,
+  observeInterval,
+  rateOf,
+} from '../../src/schedule/policy/rate-model.ts'
 import { dueAfterCheck, dueAtJoin, dueAtRate } from '../../src/schedule/policy/virtual-time.ts'
-import { eventValue, scoreOf } from '../../src/schedule/policy/worth.ts'
 
 const DAY = 86_400
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { listedRoute, pullRoutes } from '../../src/schedule/expedite.ts'
+import { listedRoute, pullRoutes } from '../../src/schedule/follow.ts'
 import { createRateStore } from '../../src/schedule/rate-store.ts'
 import { it } from '../support/test-database.ts'
 import { complete, trackFares, updateNow } from './schedule-fixtures.ts'

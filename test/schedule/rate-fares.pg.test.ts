@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
+import { readFarePace } from '../../src/schedule/pace-shapes.ts'
 import { createRateStore } from '../../src/schedule/rate-store.ts'
-import { readFarePace } from '../../src/schedule/read-pace.ts'
 import { it } from '../support/test-database.ts'
 import { complete, trackFares, UNCHANGED, updateNow } from './schedule-fixtures.ts'
 

@@ -3,13 +3,8 @@ import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
 import { createSealer, type Sealer } from '../../src/delivery/endpoints/sealer.ts'
-import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/coalesce-requests.ts'
-import {
-  createFeedHeads,
-  type FeedName,
-  listenForHeads,
-  readHeadsOf,
-} from '../../src/feeds/feed-heads.ts'
+import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/verify-on-demand.ts'
+import { createFeedHeads, type FeedName, listenForHeads, readHeadsOf } from '../../src/feeds/feed-heads.ts'
 import { createStreams, type StreamsDeps } from '../../src/feeds/stream/streams.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'
@@ -25,7 +20,7 @@ import { createApiKey, type NewApiKey } from '../../src/resellers/api-keys.ts'
 import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
 import { createRenderedLists } from '../../src/routes/read/rendered-lists.ts'
-import { readFreshness } from '../../src/views/read-status.ts'
+import { readFreshness } from '../../src/views/status-operations.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { findFare, readTimeline } from '../../src/views/fare-queries.ts'
+import { findFare, readTimeline } from '../../src/views/fare-operations.ts'
 import { available, gone, minute, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
 

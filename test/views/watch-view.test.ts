@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { decide } from '../../src/fares/decide/decide.ts'
-import { type FareState, initialState, priceReasonOf } from '../../src/fares/decide/fare-state.ts'
-import { storedState } from '../../src/fares/decide/stored-state.ts'
+import {
+  type FareState,
+  initialState,
+  priceReasonOf,
+  storedState,
+} from '../../src/fares/decide/fare-state.ts'
 import { viewOfWatch, type WatchFacts } from '../../src/views/watch-view.ts'
-import { entryOf } from '../../src/watches/rows/watch-entry.ts'
+import { entryOf } from '../../src/watches/rows/watch-row.ts'
 import { at, available, CALM, observation, RULES, UNAVAILABLE } from '../fares/answers.ts'
 
 const HOUR = 3_600

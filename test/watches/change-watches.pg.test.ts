@@ -6,7 +6,7 @@ import {
   pauseWatches,
   resumeWatches,
 } from '../../src/watches/change-watches.ts'
-import { listWatches, type Watch } from '../../src/watches/watch-queries.ts'
+import { listWatches, type Watch } from '../../src/watches/watch-lists.ts'
 import { it } from '../support/test-database.ts'
 import { cells, fareRows, importRows, manyCells, resellerWith } from './watch-fixtures.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readCsvBody } from '../../src/watches/csv-input.ts'
+import { readCsvBody } from '../../src/watches/watch-input.ts'
 
 it('a body with too many rows is not read to its end', async () => {
   const header = 'reference,flight_id,residents_adults,non_residents_adults\n'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { WATCH_PRIORITIES } from '../../src/platform/base/kinds.ts'
 import { nameFault } from '../../src/platform/base/text.ts'
-import type { WatchEntry } from '../../src/watches/rows/watch-entry.ts'
+import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'
 
 /** Texts that file formats may misread. */
 const NASTY = [

@@ -3,7 +3,7 @@ import { importText } from '../../src/cli/commands/watch-list-commands.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
 import type { SkippedRows } from '../../src/watches/import/import-watch-list.ts'
-import { listWatches } from '../../src/watches/watch-queries.ts'
+import { listWatches } from '../../src/watches/watch-lists.ts'
 import { it } from '../support/test-database.ts'
 import {
   cells,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { openWatchFile } from '../../src/watches/files/open-watch-file.ts'
+import { openWatchFile } from '../../src/watches/files/watch-file.ts'
 import { it } from '../support/test-database.ts'
 import { fileOf, importRows, newReseller } from './watch-fixtures.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
-import { rowsOf } from '../../src/watches/files/open-watch-file.ts'
 import { diffWatchList } from '../../src/watches/import/diff-watch-list.ts'
 import { planWatchImport } from '../../src/watches/import/import-watch-list.ts'
 import { findUnkeptMaxDelays } from '../../src/watches/max-delays.ts'
+import { rowsOf } from '../../src/watches/rows/watch-row.ts'
 import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { openWatchFile } from '../../src/watches/files/open-watch-file.ts'
-import { checkRows, InvalidRows } from '../../src/watches/rows/check-rows.ts'
-import { invalidRowLines } from '../../src/watches/rows/watch-errors.ts'
+import { openWatchFile } from '../../src/watches/files/watch-file.ts'
+import { checkRows, InvalidRows, invalidRowLines } from '../../src/watches/rows/check-rows.ts'
 import { fileOf, readRows } from './watch-fixtures.ts'
 
 const HEADER = 'list,reference,flight_id,residents_adults,non_residents_adults'

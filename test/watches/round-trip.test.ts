@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type WatchFormat, writeEntries } from '../../src/watches/import/export-watch-list.ts'
-import { escapeFormula, unescapeFormula } from '../../src/watches/rows/cell-values.ts'
+import { type WatchFormat, writeEntries } from '../../src/watches/files/watch-file.ts'
 import { checkRow } from '../../src/watches/rows/check-rows.ts'
+import { escapeFormula, unescapeFormula } from '../../src/watches/rows/watch-row.ts'
 import { entries } from './entry-arbitrary.ts'
 import { readRows } from './watch-fixtures.ts'
 

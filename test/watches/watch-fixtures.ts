@@ -4,16 +4,18 @@ import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
-import { openWatchFile, rowsOf } from '../../src/watches/files/open-watch-file.ts'
-import { exportWatchList, type WatchFormat } from '../../src/watches/import/export-watch-list.ts'
+import {
+  exportWatchList,
+  openWatchFile,
+  type WatchFormat,
+} from '../../src/watches/files/watch-file.ts'
 import {
   type ImportArgs,
   type ImportOutcome,
   importWatchList,
 } from '../../src/watches/import/import-watch-list.ts'
-import type { RawRow } from '../../src/watches/rows/raw-row.ts'
-import type { WatchEntry } from '../../src/watches/rows/watch-entry.ts'
-import { listWatches } from '../../src/watches/watch-queries.ts'
+import { type RawRow, rowsOf, type WatchEntry } from '../../src/watches/rows/watch-row.ts'
+import { listWatches } from '../../src/watches/watch-lists.ts'
 
 export type Cells = RawRow['cells']
 

@@ -1,4 +1,4 @@
-import { daysUntilFull, readGrowth, readPartSizes } from '../../history/part-sizes.ts'
+import { daysUntilFull, readGrowth, readPartSizes } from '../../history/roll-up-days.ts'
 import { messageOf } from '../../platform/base/errors.ts'
 import { readAnalystRisks } from '../../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../../platform/db/database.ts'

@@ -1,6 +1,6 @@
 import { listBreakers } from '../../upstream/breaker/breaker-state.ts'
 import { readHealth } from '../../upstream/breaker/circuit-breaker.ts'
-import type { Status } from '../../views/read-status.ts'
+import type { Status } from '../../views/status-shapes.ts'
 import { IN_CLEAR, sendsTokenInClear } from '../settings-for.ts'
 import { breakerText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 import { closeIncident } from '../../fares/hold/change-incidents.ts'
-import { HELD_BY, type Incident } from '../../fares/hold/incident.ts'
+import { HELD_BY } from '../../fares/hold/incidents.ts'
 import { type Reversal, revertRecords } from '../../fares/hold/revert-records.ts'
 import {
   INCIDENT_KINDS,
@@ -10,7 +10,12 @@ import {
 } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
-import { type HeldFares, listIncidents, readHeld } from '../../views/incident-queries.ts'
+import {
+  type HeldFares,
+  type Incident,
+  listIncidents,
+  readHeld,
+} from '../../views/incident-operations.ts'
 import { withApp } from '../context.ts'
 import { instantOption, integerOption } from '../option-parsers.ts'
 import { count, countOf, example, secondText, table, wrapText } from '../text/text-format.ts'

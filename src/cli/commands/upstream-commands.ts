@@ -1,13 +1,7 @@
 import type { Command } from 'commander'
 import { hasEmbeddedData } from '../../embedded/postgres-place.ts'
 import { durationText } from '../../platform/base/text.ts'
-import {
-  budgetFor,
-  type Delays,
-  expectedDelays,
-  planBudget,
-} from '../../schedule/policy/plan-budget.ts'
-import { readFareGroups } from '../../schedule/read-fare-groups.ts'
+import { budgetFor, type Delays, expectedDelays, planBudget, readFareGroups } from '../../schedule/plan-budget.ts'
 import { assertNotPaused } from '../../upstream/attempt.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
@@ -16,16 +10,7 @@ import { createContext, withApp } from '../context.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { durationOption, integerOption } from '../option-parsers.ts'
 import type { Terminal } from '../terminal.ts'
-import {
-  count,
-  countOf,
-  example,
-  fitOrElse,
-  hangingIndent,
-  labelledLines,
-  printable,
-  table,
-} from '../text/text-format.ts'
+import { count, countOf, example, fitOrElse, hangingIndent, labelledLines, printable, table } from '../text/text-format.ts'
 
 interface ProbeFlags {
   readonly flight?: string

@@ -1,22 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { Db } from '../../platform/db/database.ts'
-import {
-  type ChangeOutcome,
-  deleteWatches,
-  pauseWatches,
-  resumeWatches,
-  type WatchSelection,
-} from '../../watches/change-watches.ts'
-import { openWatchFile } from '../../watches/files/open-watch-file.ts'
-import {
-  type DiffOutcome,
-  type DiffRow,
-  diffWatchList,
-} from '../../watches/import/diff-watch-list.ts'
-import { exportWatchList, type WatchFormat } from '../../watches/import/export-watch-list.ts'
+import { type ChangeOutcome, deleteWatches, pauseWatches, resumeWatches, type WatchSelection } from '../../watches/change-watches.ts'
+import { openWatchFile, exportWatchList, type WatchFormat } from '../../watches/files/watch-file.ts'
+import { type DiffOutcome, type DiffRow, diffWatchList } from '../../watches/import/diff-watch-list.ts'
 import { type ImportOutcome, importWatchList } from '../../watches/import/import-watch-list.ts'
 import type { ImportPlan } from '../../watches/import/plan-import.ts'
-import { invalidRowLines } from '../../watches/rows/watch-errors.ts'
+import { invalidRowLines } from '../../watches/rows/check-rows.ts'
 import type { TrackedFaresEffect } from '../../watches/sync-tracked-fares.ts'
 import { withReseller } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'

@@ -2,11 +2,11 @@ import type { CheckReason } from '../../platform/base/kinds.ts'
 import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
 import { isAhead } from '../../platform/db/transaction.ts'
 import { hold } from '../../schedule/follow.ts'
-import type { StateRow } from '../decide/stored-state.ts'
+import type { StateRow } from '../decide/fare-state.ts'
 import type { ClaimRef } from './check-fares.ts'
 
 /** The belief of a fare as its history shows it. */
-export interface ShownBelief {
+interface ShownBelief {
   readonly outbound: string
   readonly return: string | null
   readonly pair: string

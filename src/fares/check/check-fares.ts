@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/base/clock.ts'
 import type { CheckReason } from '../../platform/base/kinds.ts'
 import { type Db, PREPARED, sql } from '../../platform/db/database.ts'
-import { PULL_FACTOR } from '../../schedule/policy/route-surprise.ts'
+import { PULL_FACTOR } from '../../schedule/policy/factors.ts'
 import { type Skew, waitForSlot } from '../../upstream/budget/take-slot.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
 import type { UpstreamClient } from '../../upstream/upstream-client.ts'
@@ -97,12 +97,12 @@ export interface CheckBatch {
   readonly blocked: readonly number[]
 }
 
-export interface CheckDeps {
+interface CheckDeps {
   readonly upstream: Pick<UpstreamClient, 'verifyFares'>
   readonly clock: Clock
 }
 
-export interface CheckOptions extends Skew {
+interface CheckOptions extends Skew {
   readonly signal: AbortSignal
 }
 

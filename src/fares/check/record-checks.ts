@@ -7,12 +7,11 @@ import {
 } from '../../feeds/append-records.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { type CompletedCheck, complete } from '../../schedule/complete.ts'
-import { eventValue } from '../../schedule/policy/worth.ts'
+import { eventValue } from '../../schedule/policy/pace.ts'
 import type { ScheduleRules } from '../../schedule/schedule-rules.ts'
 import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watches/notify-watches.ts'
-import type { DecisionRules } from '../decide/confirmations.ts'
-import { isReleased, type MassContext } from '../decide/count-contradiction.ts'
+import { type DecisionRules, isReleased, type MassContext } from '../decide/confirmations.ts'
 import {
   type AskedLeg,
   askedLegs,
@@ -21,14 +20,15 @@ import {
   type FollowUp,
   followUnknown,
 } from '../decide/decide.ts'
-import { departsAt } from '../decide/departure.ts'
 import {
   type FareState,
   hiddenReasonOf,
   priceReasonOf,
+  stateOfRow,
+  storedState,
   withoutInstants,
 } from '../decide/fare-state.ts'
-import { stateOfRow, storedState } from '../decide/stored-state.ts'
+import { departsAt } from '../decide/reading.ts'
 import { type BeliefRow, type LockedFare, saveBeliefs } from './belief-store.ts'
 import type { Check } from './check-fares.ts'
 
@@ -145,7 +145,7 @@ function haveSameFlights(before: Partial<FareState>, { belief, lastFlights }: Fa
 }
 
 /** The columns that the row of a fare has of its state. */
-export function beliefColumns(state: FareState) {
+function beliefColumns(state: FareState) {
   const { belief, held, holds } = state
   return {
     outbound: belief.outbound.belief,

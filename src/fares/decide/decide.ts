@@ -1,33 +1,37 @@
 import type { HeldKind } from '../../platform/base/kinds.ts'
-import { contradictionOf, guardedLegsOf, hasPrices, isComplete } from './compare-readings.ts'
+import {
+  changesOf,
+  contradictionOf,
+  type FareChange,
+  guardedLegsOf,
+  hasPrices,
+  isComplete,
+} from './compare-readings.ts'
 import {
   CONFIRMATIONS,
-  CONTRADICTIONS,
-  type DecisionRules,
-  HELD_KIND,
-  UNDO_MS,
-} from './confirmations.ts'
-import {
   type Counted,
   countContradiction,
   type Deciding,
+  type DecisionRules,
   HELD_RETURN_MS,
   judge,
   type MassContext,
   returnsToBeforeHold,
+  UNDO_MS,
   type Verdict,
-} from './count-contradiction.ts'
+} from './confirmations.ts'
 import {
+  CONTRADICTIONS,
   type FareState,
   type FareView,
   filledUp,
+  HELD_KIND,
   type LegView,
   legsOf,
   mapLegs,
   NOTHING_WAITS,
   withoutPrice,
 } from './fare-state.ts'
-import { changesOf, type FareChange } from './name-changes.ts'
 import { type Answer, comparedBelief, type LegOutcome, type Reading, readingOf } from './reading.ts'
 
 /** What follows the check: the next one by the schedule, a confirmation at an instant, one early retry, or the next in an hour. */

@@ -1,3 +1,4 @@
+import { AppError } from '../../platform/base/errors.ts'
 import type {
   Belief,
   HeldKind,
@@ -7,7 +8,6 @@ import type {
 } from '../../platform/base/kinds.ts'
 import { type Money, sumMoney } from '../../platform/base/money.ts'
 import type { FlightSummary, LegObservation } from '../../upstream/observation.ts'
-import type { Contradiction } from './confirmations.ts'
 
 /**
  * A reading: what one answer shows of the whole fare. A belief is one reading, adopted whole, so records and pages show it
@@ -33,6 +33,30 @@ export interface LegView {
   readonly flight: FlightSummary | null
 }
 
+/**
+ * How a complete reading contradicts the belief. The first that applies counts, so a flight that changes its identity
+ * with every answer delays no loss. A price is `far` unless it has the same currency and differs by at most half.
+ */
+export const CONTRADICTIONS = [
+  'loss',
+  'gain',
+  'identity',
+  'itinerary',
+  'far_price',
+  'near_price',
+] as const
+export type Contradiction = (typeof CONTRADICTIONS)[number]
+
+/** The kind of the change that a mass of such contradictions holds. */
+export const HELD_KIND: Readonly<Record<Contradiction, HeldKind>> = {
+  loss: 'became_unavailable',
+  gain: 'became_available',
+  identity: 'identity_changed',
+  itinerary: 'itinerary_changed',
+  far_price: 'price_changed',
+  near_price: 'price_changed',
+}
+
 /** A reading that contradicts the belief, until enough answers confirm it. Times are ISO instants in UTC. */
 export interface Candidate {
   readonly contradiction: Contradiction
@@ -49,7 +73,7 @@ export interface Candidate {
 }
 
 /** A belief that a record has replaced. */
-export interface ReplacedBelief {
+interface ReplacedBelief {
   readonly view: FareView
   /** When the answer began that replaced it. */
   readonly at: string
@@ -194,4 +218,68 @@ export function priceReasonOf({ belief, held, priceReason }: FareState): ShownPr
 /** The same belief, with nothing said about when it was confirmed: the instants may be by a clock that was set back. */
 export function withoutInstants(state: FareState): FareState {
   return { ...state, ...NOTHING_WAITS, replaced: [], lastGoodCheckAt: null, pricedAt: null }
+}
+
+/** A stored state that this version cannot read. */
+class FareStateError extends AppError {
+  override readonly name = 'FareStateError'
+  override readonly code = 'verify.state_malformed'
+  override readonly retryable = false
+
+  constructor(part: string) {
+    super(`the stored state of a fare is malformed: ${part} is missing`)
+  }
+}
+
+/**
+ * The parts of a state that are stored as JSON. Its instants are columns, so a check that finds nothing new leaves the JSON
+ * as it is.
+ */
+export type StoredState = Omit<
+  FareState,
+  'lastGoodCheckAt' | 'pricedAt' | 'priceReason' | 'everAvailableAt'
+>
+
+const PARTS = [
+  'belief',
+  'lastFlights',
+  'candidate',
+  'holds',
+  'held',
+  'replaced',
+  'reverted',
+] as const satisfies readonly (keyof StoredState)[]
+
+export function storedState(state: FareState): StoredState {
+  const { belief, lastFlights, candidate, holds, held, replaced, reverted } = state
+  return { belief, lastFlights, candidate, holds, held, replaced, reverted }
+}
+
+/** The row of a fare, as far as its state consists of it. */
+export interface StateRow {
+  /** A StoredState; an empty object, or null without a row, before the first check. */
+  readonly state: object | null
+  readonly hasReturn: boolean
+  readonly lastGoodCheckAt: Date | null
+  readonly priceCheckedAt: Date | null
+  readonly priceReason: ShownPriceReason | null
+  readonly everAvailableAt: Date | null
+}
+
+/**
+ * Reads the state of a fare from its row. The JSON is written by this module alone, so it is checked for being of this
+ * version, and not field by field. Throws FareStateError.
+ */
+export function stateOfRow(row: StateRow): FareState {
+  const { state } = row
+  if (state === null || Object.keys(state).length === 0) return initialState(row.hasReturn)
+  const missing = PARTS.find((part) => !Object.hasOwn(state, part))
+  if (missing !== undefined) throw new FareStateError(missing)
+  return {
+    ...(state as StoredState),
+    lastGoodCheckAt: row.lastGoodCheckAt?.toISOString() ?? null,
+    pricedAt: row.priceCheckedAt?.toISOString() ?? null,
+    priceReason: row.priceReason,
+    everAvailableAt: row.everAvailableAt?.toISOString() ?? null,
+  }
 }

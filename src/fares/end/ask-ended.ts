@@ -1,12 +1,14 @@
-import type { Db } from '../../platform/db/database.ts'
-import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
+import { type Db, PREPARED, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
-import { expediteEnded } from '../../schedule/expedite.ts'
-import { unfollow } from '../../schedule/follow.ts'
-import { ENDED_WITH_FARE, reopenWatches } from '../../watches/reopen-watches.ts'
-import { lockTrackedFares, syncTrackedFares } from '../../watches/sync-tracked-fares.ts'
+import { expediteEnded, unfollow } from '../../schedule/follow.ts'
+import {
+  ENDED_WITH_FARE,
+  lockTrackedFares,
+  reopenWatches,
+  syncTrackedFares,
+} from '../../watches/sync-tracked-fares.ts'
 import type { Check, ClaimRef } from '../check/check-fares.ts'
-import { isPast } from '../decide/departure.ts'
+import { isPast } from '../decide/reading.ts'
 
 /**
  * Schedules one check of each ended fare that is due for its daily one: it may have ended although it can be bought.

@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../platform/db/database.ts'
 import { affected } from '../../platform/db/transaction.ts'
 import { unfollow } from '../../schedule/follow.ts'
-import { inBatches } from './expiry.ts'
+import { inBatches } from './end-watches.ts'
 
 const BATCH = 2_000
 

@@ -4,22 +4,20 @@ import type { Logger } from '../../platform/base/logger.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { notify } from '../../platform/db/listener.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
-import { expedite } from '../../schedule/expedite.ts'
+import { expedite } from '../../schedule/follow.ts'
 import {
   type CheckCounts,
   HELD_BY,
+  hasScheduledFares,
   isMass,
   isMassKind,
   isTroubleOver,
   type MassCounts,
-} from './incident.ts'
-import {
-  hasScheduledFares,
   pruneAsked,
   readIncidentStates,
   readMasses,
   readTroubleCounts,
-} from './incident-queries.ts'
+} from './incidents.ts'
 
 /** An incident that opened or closed, in a transaction that may still be rolled back. */
 export type IncidentTransition =
@@ -52,7 +50,7 @@ export function reportIncidents(
   }
 }
 
-export interface IncidentAssessment {
+interface IncidentAssessment {
   readonly kind: IncidentKind
   readonly isOpen: boolean
   /** Whether, by the counts, there is an incident now. */
@@ -93,7 +91,7 @@ export class NoIncidentError extends AppError {
   }
 }
 
-export interface ClosedIncident {
+interface ClosedIncident {
   readonly id: number
   readonly openedAt: Date
   /** Fares with a held change. They are checked once more, and what is still so is recorded. */

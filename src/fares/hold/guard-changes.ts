@@ -2,22 +2,24 @@ import { type HeldKind, MASS_KINDS, type MassKind } from '../../platform/base/ki
 import type { Tx } from '../../platform/db/database.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
 import { askedLegsOf, type CountedCheck, type RecordedCheck } from '../check/record-checks.ts'
-import { CROWD, type DecisionRules } from '../decide/confirmations.ts'
-import type { MassContext } from '../decide/count-contradiction.ts'
+import { CROWD, type DecisionRules, type MassContext } from '../decide/confirmations.ts'
 import type { FareView } from '../decide/fare-state.ts'
 import { applyAssessment, type IncidentTransition } from './change-incidents.ts'
-import { HELD_BY, isMass, isTroubleOver, isUpstreamTrouble } from './incident.ts'
 import {
   type AskedFlight,
   addCheckCounts,
+  HELD_BY,
   type IncidentStates,
   insertAsked,
+  isMass,
+  isTroubleOver,
+  isUpstreamTrouble,
   readIncidentStates,
   readMasses,
   readTroubleCounts,
-} from './incident-queries.ts'
+} from './incidents.ts'
 
-export interface Guarded {
+interface Guarded {
   readonly context: MassContext
   /** The incidents before the batch. */
   readonly states: IncidentStates
@@ -39,7 +41,7 @@ export async function guardChanges(
   return { ...(await guardAsked(tx, { asked, states, withinMs: rules.massHoldMs })), states }
 }
 
-export interface AskedArgs {
+interface AskedArgs {
   readonly asked: readonly AskedFlight[]
   readonly states: IncidentStates
   /** The masses that are assessed; all of them, if unset. */

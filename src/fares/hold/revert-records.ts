@@ -1,15 +1,26 @@
 import type { Logger } from '../../platform/base/logger.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction, openScratchTransaction } from '../../platform/db/transaction.ts'
-import { expedite } from '../../schedule/expedite.ts'
-import { ENDED_WITH_FARE, reopenWatches } from '../../watches/reopen-watches.ts'
-import { lockTrackedFares, syncTrackedFares } from '../../watches/sync-tracked-fares.ts'
-import { departsAt } from '../decide/departure.ts'
-import { endedView, type FareView, withoutInstants } from '../decide/fare-state.ts'
-import { type StateRow, type StoredState, stateOfRow, storedState } from '../decide/stored-state.ts'
+import { expedite } from '../../schedule/follow.ts'
+import {
+  ENDED_WITH_FARE,
+  lockTrackedFares,
+  reopenWatches,
+  syncTrackedFares,
+} from '../../watches/sync-tracked-fares.ts'
+import {
+  endedView,
+  type FareView,
+  type StateRow,
+  type StoredState,
+  stateOfRow,
+  storedState,
+  withoutInstants,
+} from '../decide/fare-state.ts'
+import { departsAt } from '../decide/reading.ts'
 
 /** A span of time in which false changes were recorded. */
-export interface RevertedSpan {
+interface RevertedSpan {
   readonly from: Date
   readonly to: Date
   readonly dryRun: boolean

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { AppError } from '../../platform/base/errors.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
-import { chargeLanes, mayUseLanes } from '../../schedule/lanes.ts'
+import { chargeLanes, mayUseLanes } from '../../schedule/claim.ts'
 import { reserveSlots } from '../../upstream/budget/reserve-slots.ts'
 import { type Skew, skewOf, type TakenSlot, waitForSlot } from '../../upstream/budget/take-slot.ts'
 
@@ -21,7 +21,7 @@ export class NoSlotError extends AppError {
 
 const PAUSE_MS = { min: 50, max: 1_000 }
 
-export interface SlotQueueDeps {
+interface SlotQueueDeps {
   readonly db: Db
   readonly clock: Clock
   readonly requestsPerSecond: number
@@ -35,10 +35,7 @@ export type CallerKey = number | string
 /**
  * Takes a slot for a check that these callers wait for, and charges it to the first. More callers may join while it waits.
  */
-export type TakeSlotFor = (
-  callers: ReadonlySet<CallerKey>,
-  signal: AbortSignal,
-) => Promise<TakenSlot>
+type TakeSlotFor = (callers: ReadonlySet<CallerKey>, signal: AbortSignal) => Promise<TakenSlot>
 
 /**
  * Creates the queue in which this process's on-demand checks wait for slots. Callers take turns, so that the many

@@ -6,13 +6,17 @@ import { ProblemError } from '../../platform/http/problems.ts'
 import { ignoreParameters } from '../../platform/http/read-parameters.ts'
 import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
 import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
-import { findCachedObservation, MAX_AGE_SECONDS } from './cached-observation.ts'
-import type { OnDemand } from './coalesce-requests.ts'
 import type { CallerKey } from './slot-queue.ts'
+import type { OnDemand } from './verify-on-demand.ts'
 import { ignoredCounts, questionOf, readMix } from './verify-query.ts'
-import type { UnknownResult, UnknownResultReason } from './verify-result.ts'
+import {
+  findCachedObservation,
+  MAX_AGE_SECONDS,
+  type UnknownResult,
+  type UnknownResultReason,
+} from './verify-result.ts'
 
-export interface VerifyEndpointDeps {
+interface VerifyEndpointDeps {
   readonly db: Db
   readonly onDemand: OnDemand
   /** The budget of upstream requests for all processes together. */

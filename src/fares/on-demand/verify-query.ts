@@ -8,11 +8,11 @@ import {
 } from '../../upstream/passenger-rules.ts'
 
 /** The six passenger counts of a request, by their parameter names. */
-export type CountParameters = Readonly<Partial<Record<CountName, string>>>
+type CountParameters = Readonly<Partial<Record<CountName, string>>>
 
 const GROUPS = ['residents', 'nonResidents'] as const
 const TYPES = ['adults', 'children', 'infants'] as const
-export type CountName = `${(typeof GROUPS)[number]}[${(typeof TYPES)[number]}]`
+type CountName = `${(typeof GROUPS)[number]}[${(typeof TYPES)[number]}]`
 
 export const COUNT_NAMES: readonly CountName[] = GROUPS.flatMap((group) =>
   TYPES.map((type) => `${group}[${type}]` as const),

@@ -4,8 +4,14 @@ import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/p
 import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
-import { messageOf } from '../../platform/base/errors.ts'
-import { ArchiveError } from './archive-error.ts'
+import { AppError, messageOf } from '../../platform/base/errors.ts'
+
+/** The archive cannot be made so. Nothing was deleted. */
+export class ArchiveError extends AppError {
+  override readonly name = 'ArchiveError'
+  override readonly code = 'archive.impossible'
+  override readonly retryable = false
+}
 
 /** What `archive.json` says of the other files of its directory. */
 export interface Manifest {

@@ -7,6 +7,7 @@ import { verifyQuery, writeQuery } from '../export-tables.ts'
 import { rollUpDays } from '../roll-up-days.ts'
 import {
   type ArchivedFile,
+  ArchiveError,
   clearDirectory,
   type Manifest,
   measureFile,
@@ -14,21 +15,18 @@ import {
   writeFlushed,
   writeManifest,
 } from './archive-directory.ts'
-import { ArchiveError } from './archive-error.ts'
-import { type ArchivedRows, archivedRows } from './archived-rows.ts'
-import { dayOf, type Need } from './decide-floors.ts'
-import { deleteArchived } from './delete-archived.ts'
-import { assertArchivable, moveFloors, planArchive } from './plan-archive.ts'
+import { type ArchivedRows, archivedRows, deleteArchived } from './archived-rows.ts'
+import { assertArchivable, dayOf, moveFloors, type Need, planArchive } from './plan-archive.ts'
 
 const LOCK = 'archive'
 
-export interface ArchiveArgs {
+interface ArchiveArgs {
   /** A midnight in UTC. */
   readonly before: Date
   readonly directory: string
 }
 
-export interface ArchiveOptions {
+interface ArchiveOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((step: string) => void) | undefined
 }

@@ -1,3 +1,6 @@
+import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
+import { HISTORY_FLOOR, readHistoryFloor } from '../../platform/db/history-floor.ts'
+import { affected, inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import type { OrderedQuery } from '../export-tables.ts'
 import type { Floors } from './plan-archive.ts'
 
@@ -17,7 +20,7 @@ interface HistoryTable {
  * The histories by their tables. Places are not archived: they change seldom, and routes take their names from them. A fare
  * also keeps its last bookable interval: a watch ends whose fare was never bookable.
  */
-export const HISTORY_TABLES: Readonly<Record<string, HistoryTable>> = {
+const HISTORY_TABLES: Readonly<Record<string, HistoryTable>> = {
   route_version: { subject: ['departure_id', 'destination_id'], replaces: 'true' },
   route_availability_version: { subject: ['departure_id', 'destination_id'], replaces: 'true' },
   fare_belief_version: {
@@ -30,7 +33,7 @@ export const HISTORY_TABLES: Readonly<Record<string, HistoryTable>> = {
  * The condition for intervals `v` that are archived: they ended by the floor, and a later interval of the same subject began
  * by then. So what was ever known stays known, and rows written later do not change which ones these are.
  */
-export function isArchived(table: string, floor: string): string {
+function isArchived(table: string, floor: string): string {
   const { subject = [], replaces } = HISTORY_TABLES[table] ?? {}
   const same = subject.map((column) => `l.${column} = v.${column}`).join(' and ')
   return `v.valid_to <= ${floor}
@@ -89,4 +92,128 @@ function watchChanges({ watchChanges: floors }: Floors): string {
       join farewatch_private.reseller r on r.id = w.reseller_id
       left join farewatch_private.availability_change c on c.id = w.change_id
       left join farewatch_private.watch_event e on e.id = w.watch_event_id`
+}
+
+/** One statement deletes so many records, so that it ends soon and locks little. */
+const RECORDS = 5_000
+/** Departures or fares whose intervals one statement deletes. */
+const SUBJECTS = 50
+
+/**
+ * Deletes the rows below the floors, in batches. Returns how many. Also finishes what an interrupted archive left. Safe to run
+ * at any time: only files that were verified move the floors.
+ */
+export async function deleteArchived(db: Db, signal?: AbortSignal): Promise<number> {
+  if ((await readHistoryFloor(db)) === null) return 0
+  let deleted = await deleteWatchChanges(db, signal)
+  // Records of resellers cite them, and are deleted before.
+  deleted += await deleteRecords(db, { table: 'availability_change', feed: 'availability' }, signal)
+  deleted += await deleteRecords(db, { table: 'route_change', feed: 'route' }, signal)
+  for (const table of Object.keys(HISTORY_TABLES)) {
+    deleted += await deleteIntervals(db, table, signal)
+  }
+  return deleted
+}
+
+interface SeqRange {
+  /** Null if there is no record. */
+  readonly from: number | null
+  /** The first one that stays. */
+  readonly floor: number
+}
+
+async function inRanges(
+  { from, floor }: SeqRange,
+  deleteRange: (from: number, to: number) => Promise<number>,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let deleted = 0
+  for (let at = from ?? floor; at < floor; at += RECORDS) {
+    signal?.throwIfAborted()
+    deleted += await deleteRange(at, Math.min(floor, at + RECORDS))
+  }
+  return deleted
+}
+
+async function deleteRecords(
+  db: Db,
+  { table, feed }: { readonly table: string; readonly feed: string },
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const range = await selectOne(
+    sql<SeqRange>`
+      select (select min(seq) from ${sql.table(table)}) as "from", first_seq as floor from feed_head where feed = ${feed}
+    `,
+    db,
+  )
+  const deleteRange = (from: number, to: number) =>
+    affected(sql`delete from ${sql.table(table)} where seq >= ${from} and seq < ${to}`, db)
+  return inRanges(range, deleteRange, signal)
+}
+
+/** With the events that no record cites any more. */
+async function deleteWatchChanges(db: Db, signal: AbortSignal | undefined): Promise<number> {
+  const { rows } = await sql<SeqRange & { id: number }>`
+    select id, first_seq as floor, (select min(seq) from watch_change where reseller_id = reseller.id) as "from"
+      from reseller
+     where first_seq > 1
+     order by id
+  `.execute(db)
+  let deleted = 0
+  for (const { id, ...range } of rows) {
+    const deleteRange = (from: number, to: number) => deleteWatchRange(db, id, { from, to })
+    deleted += await inRanges(range, deleteRange, signal)
+  }
+  return deleted
+}
+
+function deleteWatchRange(
+  db: Db,
+  resellerId: number,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<number> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await sql<{ event: string | null }>`
+      delete from watch_change where reseller_id = ${resellerId} and seq >= ${from} and seq < ${to}
+      returning watch_event_id as event
+    `.execute(tx)
+    const events = rows.flatMap(({ event }) => (event === null ? [] : [event]))
+    await sql`
+      delete from watch_event e
+       where e.id = any(${events}::uuid[]) and not exists (select from watch_change w where w.watch_event_id = e.id)
+    `.execute(tx)
+    return rows.length
+  })
+}
+
+/** Goes by the first column of the subject: each statement finds its intervals by the index of the timelines. */
+async function deleteIntervals(
+  db: Db,
+  table: string,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const column = sql.ref(HISTORY_TABLES[table]?.subject[0] ?? '')
+  const { rows } = await sql<{ subject: string }>`
+    select distinct ${column}::text as subject from ${sql.table(table)} where valid_to <= ${HISTORY_FLOOR}
+  `.execute(db)
+  let deleted = 0
+  for (let at = 0; at < rows.length; at += SUBJECTS) {
+    signal?.throwIfAborted()
+    const subjects = rows.slice(at, at + SUBJECTS).map(({ subject }) => subject)
+    deleted += await affected(deletionOf(table, column, subjects), db)
+  }
+  return deleted
+}
+
+function deletionOf(
+  table: string,
+  column: RawBuilder<unknown>,
+  subjects: readonly string[],
+): RawBuilder<unknown> {
+  const type = sql.raw(table === 'fare_belief_version' ? 'bigint[]' : 'text[]')
+  return sql`
+    delete from ${sql.table(table)} v
+     using (select ${HISTORY_FLOOR} as floor) f
+     where v.${column} = any(${subjects}::${type}) and ${sql.raw(isArchived(table, 'f.floor'))}
+  `
 }

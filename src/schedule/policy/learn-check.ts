@@ -1,27 +1,32 @@
 import { RATED_STATES, type RatedState } from '../../platform/base/kinds.ts'
 import {
+  factorOf,
+  learnFactor,
+  NO_CHANGES,
+  type Segment,
+  SURPRISE_SECONDS,
+  segmentsOf,
+  surpriseBucket,
+  withRouteCheck,
+} from './factors.ts'
+import { withEvent } from './pace.ts'
+import {
   expectedChanges,
+  type FareMemory,
   MEMORY_DAYS,
   NO_EXPOSURE,
   observeInterval,
-  type RateEstimate,
-  rateOf,
-} from './estimator.ts'
-import { factorOf, learnFactor } from './factor-table.ts'
-import {
-  type FareMemory,
   priorOf,
+  type RateEstimate,
   type RateModel,
   type RouteMemory,
+  rateOf,
   surpriseAt,
   surpriseTableOf,
 } from './rate-model.ts'
-import { type Segment, segmentsOf } from './recency.ts'
-import { NO_CHANGES, SURPRISE_SECONDS, surpriseBucket, withRouteCheck } from './route-surprise.ts'
-import { withEvent } from './worth.ts'
 
 /** One counted check: it showed the state of every leg, or confirmed a change. */
-export interface RatedCheck {
+interface RatedCheck {
   readonly at: number
   readonly state: RatedState
   readonly changed: boolean

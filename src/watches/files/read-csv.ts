@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { quote } from '../../platform/base/text.ts'
-import { unescapeFormula } from '../rows/cell-values.ts'
 import {
   COLUMNS,
   type Column,
@@ -9,9 +8,9 @@ import {
   type RawRow,
   REQUIRED_COLUMNS,
   type RowError,
-} from '../rows/raw-row.ts'
-import { MalformedWatchFileError } from '../rows/watch-errors.ts'
-import { readTextBlocks, type TextSource } from './read-text-blocks.ts'
+  unescapeFormula,
+} from '../rows/watch-row.ts'
+import { MalformedWatchFileError, readTextBlocks, type TextSource } from './read-text-blocks.ts'
 
 const BATCH_ROWS = 1_000
 /** Without a limit, a quote that is never closed makes the rest of the file one cell. */

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { setImmediate as otherWork } from 'node:timers/promises'
-import { messageOf } from '../../platform/base/errors.ts'
-import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
+import { AppError, messageOf } from '../../platform/base/errors.ts'
 
 const NEWLINE = 0x0a
 const PIECE_BYTES = 32 * 1024
@@ -104,4 +103,29 @@ function countNewlines(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count += 1
   return count
+}
+
+/** The file does not exist, cannot be read, or is of an unknown kind. */
+export class UnreadableWatchFileError extends AppError {
+  override readonly name = 'UnreadableWatchFileError'
+  override readonly code = 'watch.unreadable_file'
+  override readonly retryable = false
+
+  constructor(file: string, why: string, options?: ErrorOptions) {
+    super(`cannot read ${file}: ${why}`, options)
+  }
+}
+
+/** The file is not a watch list. */
+export class MalformedWatchFileError extends AppError {
+  override readonly name = 'MalformedWatchFileError'
+  override readonly code = 'watch.malformed_file'
+  override readonly retryable = false
+  /** The line of the fault, from 1. */
+  readonly line: number
+
+  constructor(file: string, line: number, fault: string, options?: ErrorOptions) {
+    super(`${file}, line ${line}: ${fault}`, options)
+    this.line = line
+  }
 }

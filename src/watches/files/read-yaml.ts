@@ -8,9 +8,13 @@ import {
   type YAMLParseError,
 } from 'yaml'
 import { quote } from '../../platform/base/text.ts'
-import { type Column, isColumn, type RawRow, type RowError } from '../rows/raw-row.ts'
-import { MalformedWatchFileError, UnreadableWatchFileError } from '../rows/watch-errors.ts'
-import { readTextBlocks, type TextSource } from './read-text-blocks.ts'
+import { type Column, isColumn, type RawRow, type RowError } from '../rows/watch-row.ts'
+import {
+  MalformedWatchFileError,
+  readTextBlocks,
+  type TextSource,
+  UnreadableWatchFileError,
+} from './read-text-blocks.ts'
 
 /** Entries that are parsed together. A document of 100,000 entries, parsed whole, takes a gigabyte. */
 const PIECE_ENTRIES = 500

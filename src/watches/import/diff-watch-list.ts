@@ -1,9 +1,14 @@
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
-import { checkRows, InvalidRows } from '../rows/check-rows.ts'
-import { COLUMNS, type Column, type RowSource } from '../rows/raw-row.ts'
-import { cellsOf, entryOf, type FlatEntry } from '../rows/watch-entry.ts'
-import { InvalidRowsError } from '../rows/watch-errors.ts'
-import { ENTRY_COLUMNS } from '../watch-queries.ts'
+import { checkRows, InvalidRows, InvalidRowsError } from '../rows/check-rows.ts'
+import {
+  COLUMNS,
+  type Column,
+  cellsOf,
+  entryOf,
+  type FlatEntry,
+  type RowSource,
+} from '../rows/watch-row.ts'
+import { ENTRY_COLUMNS } from '../watch-lists.ts'
 import {
   assertPlannedDelays,
   type ImportPlan,
@@ -13,7 +18,7 @@ import {
   stageWatches,
 } from './plan-import.ts'
 
-export interface DiffArgs {
+interface DiffArgs {
   readonly resellerId: number
   readonly source: RowSource
   /** Receives the rows in pages, sorted by list and reference. */
@@ -29,7 +34,7 @@ export interface DiffRow {
   readonly cells: readonly ChangedCell[]
 }
 
-export interface ChangedCell {
+interface ChangedCell {
   readonly column: Column
   readonly before: string | number | null
   readonly after: string | number | null

@@ -1,9 +1,8 @@
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../../resellers/resellers.ts'
-import { checkRows, InvalidRows } from '../rows/check-rows.ts'
-import type { InvalidRow, RowSource } from '../rows/raw-row.ts'
-import { InvalidRowsError } from '../rows/watch-errors.ts'
+import { checkRows, InvalidRows, InvalidRowsError } from '../rows/check-rows.ts'
+import type { InvalidRow, RowSource } from '../rows/watch-row.ts'
 import {
   lockTrackedFares,
   syncTrackedFares,
@@ -33,7 +32,7 @@ export interface ImportArgs {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface ImportProgress {
+interface ImportProgress {
   readonly stage: 'reading' | 'applying'
   /** Valid rows so far. */
   readonly rows: number

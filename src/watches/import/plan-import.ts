@@ -2,7 +2,7 @@ import { sql, type Tx } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from '../max-delays.ts'
 import type { InvalidRows, NumberedEntry } from '../rows/check-rows.ts'
-import type { WatchEntry } from '../rows/watch-entry.ts'
+import type { WatchEntry } from '../rows/watch-row.ts'
 import { hasPassed } from '../sync-tracked-fares.ts'
 
 /**

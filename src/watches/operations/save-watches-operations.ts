@@ -4,21 +4,22 @@ import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError, type ProblemFault } from '../../platform/http/problems.ts'
 import { object, orNull } from '../../platform/http/schemas.ts'
-import { csvFaultsOf, invalidRowsOf, readCsvBody } from '../csv-input.ts'
-import { rowsOf, sourceOf } from '../files/open-watch-file.ts'
-import { changeWatch } from '../import/change-watch.ts'
+import { changeWatch } from '../change-watches.ts'
 import { importWatchList, planWatchImport } from '../import/import-watch-list.ts'
-import type { InvalidRow, RowSource } from '../rows/raw-row.ts'
-import { InvalidRowsError } from '../rows/watch-errors.ts'
+import { InvalidRowsError } from '../rows/check-rows.ts'
+import { type InvalidRow, type RowSource, rowsOf, sourceOf } from '../rows/watch-row.ts'
 import {
   cellsOfInput,
+  csvFaultsOf,
   errorsOfInput,
   faultsOf,
   faultsWithin,
+  invalidRowsOf,
+  readCsvBody,
   type WatchInput,
 } from '../watch-input.ts'
 import { ListParams, orNotFound } from './watch-list-operations.ts'
-import { shapeOf, WatchParams, WatchShape } from './watch-shapes.ts'
+import { shapeOf, WatchParams, WatchShape } from './watch-operations.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 

@@ -5,10 +5,20 @@ import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, object } from '../../platform/http/schemas.ts'
-import { deleteWatches, pauseWatches, resumeWatches } from '../change-watches.ts'
-import { UnknownReferencesError, UnknownWatchListError } from '../rows/watch-errors.ts'
-import { createWatchList, findWatchList, listWatchLists, renameWatchList } from '../watch-lists.ts'
-import type { WatchPosition } from '../watch-queries.ts'
+import {
+  deleteWatches,
+  pauseWatches,
+  resumeWatches,
+  UnknownReferencesError,
+} from '../change-watches.ts'
+import {
+  createWatchList,
+  findWatchList,
+  listWatchLists,
+  renameWatchList,
+  UnknownWatchListError,
+  type WatchPosition,
+} from '../watch-lists.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
 

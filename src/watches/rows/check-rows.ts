@@ -1,29 +1,26 @@
+import { AppError } from '../../platform/base/errors.ts'
+import { WATCH_PRIORITIES, type WatchPriority } from '../../platform/base/kinds.ts'
 import { nameFault, quote, textFault } from '../../platform/base/text.ts'
 import type { PassengerMix } from '../../upstream/observation.ts'
 import {
   MAX_FLIGHT_ID_CHARS,
+  MAX_PASSENGERS,
   SAME_FLIGHT_RULE,
   totalOf,
   violatedPassengerRule,
 } from '../../upstream/passenger-rules.ts'
 import {
-  type Parsed,
-  parseCount,
-  parseDate,
-  parseDecimal,
-  parseInterval,
-  parsePriority,
-} from './cell-values.ts'
-import {
   type Column,
+  entryOf,
+  type FlatEntry,
   type InvalidRow,
   isColumn,
   type RawRow,
   REQUIRED_COLUMNS,
   type RowError,
   type RowSource,
-} from './raw-row.ts'
-import { entryOf, type FlatEntry, type WatchEntry } from './watch-entry.ts'
+  type WatchEntry,
+} from './watch-row.ts'
 
 /** How many invalid rows are reported one by one. */
 const SHOWN_ROWS = 50
@@ -93,7 +90,7 @@ function createDuplicateFinder(): (row: RawRow) => string | undefined {
   }
 }
 
-export type CheckedRow =
+type CheckedRow =
   | { readonly line: number; readonly entry: WatchEntry }
   | { readonly line: number; readonly errors: readonly RowError[] }
 
@@ -188,4 +185,91 @@ function passengerErrors(mix: PassengerMix): RowError[] {
   if (rule === undefined) return []
   const type = totalOf(mix, 'adults') < 1 ? 'adults' : 'infants'
   return [{ column: `residents_${type}, non_residents_${type}`, message: rule }]
+}
+
+/** Some rows are invalid, so nothing is imported. Holds the first of them, and how many there are. */
+export class InvalidRowsError extends AppError {
+  override readonly name = 'InvalidRowsError'
+  override readonly code = 'watch.invalid_rows'
+  override readonly retryable = false
+  readonly rows: readonly InvalidRow[]
+  readonly count: number
+
+  constructor(
+    file: string,
+    invalid: { readonly rows: readonly InvalidRow[]; readonly count: number },
+  ) {
+    const many = invalid.count === 1 ? '1 row is invalid' : `${invalid.count} rows are invalid`
+    super(`${file}: ${many}, nothing was imported\n${invalidRowLines(invalid).join('\n')}`)
+    this.rows = invalid.rows
+    this.count = invalid.count
+  }
+}
+
+/** One line for each error, with line number and column, and how many rows are not shown. */
+export function invalidRowLines(invalid: {
+  readonly rows: readonly InvalidRow[]
+  readonly count: number
+}): string[] {
+  const lines = invalid.rows.flatMap(({ line, errors }) =>
+    errors.map((error) => `  line ${error.line ?? line}, ${error.column}: ${error.message}`),
+  )
+  const more = invalid.count - invalid.rows.length
+  return more > 0 ? [...lines, `  and ${more} more invalid ${more === 1 ? 'row' : 'rows'}`] : lines
+}
+
+type Parsed<T> = { readonly value: T } | { readonly error: string }
+
+/** A fare that is checked less than once a month is not watched. */
+const MAX_INTERVAL_SECONDS = 30 * 86_400
+
+const WHOLE = /^\d{1,15}$/
+const DECIMAL = /^\d{1,12}(\.\d{1,4})?$/
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+
+function parseCount(text: string): Parsed<number> {
+  return parseWhole(text, { min: 0, max: MAX_PASSENGERS })
+}
+
+/** Reads `min_interval_seconds` or `max_delay_seconds`. */
+function parseInterval(text: string): Parsed<number> {
+  return parseWhole(text, { min: 1, max: MAX_INTERVAL_SECONDS })
+}
+
+function parseWhole(text: string, { min, max }: { min: number; max: number }): Parsed<number> {
+  const value = Number(text)
+  if (WHOLE.test(text) && value >= min && value <= max) return { value }
+  return { error: `must be a whole number from ${min} to ${max}, not ${quote(text)}` }
+}
+
+function parsePriority(text: string): Parsed<WatchPriority> {
+  const value = WATCH_PRIORITIES.find((priority) => priority === text)
+  if (value !== undefined) return { value }
+  return { error: `must be low, normal, high or urgent, not ${quote(text)}` }
+}
+
+/** Reads a decimal as text without superfluous zeros, so that equal thresholds have equal texts. */
+function parseDecimal(text: string): Parsed<string> {
+  if (DECIMAL.test(text)) return { value: canonicalDecimal(text) }
+  return { error: `must be a decimal number of 0 or more such as 12.50, not ${quote(text)}` }
+}
+
+/** @example canonicalDecimal('05.50') // '5.5' */
+function canonicalDecimal(text: string): string {
+  const [whole = '', fraction = ''] = text.split('.')
+  const shortWhole = whole.replace(/^0+(?=\d)/, '')
+  const shortFraction = fraction.replace(/0+$/, '')
+  return shortFraction === '' ? shortWhole : `${shortWhole}.${shortFraction}`
+}
+
+function parseDate(text: string): Parsed<string> {
+  if (isDate(text)) return { value: text }
+  return { error: `must be a date such as 2026-01-31, not ${quote(text)}` }
+}
+
+/** JavaScript reads 2026-02-30 as the second of March, and PostgreSQL has no year 0. */
+function isDate(text: string): boolean {
+  if (!DATE.test(text) || text.startsWith('0000')) return false
+  const date = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
 }

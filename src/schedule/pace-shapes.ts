@@ -1,35 +1,37 @@
+import { type Static, Type } from 'typebox'
 import { type Db, sql } from '../platform/db/database.ts'
+import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import { memoryOf, ownRateOf, readFares, readPaces, type StoredFare } from './fare-memory.ts'
+import { recencyAt } from './policy/factors.ts'
 import { changesPerDay } from './policy/rate-model.ts'
-import { recencyAt } from './policy/recency.ts'
 import { readSharedModel } from './rate-store.ts'
 
-/** Why a fare is checked as often as it is. */
-export interface FarePace {
-  /** Estimated changes a day at present, factors included. */
-  readonly changesPerDay: number
-  /** By how much the rate is higher or lower than usual: because of the time since the last change, and of changes of its route. */
-  readonly factors: { readonly lastChange: number; readonly route: number }
-  /** The mean value of its events: a reopening counts 5, a sell-out 2, another change 1. */
-  readonly eventValue: number
-  /** The sum of what its resellers spend on it; null until it joins the queue, within a minute. */
-  readonly checksPerSecond: number | null
-  /** What each reseller spends on it. */
-  readonly resellers: readonly ResellerPace[]
-  /** The time between two checks in its turn: shorter while resellers leave budget unused. */
-  readonly expectedIntervalSeconds: number | null
-  /** The same in words. */
-  readonly why: string
-}
+const ResellerPace = object({
+  reseller: Type.String(),
+  weight: Type.Number({ description: 'Its watches, each times its priority.' }),
+  score: orNull(Type.Number(), 'What a check is worth to it.'),
+  checksPerSecond: orNull(Type.Number()),
+})
 
-export interface ResellerPace {
-  readonly reseller: string
-  /** Its active watches, each times its priority. */
-  readonly weight: number
-  /** What a check is worth to it: √(weight × value × changes a day), as of the last check. */
-  readonly score: number | null
-  readonly checksPerSecond: number | null
-}
+/** Why a fare is checked as often as it is. */
+export const FarePaceShape = object(
+  {
+    changesPerDay: Type.Number({ description: 'Estimated, at present.' }),
+    factors: object({ lastChange: Type.Number(), route: Type.Number() }),
+    eventValue: Type.Number(),
+    checksPerSecond: orNull(
+      Type.Number(),
+      'The sum of what its resellers spend on it. Null until it joins the queue, within a minute.',
+    ),
+    resellers: Type.Array(ResellerPace, {
+      description: 'What each reseller spends on it, the most first.',
+    }),
+    expectedIntervalSeconds: orNull(Type.Number()),
+    why: Type.String({ description: 'The same in words.' }),
+  },
+  { title: 'FarePace' },
+)
+type FarePace = Static<typeof FarePaceShape>
 
 /** Reads the pace of a scheduled fare; null if it is not scheduled. */
 export async function readFarePace(
@@ -76,8 +78,8 @@ function expectedInterval({ rate, intervalSeconds, speed }: StoredFare): number 
   return rate === null ? null : Math.max(intervalSeconds, 1 / (rate * speed))
 }
 
-async function readResellerPaces(db: Db, fareId: number): Promise<ResellerPace[]> {
-  const { rows } = await sql<ResellerPace>`
+async function readResellerPaces(db: Db, fareId: number) {
+  const { rows } = await sql<Static<typeof ResellerPace>>`
     select r.name as reseller, o.weight, o.score, o.rate as "checksPerSecond"
       from fare_schedule q
       join tracked_fare f on f.id = q.tracked_fare_id
@@ -90,12 +92,19 @@ async function readResellerPaces(db: Db, fareId: number): Promise<ResellerPace[]
 }
 
 /** How often a fare is checked for a reseller, as far as the reseller's own watches and share explain it. */
-export interface OwnPace {
-  /** Estimated changes a day at present. */
-  readonly changesPerDay: number
-  /** The longest time between two checks: budget that other resellers leave makes it shorter. Null until the pace of the reseller is solved. */
-  readonly expectedIntervalSeconds: number | null
-}
+export const WatchPaceShape = object(
+  {
+    changesPerDay: Type.Number({
+      description:
+        'Estimated changes of the fare a day at present, by what the upstream showed of it and the time since its last change.',
+    }),
+    expectedIntervalSeconds: orNull(
+      Type.Integer(),
+      'The longest time between two checks to expect, by your share of the budget and your own watches alone. Budget that other resellers leave makes it shorter. Null until the budget is divided with your watches, within a minute.',
+    ),
+  },
+  { title: 'WatchPace' },
+)
 
 /**
  * Reads what a reseller may know of the pace of its fare; null for a fare without an active watch of the reseller. It follows
@@ -116,7 +125,7 @@ export async function readOwnPace(
     readonly now: Date
     readonly minRecheckSeconds: number
   },
-): Promise<OwnPace | null> {
+): Promise<Static<typeof WatchPaceShape> | null> {
   const fare = (await readFares(db, [fareId])).get(fareId)
   const place = fare?.resellers.indexOf(resellerId) ?? -1
   if (fare === undefined || place < 0) return null
@@ -133,11 +142,10 @@ export async function readOwnPace(
 }
 
 /** When a fare is checked next, and what decides it. */
-export interface ExpectedCheck {
-  readonly at: Date
-  /** In words. */
-  readonly why: string
-}
+export const ExpectedCheckShape = object({
+  at: Instant,
+  why: Type.String({ description: 'What decides the time, in words.' }),
+})
 
 export interface ScheduleRow {
   readonly lane: string | null
@@ -157,8 +165,14 @@ const WHY: Readonly<Record<string, string>> = {
   retry: 'the last check was unknown: one early retry',
 }
 
-export function expectedCheck(row: ScheduleRow): ExpectedCheck | null {
-  const { lane, laneDueAt, notBefore, dueSeconds, claimId, now } = row
+export function expectedCheck({
+  lane,
+  laneDueAt,
+  notBefore,
+  dueSeconds,
+  claimId,
+  now,
+}: ScheduleRow): Static<typeof ExpectedCheckShape> | null {
   if (notBefore === null) return null
   if (claimId !== null) return { at: now, why: 'it is being checked' }
   if (lane !== null && laneDueAt !== null) return { at: laneDueAt, why: WHY[lane] ?? lane }

@@ -1,5 +1,7 @@
+import { type Db, sql } from '../platform/db/database.ts'
+
 /** Fares that are checked alike. */
-export interface FareGroup {
+interface FareGroup {
   readonly fares: number
   /** The checks a second of each fare, relative to the others. */
   readonly rate: number
@@ -101,4 +103,22 @@ function leastWhere(holds: (value: number) => boolean, most: number): number {
     else low = middle
   }
   return high
+}
+
+/**
+ * Reads the scheduled fares in groups that are checked alike: by rates that differ by at most 5 %, and by the shortest interval.
+ * The expected changes are those of the last checks.
+ */
+export async function readFareGroups(db: Db, minRecheckSeconds: number): Promise<FareGroup[]> {
+  const { rows } = await sql<FareGroup>`
+    select count(*)::integer as fares, avg(q.rate)::float8 as rate, m.seconds as "minIntervalSeconds",
+           sum(coalesce(q.changes_per_day, 0))::float8 as "changesPerDay"
+      from fare_schedule q
+      join tracked_fare f on f.id = q.tracked_fare_id
+     cross join lateral (
+       select greatest(${minRecheckSeconds}::integer, f.min_interval_seconds) as seconds) m
+     where q.rate is not null
+     group by round(20 * ln(q.rate)), m.seconds
+  `.execute(db)
+  return rows
 }

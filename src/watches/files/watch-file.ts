@@ -1,14 +1,45 @@
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
 import { stringify as csvText } from 'csv-stringify/sync'
 import { stringify as yamlText } from 'yaml'
 import type { Db } from '../../platform/db/database.ts'
-import { escapeFormula } from '../rows/cell-values.ts'
-import { COLUMNS } from '../rows/raw-row.ts'
-import { cellsOf, type WatchEntry } from '../rows/watch-entry.ts'
-import { listWatches, type WatchPosition } from '../watch-queries.ts'
+import {
+  COLUMNS,
+  cellsOf,
+  escapeFormula,
+  type RawRow,
+  type RowSource,
+  type WatchEntry,
+} from '../rows/watch-row.ts'
+import { listWatches, type WatchPosition } from '../watch-lists.ts'
+import { readCsv } from './read-csv.ts'
+import { type TextSource, textOfFile, UnreadableWatchFileError } from './read-text-blocks.ts'
+import { readYaml } from './read-yaml.ts'
+
+const READERS: Readonly<Record<string, (source: TextSource) => AsyncIterable<RawRow[]>>> = {
+  '.csv': readCsv,
+  '.yaml': readYaml,
+  '.yml': readYaml,
+}
+
+/** Opens a watch list file, CSV or YAML by its extension. Throws UnreadableWatchFileError. */
+export async function openWatchFile(file: string): Promise<RowSource> {
+  const reader = READERS[path.extname(file).toLowerCase()]
+  if (reader === undefined) {
+    const extensions = Object.keys(READERS).join(', ')
+    throw new UnreadableWatchFileError(file, `its name must end in one of ${extensions}`)
+  }
+  const found = await stat(file).catch((err: NodeJS.ErrnoException) => {
+    const why = err.code === 'ENOENT' ? 'the file does not exist' : err.message
+    throw new UnreadableWatchFileError(file, why, { cause: err })
+  })
+  if (!found.isFile()) throw new UnreadableWatchFileError(file, 'it is not a file')
+  return { name: file, read: () => reader(textOfFile(file)) }
+}
 
 export type WatchFormat = 'csv' | 'yaml'
 
-export interface ExportArgs {
+interface ExportArgs {
   readonly resellerId: number
   /** Export only this list. */
   readonly list?: string | undefined

@@ -1,0 +1,152 @@
+import { type Static, Type } from 'typebox'
+import { WATCH_PRIORITIES } from '../platform/base/kinds.ts'
+import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
+import { ListName, Reason } from '../routes/read/sync-run-operations.ts'
+import { HeldFaresShape, IncidentShape } from './incident-operations.ts'
+
+const { kind, openedAt } = IncidentShape.properties
+const MaybeInstant = orNull(Instant)
+
+const List = object({
+  list: ListName,
+  lastSuccessAt: orNull(Instant, 'When the last accepted list was fetched.'),
+  lastAttemptAt: MaybeInstant,
+  nextDueAt: orNull(Instant, 'When the next list is due to be fetched.'),
+  held: Type.Integer({ description: 'Number of lists that wait for review.' }),
+})
+
+const HeldRun = object({
+  runId: Type.Integer(),
+  list: ListName,
+  fetchedAt: MaybeInstant,
+  reason: orNull(Reason),
+})
+
+const Seconds = Type.Number({ minimum: 0 })
+const Beliefs = object(
+  {
+    fares: Type.Integer({ description: 'Number of fares that are checked.' }),
+    unanswered: Type.Integer({ description: 'How many of them never had a good check.' }),
+    stale: Type.Integer({
+      description: 'How many of the others have a belief that is too old to be shown as known.',
+    }),
+    ageSeconds: orNull(
+      object({ p50: Seconds, p90: Seconds, p99: Seconds, max: Seconds }),
+      'Age of the last good check. Null if there was none.',
+    ),
+  },
+  {
+    description: 'For a reseller the fares that it watches, for an operator all fares.',
+  },
+)
+
+const Upstream = object({
+  pausedUntil: orNull(Instant, 'When the pause that the upstream asked for ends.'),
+  openBreakers: Type.Array(
+    object({
+      endpoint: oneOf(['lists', 'verify']),
+      breaker: oneOf(['auth', 'errors']),
+      since: Instant,
+      cause: orNull(
+        Type.String(),
+        'How the last failed call ended: `ECONNREFUSED`, `401`, `timeout`. Null if not known.',
+      ),
+      lastGoodAt: orNull(Instant, 'When the last successful call was made. Null if not known.'),
+    }),
+    { description: 'Endpoints that receive only single probes, and why.' },
+  ),
+})
+
+const Budget = object({
+  requestsPerSecond: Type.Number({ description: 'For all processes together.' }),
+  share: Type.Number({
+    description:
+      'The share that may be used now: below 1 after the upstream has limited the rate, 0 during a pause.',
+  }),
+  aheadSeconds: Type.Number({
+    description: 'How far ahead slots are reserved. About 5 if the whole budget is used.',
+  }),
+  checksLastMinute: Type.Integer({ description: 'Number of checks in the last whole minute.' }),
+  unknownLastMinute: Type.Integer({ description: 'How many of them were unknown.' }),
+  used: Type.Number({ description: 'The share of the whole budget that those checks used.' }),
+})
+
+/** All changes, then by priority from the highest. */
+export const DELAY_GROUPS = ['all', ...WATCH_PRIORITIES.toReversed()] as const
+const Delay = object({ p50: Seconds, p95: Seconds })
+const DetectionDelayShape = object({
+  priority: oneOf(DELAY_GROUPS, {
+    description:
+      'The highest priority of the present watches of the changed fares. all: all changes.',
+  }),
+  changes: Type.Integer({ description: 'Number of changes.' }),
+  midpointSeconds: Delay,
+  atMostSeconds: Delay,
+})
+
+/** How fresh and how reliable the data is at one moment. */
+export const StatusShape = object(
+  {
+    at: Instant,
+    lists: Type.Array(List),
+    heldRuns: Type.Array(HeldRun, { description: 'The oldest ten.' }),
+    beliefs: Beliefs,
+    upstream: Upstream,
+    incidents: Type.Array(object({ kind, openedAt }), {
+      description: 'Open incidents. While one is open, changes of its kind wait.',
+    }),
+    held: Type.Array(HeldFaresShape, {
+      description:
+        'What waits because many flights change at once: for a reseller, of the fares that it watches. Each change waits ' +
+        'for MASS_HOLD_MINUTES at most.',
+    }),
+    budget: orNull(
+      Budget,
+      'For operators. Null for a reseller: it would show what other resellers watch.',
+    ),
+    detectionDelays: orNull(
+      Type.Array(DetectionDelayShape),
+      'How late the changes of the last day were recorded, in seconds. A change happened between the last good check that ' +
+        'did not show it and the first check that did. `atMostSeconds` is the time from the first of them to the record, ' +
+        '`midpointSeconds` from the middle of the two. Empty without changes. Null for a reseller.',
+    ),
+    unkeptMaxDelays: Type.Array(
+      object({
+        reseller: Type.String(),
+        fares: Type.Integer({ description: 'Number of its fares with a `maxDelaySeconds`.' }),
+        tooShort: Type.Integer({
+          description:
+            'How many of these have one below the shortest interval between two checks (`MIN_RECHECK_SECONDS`): they are ' +
+            'checked no sooner than that.',
+        }),
+        neededPerSecond: Type.Number({
+          description:
+            'The checks a second that these need. One that is too short counts as the shortest interval.',
+        }),
+        allowedPerSecond: Type.Number({
+          description: 'The checks a second that its share allows for them.',
+        }),
+      }),
+      {
+        description:
+          'Resellers whose `maxDelaySeconds` were accepted and are not kept now, at most ten. If `neededPerSecond` is above ' +
+          '`allowedPerSecond`, all of these checks come later in proportion: the share or the budget is smaller than before, ' +
+          'the shortest interval has changed, or watches that had ended have begun again. If `tooShort` is above 0, the ' +
+          'shortest interval has been raised. For a reseller only itself.',
+      },
+    ),
+    versions: object({
+      farewatch: Type.String(),
+      schema: Type.String(),
+      postgresql: Type.String(),
+    }),
+  },
+  { title: 'Status' },
+)
+
+export type Status = Static<typeof StatusShape>
+export type BudgetUse = Static<typeof Budget>
+export type BeliefAges = Static<typeof Beliefs>
+export type DetectionDelay = Static<typeof DetectionDelayShape>
+/** What stops calls to the upstream: a pause that it asked for, and open circuit breakers. */
+export type UpstreamState = Static<typeof Upstream>
