@@ -2,7 +2,11 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { hasDeparted, searchQuietFlights } from '../../sandbox/world/story.ts'
 import type { World } from '../../sandbox/world/world.ts'
-import { createEndpoint, deleteEndpoint, type EndpointDeps } from '../delivery/endpoints/change-endpoints.ts'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  type EndpointDeps,
+} from '../delivery/endpoints/change-endpoints.ts'
 import { listEndpoints } from '../delivery/endpoints/endpoint-queries.ts'
 import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver.ts'
 import type { Clock } from '../platform/base/clock.ts'

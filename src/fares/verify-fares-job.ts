@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Semaphore } from '../platform/base/semaphore.ts'
-import type { Db } from '../platform/db/database.ts'
+import type { Db, Tx } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { CallLedger } from '../schedule/call-ledger.ts'
@@ -10,19 +10,19 @@ import type { ScheduleRules } from '../schedule/schedule-rules.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { skewOf } from '../upstream/budget/take-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
-import { lockClaimed } from './check/belief-store.ts'
+import type { RecordedCheck } from './check/belief-store.ts'
+import { lockClaimed, lockFares } from './check/belief-store.ts'
 import {
-  type Check,
   type CheckBatch,
   type ClaimRef,
   checkFares,
   findClaimedFares,
 } from './check/check-fares.ts'
-import { countChecks, type RecordedCheck, recordChecks } from './check/record-checks.ts'
+import { countChecks, recordChecks } from './check/record-checks.ts'
 import type { FareChange } from './decide/compare-readings.ts'
 import type { DecisionRules } from './decide/confirmations.ts'
 import { reviveEnded } from './end/ask-ended.ts'
-import { type IncidentTransition, reportIncidents } from './hold/change-incidents.ts'
+import { reportIncidents } from './hold/change-incidents.ts'
 import { assessTrouble, guardChanges } from './hold/guard-changes.ts'
 
 export interface VerifyDeps {
@@ -66,12 +66,9 @@ export async function verifyFaresJob(
   const { fares, skew } = await readClaim(deps, claim)
   if (skew === undefined) return
   for await (const batch of checkFares(deps, fares, { ...skew, signal })) {
-    const record = () => recordBatch(deps, claim, batch)
-    const { recorded, transitions } = await (deps.recording?.(record) ?? record())
-    const { checks, late, blocked } = batch
-    deps.onBatch?.({ recorded: checks.length, late: late.length })
-    reportChecks(deps, { recorded, checks, late: late.length, blocked: blocked.length })
-    reportIncidents(deps, transitions)
+    const record = () => recordBatch(deps, batch, claim)
+    await (deps.recording?.(record) ?? record())
+    deps.onBatch?.({ recorded: batch.checks.length, late: batch.late.length })
   }
 }
 
@@ -84,48 +81,51 @@ function readClaim({ db, clock }: VerifyDeps, claim: ClaimRef) {
   })
 }
 
-function recordBatch(
-  { db, rules }: VerifyDeps,
-  claim: ClaimRef,
-  { checks, late, blocked }: CheckBatch,
-): Promise<{ recorded: RecordedCheck[]; transitions: readonly IncidentTransition[] }> {
-  const { claimId } = claim
-  return inTransaction(db, async (tx) => {
+/**
+ * Records a batch in one transaction, and reports it after the commit.
+ * @param claim null for checks on demand, which no claim holds.
+ */
+export async function recordBatch(
+  deps: VerifyDeps,
+  batch: CheckBatch,
+  claim: ClaimRef | null,
+): Promise<void> {
+  const { db, rules } = deps
+  const { checks, late, blocked } = batch
+  const lock = async (tx: Tx) => {
+    if (claim === null)
+      return lockFares(
+        tx,
+        checks.map(({ fareId }) => fareId),
+      )
     await reviveEnded(tx, claim, checks)
-    const locked = await lockClaimed(tx, claim)
+    return lockClaimed(tx, claim)
+  }
+  const { recorded, transitions } = await inTransaction(db, async (tx) => {
+    const locked = await lock(tx)
     const counted = countChecks(checks, locked)
     const { context, states, transitions } = await guardChanges(tx, counted, rules)
-    const args = { checks, locked, counted, context, rules, claimId }
-    const recorded = await recordChecks(tx, args)
+    const claimId = claim?.claimId ?? null
+    const recorded = await recordChecks(tx, { checks, locked, counted, context, rules, claimId })
     const trouble = await assessTrouble(tx, recorded, { checks: checks.length, states })
-    await release(tx, claimId, [...late, ...blocked])
+    if (claim !== null) await release(tx, claim.claimId, [...late, ...blocked])
     return { recorded, transitions: [...transitions, ...trouble] }
   })
+  reportChecks(deps, recorded, batch)
+  reportIncidents(deps, transitions)
 }
 
-interface CheckEventDeps {
-  readonly metrics: Metrics
-  readonly log: Logger
-  readonly clock: Clock
-}
-
-interface BatchResult {
-  readonly recorded: readonly RecordedCheck[]
-  /** All that were answered, with those that do not count. */
-  readonly checks: readonly Check[]
-  /** Fares that were not checked: their slot had passed. */
-  readonly late: number
-  /** Fares that were not checked: the circuit breaker was open, or the upstream answered 429. */
-  readonly blocked: number
-}
+type ReportDeps = Pick<VerifyDeps, 'metrics' | 'log' | 'clock'>
 
 /** Counts a recorded batch in the metrics, and logs each of its changes. */
 export function reportChecks(
-  { metrics, log, clock }: CheckEventDeps,
-  { recorded, checks, late, blocked }: BatchResult,
+  deps: ReportDeps,
+  recorded: readonly RecordedCheck[],
+  { checks, late, blocked }: CheckBatch,
 ): void {
-  metrics.checksDropped.inc({ reason: 'late_slot' }, late)
-  metrics.checksDropped.inc({ reason: 'upstream_closed' }, blocked)
+  const { metrics } = deps
+  metrics.checksDropped.inc({ reason: 'late_slot' }, late.length)
+  metrics.checksDropped.inc({ reason: 'upstream_closed' }, blocked.length)
   const counted = new Set(recorded.map(({ check }) => check))
   for (const { observation } of checks.filter((check) => !counted.has(check))) {
     metrics.checksDropped.inc({ reason: observation.ageSeconds > 0 ? 'aged' : 'superseded' })
@@ -138,12 +138,12 @@ export function reportChecks(
     }
     metrics.checkDuration.observe(check.observation.evidence.latencyMs / 1000)
     if (decision.state.held !== null) metrics.changesHeld.inc({ kind: decision.state.held })
-    for (const change of decision.changes) reportChange({ metrics, log, clock }, fareId, change)
+    for (const change of decision.changes) reportChange(deps, fareId, change)
   }
 }
 
 function reportChange(
-  { metrics, log, clock }: CheckEventDeps,
+  { metrics, log, clock }: ReportDeps,
   fareId: number,
   { kind, reason, before, after, detectedAt }: FareChange,
 ): void {

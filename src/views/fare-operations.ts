@@ -6,7 +6,13 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
-import { ExpectedCheckShape, expectedCheck, FarePaceShape, readFarePace, type ScheduleRow } from '../schedule/pace-shapes.ts'
+import {
+  ExpectedCheckShape,
+  expectedCheck,
+  FarePaceShape,
+  readFarePace,
+  type ScheduleRow,
+} from '../schedule/pace-shapes.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
 

@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { readMix as sandboxReadMix } from '../../sandbox/world/passengers.ts'
-import { onDemandPolicy } from '../../src/fares/on-demand/verify-operations.ts'
-import { COUNT_NAMES, ignoredCounts, readMix } from '../../src/fares/on-demand/verify-query.ts'
+import {
+  COUNT_NAMES,
+  ignoredCounts,
+  onDemandPolicy,
+  readMix,
+} from '../../src/fares/on-demand/verify-operations.ts'
 import { ProblemError } from '../../src/platform/http/problems.ts'
 
 const count = fc.oneof(

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
+import type { RecordedCheck } from '../../src/fares/check/belief-store.ts'
 import {
   type Check,
   type CheckBatch,
   type ClaimedFare,
   checkFares,
 } from '../../src/fares/check/check-fares.ts'
-import type { RecordedCheck } from '../../src/fares/check/record-checks.ts'
 import { reportChecks } from '../../src/fares/verify-fares-job.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createLogger } from '../../src/platform/base/logger.ts'
@@ -103,10 +103,11 @@ it.each([
   const destination = { write: (line: string) => void lines.push(line) }
   const log = createLogger({ level, scrub: (text) => text, destination })
 
-  reportChecks(
-    { metrics: createMetrics(), log, clock: systemClock },
-    { recorded: [LOST], checks: [LOST.check], late: 0, blocked: 0 },
-  )
+  reportChecks({ metrics: createMetrics(), log, clock: systemClock }, [LOST], {
+    checks: [LOST.check],
+    late: [],
+    blocked: [],
+  })
 
   expect(lines).toHaveLength(count)
 })
@@ -115,10 +116,11 @@ it('an answer that does not count is superseded, or aged if it was old by its Ag
   const metrics = createMetrics()
   const dropped = (ageSeconds: number) => ({ observation: { ageSeconds } }) as unknown as Check
 
-  reportChecks(
-    { metrics, log: silentLog, clock: systemClock },
-    { recorded: [], checks: [dropped(0), dropped(0), dropped(86_400)], late: 0, blocked: 0 },
-  )
+  reportChecks({ metrics, log: silentLog, clock: systemClock }, [], {
+    checks: [dropped(0), dropped(0), dropped(86_400)],
+    late: [],
+    blocked: [],
+  })
 
   const { values } = await metrics.checksDropped.get()
   const counts = Object.fromEntries(values.map(({ labels, value }) => [labels.reason, value]))

@@ -1,9 +1,6 @@
+import type { RecordedCheck } from '../../src/fares/check/belief-store.ts'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
-import {
-  countChecks,
-  type RecordedCheck,
-  recordChecks,
-} from '../../src/fares/check/record-checks.ts'
+import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
 import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
 import { endDeparted, expireFares } from '../../src/fares/end/expire-fares.ts'
 import { assessTrouble, guardChanges } from '../../src/fares/hold/guard-changes.ts'

@@ -4,7 +4,12 @@ import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
 import { createSealer, type Sealer } from '../../src/delivery/endpoints/sealer.ts'
 import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/verify-on-demand.ts'
-import { createFeedHeads, type FeedName, listenForHeads, readHeadsOf } from '../../src/feeds/feed-heads.ts'
+import {
+  createFeedHeads,
+  type FeedName,
+  listenForHeads,
+  readHeadsOf,
+} from '../../src/feeds/feed-heads.ts'
 import { createStreams, type StreamsDeps } from '../../src/feeds/stream/streams.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'

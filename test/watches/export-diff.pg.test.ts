@@ -1,12 +1,33 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Db } from '../../src/platform/db/database.ts'
-import { openWatchFile, type WatchFormat, writeEntries } from '../../src/watches/files/watch-file.ts'
+import {
+  openWatchFile,
+  type WatchFormat,
+  writeEntries,
+} from '../../src/watches/files/watch-file.ts'
+import {
+  type DiffOutcome,
+  type DiffRow,
+  diffWatchList,
+} from '../../src/watches/import/diff-watch-list.ts'
 import { rowsOf, type WatchEntry } from '../../src/watches/rows/watch-row.ts'
-import { type DiffOutcome, type DiffRow, diffWatchList } from '../../src/watches/import/diff-watch-list.ts'
 import { it } from '../support/test-database.ts'
 import { entries } from './entry-arbitrary.ts'
-import { type Cells, cells, entriesOf, exportText, fareRows, fileOf, importRows, knowBudget, manyCells, newReseller, resellerWith, watchRows } from './watch-fixtures.ts'
+import {
+  type Cells,
+  cells,
+  entriesOf,
+  exportText,
+  fareRows,
+  fileOf,
+  importRows,
+  knowBudget,
+  manyCells,
+  newReseller,
+  resellerWith,
+  watchRows,
+} from './watch-fixtures.ts'
 
 async function importText(db: Db, resellerId: number, format: WatchFormat, text: string) {
   const source = await openWatchFile(await fileOf(`a.${format}`, text))

@@ -10,7 +10,16 @@ import { createContext, withApp } from '../context.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { durationOption, integerOption } from '../option-parsers.ts'
 import type { Terminal } from '../terminal.ts'
-import { count, countOf, example, fitOrElse, hangingIndent, labelledLines, printable, table } from '../text/text-format.ts'
+import {
+  count,
+  countOf,
+  example,
+  fitOrElse,
+  hangingIndent,
+  labelledLines,
+  printable,
+  table,
+} from '../text/text-format.ts'
 
 interface ProbeFlags {
   readonly flight?: string

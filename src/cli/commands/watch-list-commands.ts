@@ -1,8 +1,18 @@
 import { type Command, Option } from 'commander'
 import type { Db } from '../../platform/db/database.ts'
-import { type ChangeOutcome, deleteWatches, pauseWatches, resumeWatches, type WatchSelection } from '../../watches/change-watches.ts'
-import { openWatchFile, exportWatchList, type WatchFormat } from '../../watches/files/watch-file.ts'
-import { type DiffOutcome, type DiffRow, diffWatchList } from '../../watches/import/diff-watch-list.ts'
+import {
+  type ChangeOutcome,
+  deleteWatches,
+  pauseWatches,
+  resumeWatches,
+  type WatchSelection,
+} from '../../watches/change-watches.ts'
+import { exportWatchList, openWatchFile, type WatchFormat } from '../../watches/files/watch-file.ts'
+import {
+  type DiffOutcome,
+  type DiffRow,
+  diffWatchList,
+} from '../../watches/import/diff-watch-list.ts'
 import { type ImportOutcome, importWatchList } from '../../watches/import/import-watch-list.ts'
 import type { ImportPlan } from '../../watches/import/plan-import.ts'
 import { invalidRowLines } from '../../watches/rows/check-rows.ts'

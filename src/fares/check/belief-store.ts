@@ -1,9 +1,18 @@
-import type { CheckReason } from '../../platform/base/kinds.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { isAhead } from '../../platform/db/clock-ahead.ts'
 import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
 import { isAhead } from '../../platform/db/transaction.ts'
 import { hold } from '../../schedule/follow.ts'
-import type { StateRow } from '../decide/fare-state.ts'
-import type { ClaimRef } from './check-fares.ts'
+import type { Decision } from '../decide/decide.ts'
+import {
+  type FareState,
+  hiddenReasonOf,
+  priceReasonOf,
+  type StateRow,
+  storedState,
+} from '../decide/fare-state.ts'
+import { departsAt } from '../decide/reading.ts'
+import type { Check, ClaimRef } from './check-fares.ts'
 
 /** The belief of a fare as its history shows it. */
 interface ShownBelief {
@@ -74,6 +83,13 @@ async function insertMissing(tx: Tx, fareIds: readonly number[]): Promise<void> 
   `.execute(tx)
 }
 
+/** The columns of a StateRow, with the number of its fare, from row `s` of fare_state. */
+export const STATE_COLUMNS = sql`
+  s.tracked_fare_id as "fareId", s.state, s.return is not null as "hasReturn", s.last_good_check_at as "lastGoodCheckAt",
+  s.price_checked_at as "priceCheckedAt", nullif(s.price_reason, 'held') as "priceReason",
+  s.ever_available_at as "everAvailableAt"
+`
+
 const AHEAD = isAhead(sql`asked_at`)
 
 /**
@@ -82,11 +98,8 @@ const AHEAD = isAhead(sql`asked_at`)
  */
 async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const { rows } = await sql<LockedFare>`${PREPARED}
-    select tracked_fare_id as "fareId", state, coalesce(${AHEAD}, false) as "isAhead",
-           last_good_check_at as "lastGoodCheckAt", price_checked_at as "priceCheckedAt",
-           nullif(price_reason, 'held') as "priceReason", ever_available_at as "everAvailableAt",
-           case when not ${AHEAD} then asked_at end as "askedAt", return is not null as "hasReturn",
-           flights_id is not null as "hasFlights",
+    select ${STATE_COLUMNS}, coalesce(${AHEAD}, false) as "isAhead",
+           case when not ${AHEAD} then asked_at end as "askedAt", flights_id is not null as "hasFlights",
            exists (select from watch w
                      join reseller r on r.id = w.reseller_id and r.disabled_at is null
                     where w.tracked_fare_id = s.tracked_fare_id and w.started_at is null
@@ -100,29 +113,63 @@ async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedF
   return rows
 }
 
-/** The result of one counted check, as columns. */
-export interface BeliefRow extends ShownBelief {
+/** A check that counts: its fare is locked, and no later answer has been counted. */
+export interface CountedCheck {
   readonly fareId: number
-  /** The belief before the check. */
-  readonly before: ShownBelief
-  readonly state: object
+  readonly before: LockedFare
+  readonly state: FareState
+  readonly check: Check
+  /** When the answer was made: an answer with an `Age` is so much older than its request. */
   readonly askedAt: Date
-  /** Why the fare was checked; missing if this is no result of a check. */
-  readonly why?: CheckReason
-  readonly reason: string | null
-  readonly lastGoodCheckAt: string | null
-  readonly priceCheckedAt: string | null
-  readonly priceReason: string | null
-  readonly contradictedSince: string | null
-  readonly held: readonly string[]
-  readonly heldSince: string | null
-  readonly hidden: string | null
-  /** If set, its flights are stored already. */
-  readonly sameFlights?: boolean
-  /** Whether the answer showed a departure that was past at first sight. */
-  readonly past: boolean
-  readonly everAvailableAt: string | null
-  readonly departsAt: string | null
+}
+
+/** A check that counted, and its decision. */
+export interface RecordedCheck extends CountedCheck {
+  readonly decision: Decision
+}
+
+/** The result of one counted check, as columns. */
+type BeliefRow = ReturnType<typeof beliefRow>
+
+function beliefRow({ fareId, before, check, askedAt, decision }: RecordedCheck) {
+  const { state, outcome, past } = decision
+  const { belief, held, holds } = state
+  const reason = [outcome.outbound, outcome.return].find((o) => o?.startsWith('unknown:'))
+  return {
+    fareId,
+    /** The belief before the check. */
+    before,
+    outbound: belief.outbound.belief,
+    return: belief.return?.belief ?? null,
+    pair: belief.pair,
+    amount: belief.price?.amount ?? null,
+    currency: belief.price?.currency ?? null,
+    state: storedState(state),
+    askedAt,
+    why: check.why,
+    reason: reason?.slice('unknown:'.length) ?? null,
+    /** Whether the answer showed a departure that was past at first sight. */
+    past,
+    lastGoodCheckAt: state.lastGoodCheckAt,
+    priceCheckedAt: state.pricedAt,
+    priceReason: priceReasonOf(state),
+    contradictedSince: state.candidate?.since ?? null,
+    held: held === null ? [] : [held],
+    heldSince: held === null ? null : (holds[held] ?? null),
+    hidden: hiddenReasonOf(state),
+    everAvailableAt: state.everAvailableAt,
+    departsAt: departsAt(state),
+    /** Whether its flights are stored already. */
+    sameFlights: before.hasFlights && haveSameFlights(before.state, state),
+  }
+}
+
+function haveSameFlights(before: Partial<FareState>, { belief, lastFlights }: FareState): boolean {
+  return (
+    isDeepStrictEqual(before.belief?.outbound.flight, belief.outbound.flight) &&
+    isDeepStrictEqual(before.belief?.return?.flight, belief.return?.flight) &&
+    isDeepStrictEqual(before.lastFlights, lastFlights)
+  )
 }
 
 /**
@@ -130,12 +177,13 @@ export interface BeliefRow extends ShownBelief {
  * that finds nothing new adds no row. If the clock was set back, the intervals stay in their order: the next one begins
  * where the last one ends, a millisecond after its beginning.
  */
-export async function saveBeliefs(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
-  if (rows.length === 0) return
+export async function saveBeliefs(tx: Tx, recorded: readonly RecordedCheck[]): Promise<void> {
+  if (recorded.length === 0) return
+  const rows = recorded.map(beliefRow)
   const changed = rows.filter(hasChanged)
   if (changed.length > 0) await saveVersions(tx, changed)
   await saveStates(tx, rows)
-  const otherFlights = rows.filter(({ sameFlights }) => sameFlights !== true)
+  const otherFlights = rows.filter(({ sameFlights }) => !sameFlights)
   if (otherFlights.length > 0) await saveFlights(tx, otherFlights)
 }
 
@@ -196,7 +244,7 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   await sql`${PREPARED}
     update fare_state s
        set outbound = b.outbound, return = b.return, pair = b.pair, price = b.amount, currency = b.currency,
-           state = b.state, asked_at = b."askedAt", last_check_at = clock_timestamp(), last_check_why = coalesce(b.why, s.last_check_why),
+           state = b.state, asked_at = b."askedAt", last_check_at = clock_timestamp(), last_check_why = b.why,
            last_good_check_at = b."lastGoodCheckAt",
            believed_since = case when (s.outbound, s.return) is distinct from (b.outbound, b.return)
                                  then b."askedAt" else s.believed_since end,

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import {
   type AvailabilityChangeDraft,
@@ -23,29 +22,16 @@ import {
 import {
   type FareState,
   hiddenReasonOf,
-  priceReasonOf,
   stateOfRow,
-  storedState,
   withoutInstants,
 } from '../decide/fare-state.ts'
-import { departsAt } from '../decide/reading.ts'
-import { type BeliefRow, type LockedFare, saveBeliefs } from './belief-store.ts'
+import {
+  type CountedCheck,
+  type LockedFare,
+  type RecordedCheck,
+  saveBeliefs,
+} from './belief-store.ts'
 import type { Check } from './check-fares.ts'
-
-/** A check that counts: its fare is locked, and no later answer has been counted. */
-export interface CountedCheck {
-  readonly fareId: number
-  readonly before: LockedFare
-  readonly state: FareState
-  readonly check: Check
-  /** When the answer was made: an answer with an `Age` is so much older than its request. */
-  readonly askedAt: Date
-}
-
-/** A check that counted, and its decision. */
-export interface RecordedCheck extends CountedCheck {
-  readonly decision: Decision
-}
 
 export interface RecordArgs {
   readonly checks: readonly Check[]
@@ -72,7 +58,7 @@ export async function recordChecks(
     const answer = { askedAt: one.askedAt, observation: one.check.observation }
     return { ...one, decision: decide(one.state, answer, args.rules, context) }
   })
-  await saveBeliefs(tx, recorded.map(beliefRow))
+  await saveBeliefs(tx, recorded)
   await complete(tx, completedChecks(args, recorded), args.rules)
   // Last: both lock the heads of feeds until the commit.
   const changeSeqs = await appendChanges(tx, recorded, args.claimId)
@@ -119,51 +105,6 @@ export function askedLegsOf(
       return { fareId, leg, isAvailable, shows: isOver ? null : shows }
     }),
   )
-}
-
-function beliefRow({ fareId, before, check, askedAt, decision }: RecordedCheck): BeliefRow {
-  const { state, outcome, past } = decision
-  const reason = [outcome.outbound, outcome.return].find((o) => o?.startsWith('unknown:'))
-  return {
-    fareId,
-    before,
-    ...beliefColumns(state),
-    askedAt,
-    why: check.why,
-    reason: reason?.slice('unknown:'.length) ?? null,
-    past,
-    sameFlights: before.hasFlights && haveSameFlights(before.state, state),
-  }
-}
-
-function haveSameFlights(before: Partial<FareState>, { belief, lastFlights }: FareState): boolean {
-  return (
-    isDeepStrictEqual(before.belief?.outbound.flight, belief.outbound.flight) &&
-    isDeepStrictEqual(before.belief?.return?.flight, belief.return?.flight) &&
-    isDeepStrictEqual(before.lastFlights, lastFlights)
-  )
-}
-
-/** The columns that the row of a fare has of its state. */
-function beliefColumns(state: FareState) {
-  const { belief, held, holds } = state
-  return {
-    outbound: belief.outbound.belief,
-    return: belief.return?.belief ?? null,
-    pair: belief.pair,
-    amount: belief.price?.amount ?? null,
-    currency: belief.price?.currency ?? null,
-    state: storedState(state),
-    lastGoodCheckAt: state.lastGoodCheckAt,
-    priceCheckedAt: state.pricedAt,
-    priceReason: priceReasonOf(state),
-    contradictedSince: state.candidate?.since ?? null,
-    held: held === null ? [] : [held],
-    heldSince: held === null ? null : (holds[held] ?? null),
-    hidden: hiddenReasonOf(state),
-    everAvailableAt: state.everAvailableAt,
-    departsAt: departsAt(state),
-  }
 }
 
 /** Fares that had a good check while a watch of them waits to start. */

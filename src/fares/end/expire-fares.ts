@@ -8,6 +8,7 @@ import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { expedite, unfollow } from '../../schedule/follow.ts'
 import { notifyWatches } from '../../watches/notify-watches.ts'
 import { hasPassed, syncTrackedFares } from '../../watches/sync-tracked-fares.ts'
+import { STATE_COLUMNS } from '../check/belief-store.ts'
 import type { DecisionRules } from '../decide/confirmations.ts'
 import { type StateRow, stateOfRow } from '../decide/fare-state.ts'
 import { type IncidentTransition, reportIncidents } from '../hold/change-incidents.ts'
@@ -198,12 +199,6 @@ async function endTheirWatches(tx: Tx, fareIds: readonly number[]): Promise<void
   await syncTrackedFares(tx, fareIds)
 }
 
-const STATE = sql`
-  s.tracked_fare_id as "fareId", s.state, s.return is not null as "hasReturn", s.pair,
-  s.last_good_check_at as "lastGoodCheckAt", s.price_checked_at as "priceCheckedAt",
-  nullif(s.price_reason, 'held') as "priceReason", s.ever_available_at as "everAvailableAt"
-`
-
 /**
  * Locks the fare, its row of the schedule if there is one, and its state, in the order of every transaction. A check that
  * is being recorded goes first.
@@ -222,7 +217,7 @@ async function lockDeparted(tx: Tx, limit: number): Promise<EndedFare[]> {
              from fare_schedule
             where tracked_fare_id in (select id from departed)
               for update skip locked)
-    select ${STATE}, 'departed' as reason, s.held_until is not null as "isConfirmed", s.held_since as "heldSince",
+    select ${STATE_COLUMNS}, s.pair, 'departed' as reason, s.held_until is not null as "isConfirmed", s.held_since as "heldSince",
            clock_timestamp() as now
       from departed d
       join fare_state s on s.tracked_fare_id = d.id
@@ -245,7 +240,7 @@ const IS_PAST_FOR_DAYS = sql<boolean>`
 
 async function lockOutdated(tx: Tx, limit: number): Promise<EndedFare[]> {
   const { rows } = await sql<EndedFare>`
-    select ${STATE}, clock_timestamp() as now, true as "isConfirmed", null as "heldSince",
+    select ${STATE_COLUMNS}, s.pair, clock_timestamp() as now, true as "isConfirmed", null as "heldSince",
            case when ${IS_PAST_FOR_DAYS} then 'departed'
                 when ${hasPassed(sql`f.departs_on`)} then 'departs_on_passed' else 'never_available' end as reason
       from fare_state s

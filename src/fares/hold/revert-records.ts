@@ -8,6 +8,7 @@ import {
   reopenWatches,
   syncTrackedFares,
 } from '../../watches/sync-tracked-fares.ts'
+import { STATE_COLUMNS } from '../check/belief-store.ts'
 import {
   endedView,
   type FareView,
@@ -100,9 +101,7 @@ async function lockStates(
   { from }: Pick<RevertedSpan, 'from'>,
 ): Promise<RecordedFare[]> {
   const { rows } = await sql<RecordedFare>`
-    select s.tracked_fare_id as "fareId", s.state, s.return is not null as "hasReturn", s.expired_at is not null as "hasEnded",
-           s.last_good_check_at as "lastGoodCheckAt", s.price_checked_at as "priceCheckedAt",
-           nullif(s.price_reason, 'held') as "priceReason", s.ever_available_at as "everAvailableAt",
+    select ${STATE_COLUMNS}, s.expired_at is not null as "hasEnded",
            s.expired_at is null
              or exists (select from watch w where w.tracked_fare_id = s.tracked_fare_id and ${ENDED_WITH_FARE}) as "isWatched",
            (select c.before from availability_change c

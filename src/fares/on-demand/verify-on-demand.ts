@@ -1,5 +1,4 @@
 import type { Db } from '../../platform/db/database.ts'
-import { inTransaction } from '../../platform/db/transaction.ts'
 import { type TakenSlot, takeSlot } from '../../upstream/budget/take-slot.ts'
 import { circuitOpenObservation, verifyPath } from '../../upstream/flights/verify-fares.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
@@ -8,12 +7,8 @@ import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,
 } from '../../upstream/upstream-errors.ts'
-import { lockFares } from '../check/belief-store.ts'
-import { type Check, isRateLimited } from '../check/check-fares.ts'
-import { countChecks, recordChecks } from '../check/record-checks.ts'
-import { reportIncidents } from '../hold/change-incidents.ts'
-import { assessTrouble, guardChanges } from '../hold/guard-changes.ts'
-import { reportChecks, type VerifyDeps } from '../verify-fares-job.ts'
+import { isRateLimited } from '../check/check-fares.ts'
+import { recordBatch, type VerifyDeps } from '../verify-fares-job.ts'
 import { type CallerKey, createSlotQueue, NoSlotError } from './slot-queue.ts'
 import {
   parseVerifyResult,
@@ -57,27 +52,12 @@ export async function verifyOnDemand(
   const fareId = await findTrackedFare(db, question)
   if (askedAt !== null) {
     if (fareId !== null && !isRateLimited(observation)) {
-      await recordCheck(deps, { fareId, askedAt, why: 'on_demand', observation })
+      const check = { fareId, askedAt, why: 'on_demand', observation } as const
+      await recordBatch(deps, { checks: [check], late: [], blocked: [] }, null)
     }
     if (result.kind === 'known') await publishResult(db, question, { askedAt, body: result.body })
   }
   return { observation, result, fareId }
-}
-
-async function recordCheck(deps: OnDemandCheckDeps, check: Check): Promise<void> {
-  const { db, rules } = deps
-  const checks = [check]
-  const { recorded, transitions } = await inTransaction(db, async (tx) => {
-    const locked = await lockFares(tx, [check.fareId])
-    const counted = countChecks(checks, locked)
-    const { context, states, transitions: masses } = await guardChanges(tx, counted, rules)
-    const args = { checks, locked, counted, context, rules, claimId: null }
-    const recorded = await recordChecks(tx, args)
-    const trouble = await assessTrouble(tx, recorded, { checks: checks.length, states })
-    return { recorded, transitions: [...masses, ...trouble] }
-  })
-  reportChecks(deps, { recorded, checks, late: 0, blocked: 0 })
-  reportIncidents(deps, transitions)
 }
 
 interface Call {

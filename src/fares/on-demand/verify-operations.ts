@@ -5,15 +5,21 @@ import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { ignoreParameters } from '../../platform/http/read-parameters.ts'
 import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
-import { MAX_FLIGHT_ID_CHARS } from '../../upstream/passenger-rules.ts'
+import type { PassengerMix, Question } from '../../upstream/observation.ts'
+import {
+  assertTwoFlights,
+  MAX_FLIGHT_ID_CHARS,
+  MAX_PASSENGERS,
+  violatedIdRule,
+  violatedPassengerRule,
+} from '../../upstream/passenger-rules.ts'
 import type { CallerKey } from './slot-queue.ts'
 import type { OnDemand } from './verify-on-demand.ts'
-import { ignoredCounts, questionOf, readMix } from './verify-query.ts'
 import {
+  DETAILS,
   findCachedObservation,
   MAX_AGE_SECONDS,
   type UnknownResult,
-  type UnknownResultReason,
 } from './verify-result.ts'
 
 interface VerifyEndpointDeps {
@@ -207,30 +213,76 @@ export function onDemandPolicy(requestsPerSecond: number): string {
 /** The upstream's verify endpoint, within our budget. */
 export const VERIFY_OPERATIONS = [verifyFares]
 
-/** Constant texts: what the upstream sent with its answer is for the log only. */
-const DETAILS: Readonly<Record<UnknownResultReason, string>> = {
-  timeout: 'the upstream did not answer in time',
-  network: 'the connection to the upstream failed',
-  http_4xx: 'the upstream rejected the request',
-  http_5xx: 'the upstream failed',
-  rate_limited: 'the upstream is limiting our requests',
-  auth: 'the upstream rejected our credential',
-  malformed: 'the upstream sent an unreadable answer',
-  contract_violation: 'the answer of the upstream does not conform to its interface',
-  id_missing: 'the answer of the upstream lacks a requested flight',
-  other_flight: 'the upstream answered with a flight of another id',
-  other_passengers: 'the upstream answered with prices for other passengers',
-  identity_mismatch: 'the upstream answered with another flight',
-  circuit_open: 'requests to the upstream are suspended, because it fails or has asked for a pause',
-  no_slot: 'the budget of requests to the upstream is used up',
-  too_large: 'the answer of the upstream is too large',
-  stopping: 'this process is stopping',
-}
-
 function unknownProblem({ reason, retryAfterMs }: UnknownResult): ProblemError {
   return new ProblemError('verify.unknown', {
     reason,
     detail: DETAILS[reason],
     headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
   })
+}
+
+/** The six passenger counts of a request, by their parameter names. */
+type CountParameters = Readonly<Partial<Record<CountName, string>>>
+
+const GROUPS = ['residents', 'nonResidents'] as const
+const TYPES = ['adults', 'children', 'infants'] as const
+type CountName = `${(typeof GROUPS)[number]}[${(typeof TYPES)[number]}]`
+
+export const COUNT_NAMES: readonly CountName[] = GROUPS.flatMap((group) =>
+  TYPES.map((type) => `${group}[${type}]` as const),
+)
+
+/** A decimal number: "2", "+2", "2.0". Also "1.5", which is a number but not a valid count. */
+const NUMERIC = /^\s*[+-]?\d+(\.\d+)?\s*$/
+
+/** The counts that are not numbers. By the interface they are read as 0. */
+export function ignoredCounts(given: CountParameters): CountName[] {
+  return COUNT_NAMES.filter((name) => {
+    const text = given[name]
+    return text !== undefined && !NUMERIC.test(text)
+  })
+}
+
+/**
+ * Reads the passenger mix of a request. Missing and ignored counts are 0.
+ * Throws a ProblemError that names the broken rule.
+ */
+export function readMix(given: CountParameters): PassengerMix {
+  const count = (name: CountName) => {
+    const text = given[name] ?? ''
+    const number = NUMERIC.test(text) ? Number(text) : 0
+    if (Number.isInteger(number) && number >= 0 && number <= MAX_PASSENGERS) return number
+    throw new ProblemError('verify.passenger_rule', {
+      parameter: name,
+      detail: `${name} must be a whole number from 0 to ${MAX_PASSENGERS}`,
+    })
+  }
+  const group = (name: (typeof GROUPS)[number]) => ({
+    adults: count(`${name}[adults]`),
+    children: count(`${name}[children]`),
+    infants: count(`${name}[infants]`),
+  })
+  const mix = { residents: group('residents'), nonResidents: group('nonResidents') }
+  const rule = violatedPassengerRule(mix)
+  if (rule === undefined) return mix
+  throw new ProblemError('verify.passenger_rule', { detail: rule })
+}
+
+/**
+ * Builds the question from the flight ids of a request. Throws a ProblemError that names the id and its rule, or
+ * SameFlightError.
+ */
+export function questionOf(
+  { flightId, returnFlightId }: { flightId: string; returnFlightId?: string },
+  passengers: PassengerMix,
+): Question {
+  for (const [parameter, id] of Object.entries({ flightId, returnFlightId })) {
+    const rule = id === undefined ? undefined : violatedIdRule(parameter, id)
+    if (rule !== undefined) {
+      throw new ProblemError('request.invalid_parameter', { parameter, detail: rule })
+    }
+  }
+  const question = { flightId, returnFlightId: returnFlightId ?? null, passengers }
+  assertTwoFlights(question)
+  return question
 }

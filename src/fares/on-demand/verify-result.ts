@@ -7,7 +7,27 @@ import type { LegObservation, Observation, Question } from '../../upstream/obser
 import { parseKeepingDigits } from '../../upstream/strict-json.ts'
 
 /** Why there is no answer: the observation was unknown, or the call was not made or not kept whole. */
-export type UnknownResultReason = UnknownReason | 'no_slot' | 'too_large' | 'stopping'
+type UnknownResultReason = UnknownReason | 'no_slot' | 'too_large' | 'stopping'
+
+/** Constant texts: what the upstream sent with its answer is for the log only. */
+export const DETAILS: Readonly<Record<UnknownResultReason, string>> = {
+  timeout: 'the upstream did not answer in time',
+  network: 'the connection to the upstream failed',
+  http_4xx: 'the upstream rejected the request',
+  http_5xx: 'the upstream failed',
+  rate_limited: 'the upstream is limiting our requests',
+  auth: 'the upstream rejected our credential',
+  malformed: 'the upstream sent an unreadable answer',
+  contract_violation: 'the answer of the upstream does not conform to its interface',
+  id_missing: 'the answer of the upstream lacks a requested flight',
+  other_flight: 'the upstream answered with a flight of another id',
+  other_passengers: 'the upstream answered with prices for other passengers',
+  identity_mismatch: 'the upstream answered with another flight',
+  circuit_open: 'requests to the upstream are suspended, because it fails or has asked for a pause',
+  no_slot: 'the budget of requests to the upstream is used up',
+  too_large: 'the answer of the upstream is too large',
+  stopping: 'this process is stopping',
+}
 
 /** The answer of an on-demand check to its caller. */
 export type VerifyResult = KnownResult | UnknownResult
