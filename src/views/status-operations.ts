@@ -1,7 +1,7 @@
+import { createTtlCache } from '../platform/base/cache.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { FARE_CHANGE_KINDS, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
-import { createTtlCache } from '../platform/base/cache.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { readVersions } from '../platform/db/migrate.ts'
 import { selectOne } from '../platform/db/transaction.ts'
@@ -14,7 +14,15 @@ import { readBudgetAhead } from '../upstream/budget/reserve-slots.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { listIncidents, readHeld } from './incident-operations.ts'
-import { type BeliefAges, type BudgetUse, DELAY_GROUPS, type DetectionDelay, type Status, StatusShape, type UpstreamState } from './status-shapes.ts'
+import {
+  type BeliefAges,
+  type BudgetUse,
+  DELAY_GROUPS,
+  type DetectionDelay,
+  type Status,
+  StatusShape,
+  type UpstreamState,
+} from './status-shapes.ts'
 
 interface StatusDeps {
   readonly db: Db

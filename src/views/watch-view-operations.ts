@@ -10,7 +10,11 @@ import { operations } from '../platform/http/operation.ts'
 import { bufferText, sendBuffered } from '../platform/http/responses.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { readOwnPace, WatchPaceShape } from '../schedule/pace-shapes.ts'
-import { ListParams, orNotFound, watchNotFound } from '../watches/operations/watch-list-operations.ts'
+import {
+  ListParams,
+  orNotFound,
+  watchNotFound,
+} from '../watches/operations/watch-list-operations.ts'
 import { shapeOf, WatchParams, watchMembers } from '../watches/operations/watch-operations.ts'
 import { findWatch, type Watch, type WatchPosition } from '../watches/watch-lists.ts'
 import { statesText, viewWatch } from './watch-states.ts'

@@ -11,6 +11,17 @@ export interface TrackedFaresEffect {
   readonly trackedFaresEnded: number
 }
 
+/** The columns of a Question, from tracked fare `f`. */
+export const QUESTION_COLUMNS = sql`
+  f.flight_id as "flightId", f.return_flight_id as "returnFlightId",
+  json_build_object(
+    'residents', json_build_object(
+      'adults', f.residents_adults, 'children', f.residents_children, 'infants', f.residents_infants),
+    'nonResidents', json_build_object(
+      'adults', f.non_residents_adults, 'children', f.non_residents_children, 'infants', f.non_residents_infants))
+    as passengers
+`
+
 interface CountedFare {
   readonly id: number
   readonly watchersBefore: number

@@ -6,8 +6,10 @@ import { readCsv } from './files/read-csv.ts'
 import { MalformedWatchFileError, textOfBytes } from './files/read-text-blocks.ts'
 import { checkRow, checkRows, InvalidRows } from './rows/check-rows.ts'
 import {
-  type Column,
+  cellsAt,
   type InvalidRow,
+  isColumn,
+  PLACES,
   type RawRow,
   REQUIRED_COLUMNS,
   type RowError,
@@ -37,50 +39,14 @@ export type Cells = RawRow['cells']
 
 /** The watch as a row of a file, so that the same rules apply to both. */
 export function cellsOfInput(list: string, watch: WatchInput): Cells {
-  const { residents, nonResidents } = watch.passengers
-  const count = (counts: InputCounts | undefined, type: keyof PassengerCounts) =>
-    String(counts?.[type] ?? 0)
-  return {
-    list,
-    reference: watch.reference,
-    flight_id: watch.flightId,
-    return_flight_id: watch.returnFlightId ?? '',
-    residents_adults: count(residents, 'adults'),
-    residents_children: count(residents, 'children'),
-    residents_infants: count(residents, 'infants'),
-    non_residents_adults: count(nonResidents, 'adults'),
-    non_residents_children: count(nonResidents, 'children'),
-    non_residents_infants: count(nonResidents, 'infants'),
-    price_threshold_amount: watch.priceThresholdAmount ?? '',
-    price_threshold_percent: watch.priceThresholdPercent ?? '',
-    departs_on: watch.departsOn ?? '',
-    min_interval_seconds: String(watch.minIntervalSeconds ?? ''),
-    priority: watch.priority ?? '',
-    max_delay_seconds: String(watch.maxDelaySeconds ?? ''),
-  }
+  const cells = Object.entries(cellsAt({ ...watch, list }))
+  return Object.fromEntries(
+    cells.map(([column, value]) => [column, String(value ?? (COUNT.test(column) ? 0 : ''))]),
+  )
 }
 
+const COUNT = /residents/
 const ROWS_AT_A_TIME = 500
-
-const PLACES: Readonly<Record<Column, string>> = {
-  // The list is in the path and is already checked.
-  list: '',
-  reference: '/reference',
-  flight_id: '/flightId',
-  return_flight_id: '/returnFlightId',
-  residents_adults: '/passengers/residents/adults',
-  residents_children: '/passengers/residents/children',
-  residents_infants: '/passengers/residents/infants',
-  non_residents_adults: '/passengers/nonResidents/adults',
-  non_residents_children: '/passengers/nonResidents/children',
-  non_residents_infants: '/passengers/nonResidents/infants',
-  price_threshold_amount: '/priceThresholdAmount',
-  price_threshold_percent: '/priceThresholdPercent',
-  departs_on: '/departsOn',
-  min_interval_seconds: '/minIntervalSeconds',
-  priority: '/priority',
-  max_delay_seconds: '/maxDelaySeconds',
-}
 
 /** The errors of a body's rows, in their order, each with a JSON pointer to its place. Lets other requests run meanwhile. */
 export async function errorsOfInput(rows: readonly Cells[]): Promise<ProblemFault[]> {
@@ -119,10 +85,15 @@ export function faultsOf({ line, errors }: InvalidRow): ProblemFault[] {
 /** The errors of a watch that is at this place of a body. */
 export function faultsWithin(place: string, errors: readonly RowError[]): ProblemFault[] {
   return errors.map(({ column, message }) => ({
-    // A rule that is about several columns is about the passenger mix.
-    pointer: `${place}${PLACES[column as Column] ?? '/passengers'}`,
+    pointer: `${place}${placeOf(column)}`,
     detail: message,
   }))
+}
+
+/** The list is in the path. A rule that is about several columns is about the passenger mix. */
+function placeOf(column: string): string {
+  if (column === 'list') return ''
+  return isColumn(column) ? PLACES[column] : '/passengers'
 }
 
 /** The list is in the path. */

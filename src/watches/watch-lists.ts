@@ -3,7 +3,8 @@ import { quote } from '../platform/base/text.ts'
 import { type Db, sql, type Tenant } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { lockWatchesOf } from '../resellers/resellers.ts'
-import { entryOf, type FlatEntry, type WatchEntry } from './rows/watch-row.ts'
+import type { FlatEntry, WatchEntry } from './rows/watch-row.ts'
+import { QUESTION_COLUMNS } from './sync-tracked-fares.ts'
 
 /** A watch list and its size. The name is its identity: it is unique among the lists of its reseller. */
 interface WatchList {
@@ -208,18 +209,15 @@ export async function findWatch(
 }
 
 function watchOf(row: WatchRow): Watch {
-  const { id, trackedFareId, createdAt, beganAt, pausedAt } = row
-  return { id, trackedFareId, entry: entryOf(row), createdAt, beganAt, pausedAt }
+  const { id, trackedFareId, createdAt, beganAt, pausedAt, ...entry } = row
+  const { flightId, returnFlightId, passengers, ...settings } = entry
+  const question = { flightId, returnFlightId, passengers }
+  return { id, trackedFareId, entry: { ...settings, question }, createdAt, beganAt, pausedAt }
 }
 
 /** The columns of a FlatEntry except its names, from a watch `w` and its tracked fare `f`. */
 export const ENTRY_COLUMNS = sql`
-           f.flight_id as "flightId", f.return_flight_id as "returnFlightId",
-           f.residents_adults as "residentsAdults", f.residents_children as "residentsChildren",
-           f.residents_infants as "residentsInfants", f.non_residents_adults as "nonResidentsAdults",
-           f.non_residents_children as "nonResidentsChildren", f.non_residents_infants as "nonResidentsInfants",
-           w.price_threshold_amount::text as "priceThresholdAmount",
-           w.price_threshold_percent::text as "priceThresholdPercent",
-           w.departs_on::text as "departsOn", w.min_interval_seconds as "minIntervalSeconds",
-           w.priority, w.max_delay_seconds as "maxDelaySeconds"
+  ${QUESTION_COLUMNS}, w.price_threshold_amount::text as "priceThresholdAmount",
+  w.price_threshold_percent::text as "priceThresholdPercent", w.departs_on::text as "departsOn",
+  w.min_interval_seconds as "minIntervalSeconds", w.priority, w.max_delay_seconds as "maxDelaySeconds"
 `

@@ -7,29 +7,26 @@ import {
   storedState,
 } from '../../src/fares/decide/fare-state.ts'
 import { viewOfWatch, type WatchFacts } from '../../src/views/watch-view.ts'
-import { entryOf } from '../../src/watches/rows/watch-row.ts'
+import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'
 import { at, available, CALM, observation, RULES, UNAVAILABLE } from '../fares/answers.ts'
 
 const HOUR = 3_600
 
 /** A watch for one adult, one way, that began at second 0. */
 function watch(minIntervalSeconds: number | null = null, pausedAt: Date | null = null) {
-  const counts = { residentsAdults: 0, residentsChildren: 0, residentsInfants: 0 }
-  const others = { nonResidentsAdults: 1, nonResidentsChildren: 0, nonResidentsInfants: 0 }
-  const entry = entryOf({
+  const residents = { adults: 0, children: 0, infants: 0 }
+  const passengers = { residents, nonResidents: { ...residents, adults: 1 } }
+  const entry: WatchEntry = {
     list: 'summer',
     reference: 'A-1',
-    flightId: '101',
-    returnFlightId: null,
-    ...counts,
-    ...others,
+    question: { flightId: '101', returnFlightId: null, passengers },
     priceThresholdAmount: null,
     priceThresholdPercent: null,
     departsOn: null,
     minIntervalSeconds,
     priority: 'normal',
     maxDelaySeconds: null,
-  })
+  }
   return { entry, beganAt: at(0), pausedAt }
 }
 

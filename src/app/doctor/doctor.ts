@@ -1,7 +1,8 @@
 import packageJson from '../../../package.json' with { type: 'json' }
 import { withTimeout } from '../../platform/base/clock.ts'
 import { messageOf } from '../../platform/base/errors.ts'
-import { readStatus, type Status } from '../../views/read-status.ts'
+import { readStatus } from '../../views/status-operations.ts'
+import type { Status } from '../../views/status-shapes.ts'
 import {
   examineAnalysts,
   examineArchive,

@@ -1,7 +1,13 @@
 import type { Command } from 'commander'
 import { hasEmbeddedData } from '../../embedded/postgres-place.ts'
 import { durationText } from '../../platform/base/text.ts'
-import { budgetFor, type Delays, expectedDelays, planBudget, readFareGroups } from '../../schedule/plan-budget.ts'
+import {
+  budgetFor,
+  type Delays,
+  expectedDelays,
+  planBudget,
+  readFareGroups,
+} from '../../schedule/plan-budget.ts'
 import { assertNotPaused } from '../../upstream/attempt.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isAhead } from '../../platform/db/clock-ahead.ts'
 import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
 import { isAhead } from '../../platform/db/transaction.ts'
 import { hold } from '../../schedule/follow.ts'

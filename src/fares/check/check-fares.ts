@@ -9,6 +9,7 @@ import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,
 } from '../../upstream/upstream-errors.ts'
+import { QUESTION_COLUMNS } from '../../watches/sync-tracked-fares.ts'
 
 /** A claim, and the fares that it was made for. It holds those that no later claim has. */
 export interface ClaimRef {
@@ -30,18 +31,6 @@ const WHY = sql<CheckReason>`
        else coalesce(s.lane, 'scheduled') end
 `
 
-const QUESTION_COLUMNS = [
-  'f.id',
-  'f.flight_id',
-  'f.return_flight_id',
-  'f.residents_adults',
-  'f.residents_children',
-  'f.residents_infants',
-  'f.non_residents_adults',
-  'f.non_residents_children',
-  'f.non_residents_infants',
-] as const
-
 /**
  * The fares of a claim in the order of their slots, and the database's clock at the time of the query. Leaves out fares that
  * will have departed at their slot, except those that have ended so and are asked again.
@@ -50,32 +39,17 @@ export async function findClaimedFares(
   db: Db,
   { claimId, fareIds }: ClaimRef,
 ): Promise<{ fares: ClaimedFare[]; now: Date | undefined }> {
-  const rows = await db
-    .selectFrom('fare_schedule as s')
-    .innerJoin('tracked_fare as f', 'f.id', 's.tracked_fare_id')
-    .leftJoin('fare_state as b', 'b.tracked_fare_id', 's.tracked_fare_id')
-    .select(QUESTION_COLUMNS)
-    .select(['s.slot_at', WHY.as('why'), sql<Date>`clock_timestamp()`.as('now')])
-    .where(sql<boolean>`s.tracked_fare_id = any(${fareIds}::bigint[])`)
-    .where('s.claim_id', '=', claimId)
-    .where(sql<boolean>`(b.expired_at is not null or coalesce(b.departs_at > s.slot_at, true))`)
-    .orderBy('s.slot_at')
-    .modifyEnd(PREPARED)
-    .execute()
-  const fares = rows.flatMap(({ slot_at: slotAt, why, ...fare }) => {
-    const residents = {
-      adults: fare.residents_adults,
-      children: fare.residents_children,
-      infants: fare.residents_infants,
-    }
-    const nonResidents = {
-      adults: fare.non_residents_adults,
-      children: fare.non_residents_children,
-      infants: fare.non_residents_infants,
-    }
-    const { flight_id: flightId, return_flight_id: returnFlightId } = fare
-    const question = { flightId, returnFlightId, passengers: { residents, nonResidents } }
-    return slotAt === null ? [] : [{ fareId: fare.id, slotAt, question, why }]
+  const { rows } = await sql<Question & Omit<ClaimedFare, 'question'> & { now: Date }>`${PREPARED}
+    select f.id as "fareId", ${QUESTION_COLUMNS}, s.slot_at as "slotAt", ${WHY} as why, clock_timestamp() as now
+      from fare_schedule s
+      join tracked_fare f on f.id = s.tracked_fare_id
+      left join fare_state b on b.tracked_fare_id = s.tracked_fare_id
+     where s.tracked_fare_id = any(${fareIds}::bigint[]) and s.claim_id = ${claimId} and s.slot_at is not null
+       and (b.expired_at is not null or coalesce(b.departs_at > s.slot_at, true))
+     order by s.slot_at
+  `.execute(db)
+  const fares = rows.map(({ fareId, slotAt, why, now: _, ...question }) => {
+    return { fareId, slotAt, why, question }
   })
   return { fares, now: rows[0]?.now }
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { UnknownReason } from '../../platform/base/kinds.ts'
-import { isAhead } from '../../platform/db/clock-ahead.ts'
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
+import { isAhead } from '../../platform/db/transaction.ts'
 import { verifyPath } from '../../upstream/flights/verify-fares.ts'
 import type { LegObservation, Observation, Question } from '../../upstream/observation.ts'
 import { parseKeepingDigits } from '../../upstream/strict-json.ts'

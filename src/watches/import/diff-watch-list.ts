@@ -1,26 +1,15 @@
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
-import { checkRows, InvalidRows, InvalidRowsError } from '../rows/check-rows.ts'
-import {
-  COLUMNS,
-  type Column,
-  cellsOf,
-  entryOf,
-  type FlatEntry,
-  type RowSource,
-} from '../rows/watch-row.ts'
+import { COLUMNS, type Column, cellsAt, type FlatEntry } from '../rows/watch-row.ts'
 import { ENTRY_COLUMNS } from '../watch-lists.ts'
 import {
   assertPlannedDelays,
   type ImportPlan,
   planImport,
-  rejectPastDates,
-  rejectShortDelays,
-  stageWatches,
+  type StageArgs,
+  stageRows,
 } from './plan-import.ts'
 
-interface DiffArgs {
-  readonly resellerId: number
-  readonly source: RowSource
+interface DiffArgs extends Pick<StageArgs, 'resellerId' | 'source'> {
   /** Receives the rows in pages, sorted by list and reference. */
   readonly onRows: (rows: readonly DiffRow[]) => void | Promise<void>
 }
@@ -54,11 +43,7 @@ const PAGE_ROWS = 5_000
 export async function diffWatchList(db: Db, args: DiffArgs): Promise<DiffOutcome> {
   const tx = await db.startTransaction().execute()
   try {
-    const invalid = new InvalidRows()
-    await stageWatches(tx, checkRows(args.source, invalid), () => undefined)
-    await rejectPastDates(tx, args.resellerId, invalid)
-    await rejectShortDelays(tx, args.resellerId, invalid)
-    if (invalid.count > 0) throw new InvalidRowsError(args.source.name, invalid)
+    await stageRows(tx, args)
     const plan = await planImport(tx, args.resellerId)
     await assertPlannedDelays(tx, args.resellerId)
     await collectDifferences(tx, args.resellerId)
@@ -134,8 +119,8 @@ async function readDifferences(tx: Tx, after: number): Promise<DifferenceRow[]> 
 
 function diffRowOf({ kind, list, reference, before, after }: DifferenceRow): DiffRow {
   if (before === null || after === null) return { kind, list, reference, cells: [] }
-  const old = cellsOf(entryOf(before))
-  const now = cellsOf(entryOf(after))
+  const old = cellsAt(before)
+  const now = cellsAt(after)
   const cells = COLUMNS.filter((column) => old[column] !== now[column]).map((column) => ({
     column,
     before: old[column],

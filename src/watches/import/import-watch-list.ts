@@ -1,8 +1,8 @@
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../../resellers/resellers.ts'
-import { checkRows, InvalidRows, InvalidRowsError } from '../rows/check-rows.ts'
-import type { InvalidRow, RowSource } from '../rows/watch-row.ts'
+import type { InvalidRows } from '../rows/check-rows.ts'
+import type { InvalidRow } from '../rows/watch-row.ts'
 import {
   lockTrackedFares,
   syncTrackedFares,
@@ -13,23 +13,17 @@ import {
   assertPlannedDelays,
   type ImportPlan,
   planImport,
-  rejectPastDates,
-  rejectShortDelays,
   SAME_QUESTION,
-  stageWatches,
+  type StageArgs,
+  stageRows,
 } from './plan-import.ts'
 
-export interface ImportArgs {
-  readonly resellerId: number
-  readonly source: RowSource
+export interface ImportArgs extends Omit<StageArgs, 'onStaged'> {
   /** If given, all rows are of this list, and it must exist. Otherwise missing lists are created. */
   readonly list?: string | undefined
-  /** Import the valid rows of a file that has invalid ones. */
-  readonly skipInvalid?: boolean | undefined
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined
   /** Called once, before the outcome is returned, if invalid rows were skipped. */
   readonly onSkipped?: ((skipped: SkippedRows) => void) | undefined
-  readonly signal?: AbortSignal | undefined
 }
 
 interface ImportProgress {
@@ -67,7 +61,7 @@ export async function importWatchList(db: Db, args: ImportArgs): Promise<ImportO
 /** Counts what `importWatchList` would do, and changes nothing. Throws what it would throw. */
 export async function planWatchImport(db: Db, args: ImportArgs): Promise<ImportPlan> {
   return inTransaction(db, async (tx) => {
-    await stageRows(tx, args)
+    await lockAndStage(tx, args)
     const plan = await planImport(tx, args.resellerId)
     await assertPlannedDelays(tx, args.resellerId)
     return plan
@@ -79,38 +73,19 @@ export async function importRows(
   tx: Tx,
   args: ImportArgs,
 ): Promise<{ readonly outcome: ImportOutcome; readonly invalid: InvalidRows }> {
-  const { rows, invalid } = await stageRows(tx, args)
+  const { rows, invalid } = await lockAndStage(tx, args)
   args.signal?.throwIfAborted()
   args.onProgress?.({ stage: 'applying', rows })
   return { outcome: await applyStaged(tx, args.resellerId, invalid.count), invalid }
 }
 
-async function stageRows(
-  tx: Tx,
-  { resellerId, list, source, skipInvalid, onProgress, signal }: ImportArgs,
-): Promise<{ readonly rows: number; readonly invalid: InvalidRows }> {
+async function lockAndStage(tx: Tx, { onProgress, ...args }: ImportArgs) {
+  const { resellerId, list } = args
   await lockWatchesOf(tx, resellerId)
   // Under the lock. Otherwise a list that is renamed or deleted at the same time would be created again.
   if (list !== undefined) await requireWatchList({ db: tx, resellerId }, list)
   await assertEnabled(tx, resellerId)
-  const invalid = new InvalidRows()
-  const rows = await stageWatches(tx, interruptible(checkRows(source, invalid), signal), (n) =>
-    onProgress?.({ stage: 'reading', rows: n }),
-  )
-  await rejectPastDates(tx, resellerId, invalid)
-  await rejectShortDelays(tx, resellerId, invalid)
-  if (invalid.count > 0 && skipInvalid !== true) throw new InvalidRowsError(source.name, invalid)
-  return { rows, invalid }
-}
-
-async function* interruptible<T>(
-  batches: AsyncIterable<T>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<T> {
-  for await (const batch of batches) {
-    signal?.throwIfAborted()
-    yield batch
-  }
+  return stageRows(tx, { ...args, onStaged: (rows) => onProgress?.({ stage: 'reading', rows }) })
 }
 
 /** Takes its locks in the order of every transaction that records checks: fares and schedules, feeds, watches. */

@@ -1,15 +1,40 @@
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from '../max-delays.ts'
-import type { InvalidRows, NumberedEntry } from '../rows/check-rows.ts'
-import type { WatchEntry } from '../rows/watch-row.ts'
+import { checkRows, InvalidRows, InvalidRowsError, type NumberedEntry } from '../rows/check-rows.ts'
+import type { RowSource, WatchEntry } from '../rows/watch-row.ts'
 import { hasPassed } from '../sync-tracked-fares.ts'
+
+export interface StageArgs {
+  readonly resellerId: number
+  readonly source: RowSource
+  /** Leave out the invalid rows of a file that has some. */
+  readonly skipInvalid?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onStaged?: ((rows: number) => void) | undefined
+}
+
+/** Stages the valid rows of a source. Throws InvalidRowsError if a row is invalid and `skipInvalid` is not set. */
+export async function stageRows(
+  tx: Tx,
+  { resellerId, source, skipInvalid, signal, onStaged }: StageArgs,
+): Promise<{ readonly rows: number; readonly invalid: InvalidRows }> {
+  const invalid = new InvalidRows()
+  const rows = await stageWatches(tx, checkRows(source, invalid), (staged) => {
+    signal?.throwIfAborted()
+    onStaged?.(staged)
+  })
+  await rejectPastDates(tx, resellerId, invalid)
+  await rejectShortDelays(tx, resellerId, invalid)
+  if (invalid.count > 0 && skipInvalid !== true) throw new InvalidRowsError(source.name, invalid)
+  return { rows, invalid }
+}
 
 /**
  * Stages the entries of a file in `staged_watch`, a temporary table of the caller's transaction, one batch for each
  * statement. Returns how many entries there are.
  */
-export async function stageWatches(
+async function stageWatches(
   tx: Tx,
   batches: AsyncIterable<readonly NumberedEntry[]>,
   onProgress: (rows: number) => void,
@@ -70,11 +95,7 @@ async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<voi
  * Removes the staged rows whose departure date has passed, and adds them to `invalid`: such a watch would end at once. A row
  * that equals a watch in date and question stays: its watch has ended, and the same file may be imported again.
  */
-export async function rejectPastDates(
-  tx: Tx,
-  resellerId: number,
-  invalid: InvalidRows,
-): Promise<void> {
+async function rejectPastDates(tx: Tx, resellerId: number, invalid: InvalidRows): Promise<void> {
   const { rows } = await sql<{ line: number; date: string }>`
     with past as (
            delete from staged_watch s
@@ -96,11 +117,7 @@ export async function rejectPastDates(
  * Removes the staged rows whose longest delay is below the shortest interval of the workers, and adds them to `invalid`: it
  * could never be kept. A row that equals its watch stays.
  */
-export async function rejectShortDelays(
-  tx: Tx,
-  resellerId: number,
-  invalid: InvalidRows,
-): Promise<void> {
+async function rejectShortDelays(tx: Tx, resellerId: number, invalid: InvalidRows): Promise<void> {
   const { rows } = await sql<{ line: number; least: number }>`
     with short as (
            delete from staged_watch s using fare_schedule_clock c

@@ -11,8 +11,6 @@ import {
 } from '../../upstream/passenger-rules.ts'
 import {
   type Column,
-  entryOf,
-  type FlatEntry,
   type InvalidRow,
   isColumn,
   type RawRow,
@@ -97,17 +95,26 @@ type CheckedRow =
 /** Reads the texts of a row. Reports all of its errors, not only the first. */
 export function checkRow(row: RawRow): CheckedRow {
   const cells = createCellReader(row)
-  const flat: FlatEntry = {
+  const count = (column: Column) => cells.value(column, parseCount) ?? 0
+  const entry: WatchEntry = {
     list: cells.text('list', nameFault) ?? '',
     reference: cells.text('reference', nameFault) ?? '',
-    flightId: cells.text('flight_id', flightIdFault)?.trim() ?? '',
-    returnFlightId: cells.text('return_flight_id', flightIdFault)?.trim() ?? null,
-    residentsAdults: cells.value('residents_adults', parseCount) ?? 0,
-    residentsChildren: cells.value('residents_children', parseCount) ?? 0,
-    residentsInfants: cells.value('residents_infants', parseCount) ?? 0,
-    nonResidentsAdults: cells.value('non_residents_adults', parseCount) ?? 0,
-    nonResidentsChildren: cells.value('non_residents_children', parseCount) ?? 0,
-    nonResidentsInfants: cells.value('non_residents_infants', parseCount) ?? 0,
+    question: {
+      flightId: cells.text('flight_id', flightIdFault)?.trim() ?? '',
+      returnFlightId: cells.text('return_flight_id', flightIdFault)?.trim() ?? null,
+      passengers: {
+        residents: {
+          adults: count('residents_adults'),
+          children: count('residents_children'),
+          infants: count('residents_infants'),
+        },
+        nonResidents: {
+          adults: count('non_residents_adults'),
+          children: count('non_residents_children'),
+          infants: count('non_residents_infants'),
+        },
+      },
+    },
     priceThresholdAmount: cells.value('price_threshold_amount', parseDecimal),
     priceThresholdPercent: cells.value('price_threshold_percent', parseDecimal),
     departsOn: cells.value('departs_on', parseDate),
@@ -115,14 +122,14 @@ export function checkRow(row: RawRow): CheckedRow {
     priority: cells.value('priority', parsePriority) ?? 'normal',
     maxDelaySeconds: cells.value('max_delay_seconds', parseInterval),
   }
-  const entry = entryOf(flat)
-  if (flat.flightId !== '' && flat.flightId === flat.returnFlightId) {
+  const { flightId, returnFlightId, passengers } = entry.question
+  if (flightId !== '' && flightId === returnFlightId) {
     cells.errors.push({
       column: 'return_flight_id',
       message: `${SAME_FLIGHT_RULE} (verify.same_flight)`,
     })
   }
-  const { minIntervalSeconds, maxDelaySeconds } = flat
+  const { minIntervalSeconds, maxDelaySeconds } = entry
   if (maxDelaySeconds !== null && maxDelaySeconds < (minIntervalSeconds ?? 0)) {
     cells.errors.push({
       column: 'max_delay_seconds',
@@ -132,7 +139,7 @@ export function checkRow(row: RawRow): CheckedRow {
   // The rules for all counts together apply only once each count can be read.
   const errors = cells.errors.some(({ column }) => /residents/.test(column))
     ? cells.errors
-    : [...cells.errors, ...passengerErrors(entry.question.passengers)]
+    : [...cells.errors, ...passengerErrors(passengers)]
   return errors.length > 0 ? { line: row.line, errors } : { line: row.line, entry }
 }
 

@@ -1,27 +1,30 @@
 import type { WatchPriority } from '../../platform/base/kinds.ts'
-import type { PassengerMix, Question } from '../../upstream/observation.ts'
+import type { Question } from '../../upstream/observation.ts'
 
-/** The columns of a watch list, in the order of an export. */
-export const COLUMNS = [
-  'list',
-  'reference',
-  'flight_id',
-  'return_flight_id',
-  'residents_adults',
-  'residents_children',
-  'residents_infants',
-  'non_residents_adults',
-  'non_residents_children',
-  'non_residents_infants',
-  'price_threshold_amount',
-  'price_threshold_percent',
-  'departs_on',
-  'min_interval_seconds',
-  'priority',
-  'max_delay_seconds',
-] as const
+/** Where a watch of a request or an answer has each column, as a JSON pointer. In the order of an export. */
+export const PLACES = {
+  list: '/list',
+  reference: '/reference',
+  flight_id: '/flightId',
+  return_flight_id: '/returnFlightId',
+  residents_adults: '/passengers/residents/adults',
+  residents_children: '/passengers/residents/children',
+  residents_infants: '/passengers/residents/infants',
+  non_residents_adults: '/passengers/nonResidents/adults',
+  non_residents_children: '/passengers/nonResidents/children',
+  non_residents_infants: '/passengers/nonResidents/infants',
+  price_threshold_amount: '/priceThresholdAmount',
+  price_threshold_percent: '/priceThresholdPercent',
+  departs_on: '/departsOn',
+  min_interval_seconds: '/minIntervalSeconds',
+  priority: '/priority',
+  max_delay_seconds: '/maxDelaySeconds',
+} as const
 
-export type Column = (typeof COLUMNS)[number]
+export type Column = keyof typeof PLACES
+
+/** The columns of a watch list. */
+export const COLUMNS = Object.keys(PLACES) as readonly Column[]
 
 /** The columns that every file must have and every row must fill. */
 export const REQUIRED_COLUMNS = [
@@ -125,72 +128,27 @@ export interface WatchEntry {
   readonly maxDelaySeconds: number | null
 }
 
-/** A watch entry as the columns of one SQL row. */
-export interface FlatEntry {
-  readonly list: string
-  readonly reference: string
-  readonly flightId: string
-  readonly returnFlightId: string | null
-  readonly residentsAdults: number
-  readonly residentsChildren: number
-  readonly residentsInfants: number
-  readonly nonResidentsAdults: number
-  readonly nonResidentsChildren: number
-  readonly nonResidentsInfants: number
-  readonly priceThresholdAmount: string | null
-  readonly priceThresholdPercent: string | null
-  readonly departsOn: string | null
-  readonly minIntervalSeconds: number | null
-  readonly priority: WatchPriority
-  readonly maxDelaySeconds: number | null
-}
+/** A watch entry as the columns of one SQL row, and as a request or an answer has it. */
+export interface FlatEntry extends Omit<WatchEntry, 'question'>, Question {}
 
-export function entryOf(flat: FlatEntry): WatchEntry {
-  const passengers: PassengerMix = {
-    residents: {
-      adults: flat.residentsAdults,
-      children: flat.residentsChildren,
-      infants: flat.residentsInfants,
-    },
-    nonResidents: {
-      adults: flat.nonResidentsAdults,
-      children: flat.nonResidentsChildren,
-      infants: flat.nonResidentsInfants,
-    },
-  }
-  return {
-    list: flat.list,
-    reference: flat.reference,
-    question: { flightId: flat.flightId, returnFlightId: flat.returnFlightId, passengers },
-    priceThresholdAmount: flat.priceThresholdAmount,
-    priceThresholdPercent: flat.priceThresholdPercent,
-    departsOn: flat.departsOn,
-    minIntervalSeconds: flat.minIntervalSeconds,
-    priority: flat.priority,
-    maxDelaySeconds: flat.maxDelaySeconds,
-  }
-}
+type CellValues = Record<Column, string | number | null>
 
 /** The entry as the cells of a file. Missing values are null; counts are always written. */
-export function cellsOf(entry: WatchEntry): Record<Column, string | number | null> {
-  const { flightId, returnFlightId, passengers } = entry.question
-  const { residents, nonResidents } = passengers
-  return {
-    list: entry.list,
-    reference: entry.reference,
-    flight_id: flightId,
-    return_flight_id: returnFlightId,
-    residents_adults: residents.adults,
-    residents_children: residents.children,
-    residents_infants: residents.infants,
-    non_residents_adults: nonResidents.adults,
-    non_residents_children: nonResidents.children,
-    non_residents_infants: nonResidents.infants,
-    price_threshold_amount: entry.priceThresholdAmount,
-    price_threshold_percent: entry.priceThresholdPercent,
-    departs_on: entry.departsOn,
-    min_interval_seconds: entry.minIntervalSeconds,
-    priority: entry.priority,
-    max_delay_seconds: entry.maxDelaySeconds,
-  }
+export function cellsOf({ question, ...settings }: WatchEntry): CellValues {
+  return cellsAt({ ...settings, ...question })
+}
+
+/** The value at the place of each column; null where there is none. */
+export function cellsAt(watch: object): CellValues {
+  return Object.fromEntries(
+    COLUMNS.map((column) => [column, valueAt(watch, PLACES[column]) ?? null]),
+  ) as CellValues
+}
+
+function valueAt(watch: object, place: string): unknown {
+  const names = place.split('/').slice(1)
+  return names.reduce<unknown>(
+    (at, name) => (at as Record<string, unknown> | undefined)?.[name],
+    watch,
+  )
 }
