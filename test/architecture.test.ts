@@ -172,11 +172,15 @@ describe('the architecture', () => {
     expect(new Set(writers)).toEqual(new Set(['schedule']))
   })
 
-  it('decides what a check shows without the schedule', () => {
+  it('decides what a check shows without the schedule and the database', () => {
     const decisions = sources.filter(({ name }) => name.startsWith('src/fares/decide/'))
     expect(decisions.length).toBeGreaterThan(3)
     const imports = decisions.flatMap((file) => file.imports.map((to) => roomOf(file, to)))
-    expect(imports).not.toContain('schedule')
+    expect(new Set(imports)).toEqual(
+      new Set(['fares', 'upstream', 'platform/airports', 'platform/base']),
+    )
+    const upstream = decisions.flatMap(({ imports }) => imports.filter((to) => /upstream/.test(to)))
+    expect(new Set(upstream)).toEqual(new Set(['../../upstream/observation.ts']))
   })
 
   it('has no cycle of imports', () => {

@@ -1,27 +1,10 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { BUDGET_LANES } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
 import { operations } from '../platform/http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import type { BudgetLane } from './call-ledger.ts'
-
-/** The calls of each minute of the last whole hour, the oldest first. */
-interface CallSeries {
-  /** The beginning of the first minute. */
-  readonly since: Date
-  readonly byLane: readonly { readonly lane: BudgetLane; readonly calls: readonly number[] }[]
-  /** The resellers with the most calls. Null: for no reseller. */
-  readonly byReseller: readonly {
-    readonly reseller: string | null
-    readonly calls: readonly number[]
-  }[]
-  /** Null: for no watch. */
-  readonly byPriority: readonly {
-    readonly priority: string | null
-    readonly calls: readonly number[]
-  }[]
-}
 
 interface CallRow {
   readonly by: 'lane' | 'reseller' | 'priority'
@@ -112,6 +95,24 @@ const Calls = Type.Array(Type.Number(), {
   description: `Calls in each of ${SERIES_MINUTES} minutes, the oldest first. A call is counted in equal parts for all resellers of its fare, also for those that did not pay for it.`,
 })
 
+/** The calls of each minute of the last whole hour, the oldest first. */
+const CallSeriesShape = object(
+  {
+    since: Instant,
+    byLane: Type.Array(
+      object({ lane: oneOf(BUDGET_LANES, { title: 'BudgetLane' }), calls: Calls }),
+    ),
+    byReseller: Type.Array(object({ reseller: orNull(Type.String()), calls: Calls }), {
+      description: `The ${SHOWN_RESELLERS} with the most calls. Null: lists, questions on demand, and fares without a watch.`,
+    }),
+    byPriority: Type.Array(object({ priority: orNull(Type.String()), calls: Calls }), {
+      description: 'By the priority of the watches. Null as above.',
+    }),
+  },
+  { title: 'BudgetCalls' },
+)
+type CallSeries = Static<typeof CallSeriesShape>
+
 const readCalls = operator({
   id: 'readBudgetCalls',
   method: 'GET',
@@ -124,21 +125,7 @@ const readCalls = operator({
   scope: 'operate',
   answer: {
     about: 'The calls.',
-    schema: object(
-      {
-        since: Instant,
-        byLane: Type.Array(
-          object({ lane: oneOf(BUDGET_LANES, { title: 'BudgetLane' }), calls: Calls }),
-        ),
-        byReseller: Type.Array(object({ reseller: orNull(Type.String()), calls: Calls }), {
-          description: `The ${SHOWN_RESELLERS} with the most calls. Null: lists, questions on demand, and fares without a watch.`,
-        }),
-        byPriority: Type.Array(object({ priority: orNull(Type.String()), calls: Calls }), {
-          description: 'By the priority of the watches. Null as above.',
-        }),
-      },
-      { title: 'BudgetCalls' },
-    ),
+    schema: CallSeriesShape,
   },
   handler: ({ db }) => readCallSeries(db),
 })
