@@ -10,7 +10,7 @@ import {
   type Watch,
   type WatchPosition,
 } from '../watches/watch-lists.ts'
-import { viewOfWatch, type WatchFacts, type WatchView } from './watch-view.ts'
+import { viewOfWatch, type WatchFacts, type WatchView } from './watch-view-shapes.ts'
 
 interface ViewedWatch {
   readonly watch: Watch

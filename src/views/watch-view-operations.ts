@@ -1,14 +1,11 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import type { FareView } from '../fares/decide/fare-state.ts'
-import { Belief } from '../feeds/operations/change-shapes.ts'
-import { HIDDEN_REASONS, SHOWN_PRICE_REASONS } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import type { Db } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { bufferText, sendBuffered } from '../platform/http/responses.ts'
-import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
+import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import { readOwnPace, WatchPaceShape } from '../schedule/pace-shapes.ts'
 import {
   ListParams,
@@ -18,7 +15,7 @@ import {
 import { shapeOf, WatchParams, watchMembers } from '../watches/operations/watch-operations.ts'
 import { findWatch, type Watch, type WatchPosition } from '../watches/watch-lists.ts'
 import { statesText, viewWatch } from './watch-states.ts'
-import { CHECK_WHYS } from './watch-view.ts'
+import { viewMembers } from './watch-view-shapes.ts'
 
 interface WatchViewDeps {
   readonly db: Db
@@ -28,60 +25,6 @@ interface WatchViewDeps {
 const { reseller } = operations<WatchViewDeps>()
 
 const TAG = 'Watches'
-
-const viewMembers = {
-  status: oneOf(['new', 'followed', 'stale', 'expired', 'paused'], {
-    title: 'WatchStatus',
-    description:
-      'new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has ' +
-      'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
-  }),
-  belief: Type.Unsafe<FareView>(Belief),
-  lastGoodCheckAt: orNull(
-    Instant,
-    'When the last check began that agreed with the belief in availability, identity and itinerary. The price has its own age.',
-  ),
-  lastCheckAt: orNull(Instant),
-  lastCheckWhy: orNull(
-    oneOf(CHECK_WHYS),
-    'Why the fare was checked last, as `why` of `next`. scheduled: in its turn, or for a reason that is not this watch’s. ' +
-      'Null if the watch began after the check.',
-  ),
-  lastReason: orNull(Type.String(), 'Why the last check was unknown. Null if it was good.'),
-  priceCheckedAt: orNull(
-    Instant,
-    'When the last check began that showed the price of every leg. Null unless the fare is bookable.',
-  ),
-  priceReason: orNull(
-    oneOf(SHOWN_PRICE_REASONS),
-    'Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s ' +
-      'price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. ' +
-      'mixed_currencies: the legs have no common currency. held: the prices of many flights change at once, and wait. ' +
-      'stale: the last check that showed it is too old.',
-  ),
-  hiddenReason: orNull(
-    oneOf(HIDDEN_REASONS),
-    'Why the belief is shown as unknown although it is fresh. held: many flights change at once, so the change waits for ' +
-      'some minutes. identity_mismatch: the answers show another flight. reverted: its last records were taken back.',
-  ),
-  contradictedSince: orNull(
-    Instant,
-    'When the first answer began that contradicts the belief, without one since that agreed. Null where none does.',
-  ),
-  heldSince: orNull(Instant, 'Since when a change is held. Null where none is.'),
-  next: orNull(
-    object({
-      notBefore: Instant,
-      why: oneOf(CHECK_WHYS, {
-        description:
-          'first_check: the first check. scheduled: its interval. confirmation: a loss, another flight or a doubtful ' +
-          'price is checked again. retry: the last check was unknown.',
-      }),
-    }),
-    'The next check by this watch’s own settings and answers. It comes later if the budget is short, and sooner ' +
-      'if the fare is checked for another reason. Null if the watch is not checked.',
-  ),
-}
 
 const WatchState = object(
   {

@@ -6,7 +6,7 @@ import {
   priceReasonOf,
   storedState,
 } from '../../src/fares/decide/fare-state.ts'
-import { viewOfWatch, type WatchFacts } from '../../src/views/watch-view.ts'
+import { viewOfWatch, type WatchFacts } from '../../src/views/watch-view-shapes.ts'
 import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'
 import { at, available, CALM, observation, RULES, UNAVAILABLE } from '../fares/answers.ts'
 

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox'
 import {
   endedView,
   type FareState,
@@ -8,17 +9,18 @@ import {
   unknownView,
   withoutPrice,
 } from '../fares/decide/fare-state.ts'
+import { Belief } from '../feeds/operations/change-shapes.ts'
 import { isAhead } from '../platform/base/clock.ts'
-import type { CheckReason, HiddenReason, ShownPriceReason } from '../platform/base/kinds.ts'
+import {
+  type CheckReason,
+  HIDDEN_REASONS,
+  type HiddenReason,
+  SHOWN_PRICE_REASONS,
+  type ShownPriceReason,
+} from '../platform/base/kinds.ts'
+import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts'
 import type { Watch } from '../watches/watch-lists.ts'
-
-/**
- * The status of a watch. `new`: nothing is believed of its fare yet. `followed`: the belief is fresh. `stale`: the last
- * good check is too old. `expired`: the flight has departed, or was not available for 30 days. `paused`: the reseller has
- * paused the watch, or the reseller is disabled.
- */
-type WatchStatus = 'new' | 'followed' | 'stale' | 'expired' | 'paused'
 
 /** The columns that the view of a watch is computed from. */
 export interface WatchFacts extends StateRow {
@@ -46,38 +48,67 @@ export interface WatchFacts extends StateRow {
   readonly now: Date
 }
 
-export interface WatchView {
-  readonly status: WatchStatus
-  readonly belief: FareView
-  readonly lastGoodCheckAt: Date | null
-  readonly lastCheckAt: Date | null
-  /** Null if it was made before the watch began. */
-  readonly lastCheckWhy: CheckWhy | null
-  /** Why the last check was unknown; null if it was good. */
-  readonly lastReason: string | null
-  /** When the last check began that showed the price of every leg; null unless the fare is bookable. */
-  readonly priceCheckedAt: Date | null
-  /** Why the last answers did not show the price of a bookable fare; `stale` where there were none. */
-  readonly priceReason: ShownPriceReason | null
-  /** Why the belief is shown as unknown although it is fresh; null where it is shown, or stale. */
-  readonly hiddenReason: HiddenReason | null
-  /** When the first answer began that contradicts the belief, without one since that agreed; null where none does. */
-  readonly contradictedSince: Date | null
-  /** Since when a mass of such changes holds what the answers show; null where none does. */
-  readonly heldSince: Date | null
-  /** Null if the watch is not checked. */
-  readonly next: NextCheck | null
-}
-
 /** Why a check is made, as far as the watch itself explains it. */
-export const CHECK_WHYS = ['first_check', 'confirmation', 'retry', 'scheduled'] as const
+const CHECK_WHYS = ['first_check', 'confirmation', 'retry', 'scheduled'] as const
 type CheckWhy = (typeof CHECK_WHYS)[number]
 
-/** The earliest time of the next check by the watch's own settings, and what decides it. */
-interface NextCheck {
-  readonly notBefore: Date
-  readonly why: CheckWhy
+/** What a watch shows of its fare. */
+export const viewMembers = {
+  status: oneOf(['new', 'followed', 'stale', 'expired', 'paused'], {
+    title: 'WatchStatus',
+    description:
+      'new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has ' +
+      'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
+  }),
+  belief: Type.Unsafe<FareView>(Belief),
+  lastGoodCheckAt: orNull(
+    Instant,
+    'When the last check began that agreed with the belief in availability, identity and itinerary. The price has its own age.',
+  ),
+  lastCheckAt: orNull(Instant),
+  lastCheckWhy: orNull(
+    oneOf(CHECK_WHYS),
+    'Why the fare was checked last, as `why` of `next`. scheduled: in its turn, or for a reason that is not this watch’s. ' +
+      'Null if the watch began after the check.',
+  ),
+  lastReason: orNull(Type.String(), 'Why the last check was unknown. Null if it was good.'),
+  priceCheckedAt: orNull(
+    Instant,
+    'When the last check began that showed the price of every leg. Null unless the fare is bookable.',
+  ),
+  priceReason: orNull(
+    oneOf(SHOWN_PRICE_REASONS),
+    'Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s ' +
+      'price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. ' +
+      'mixed_currencies: the legs have no common currency. held: the prices of many flights change at once, and wait. ' +
+      'stale: the last check that showed it is too old.',
+  ),
+  hiddenReason: orNull(
+    oneOf(HIDDEN_REASONS),
+    'Why the belief is shown as unknown although it is fresh. held: many flights change at once, so the change waits for ' +
+      'some minutes. identity_mismatch: the answers show another flight. reverted: its last records were taken back.',
+  ),
+  contradictedSince: orNull(
+    Instant,
+    'When the first answer began that contradicts the belief, without one since that agreed. Null where none does.',
+  ),
+  heldSince: orNull(Instant, 'Since when a change is held. Null where none is.'),
+  next: orNull(
+    object({
+      notBefore: Instant,
+      why: oneOf(CHECK_WHYS, {
+        description:
+          'first_check: the first check. scheduled: its interval. confirmation: a loss, another flight or a doubtful ' +
+          'price is checked again. retry: the last check was unknown.',
+      }),
+    }),
+    'The next check by this watch’s own settings and answers. It comes later if the budget is short, and sooner ' +
+      'if the fare is checked for another reason. Null if the watch is not checked.',
+  ),
 }
+
+const WatchViewShape = object(viewMembers)
+export type WatchView = Static<typeof WatchViewShape>
 
 type WatchRules = Pick<ScheduleRules, 'minRecheckSeconds'>
 
@@ -181,7 +212,7 @@ function nextCheck(
     laneDueAt,
   }: Pick<WatchFacts, 'askedAt' | 'startedAt' | 'lane' | 'laneDueAt'>,
   { minRecheckSeconds }: WatchRules,
-): NextCheck {
+): WatchView['next'] {
   const isOlder = askedAt === null || askedAt < beganAt
   if (askedAt === null || (isOlder && startedAt === null))
     return { notBefore: beganAt, why: 'first_check' }
