@@ -1,17 +1,18 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { json, text } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
-import type { Db } from '../../src/platform/db/database.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { PROBLEM_TYPE } from '../../src/platform/http/problems.ts'
 import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
-import { createApiKey } from '../../src/resellers/api-keys.ts'
+import { createApiKey, newKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
-import { type Answer, ask, bearer, startApi } from '../support/api-server.ts'
-import { it } from '../support/test-database.ts'
+import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
-import { seedApi } from './seed.ts'
+import { it, type SharedApi } from './shared-api.ts'
 
 const OPERATIONS = EVERY.map(([, operation]) => operation)
 const MEGABYTE = 1_000_000
@@ -19,12 +20,6 @@ const MEGABYTE = 1_000_000
 const parametersOf = ({ query }: AnyOperation) => Object.keys(propertiesOf(query))
 const having = (parameter: string) =>
   OPERATIONS.filter((operation) => parametersOf(operation).includes(parameter))
-
-async function aSeededApi(db: Db) {
-  const seed = await seedApi(db)
-  const base = await startApi(db)
-  return { seed, base }
-}
 
 /** The address of an operation's example. */
 function addressOf({ path, example }: AnyOperation): string {
@@ -44,8 +39,8 @@ function expectProblem(answer: Answer, status: number, code: string, what: strin
 }
 
 describe('requests that every operation refuses', () => {
-  it('every operation refuses a parameter that is given twice, except a list', async ({ db }) => {
-    const { seed, base } = await aSeededApi(db)
+  it('every operation refuses a parameter that is given twice, except a list', async ({ api }) => {
+    const { seed, base } = api
 
     for (const operation of OPERATIONS) {
       const single = Object.entries(propertiesOf(operation.query)).filter(
@@ -60,24 +55,13 @@ describe('requests that every operation refuses', () => {
     }
   })
 
-  it('every operation refuses a limit that is not a number or too large', async ({ db }) => {
-    const { seed, base } = await aSeededApi(db)
+  it('every operation refuses a limit that is not a number or too large', async ({ api }) => {
+    const { seed, base } = api
     const paged = having('limit')
 
     expect(paged.length).toBeGreaterThan(5)
     for (const operation of paged) {
-      for (const limit of [
-        '1e9',
-        '1000000000',
-        '-1',
-        '0',
-        'NaN',
-        'Infinity',
-        '1.5',
-        '',
-        ' 1',
-        '0x10',
-      ]) {
+      for (const limit of ['1e9', '1000000000', '-1', '0', 'NaN', '1.5', '', ' 1', '0x10']) {
         const key = rightKey(seed, operation)
         const answer = await call(base, operation, { key, query: { limit } })
         expectProblem(answer, 400, 'request.invalid_parameter', `${operation.id} ${limit}`)
@@ -86,8 +70,10 @@ describe('requests that every operation refuses', () => {
     }
   })
 
-  it('every list refuses a cursor that is malformed, forged or of another list', async ({ db }) => {
-    const { seed, base } = await aSeededApi(db)
+  it('every list refuses a cursor that is malformed, forged or of another list', async ({
+    api,
+  }) => {
+    const { seed, base } = api
     const paged = having('cursor')
     const given = new Map<AnyOperation, string>()
     for (const operation of paged) {
@@ -109,8 +95,8 @@ describe('requests that every operation refuses', () => {
     }
   })
 
-  it('every operation refuses a body that is too large before it has arrived', async ({ db }) => {
-    const { seed, base } = await aSeededApi(db)
+  it('every operation refuses a body that is too large before it has arrived', async ({ api }) => {
+    const { seed, base } = api
 
     for (const operation of OPERATIONS.filter(({ method }) => method !== 'GET')) {
       const key = rightKey(seed, operation)
@@ -126,8 +112,8 @@ describe('requests that every operation refuses', () => {
     }
   })
 
-  it('every operation refuses a header of a megabyte', async ({ db }) => {
-    const { base } = await aSeededApi(db)
+  it('every operation refuses a header of a megabyte', async ({ api }) => {
+    const { base } = api
 
     for (const operation of OPERATIONS) {
       const received = await shout(base, operation)
@@ -137,9 +123,9 @@ describe('requests that every operation refuses', () => {
   })
 
   it('every operation refuses a caller over the rate limit and shows the limit in its headers', async ({
-    db,
+    seeded: { db, seed },
   }) => {
-    const { alpha } = await seedApi(db)
+    const { alpha } = seed
     const base = await startApi(db, { requestsPerSecond: 0.1, nowMs: () => 0 })
 
     for (const operation of OPERATIONS) {
@@ -159,8 +145,10 @@ describe('requests that every operation refuses', () => {
 })
 
 describe('every operation', () => {
-  it('every response forbids browsers to run, frame, store or read it', async ({ db }) => {
-    const { seed, base } = await aSeededApi(db)
+  it('every response forbids browsers to run, frame, store or read it', async ({
+    seeded: { db, seed },
+  }) => {
+    const base = await startApi(db)
 
     for (const operation of OPERATIONS) {
       const headers = { origin: 'https://evil.example' }
@@ -246,3 +234,131 @@ async function shout(base: string, operation: AnyOperation): Promise<string> {
   socket.write(`x: ${'x'.repeat(MEGABYTE)}\r\n\r\n`)
   return received
 }
+
+/** A cursor as the list of this name would give it. */
+function forged(list: string, bound: unknown, position: unknown): string {
+  const body = Buffer.from(JSON.stringify(position)).toString('base64url')
+  const sum = createHash('sha256')
+    .update(JSON.stringify([list, body, bound]))
+    .digest('base64url')
+  return `${body}.${sum.slice(0, 12)}`
+}
+
+interface Case {
+  readonly path: string
+  readonly list: string
+  readonly bound: unknown
+  readonly operator?: true
+  readonly good: unknown
+  readonly bad: readonly unknown[]
+}
+
+const WATCHES = '/watch-lists/summer/watches'
+const PAIR = { departureId: 'PMI', destinationId: 'MAD' }
+const NUL = ['a\0', '\ud800']
+const FAR = [8.64e15, -8.64e15, -1, 1.5, '0000-01-01T00:00:00Z', '2016-12-31T23:59:60Z']
+const farRoutes = FAR.map((validFrom) => ({ of: 'existence', validFrom }))
+
+async function casesOf({ base, seed }: SharedApi): Promise<Case[]> {
+  const { body } = await ask(`${base}/api/v1${WATCHES}/A-1`, { headers: bearer(seed.keys.alpha) })
+  const bound = body.watchId
+  return [
+    { path: '/watch-lists', list: 'watch-lists', bound: 'alpha', good: 'a', bad: NUL },
+    { path: WATCHES, list: 'watches', bound: ['alpha', 'summer'], good: 'a', bad: NUL },
+    { path: `${WATCHES}/A-1/timeline`, list: 'watch-timeline', bound, good: 0, bad: FAR },
+    { path: `${WATCHES}/A-1/prices`, list: 'watch-prices', bound, good: 0, bad: FAR },
+    {
+      path: '/routes/PMI/MAD/history',
+      list: 'route-history',
+      bound: PAIR,
+      good: { of: 'existence', validFrom: 0 },
+      bad: farRoutes,
+    },
+    { path: '/places/PMI', list: 'place-history', bound: 'PMI', good: 0, bad: FAR },
+    { path: '/resellers', list: 'resellers', bound: null, operator: true, good: 'a', bad: NUL },
+  ]
+}
+
+describe('a cursor with a correct checksum', () => {
+  it('a forged cursor with a NUL or a date that no record has is refused as any forged one', async ({
+    api,
+  }) => {
+    for (const { path, list, bound, operator, good, bad } of await casesOf(api)) {
+      const key = operator === true ? api.seed.keys.operator : api.seed.keys.alpha
+      const statusOf = async (position: unknown) => {
+        const cursor = encodeURIComponent(forged(list, bound, position))
+        const url = `${api.base}/api/v1${path}?cursor=${cursor}`
+        const { status, body } = await ask(url, { headers: bearer(key) })
+        return body.code ?? status
+      }
+      // Otherwise the others could be refused for their checksum.
+      expect(await statusOf(good), path).toBe(200)
+      for (const position of bad) {
+        expect(await statusOf(position), `${path} ${JSON.stringify(position)}`).toBe(
+          'request.invalid_cursor',
+        )
+      }
+    }
+  })
+
+  it('a cursor of another reseller is refused, also for lists of the same name', async ({
+    api: { base, seed },
+  }) => {
+    for (const [path, list, bound] of [
+      ['/watch-lists', 'watch-lists', 'alpha'],
+      ['/watch-lists/winter/watches', 'watches', ['alpha', 'winter']],
+    ] as const) {
+      const url = `${base}/api/v1${path}?cursor=${forged(list, bound, 'a')}`
+      const { body } = await ask(url, { headers: bearer(seed.keys.beta) })
+      expect(body.code, path).toBe('request.invalid_cursor')
+    }
+  })
+})
+
+const CANARY = 'CANARY-0123456789'
+
+it('a credential in an address appears in no log line and no response', async ({
+  seeded: { db },
+}) => {
+  const lines: string[] = []
+  const log = createLogger({
+    level: 'trace',
+    scrub: (line) => line,
+    destination: { write: (line) => void lines.push(line) },
+  })
+  const right = await newKeyText(db)
+  const forged = newKey((max) => max - 1)
+  let nowMs = 0
+  const base = await startApi(db, { log, nowMs: () => nowMs })
+  const answers: string[] = []
+  const askAll = async () => {
+    const queries = [
+      ...[CANARY, forged, right].map((accessToken) => ({ accessToken })),
+      ...[forged, right].map((key) => ({ accessToken: right, [key]: key })),
+      { accessToken: right, token: CANARY },
+    ]
+    for (const [, operation] of EVERY) {
+      for (const query of queries) {
+        const answer = await call(base, operation, { query }).catch(
+          // A response that has begun is cut off.
+          (err: unknown) => ({ text: String(err), headers: new Headers() }),
+        )
+        answers.push(answer.text, JSON.stringify([...answer.headers]))
+      }
+    }
+  }
+  await askAll()
+  // An internal error is logged.
+  await sql`alter table farewatch_private.sync_run rename to elsewhere`.execute(db)
+  // Without caches, so that the request reaches the database.
+  nowMs += 1_000
+  await askAll()
+  answers.push(await (await fetch(`${base}/%zz?accessToken=${right}`)).text())
+  answers.push(await (await fetch(`${base}/nowhere?accessToken=${right}`)).text())
+
+  expect(lines.join('')).toContain('request failed')
+  for (const secret of [CANARY, forged, right]) {
+    expect(lines.join('\n')).not.toContain(secret)
+    expect(answers.join('\n')).not.toContain(secret)
+  }
+})

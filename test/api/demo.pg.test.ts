@@ -72,30 +72,27 @@ describe('the demo', () => {
     expect((await ask(`${base}/api/v1/status`, { headers: bearer('fwk_wrong') })).status).toBe(401)
   })
 
-  it.for([
-    ['another host name that resolves to this machine', { host: 'evil.example:8080' }, 'Host'],
-    ['a host name that begins like a local one', { host: 'localhost.evil.example' }, 'Host'],
-    ['a network address of this machine', { host: '192.168.1.7:8080' }, 'Host'],
-    ['a page of another origin', { host: 'localhost:1', origin: 'http://localhost:2' }, 'Origin'],
-    ['a page without an origin', { host: 'localhost:1', origin: 'null' }, 'Origin'],
-    [
-      'an image of another site',
-      { host: 'localhost:1', 'sec-fetch-site': 'cross-site' },
-      'Sec-Fetch-Site',
-    ],
-    [
-      'a page on another port',
-      { host: 'localhost:1', 'sec-fetch-site': 'same-site' },
-      'Sec-Fetch-Site',
-    ],
-  ] as const)('the demo refuses %s', async ([, headers, parameter], { db }) => {
+  it('the demo refuses requests that name another host or come from another origin', async ({
+    db,
+  }) => {
     await createReseller(db, 'demo')
     const base = await startApi(db, DEMO)
+    const local = { host: 'localhost:1' }
 
-    const { status, body } = await send(base, headers)
+    for (const [what, headers, parameter] of [
+      ['another name of this machine', { host: 'evil.example:8080' }, 'Host'],
+      ['a name that begins like a local one', { host: 'localhost.evil.example' }, 'Host'],
+      ['a network address of this machine', { host: '192.168.1.7:8080' }, 'Host'],
+      ['a page of another origin', { ...local, origin: 'http://localhost:2' }, 'Origin'],
+      ['a page without an origin', { ...local, origin: 'null' }, 'Origin'],
+      ['an image of another site', { ...local, 'sec-fetch-site': 'cross-site' }, 'Sec-Fetch-Site'],
+      ['a page on another port', { ...local, 'sec-fetch-site': 'same-site' }, 'Sec-Fetch-Site'],
+    ] as const) {
+      const { status, body } = await send(base, headers)
 
-    expect(status).toBe(403)
-    expect(body).toMatchObject({ code: 'access.not_local', parameter })
+      expect(status, what).toBe(403)
+      expect(body, what).toMatchObject({ code: 'access.not_local', parameter })
+    }
   })
 
   it('the demo refuses requests that a proxy forwards', async ({ db }) => {
@@ -131,17 +128,19 @@ describe('the demo', () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 .*access\.not_local/s)
   })
 
-  it.for([
-    { host: 'localhost:1' },
-    { host: 'LOCALHOST' },
-    { host: '127.0.0.1:8080' },
-    { host: '[::1]:8080' },
-    { host: 'localhost:1', origin: 'http://localhost:1', 'sec-fetch-site': 'same-origin' },
-  ])('the demo answers local requests with the headers %j', async (headers, { db }) => {
+  it('the demo answers local requests', async ({ db }) => {
     await createReseller(db, 'demo')
     const base = await startApi(db, DEMO)
 
-    expect((await send(base, headers)).status).toBe(200)
+    for (const headers of [
+      { host: 'localhost:1' },
+      { host: 'LOCALHOST' },
+      { host: '127.0.0.1:8080' },
+      { host: '[::1]:8080' },
+      { host: 'localhost:1', origin: 'http://localhost:1', 'sec-fetch-site': 'same-origin' },
+    ]) {
+      expect((await send(base, headers)).status, JSON.stringify(headers)).toBe(200)
+    }
   })
 
   it('requests with a key are not checked for their origin', async ({ db }) => {

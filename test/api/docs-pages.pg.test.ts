@@ -3,19 +3,6 @@ import { runbookSections } from '../../grafana/source/runbooks.ts'
 import { ask, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 
-it('/openapi.json needs no key and answers 304 while it is unchanged', async ({ db }) => {
-  const base = await startApi(db)
-
-  const first = await ask(`${base}/openapi.json`)
-  const again = await ask(`${base}/openapi.json`, {
-    headers: { 'if-none-match': first.headers.get('etag') ?? '' },
-  })
-
-  expect(first.body).toMatchObject({ openapi: '3.1.0' })
-  expect(first.headers.get('cache-control')).toBe('private, no-cache')
-  expect(again).toMatchObject({ status: 304, text: '' })
-})
-
 it('/docs loads and runs nothing from other origins', async ({ db }) => {
   const base = await startApi(db)
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
-import type { Answer } from '../support/api-server.ts'
+import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
 import { scopedKey, wrongKeys } from './seed.ts'
 import { it } from './shared-api.ts'
@@ -116,3 +116,25 @@ function expectUnknownParameter({ upstream }: AnyOperation, answer: Answer): voi
   expect(answer).toEqual(problem(400, 'request.unknown_parameter'))
   expect(answer.body.parameter).toBe('not a parameter,é')
 }
+
+it('a caller sees who it is, and a reseller sees its own keys alone', async ({ db }) => {
+  const base = await startApi(db)
+  const ana = await createReseller(db, 'ana')
+  const ben = await createReseller(db, 'ben')
+  const own = await createApiKey(db, { resellerId: ana.id, scopes: ['read'] })
+  await createApiKey(db, { resellerId: ben.id })
+  const operator = await newKeyText(db)
+
+  const caller = await ask(`${base}/api/v1/caller`, { headers: bearer(own.text) })
+  const keys = await ask(`${base}/api/v1/own-keys`, { headers: bearer(own.text) })
+  const other = await ask(`${base}/api/v1/caller`, { headers: bearer(operator) })
+  const refused = await ask(`${base}/api/v1/own-keys`, { headers: bearer(operator) })
+
+  expect(caller.body).toEqual({ kind: 'reseller', reseller: 'ana', scopes: ['read'], demo: false })
+  expect(keys.body).toMatchObject({
+    items: [{ prefix: own.key.prefix }],
+  })
+  expect(keys.text).not.toContain(own.text)
+  expect(other.body).toMatchObject({ kind: 'operator', reseller: null })
+  expect(refused.status).toBe(403)
+})

@@ -50,10 +50,6 @@ describe('docs/reference/openapi.json', () => {
   it('the document is what the code generates; "npm run openapi" writes it', () => {
     expect(JSON.parse(read('openapi.json'))).toEqual(JSON.parse(JSON.stringify(API_DOCUMENT)))
   })
-
-  it('the document is OpenAPI 3.1', () => {
-    expect(API_DOCUMENT).toMatchObject({ openapi: '3.1.0', info: { title: 'farewatch' } })
-  })
 })
 
 describe('the components of the document', () => {
@@ -207,17 +203,5 @@ describe('the schemas of the document', () => {
 
     expect(enums.length).toBeGreaterThan(3)
     expect(enums.filter(({ type }) => type !== 'string')).toEqual([])
-  })
-
-  it('every reference points to an existing component', () => {
-    const references = schemas.map(({ $ref }) => $ref).filter((ref) => typeof ref === 'string')
-
-    for (const reference of new Set(references)) {
-      const target = reference
-        .split('/')
-        .slice(1)
-        .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], API_DOCUMENT)
-      expect(target, reference).toBeDefined()
-    }
   })
 })

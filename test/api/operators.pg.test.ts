@@ -123,21 +123,24 @@ describe('held runs', () => {
     expect(await livePairs(db)).toHaveLength(40)
   })
 
-  it.for([
-    ['GET', '', 99, 404, 'sync.run_not_found'],
-    ['POST', '/approve', 99, 404, 'sync.run_not_found'],
-    ['POST', '/reject', 99, 404, 'sync.run_not_found'],
-    ['GET', '', 1, 409, 'sync.not_held'],
-    ['POST', '/reject', 1, 409, 'sync.not_held'],
-  ] as const)(
-    '%s held-runs%s of run %d, which is not held, fails',
-    async ([method, path, runId, status, code], { db }) => {
-      await sync(db, ALL)
-      const { send } = await anOperator(db)
+  it('a run that does not exist or is not held can neither be read, approved nor rejected', async ({
+    db,
+  }) => {
+    await sync(db, ALL)
+    const { send } = await anOperator(db)
 
-      expect((await send(method, `held-runs/${runId}${path}`)).body).toMatchObject({ status, code })
-    },
-  )
+    for (const [method, path, runId, status, code] of [
+      ['GET', '', 99, 404, 'sync.run_not_found'],
+      ['POST', '/approve', 99, 404, 'sync.run_not_found'],
+      ['POST', '/reject', 99, 404, 'sync.run_not_found'],
+      ['GET', '', 1, 409, 'sync.not_held'],
+      ['POST', '/reject', 1, 409, 'sync.not_held'],
+    ] as const) {
+      const { body } = await send(method, `held-runs/${runId}${path}`)
+
+      expect(body, `${method} ${runId}${path}`).toMatchObject({ status, code })
+    }
+  })
 
   it('a run whose list is outdated or no longer stored cannot be approved', async ({ db }) => {
     await sync(db, ALL)
@@ -225,18 +228,22 @@ describe('resellers', () => {
     expect(await shareOf()).toMatchObject([{ share: 2.5 }])
   })
 
-  it.for([
-    ['resellers', { name: 'zephyr' }, 409, 'watch.duplicate_reseller'],
-    ['resellers', { name: ' zephyr' }, 400, 'watch.invalid_reseller_name'],
-    ['resellers', { name: 'a\nb' }, 400, 'watch.invalid_reseller_name'],
-    ['resellers', { name: '' }, 400, 'request.invalid_body'],
-    ['resellers', { name: 'x', key: 'y' }, 400, 'request.invalid_body'],
-    ['resellers/nobody/disable', undefined, 404, 'watch.unknown_reseller'],
-  ] as const)('POST %s with the body %j is refused', async ([path, body, status, code], { db }) => {
+  it('a name that is taken, cannot be typed or is unknown is refused', async ({ db }) => {
     await newReseller(db, 'zephyr')
     const { send } = await anOperator(db)
 
-    expect((await send('POST', path, body)).body).toMatchObject({ status, code })
+    for (const [path, sent, status, code] of [
+      ['resellers', { name: 'zephyr' }, 409, 'watch.duplicate_reseller'],
+      ['resellers', { name: ' zephyr' }, 400, 'watch.invalid_reseller_name'],
+      ['resellers', { name: 'a\nb' }, 400, 'watch.invalid_reseller_name'],
+      ['resellers', { name: '' }, 400, 'request.invalid_body'],
+      ['resellers', { name: 'x', key: 'y' }, 400, 'request.invalid_body'],
+      ['resellers/nobody/disable', undefined, 404, 'watch.unknown_reseller'],
+    ] as const) {
+      const { body } = await send('POST', path, sent)
+
+      expect(body, JSON.stringify(sent)).toMatchObject({ status, code })
+    }
   })
 })
 
@@ -275,34 +282,36 @@ describe('keys', () => {
     expect(made.body).toMatchObject({ expiresAt: '2099-12-31T23:00:00.000Z' })
   })
 
-  it.for([
-    [{}, 400, 'request.invalid_body', '/reseller'],
-    [{ reseller: 'nobody' }, 404, 'watch.unknown_reseller', undefined],
-    [{ reseller: null, scopes: ['watch'] }, 400, 'access.scope_not_grantable', undefined],
-    [{ reseller: 'zephyr', scopes: ['operate'] }, 400, 'access.scope_not_grantable', undefined],
-    [{ reseller: null, scopes: [] }, 400, 'request.invalid_body', '/scopes'],
-    [
-      { reseller: null, expiresAt: '2020-01-01T00:00:00Z' },
-      400,
-      'request.invalid_body',
-      '/expiresAt',
-    ],
-    [{ reseller: null, expiresAt: 'soon' }, 400, 'request.invalid_body', '/expiresAt'],
-    // In UTC it lies in the year 10000, which a date-time cannot express.
-    [
-      { reseller: null, expiresAt: '9999-12-31T23:59:59-23:59' },
-      400,
-      'request.invalid_body',
-      '/expiresAt',
-    ],
-  ] as const)('a key cannot be created from %j', async ([body, status, code, pointer], { db }) => {
+  it('a key with a wrong reseller, scope or expiry is not created', async ({ db }) => {
     await newReseller(db, 'zephyr')
     const { send } = await anOperator(db)
 
-    const answer = await send('POST', 'keys', body)
+    for (const [body, status, code, pointer] of [
+      [{}, 400, 'request.invalid_body', '/reseller'],
+      [{ reseller: 'nobody' }, 404, 'watch.unknown_reseller', undefined],
+      [{ reseller: null, scopes: ['watch'] }, 400, 'access.scope_not_grantable', undefined],
+      [{ reseller: 'zephyr', scopes: ['operate'] }, 400, 'access.scope_not_grantable', undefined],
+      [{ reseller: null, scopes: [] }, 400, 'request.invalid_body', '/scopes'],
+      [
+        { reseller: null, expiresAt: '2020-01-01T00:00:00Z' },
+        400,
+        'request.invalid_body',
+        '/expiresAt',
+      ],
+      [{ reseller: null, expiresAt: 'soon' }, 400, 'request.invalid_body', '/expiresAt'],
+      // In UTC it lies in the year 10000, which a date-time cannot express.
+      [
+        { reseller: null, expiresAt: '9999-12-31T23:59:59-23:59' },
+        400,
+        'request.invalid_body',
+        '/expiresAt',
+      ],
+    ] as const) {
+      const answer = await send('POST', 'keys', body)
 
-    expect(answer.body).toMatchObject({ status, code })
-    expect(answer.body.pointer).toBe(pointer)
+      expect(answer.body, JSON.stringify(body)).toMatchObject({ status, code })
+      expect(answer.body.pointer).toBe(pointer)
+    }
     expect((await send('GET', 'keys')).body.items).toHaveLength(1)
   })
 

@@ -1,8 +1,7 @@
-import { test } from 'vitest'
 import { type Db, openDatabase } from '../../src/platform/db/database.ts'
-import { openApi } from '../support/api-server.ts'
+import { type ApiArgs, openApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { cloneDatabase } from '../support/test-database.ts'
+import { cloneDatabase, it as withDatabase } from '../support/test-database.ts'
 import { type Seed, seedApi } from './seed.ts'
 
 export interface SeededDatabase {
@@ -30,7 +29,21 @@ async function openCopy(template?: string) {
   return { name: clone.name, drop: clone.drop, db, close }
 }
 
-export const it = test.extend<Fixtures>({
+/** Serves a copy of the seeded database while it is used. */
+export async function useSeededApi(
+  { name, seed }: Fixtures['template'],
+  args: ApiArgs,
+  use: (api: SharedApi) => Promise<void>,
+): Promise<void> {
+  const { db, close, drop } = await openCopy(name)
+  const { base, close: closeApi } = await openApi(db, args)
+  await use({ db, seed, base })
+  await closeApi()
+  await close()
+  await drop()
+}
+
+export const it = withDatabase.extend<Fixtures>({
   template: [
     // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from this pattern
     async ({}, use) => {
@@ -48,15 +61,5 @@ export const it = test.extend<Fixtures>({
     await close()
     await drop()
   },
-  api: [
-    async ({ template: { name, seed } }, use) => {
-      const { db, close, drop } = await openCopy(name)
-      const { base, close: closeApi } = await openApi(db)
-      await use({ db, seed, base })
-      await closeApi()
-      await close()
-      await drop()
-    },
-    { scope: 'file' },
-  ],
+  api: [async ({ template }, use) => useSeededApi(template, {}, use), { scope: 'file' }],
 })

@@ -1,16 +1,28 @@
+import { Type } from 'typebox'
 import { describe, expect } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { endWatches } from '../../src/fares/end/end-watches.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { cursorsOf } from '../../src/platform/http/pages.ts'
 import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
 import { available, endFares, gone, record, silent } from '../fares/fare-fixtures.ts'
-import { bearer } from '../support/api-server.ts'
+import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { passDates } from '../watches/watch-fixtures.ts'
 import { type AnyOperation, call } from './calls.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
-import { beginAt, bytesOf, inBoth, twoWorlds, type World, type Worlds } from './two-worlds.ts'
+import {
+  beginAt,
+  bytesOf,
+  inBoth,
+  plain,
+  twoWorlds,
+  type World,
+  type Worlds,
+} from './two-worlds.ts'
 
 /** Operations that are the same for all callers have their own tests. */
 const SHOWN_ELSEWHERE = new Set(['verifyFares'])
@@ -84,11 +96,6 @@ const OTHER_WATCHES = [
   watch('B-3', { flightId: '103' }),
 ]
 
-/** Uncompressed, because another id changes the compressed length. */
-function plain({ own }: World, path: string) {
-  return own.get(path, { headers: { ...bearer(own.key), 'accept-encoding': 'identity' } })
-}
-
 /** The departure date this many days from today. */
 function day(days: number): string {
   return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
@@ -146,45 +153,6 @@ describe('a reseller that shares its questions with another one', () => {
     expect(await expectSame(worlds, ['GET'])).toEqual(read)
     await expectSame(worlds, ['PATCH', 'DELETE'])
     await expectSame(worlds, ['GET'])
-  })
-
-  it('a new watch starts from the current belief, and shows nothing of other watches', async () => {
-    const worlds = await twoWorlds()
-    const { db, other, own } = worlds.together
-    if (other === undefined) throw new Error('there is no other')
-    await listWith(other, 'winter', OTHER_WATCHES)
-    await beginAt(worlds.together, other, ago(50))
-    const known = await record(db, await fareOf(db, '101'), ago(45), available('100.00'))
-    await inBoth(worlds, async (world) => {
-      await listWith(world.own, 'summer', OWN_WATCHES)
-      await beginAt(world, world.own, ago(30))
-    })
-
-    const feed = await plain(worlds.together, '/watch-changes?after=0')
-    const state = await plain(worlds.together, '/watch-lists/summer/state')
-    await inBoth(worlds, async (world) => {
-      await record(world.db, await fareOf(world.db, '101'), ago(10), available('100.00'))
-    })
-    const last = await Promise.all(
-      [worlds.together, worlds.alone].map((world) => plain(world, '/watch-changes?after=0')),
-    )
-
-    expect(known).toHaveLength(1)
-    expect(feed.body.items).toMatchObject([
-      {
-        seq: 1,
-        reference: 'A-1',
-        kind: 'watch_started',
-        before: null,
-        after: { pair: 'bookable' },
-      },
-    ])
-    expect(state.body.watches).toMatchObject([{ status: 'followed' }, { status: 'new' }])
-    for (const { text } of [feed, state, await own.get('/watch-lists/summer/watches/A-1')]) {
-      expect(text).not.toMatch(/winter|B-1|other/)
-    }
-    const [together, alone] = last.map(({ body }) => (body.items as { after: object }[])[0]?.after)
-    expect(together).toEqual(alone)
   })
 
   it('a reseller’s watch ends by its own date although the other continues', async () => {
@@ -258,5 +226,132 @@ describe('a reseller that shares its questions with another one', () => {
 
     expect(read.get(200)).toBeGreaterThan(12)
     expect((await plain(worlds.together, '/status')).body).toMatchObject({ beliefs: { fares: 0 } })
+  })
+})
+
+/** Everything that a reseller sees of its watch, its list and its feed. */
+async function seen(world: World, worlds: Worlds): Promise<unknown[]> {
+  const paths = [
+    ...['', '/timeline', '/prices'].map((place) => `/watch-lists/summer/watches/A-1${place}`),
+    '/watch-lists/summer/state',
+    '/watch-changes?after=0',
+    '/status',
+  ]
+  const answers = await Promise.all(paths.map((path) => plain(world, path)))
+  return answers.map((answer) => bytesOf(answer, worlds))
+}
+
+async function checkBoth(worlds: Worlds, minutes: number, answer: LegObservation): Promise<void> {
+  await inBoth(worlds, async ({ db }) => {
+    await record(db, await fareOf(db, '101'), ago(minutes), answer)
+  })
+}
+
+/**
+ * In the shared world, the other reseller watches a fare and the answers are recorded. Then the reseller watches that fare
+ * in both worlds, since half an hour ago.
+ */
+async function beginTogether(
+  known: readonly LegObservation[],
+  question: Record<string, unknown> = {},
+): Promise<Worlds> {
+  const worlds = await twoWorlds()
+  const { db, other } = worlds.together
+  if (other === undefined) throw new Error('there is no other')
+  await listWith(other, 'winter', [watch('B-1', question)])
+  await beginAt(worlds.together, other, ago(50))
+  for (const [i, answer] of known.entries()) {
+    await record(db, await fareOf(db, '101'), ago(48 - i), answer)
+  }
+  await inBoth(worlds, async (world) => {
+    await listWith(world.own, 'summer', [watch('A-1', question)])
+    await beginAt(world, world.own, ago(30))
+  })
+  return worlds
+}
+
+async function expectAlike(worlds: Worlds, when: string): Promise<void> {
+  expect(await seen(worlds.together, worlds), when).toEqual(await seen(worlds.alone, worlds))
+}
+
+async function kindsOf({ own }: World): Promise<unknown> {
+  const { body } = await own.get('/watch-changes?after=0')
+  return (body.items as { kind: string }[]).map(({ kind }) => kind)
+}
+
+const LOST = [available(), gone, gone]
+
+describe('a watch of a fare that another reseller watched before', () => {
+  it('the watch ends after 30 days without being available, though the fare was before it began', async () => {
+    const worlds = await beginTogether(LOST)
+    await checkBoth(worlds, 25, gone)
+    await checkBoth(worlds, 24, gone)
+    await inBoth(worlds, async (world) => {
+      await beginAt(world, world.own, ago(31 * 24 * 60))
+      await sql`
+        update fare_belief_version set valid_from = valid_from - interval '40 days', valid_to = valid_to - interval '40 days'
+         where pair = 'bookable'
+      `.execute(world.db)
+      await endWatches({ db: world.db, log: silentLog })
+    })
+
+    expect(await kindsOf(worlds.together)).toEqual(['watch_started', 'expired'])
+    expect(await kindsOf(worlds.alone)).toEqual(['watch_started', 'expired'])
+  })
+
+  it('the watch goes on where the fare was available since it began and is lost now', async () => {
+    const worlds = await beginTogether(LOST)
+    await checkBoth(worlds, 25, available())
+    // More than ten minutes later, so it is no return of a moment.
+    for (const minutes of [14, 13]) await checkBoth(worlds, minutes, gone)
+    await inBoth(worlds, async (world) => {
+      await beginAt(world, world.own, ago(31 * 24 * 60))
+      await endWatches({ db: world.db, log: silentLog })
+    })
+
+    expect(await kindsOf(worlds.together)).toEqual([
+      'watch_started',
+      'became_available',
+      'became_unavailable',
+    ])
+    expect(await kindsOf(worlds.alone)).toEqual(['watch_started', 'became_unavailable'])
+  })
+
+  it('the watch is stale by what its own reseller spends on the fare, not by what the other does', async () => {
+    const worlds = await beginTogether([], { minIntervalSeconds: 1 })
+    await inBoth(worlds, async (world) => {
+      await listWith(world.own, 'summer', [watch('A-1', { minIntervalSeconds: 86_400 })])
+      await beginAt(world, world.own, ago(180))
+      await record(world.db, await fareOf(world.db, '101'), ago(170), available())
+      await updateNow(world.db, { requestsPerSecond: 1, minRecheckSeconds: 1 })
+    })
+
+    await expectAlike(worlds, 'after three hours')
+    const { body } = await plain(worlds.together, '/status')
+    expect(body).toMatchObject({ beliefs: { fares: 1, unanswered: 0, stale: 0 } })
+  })
+
+  it('a forged cursor does not reveal when the first interval of a timeline began', async () => {
+    const worlds = await beginTogether([available()])
+    await checkBoth(worlds, 25, available())
+    await checkBoth(worlds, 20, available('90.00'))
+    const path = '/watch-lists/summer/watches/A-1'
+    const { body } = await plain(worlds.together, path)
+    const { next } = cursorsOf('watch-timeline', Type.Integer()).page([0, 0], {
+      limit: 1,
+      bound: body.watchId,
+      positionOf: () => ago(40).getTime(),
+    })
+
+    const answer = (world: World) => plain(world, `${path}/timeline?cursor=${next}`)
+
+    expect((await answer(worlds.together)).body).toEqual({ items: [], next: null })
+    expect(bytesOf(await answer(worlds.together), worlds)).toEqual(
+      bytesOf(await answer(worlds.alone), worlds),
+    )
+    const page = (world: World) => plain(world, `${path}/timeline?limit=1`)
+    const last = await page(worlds.together)
+    expect(last.body.next).toEqual(expect.any(String))
+    expect(bytesOf(last, worlds)).toEqual(bytesOf(await page(worlds.alone), worlds))
   })
 })

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
-import { gone as GONE, observation, RULES, silent, trackFare } from '../fares/fare-fixtures.ts'
+import { gone as GONE, observation, RULES, trackFare } from '../fares/fare-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -51,17 +51,6 @@ describe('equal questions that overlap in one process', () => {
     answer(observation(GONE))
 
     expect(await Promise.all(results)).toEqual(Array.from({ length: 20 }, () => UNAVAILABLE))
-    expect(state.calls).toBe(1)
-  })
-
-  it('two equal requests share an unknown result', async ({ db }) => {
-    const { state, verifyFares, answer } = heldUpstream()
-    const onDemand = startProcess(db, verifyFares)
-
-    const results = [onDemand.verify(question(), 'ana'), onDemand.verify(question(), 'ana')]
-    answer(observation(silent))
-
-    expect(await Promise.all(results)).toMatchObject([{ reason: 'timeout' }, { reason: 'timeout' }])
     expect(state.calls).toBe(1)
   })
 
@@ -133,17 +122,6 @@ it('two processes make one call each for equal questions, each with a slot of th
   expect(state.calls).toBe(2)
   const slots = (await metrics.budgetSlots.get()).values
   expect(slots.find(({ labels }) => labels.lane === 'on_demand')?.value).toBe(2)
-})
-
-it('equal requests one after another make one call each', async ({ db }) => {
-  const { get, another, asked } = await startFixture(db)
-  const other = await another()
-
-  await get(ASKED)
-  await other.get(ASKED)
-  await get(ASKED)
-
-  expect(asked).toHaveLength(3)
 })
 
 describe('a caller that disconnects', () => {

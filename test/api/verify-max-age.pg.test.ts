@@ -5,7 +5,7 @@ import { available as AVAILABLE, record, trackFare, watchFare } from '../fares/f
 import { it } from '../support/test-database.ts'
 import { json } from '../upstream/answering-server.ts'
 import { available, price, question } from '../upstream/verify-fixtures.ts'
-import { gone, keyOf, ONE_ADULT, startFixture } from './verify-fixture.ts'
+import { keyOf, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
 const ASKED = `flightId=1234&${ONE_ADULT}`
 const YOUNG = `${ASKED}&maxAge=600`
@@ -111,20 +111,6 @@ describe('maxAge', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('an answer is returned although the tracked fare does not believe it yet', async ({ db }) => {
-    const fareId = await trackFare(db, { flightId: '1234' })
-    await watchFare(db, 'alpha', fareId)
-    const { get, setAnswer, asked } = await startFixture(db, HERE)
-    await get(ASKED)
-    setAnswer(gone('1234'))
-    await get(ASKED)
-
-    const known = await get(YOUNG)
-
-    expect(asked).toHaveLength(2)
-    expect(known.text).toBe('{"1234":{"available":false}}')
-  })
-
   it('the kept answer is returned although a newer call got no answer', async ({ db }) => {
     const { get, setAnswer, asked } = await startFixture(db, HERE)
     const live = await get(ASKED)
@@ -136,18 +122,6 @@ describe('maxAge', () => {
     expect(known.status).toBe(200)
     expect(known.text).toBe(live.text)
     expect(asked).toHaveLength(2)
-  })
-
-  it('a pair of flights is returned as it was answered', async ({ db }) => {
-    const both = { ...available(), ...available({ id: 77 }, '77') }
-    const { get, asked } = await startFixture(db, json(JSON.stringify(both)))
-    const pair = `flightId=1234&returnFlightId=77&${ONE_ADULT}`
-    const live = await get(pair)
-
-    const known = await get(`${pair}&maxAge=60`)
-
-    expect(known.text).toBe(live.text)
-    expect(asked).toHaveLength(1)
   })
 
   it('every caller gets the kept answer, whether or not it watches the fare', async ({ db }) => {

@@ -64,36 +64,29 @@ describe('the verify endpoint', () => {
   })
 })
 
-describe('a request that breaks a rule', () => {
-  it.for([
-    ['residents[adults]=0&nonResidents[adults]=0', null, 'there must be at least one adult'],
-    ['residents[adults]=x&nonResidents[adults]=0', null, 'there must be at least one adult'],
+it('a request that breaks a rule gets a problem that names it, and makes no call', async ({
+  db,
+}) => {
+  const { get, asked } = await startFixture(db)
+  const noAdult = 'there must be at least one adult'
+  const children = 'residents[children] must be a whole number from 0 to 12'
+
+  for (const [mix, parameter, detail] of [
+    ['residents[adults]=0&nonResidents[adults]=0', null, noAdult],
+    ['residents[adults]=x&nonResidents[adults]=0', null, noAdult],
     [`${ONE_ADULT}&residents[infants]=2`, null, 'infants must not outnumber adults'],
-    ...['13', '-1', '1.5', '99999999999999999999'].map(
-      (count) =>
-        [
-          `${ONE_ADULT}&residents[children]=${count}`,
-          'residents[children]',
-          'residents[children] must be a whole number from 0 to 12',
-        ] as const,
-    ),
-  ] as const)(
-    '%s gets a problem that names the rule, and makes no call',
-    async ([mix, parameter, detail], { db }) => {
-      const { get, asked } = await startFixture(db)
+    [`${ONE_ADULT}&residents[children]=13`, 'residents[children]', children],
+    [`${ONE_ADULT}&residents[children]=-1`, 'residents[children]', children],
+    [`${ONE_ADULT}&residents[children]=1.5`, 'residents[children]', children],
+  ] as const) {
+    const { status, body } = await get(`flightId=1&${mix}`)
 
-      const { status, body } = await get(`flightId=1&${mix}`)
-
-      expect(status).toBe(400)
-      expect(body).toMatchObject({ code: 'verify.passenger_rule', detail })
-      expect(body.parameter ?? null).toBe(parameter)
-      expect(asked).toEqual([])
-    },
-  )
-
-  it.for([
+    expect(status, mix).toBe(400)
+    expect(body, mix).toMatchObject({ code: 'verify.passenger_rule', detail })
+    expect(body.parameter ?? null, mix).toBe(parameter)
+  }
+  for (const [query, parameter] of [
     [ONE_ADULT, 'flightId'],
-    [`flightId=&${ONE_ADULT}`, 'flightId'],
     [`flightId=%20&${ONE_ADULT}`, 'flightId'],
     [`flightId=${'9'.repeat(201)}&${ONE_ADULT}`, 'flightId'],
     [`flightId=1&returnFlightId=&${ONE_ADULT}`, 'returnFlightId'],
@@ -102,18 +95,13 @@ describe('a request that breaks a rule', () => {
     [`flightId=1&${ONE_ADULT}&maxAge=-1`, 'maxAge'],
     [`flightId=1&${ONE_ADULT}&maxAge=601`, 'maxAge'],
     [`flightId=1&${ONE_ADULT}&maxAge=soon`, 'maxAge'],
-  ] as const)(
-    '%s gets a problem that names the parameter, and makes no call',
-    async ([query, parameter], { db }) => {
-      const { get, asked } = await startFixture(db)
+  ] as const) {
+    const { status, body } = await get(query)
 
-      const { status, body } = await get(query)
-
-      expect(status).toBe(400)
-      expect(body).toMatchObject({ code: 'request.invalid_parameter', parameter })
-      expect(asked).toEqual([])
-    },
-  )
+    expect(status, query).toBe(400)
+    expect(body, query).toMatchObject({ code: 'request.invalid_parameter', parameter })
+  }
+  expect(asked).toEqual([])
 })
 
 it('counts that are not numbers are ignored and named, like unknown parameters', async ({ db }) => {
@@ -154,13 +142,8 @@ it('a key that is revoked while the upstream is called gets a 401', async ({ db 
 describe('an unknown availability', () => {
   it.for([
     ['a 500', (_, response) => response.writeHead(500).end('oops'), 'http_5xx'],
-    ['a 404', (_, response) => response.writeHead(404).end('{}'), 'http_4xx'],
     ['a page', (_, response) => response.end('<html>maintenance</html>'), 'malformed'],
-    ['an empty object', json('{}'), 'id_missing'],
-    ['a list', json('[]'), 'contract_violation'],
-    ['half a body', json('{"1234":{"available":fal'), 'malformed'],
     ['no entry for the return flight', json('{"1234":{"available":false}}'), 'id_missing'],
-    ['text', json('{"1234":{"available":"false"}}'), 'contract_violation'],
     ['true without a flight', json('{"1234":{"available":true}}'), 'contract_violation'],
     ['a rejection of our credential', (_, response) => response.writeHead(401).end(), 'auth'],
     ['no answer in time', () => undefined, 'timeout'],

@@ -1,11 +1,9 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
-import { available, endFares, gone, record, silent } from '../fares/fare-fixtures.ts'
-import { updateNow } from '../schedule/schedule-fixtures.ts'
+import { available, gone, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { passDates } from '../watches/watch-fixtures.ts'
 import {
   ago,
   beginAt,
@@ -70,94 +68,6 @@ describe('a watch', () => {
     for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'lastNotified']) {
       expect(JSON.stringify(body)).not.toContain(name)
     }
-  })
-
-  it('a watch shows why its last check was unknown, and a retry soon', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db)
-    await record(db, fareId, ago(20), available())
-    await record(db, fareId, ago(10), silent)
-
-    const { body } = await ana.get(A_1)
-
-    expect(body).toMatchObject({
-      status: 'followed',
-      belief: { pair: 'bookable' },
-      lastGoodCheckAt: ago(20).toISOString(),
-      lastCheckAt: ago(10).toISOString(),
-      lastReason: 'timeout',
-      next: { notBefore: new Date(ago(10).getTime() + 30_000).toISOString(), why: 'retry' },
-    })
-  })
-
-  it('a watch with a pending loss is checked again soon', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db)
-    await record(db, fareId, ago(20), available())
-    await record(db, fareId, ago(10), gone)
-
-    const { body } = await ana.get(A_1)
-
-    expect(body).toMatchObject({
-      belief: { pair: 'bookable' },
-      next: { notBefore: new Date(ago(10).getTime() + 20_000).toISOString(), why: 'confirmation' },
-    })
-  })
-
-  it('a watch is stale if its last good check is over an hour and six of its reseller’s intervals old', async ({
-    db,
-  }) => {
-    const { ana, fareId } = await addWatch(db)
-    await beginAt(db, ana, ago(200))
-    await record(db, fareId, ago(90), available())
-    await updateNow(db, { requestsPerSecond: 1, minRecheckSeconds: 60 })
-    const quick = await ana.get(A_1)
-
-    // With so small a budget it checks the fare every hour.
-    await updateNow(db, { requestsPerSecond: 1 / 3_600, minRecheckSeconds: 60 })
-    const slow = await ana.get(A_1)
-
-    expect(quick.body).toMatchObject({
-      status: 'stale',
-      belief: {
-        pair: 'unknown',
-        price: null,
-        outbound: { belief: 'unknown', price: null, flight: { from: 'PMI' } },
-      },
-      lastGoodCheckAt: ago(90).toISOString(),
-    })
-    expect(slow.body).toMatchObject({ status: 'followed', belief: { pair: 'bookable' } })
-  })
-
-  it('a watch shows a leg that is lost while nothing is known of the other', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db, { returnFlightId: '202' })
-    for (const minutes of [11, 10]) await record(db, fareId, ago(minutes), silent, gone)
-
-    const { body } = await ana.get(A_1)
-
-    expect(body).toMatchObject({
-      status: 'followed',
-      belief: {
-        pair: 'not_bookable',
-        outbound: { belief: 'unknown' },
-        return: { belief: 'unavailable', flight: null },
-      },
-      lastGoodCheckAt: null,
-      lastCheckAt: ago(10).toISOString(),
-    })
-  })
-
-  it('a watch ends when its own departure date has passed', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db, { departsOn: '2099-01-10' })
-    await record(db, fareId, ago(10), available())
-    await passDates(db)
-    await endFares(db)
-
-    const { body } = await ana.get(A_1)
-
-    expect(body).toMatchObject({
-      status: 'expired',
-      belief: { pair: 'not_bookable', price: null },
-      next: null,
-    })
   })
 
   it('a watch shows no belief while it is paused or its reseller is disabled', async ({ db }) => {
@@ -300,4 +210,50 @@ describe('the timeline of a watch', () => {
       expect(itemsOf(await ana.get(`${A_1}/timeline`)).length).toBeGreaterThan(0)
     },
   )
+})
+
+const STRIPS = '/watch-lists/summer/strips'
+
+describe('the strips of a watch list', () => {
+  it('have the intervals of each watch since it began, oldest first', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await listWith(ana, 'summer', [watch('A-1'), watch('A-2', { flightId: '102' })])
+    await beginAt(db, ana, ago(30))
+    const fareId = await fareOf(db, '101')
+    await record(db, fareId, ago(20), available('100.00'))
+    await record(db, fareId, ago(10), gone)
+    await record(db, fareId, ago(9), gone)
+
+    const strips = itemsOf(await ana.get(STRIPS))
+
+    expect(strips).toMatchObject([
+      {
+        reference: 'A-1',
+        intervals: [
+          { from: ago(20).toISOString(), pair: 'bookable', price: '100.00', currency: 'EUR' },
+          { to: null, pair: 'not_bookable', price: null },
+        ],
+      },
+      { reference: 'A-2', intervals: [] },
+    ])
+    const [first] = strips as { watchId: string }[]
+    const chosen = itemsOf(await ana.get(`${STRIPS}?watchIds=${first?.watchId}`))
+    expect(chosen).toMatchObject([{ reference: 'A-1' }])
+  })
+
+  it('begin with the watch, and show nothing of another reseller', async ({ db }) => {
+    const base = await startApi(db)
+    const ana = await newCaller(db, base, 'ana')
+    const ben = await newCaller(db, base, 'ben')
+    await listWith(ana, 'summer', [watch('A-1')])
+    await beginAt(db, ana, ago(60))
+    await record(db, await fareOf(db, '101'), ago(50), available('100.00'))
+    await listWith(ben, 'summer', [watch('B-1')])
+    await beginAt(db, ben, ago(5))
+
+    expect(itemsOf(await ben.get(STRIPS))).toMatchObject([
+      { reference: 'B-1', intervals: [{ from: ago(5).toISOString(), to: null }] },
+    ])
+    expect((await ben.get('/watch-lists/winter/strips')).status).toBe(404)
+  })
 })

@@ -1,33 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import {
-  count,
-  countOf,
-  megabytes,
-  printable,
-  seconds,
-  table,
-} from '../../src/cli/text/text-format.ts'
-
-describe('a formatted number', () => {
-  it('has thousands separators, and is a dash for null', () => {
-    expect([34_354, 999, 0, -1_000, null].map(count)).toEqual(['34,354', '999', '0', '-1,000', '-'])
-  })
-
-  it('has its noun in singular or plural', () => {
-    expect([0, 1, 2, 1_000].map((n) => countOf(n, 'route'))).toEqual([
-      'no routes',
-      '1 route',
-      '2 routes',
-      '1,000 routes',
-    ])
-  })
-
-  it('has its unit', () => {
-    expect(megabytes(178_249_000)).toBe('178.2 MB')
-    expect(megabytes(0)).toBe('0.0 MB')
-    expect(seconds(1_499)).toBe('1.5 s')
-  })
-})
+import { resultText } from '../../src/cli/commands/database-commands.ts'
+import { printable, table } from '../../src/cli/text/text-format.ts'
+import type { QueryResult } from '../../src/platform/db/analyst-session.ts'
 
 describe('text from outside', () => {
   it.each([
@@ -63,17 +37,76 @@ describe('a table', () => {
     expect(text.split('\n')).toEqual(['id     city', '─────  ─────  ─', '1      Palma  x', '12345'])
   })
 
-  it('has only its headings if there are no rows', () => {
-    expect(table(['a', 'long'], [])).toBe('a  long\n─  ────')
-  })
-
-  it('has no control characters in its cells and headings', () => {
-    expect(table(['a\u001b[2J'], [['b\u202ec\nd']])).toBe('a [2J\n─────\nb c d')
-  })
-
   it('may be long', () => {
     const rows = Array.from({ length: 200_000 }, (_, i) => [String(i)])
 
     expect(table(['n'], rows).split('\n')).toHaveLength(200_002)
+  })
+})
+
+const ANSWER: QueryResult = {
+  columns: [
+    { name: 'city', kind: 'text' },
+    { name: 'routes', kind: 'number' },
+    { name: 'live', kind: 'boolean' },
+  ],
+  rows: [
+    ['Palma, "PMI"', '12', 't'],
+    [null, null, null],
+  ],
+}
+
+describe('the result of a query', () => {
+  it('is a table', () => {
+    expect(resultText(ANSWER, {})).toBe(
+      [
+        'city          routes  live',
+        '────────────  ──────  ────',
+        'Palma, "PMI"  12      t',
+        '',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('is CSV with headings for --csv', () => {
+    expect(resultText(ANSWER, { csv: true })).toBe('city,routes,live\n"Palma, ""PMI""",12,t\n,,\n')
+  })
+
+  it('is one line of JSON per row for --json', () => {
+    expect(resultText(ANSWER, { json: true })).toBe(
+      '{"city":"Palma, \\"PMI\\"","routes":12,"live":true}\n{"city":null,"routes":null,"live":null}\n',
+    )
+  })
+
+  it.each([
+    ['2026-01-31 12:00:00+00', '2026-01-31T12:00:00Z'],
+    ['2026-01-31 12:00:00.25+05:30', '2026-01-31T12:00:00.25+05:30'],
+    ['2026-01-31 12:00:00-03', '2026-01-31T12:00:00-03:00'],
+    ['2026-01-31 12:00:00', '2026-01-31T12:00:00'],
+    ['infinity', 'infinity'],
+  ])('has the instant %s in JSON as %s', (text, expected) => {
+    const answer: QueryResult = { columns: [{ name: 'at', kind: 'instant' }], rows: [[text]] }
+
+    expect(resultText(answer, { json: true })).toBe(`{"at":"${expected}"}\n`)
+    expect(resultText(answer, { csv: true })).toBe(`at\n${text}\n`)
+  })
+
+  it('is empty for --json without rows', () => {
+    expect(resultText({ ...ANSWER, rows: [] }, { json: true })).toBe('')
+  })
+
+  it('is an error for --json with two columns of one name', () => {
+    const column = { name: 'id', kind: 'number' as const }
+    const answer = { columns: [column, column], rows: [['1', '2']] }
+
+    expect(() => resultText(answer, { json: true })).toThrow('two columns are named "id"')
+    expect(resultText(answer, { csv: true })).toBe('id,id\n1,2\n')
+  })
+
+  it('has any column name escaped in JSON', () => {
+    const answer: QueryResult = { columns: [{ name: 'a"\n', kind: 'text' }], rows: [['x']] }
+
+    expect(JSON.parse(resultText(answer, { json: true }))).toEqual({ 'a"\n': 'x' })
   })
 })

@@ -58,33 +58,6 @@ it('results are yielded before a call that hangs, and its result when it comes',
   expect((await batches.next()).done).toBe(true)
 })
 
-it('a fare whose slot has passed by more than a second is not checked', async () => {
-  const { upstream } = heldUpstream()
-  const batches = checkFares({ upstream, clock: systemClock }, [fare(1, -5_000), fare(3)], {
-    skewMs: 0,
-    unsureMs: 0,
-    signal: never,
-  })
-
-  const { value } = await batches.next()
-
-  expect(value).toMatchObject({ late: [1], checks: [{ fareId: 3 }] })
-})
-
-it('the generator throws the reason when it is aborted', async () => {
-  const { upstream } = heldUpstream()
-  const abort = new AbortController()
-  const batches = checkFares({ upstream, clock: systemClock }, [fare(1), fare(3, 4_000)], {
-    skewMs: 0,
-    unsureMs: 0,
-    signal: abort.signal,
-  })
-  const first = batches.next()
-  abort.abort()
-
-  await expect(first).rejects.toMatchObject({ name: 'AbortError' })
-})
-
 const LOST = {
   fareId: 7,
   check: { observation: { evidence: { latencyMs: 12 } } },

@@ -1,21 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import type { LockedFare } from '../../src/fares/check/belief-store.ts'
 import { countChecks } from '../../src/fares/check/record-checks.ts'
-import { initialState, storedState } from '../../src/fares/decide/fare-state.ts'
+import { storedState } from '../../src/fares/decide/fare-state.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { readVerifyAnswer } from '../../src/upstream/flights/read-verify-answer.ts'
 import type { Question } from '../../src/upstream/observation.ts'
-import { seeded } from '../soak/run-soak.ts'
 import { answering, json } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import {
-  flight,
   ONE_ADULT,
   price,
   question,
   available as wireAvailable,
 } from '../upstream/verify-fixtures.ts'
-import { at, available, CALM, eur, observation, UNAVAILABLE } from './answers.ts'
+import { at, CALM, eur, observation, UNAVAILABLE } from './answers.ts'
 import { inward, type LoneFare, loneFare, outward } from './lies-alone.ts'
 import { falseRecords, replicaTruth, watchReplicas } from './lies-replicas.ts'
 
@@ -23,8 +21,6 @@ import { falseRecords, replicaTruth, watchReplicas } from './lies-replicas.ts'
 function expectWhole({ records, readings }: LoneFare): void {
   for (const { after } of records) expect(readings).toContainEqual(after)
 }
-
-const usd = (amount: string) => ({ amount, currency: 'USD' })
 
 describe('one answer in which both legs of a pair have changed', () => {
   it('is recorded with the new prices of both legs, and never with the old price of one', () => {
@@ -36,54 +32,6 @@ describe('one answer in which both legs of a pair have changed', () => {
 
     expect(shown).toEqual(['price_changed'])
     expect(fare.records.map(({ after }) => after.price)).toEqual([eur('2000.00'), eur('1600.00')])
-    expectWhole(fare)
-  })
-
-  it('has no price where the currency of one leg has changed, and no sum of old and new legs', () => {
-    const fare = loneFare({ hasReturn: true })
-    fare.answer(0, [outward('100.00'), inward('100.00')])
-    for (const seconds of [60, 80, 120]) {
-      fare.answer(seconds, [outward('104.00'), inward('0.00', { price: usd('110.00') })])
-    }
-
-    expect(fare.state().belief.price).toBeNull()
-    expect(fare.state().belief.outbound.price).toEqual(eur('104.00'))
-    expectWhole(fare)
-  })
-
-  it('is a loss and no new price where one leg is dearer and the other is sold out', () => {
-    const fare = loneFare({ hasReturn: true })
-    fare.answer(0, [outward('100.00'), inward('100.00')])
-
-    expect(fare.answer(60, [outward('120.00'), UNAVAILABLE])).toEqual([])
-    expect(fare.answer(80, [outward('120.00'), UNAVAILABLE])).toEqual(['became_unavailable'])
-    expect(fare.records.at(-1)?.after).toMatchObject({ pair: 'not_bookable', price: null })
-    expectWhole(fare)
-  })
-})
-
-describe('a price that falls by more than half', () => {
-  it('is recorded by the second answer although each answer shows another amount near it', () => {
-    const fare = loneFare()
-    fare.answer(0, [outward('100.00')])
-    const random = seeded(3)
-    const answers = [60, 80, 100, 120].flatMap((seconds) =>
-      fare.answer(seconds, [outward((40 + 5 * random()).toFixed(2))]),
-    )
-
-    expect(fare.records[1]).toMatchObject({ kind: 'price_changed', recordedAt: 80 })
-    expect(answers[0]).toBe('price_changed')
-    expectWhole(fare)
-  })
-
-  it('is recorded by the third answer although no two of its amounts are near each other', () => {
-    const fare = loneFare()
-    fare.answer(0, [outward('100.00')])
-    const shown = ['10.00', '30.00', '20.00'].map((amount, n) =>
-      fare.answer(60 + 20 * n, [outward(amount)]),
-    )
-
-    expect(shown).toEqual([[], [], ['price_changed']])
     expectWhole(fare)
   })
 })
@@ -116,40 +64,6 @@ function read(body: object, parts: Partial<Question> = {}) {
 }
 
 describe('an answer to another question', () => {
-  const otherFlight = { 1234: { available: true, flight: flight({ id: 9 }) } }
-  const swapped = {
-    1234: { available: true, flight: flight({ id: 9 }) },
-    9: { available: true, flight: flight() },
-  }
-  const withInfant = wireAvailable({
-    price: price({
-      total: '99.50',
-      nonResidents: { adult: 84.5, child: null, infant: 15 },
-    }),
-  })
-
-  it.each([
-    ['another flight under the id', otherFlight, {}, ['other_flight']],
-    ['both legs swapped', swapped, { returnFlightId: '9' }, ['other_flight', 'other_flight']],
-    ['prices with an infant', withInfant, {}, ['other_passengers']],
-  ])('is unknown and says nothing however often it comes: %s', (_name, body, parts, reasons) => {
-    const { outbound, return: back } = read(body, parts)
-    const legs = back === null ? [outbound] : [outbound, back]
-    expect(legs).toEqual(reasons.map((reason) => ({ kind: 'unknown', reason })))
-
-    const fare = loneFare({ hasReturn: back !== null })
-    const answers = (from: number) =>
-      Array.from({ length: 9 }, (_, n) =>
-        fare.answer(from + 30 * n, back === null ? [outbound] : [outbound, back]),
-      ).flat()
-    expect(answers(0)).toEqual([])
-    expect(fare.state()).toEqual(initialState(back !== null))
-    fare.answer(300, back === null ? [outward('84.50')] : [outward('84.50'), inward('84.50')])
-    const believed = fare.state()
-    expect(answers(400)).toEqual([])
-    expect(fare.state()).toEqual(believed)
-  })
-
   it('is believed without the price of a category that was asked and has none', () => {
     const passengers = { ...ONE_ADULT, nonResidents: { adults: 1, children: 0, infants: 1 } }
     expect(read(wireAvailable(), { passengers }).outbound).toMatchObject({
@@ -171,37 +85,6 @@ describe('an answer to another question', () => {
     })
     expect(fare.answer(90, [odd])).toEqual(['price_changed'])
     expect(fare.state()).toMatchObject({ belief: { price: eur('90.00') }, priceReason: null })
-  })
-})
-
-describe('a gain or another flight at a price that one answer alone shows', () => {
-  const prices = [
-    ['dollars for euros', usd('100.00')],
-    ['nine times the price', eur('900.00')],
-    ['cents for euros', eur('10000.00')],
-  ] as const
-
-  it.each(prices)('is not recorded with %s', (_name, wrong) => {
-    const gain = loneFare()
-    for (const seconds of [0, 20]) gain.answer(seconds, [UNAVAILABLE])
-    const other = loneFare()
-    other.answer(0, [outward('100.00')])
-    const identity = 'T2 PMI-MAD 2026-05-01'
-    const right = available({ identity, price: eur('100.00') })
-    for (const fare of [gain, other]) {
-      expect(fare.answer(60, [available({ identity, price: wrong })])).toEqual([])
-      for (const seconds of [80, 100, 120]) fare.answer(seconds, [right])
-      expectWhole(fare)
-    }
-
-    expect(gain.records.map(({ kind, after }) => [kind, after.price])).toEqual([
-      ['legs_changed', null],
-      ['became_available', eur('100.00')],
-    ])
-    expect(other.records.map(({ kind, after }) => [kind, after.price])).toEqual([
-      ['became_available', eur('100.00')],
-      ['identity_changed', eur('100.00')],
-    ])
   })
 })
 

@@ -260,32 +260,4 @@ describe('a list', () => {
     expect(slots).toHaveLength(3)
     expect(server.requests).toHaveLength(3)
   })
-
-  it('a fetch of a list is refused during a pause without taking a slot, and made when the pause has ended', async ({
-    db,
-  }) => {
-    const breaker = breakerOn(db)
-    const server = await answering((_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
-    })
-    onTestFinished(() => server[Symbol.asyncDispose]())
-    await breaker.acquirePermit('lists')
-    const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
-    await breaker.report('lists', record, permitOf())
-    const slots: string[] = []
-    const beforeList = async () => {
-      slots.push('slot')
-      return aSlot()
-    }
-    const { client, pull } = clientOf(server.url, { breaker: breakerOn(db), beforeList })
-    onTestFinished(() => client.close())
-
-    await expect(pull()).rejects.toMatchObject({ code: 'upstream.circuit_open', by: 'pause' })
-    expect(slots).toEqual([])
-
-    await passHealth(db, 60_000)
-    const later = clientOf(server.url, { breaker: breakerOn(db), beforeList })
-    onTestFinished(() => later.client.close())
-    expect(await later.pull()).toEqual([])
-  })
 })

@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
 import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
 import { readWatchChanges, type WatchChange } from '../../src/feeds/watch-feed-queries.ts'
+import type { HeldKind } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
@@ -17,6 +18,7 @@ import {
   newReseller,
   resellerWith,
 } from '../watches/watch-fixtures.ts'
+import { CALM } from './answers.ts'
 import { available, gone, kinds, observation, RULES, record, silent } from './fare-fixtures.ts'
 
 /** The instant that many seconds before now. */
@@ -35,6 +37,22 @@ async function fareAfter(
   const fareId = fare?.id ?? 0
   for (const [seconds, ...legs] of answers) await record(db, fareId, ago(seconds), ...legs)
   return fareId
+}
+
+/** Records a scheduled check while changes of a kind are a mass. */
+async function recordInMass(
+  db: Db,
+  fareId: number,
+  { at, leg, kind }: { at: Date; leg: LegObservation; kind: HeldKind },
+): Promise<void> {
+  const check = { fareId, askedAt: at, why: 'scheduled' as const, observation: observation(leg) }
+  await inTransaction(db, async (tx) => {
+    const locked = await lockFares(tx, [fareId])
+    const counted = countChecks([check], locked)
+    const context = { ...CALM, masses: new Set([kind]) }
+    const args = { checks: [check], locked, counted, context, rules: RULES, claimId: null }
+    await recordChecks(tx, args)
+  })
 }
 
 async function feedOf(db: Db, resellerId: number): Promise<WatchChange[]> {
@@ -248,16 +266,7 @@ describe('a watch of a fare without a fresh belief', () => {
 
   it('a held loss delays the start until the belief is shown again', async ({ db }) => {
     const fareId = await fareAfter(db, [[60, available()]])
-    const checks = [
-      { fareId, askedAt: ago(40), why: 'scheduled' as const, observation: observation(gone) },
-    ]
-    await inTransaction(db, async (tx) => {
-      const locked = await lockFares(tx, [fareId])
-      const masses = new Set(['became_unavailable' as const])
-      const context = { masses, crowded: false, releasedAt: new Map() }
-      const counted = countChecks(checks, locked)
-      return recordChecks(tx, { checks, locked, counted, context, rules: RULES, claimId: null })
-    })
+    await recordInMass(db, fareId, { at: ago(40), leg: gone, kind: 'became_unavailable' })
     const ana = await resellerWith(db, [cells()], 'ana')
     expect(await kindsOf(db, ana)).toEqual([])
 
@@ -274,22 +283,8 @@ describe('a watch of a fare without a fresh belief', () => {
     const ana = await resellerWith(db, [cells()], 'ana')
     const [fare] = await fareRows(db)
     const fareId = fare?.id ?? 0
-    const checks = [
-      {
-        fareId,
-        askedAt: ago(10),
-        why: 'scheduled' as const,
-        observation: observation(available()),
-      },
-    ]
 
-    await inTransaction(db, async (tx) => {
-      const locked = await lockFares(tx, [fareId])
-      const masses = new Set(['became_available' as const])
-      const context = { masses, crowded: false, releasedAt: new Map() }
-      const counted = countChecks(checks, locked)
-      return recordChecks(tx, { checks, locked, counted, context, rules: RULES, claimId: null })
-    })
+    await recordInMass(db, fareId, { at: ago(10), leg: available(), kind: 'became_available' })
 
     expect(await kindsOf(db, ana)).toEqual(['watch_started'])
   })

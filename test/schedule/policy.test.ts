@@ -27,7 +27,7 @@ import {
   observeInterval,
   rateOf,
 } from '../../src/schedule/policy/rate-model.ts'
-import { dueAfterCheck, dueAtJoin, dueAtRate } from '../../src/schedule/policy/virtual-time.ts'
+import { dueAfterCheck, dueAtJoin } from '../../src/schedule/policy/virtual-time.ts'
 
 const DAY = 86_400
 
@@ -123,15 +123,6 @@ describe('a pace', () => {
     expect(least).toBeCloseTo(0.2 * 1.0003333 * one, 6)
   })
 
-  it('longest intervals are kept up to seven tenths of the part, and beyond that all are longer alike', () => {
-    const bounded = { fares: 7, score: 1, longestSeconds: 10, shortestSeconds: 1 }
-    const others = { ...NO_LIMITS, fares: 100, score: 100 }
-    const rateAt = (part: number) => rateFor(solvePace([bounded, others], part), bounded)
-
-    expect(rateAt(1)).toBeCloseTo(0.1, 9)
-    expect(rateAt(0.5)).toBeCloseTo(0.05, 9)
-  })
-
   it('what lanes use is taken from other fares first, and longest intervals have nine tenths of the rest', () => {
     const bounded = { fares: 7, score: 1, longestSeconds: 10, shortestSeconds: 1 }
     const others = { ...NO_LIMITS, fares: 100, score: 100 }
@@ -145,12 +136,6 @@ describe('a pace', () => {
     const group = { fares: 1, score: 1, longestSeconds: 1, shortestSeconds: 2 }
 
     expect(rateFor(solvePace([group], 0.001), group)).toBeCloseTo(0.001, 9)
-  })
-
-  it('no fare is checked more often than its shortest interval allows, whatever the budget', () => {
-    const group = { fares: 3, score: 2, longestSeconds: 5, shortestSeconds: 60 }
-
-    expect(rateFor(solvePace([group], 1_000), group)).toBeCloseTo(1 / 60, 9)
   })
 
   it('a reseller has its share of the budget, less what it uses in lanes, and keeps a tenth of it', () => {
@@ -172,23 +157,6 @@ describe('virtual time', () => {
 
   it('a fare that is very late is checked once, not until it has caught up', () => {
     expect(dueAfterCheck({ vdue: -900, rate: 0.1 }, { v: 100, speed: 1 }, 1)).toBe(101)
-  })
-
-  it('a fare inside its shortest interval is due after it, as far as the clock runs until then', () => {
-    expect(dueAfterCheck({ vdue: 100, rate: 0.1 }, { v: 100, speed: 3 }, 8)).toBe(124)
-  })
-
-  it('the same part of an interval is left when the rate changes, and a late fare stays late', () => {
-    expect(dueAtRate({ vdue: 105, rate: 0.1 }, 0.5, 100)).toBe(101)
-    expect(dueAtRate({ vdue: 95, rate: 0.1 }, 0.5, 100)).toBe(95)
-  })
-
-  it('fares that join are spread over their first interval', () => {
-    const times = Array.from({ length: 100 }, (_, i) => dueAtJoin({ fareId: 7 + i, rate: 0.1 }, 50))
-
-    const parts = Map.groupBy(times, (at) => Math.floor(at - 50))
-    expect([...parts.keys()].toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
-    for (const { length } of parts.values()) expect(Math.abs(length - 10)).toBeLessThan(3)
   })
 
   it('a fare that joins again and again is due as often as one that stays', () => {

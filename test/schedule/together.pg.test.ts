@@ -8,10 +8,11 @@ import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
 import { expedite, hold, listedRoute, pullRoutes } from '../../src/schedule/follow.ts'
 import { createRateStore } from '../../src/schedule/rate-store.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
+import { openAnother } from '../platform/db/empty-database.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { cells, importRows, newReseller } from '../watches/watch-fixtures.ts'
-import { idleQueue, pass, UNCHANGED, updateNow } from './schedule-fixtures.ts'
+import { idleQueue, pass, trackFares, UNCHANGED, updateNow } from './schedule-fixtures.ts'
 
 const RULES = { requestsPerSecond: 50, minRecheckSeconds: 1 }
 const ROUNDS = 12
@@ -119,4 +120,48 @@ it('claims, records, imports, pauses, updates of the rates, pulls and questions 
     `.execute(db)
   expect(sums[0]?.rates).toBeLessThanOrEqual(1.1 * RULES.requestsPerSecond)
   expect(Number.isFinite(sums[0]?.v)).toBe(true)
+})
+
+const CLAIMS = 40
+
+it('a fare that a check on demand was recorded of while fares were claimed is not claimed', {
+  timeout: 60_000,
+}, async ({ db, databaseUrl }) => {
+  const { db: another } = openAnother(databaseUrl)
+  const fares = await trackFares(
+    db,
+    Array.from({ length: 400 }, (_, i) => {
+      return { resellers: [1], lane: i % 2 === 0 ? ('confirmation' as const) : null }
+    }),
+  )
+  const rules = { requestsPerSecond: 100, minRecheckSeconds: 60 }
+  const record = (fareId: number) =>
+    inTransaction(another, async (tx) => {
+      await hold(tx, [fareId])
+      await complete(tx, [{ fareId, askedAt: new Date(), next: 'normal' }], rules)
+    })
+
+  for (let round = 0; round < CLAIMS; round += 1) {
+    await sql`
+      update fare_schedule
+         set not_before = now(), leased_until = '-infinity', claim_id = null,
+             lane = case when tracked_fare_id % 2 = 0 then 'confirmation' end,
+             lane_due_at = case when tracked_fare_id % 2 = 0 then now() end
+    `.execute(db)
+    await pass(db, 10)
+    const claiming = dispatchChecks({ db, queue: idleQueue, requestsPerSecond: 100 })
+    const over = new AbortController()
+    const recordAll = async () => {
+      for (const fare of fares) if (!over.signal.aborted) await record(fare)
+    }
+    const recording = recordAll()
+    const claimed = await claiming
+    over.abort()
+    await recording
+    const { rows } = await sql<{ id: number }>`
+      select tracked_fare_id as id from fare_schedule where claim_id is not null and not_before > now()
+    `.execute(db)
+    expect(rows).toEqual([])
+    expect(claimed.filter(({ lane }) => lane === null)).toEqual([])
+  }
 })

@@ -57,22 +57,6 @@ describe('the scrubber', () => {
     expect(scrub(`before ${spell(SECRET)} after`)).toBe(MASKED)
   })
 
-  it.each(
-    (['base64', 'base64url'] as const).flatMap((encoding) =>
-      [0, 1, 2, 3, 4].map((offset) => [encoding, offset] as const),
-    ),
-  )('masks a secret in %s that stands %i bytes into a longer text', (encoding, offset) => {
-    const secret = 'Ûÿþ>>>???token~~~'
-    const longer = Buffer.from(`${'x'.repeat(offset)}${secret}and more`).toString(encoding)
-
-    const scrubbed = createScrub([secret])(longer)
-
-    expect(scrubbed).toContain('[redacted]')
-    expect(Buffer.from(scrubbed.replaceAll('[redacted]', ''), 'base64').toString()).not.toMatch(
-      /token|>>|\?\?/,
-    )
-  })
-
   it('masks a secret whose base64 is itself percent-encoded or JSON-escaped', () => {
     const secret = '>>>???>>>???'
     const encoded = Buffer.from(secret).toString('base64')

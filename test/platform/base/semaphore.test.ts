@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createSemaphore } from '../../../src/platform/base/semaphore.ts'
+import { createKeyedSemaphore, createSemaphore } from '../../../src/platform/base/semaphore.ts'
 
 it('a semaphore runs as much work at a time as it is wide, and the rest in order', async () => {
   const semaphore = createSemaphore(2)
@@ -32,4 +32,42 @@ it('the next work runs after work that failed', async () => {
   await expect(failing).rejects.toThrow('no')
 
   expect(await next).toBe('done')
+})
+
+it('each key of a semaphore has its own places, and the others of a key wait in the order of their arrival', async () => {
+  const { acquire } = createKeyedSemaphore({ width: 1, maxWaiting: 2 })
+  const begun: string[] = []
+  const acquiring = async (name: string, key: string) => {
+    const release = await acquire(key)
+    begun.push(release === undefined ? `${name} refused` : name)
+    return release
+  }
+
+  const first = await acquiring('first', 'a')
+  const second = acquiring('second', 'a')
+  const third = acquiring('third', 'a')
+  await acquiring('fourth', 'a')
+  await acquiring('other', 'b')
+  expect(begun).toEqual(['first', 'fourth refused', 'other'])
+  first?.()
+  first?.()
+  const releaseSecond = await second
+  expect(begun.slice(3)).toEqual(['second'])
+  releaseSecond?.()
+  await third
+
+  expect(begun.slice(3)).toEqual(['second', 'third'])
+})
+
+it('a wait for a semaphore that is aborted takes no place', async () => {
+  const { acquire } = createKeyedSemaphore({ width: 1, maxWaiting: 2 })
+  const giveUp = new AbortController()
+  const first = await acquire('a')
+  const waiting = acquire('a', () => giveUp.signal)
+  const next = acquire('a')
+  giveUp.abort()
+
+  expect(await waiting).toBeUndefined()
+  first?.()
+  expect(await next).toBeDefined()
 })

@@ -13,38 +13,6 @@ function aCache(maxKeys = 10) {
   return { clock, cache, loaded, get }
 }
 
-it('a TTL cache loads a value once for concurrent callers, and again when it has expired', async () => {
-  const { clock, loaded, get } = aCache()
-
-  expect(await Promise.all([get('k'), get('k'), get('k')])).toEqual(['a', 'a', 'a'])
-  clock.nowMs = 899
-  expect(await get('k', 'b')).toBe('a')
-  clock.nowMs = 900
-  expect(await get('k', 'b')).toBe('b')
-
-  expect(loaded).toEqual(['k', 'k'])
-})
-
-it('the time to live begins when the load starts', async () => {
-  const { clock, cache, loaded, get } = aCache()
-  let answer: (text: string) => void = () => undefined
-  const slow = cache.get('k', () => new Promise((resolve) => (answer = resolve)))
-  clock.nowMs = 5_000
-  answer('old')
-
-  expect(await slow).toBe('old')
-  expect(await get('k', 'new')).toBe('new')
-  expect(loaded).toEqual(['k'])
-})
-
-it('a failed load is not cached', async () => {
-  const { cache, get } = aCache()
-  const failing = cache.get('k', () => Promise.reject(new Error('unavailable')))
-
-  await expect(failing).rejects.toThrow('unavailable')
-  expect(await get('k')).toBe('a')
-})
-
 it('the oldest value is evicted when the cache is full', async () => {
   const { loaded, get } = aCache(2)
   for (const key of ['1', '2', '3', '1']) await get(key)

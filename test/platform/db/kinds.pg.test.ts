@@ -1,4 +1,5 @@
-import { expect } from 'vitest'
+import { readFile } from 'node:fs/promises'
+import { describe, expect } from 'vitest'
 import {
   AVAILABILITY_CHANGE_KINDS,
   BELIEFS,
@@ -23,7 +24,7 @@ import {
   WATCH_PRIORITIES,
 } from '../../../src/platform/base/kinds.ts'
 import { it } from '../../support/test-database.ts'
-import { readValueLists } from './generate-tables.ts'
+import { generateTables, readValueLists } from './generate-tables.ts'
 
 /** The lists of names in the code, by the column that stores them. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -60,4 +61,15 @@ it('every check constraint that lists names allows exactly the names of the code
   const allowed = lists.map(({ table, column, values }) => [`${table}.${column}`, new Set(values)])
   const expected = Object.entries(NAMES).map(([column, names]) => [column, new Set(names)])
   expect(Object.fromEntries(allowed)).toEqual(Object.fromEntries(expected))
+})
+
+describe('src/platform/db/tables.ts', () => {
+  it('is what `npm run db:types` writes for the migrated database', async ({ db }) => {
+    const committed = await readFile(
+      new URL('../../../src/platform/db/tables.ts', import.meta.url),
+      'utf8',
+    )
+
+    expect(committed).toBe(await generateTables(db))
+  })
 })

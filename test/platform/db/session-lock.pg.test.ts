@@ -20,23 +20,11 @@ describe('a session lock', () => {
     expect(inner).toEqual(['first', undefined])
   })
 
-  it('is released when the work is done', async ({ db }) => {
-    await withSessionLock(db, 'list', done)
-
-    expect(await withSessionLock(db, 'list', done)).toBe('done')
-  })
-
   it('is released when the work fails, and the error is passed on', async ({ db }) => {
     const failing = withSessionLock(db, 'list', () => Promise.reject(new RangeError('broken')))
     await expect(failing).rejects.toThrow(RangeError)
 
     expect(await withSessionLock(db, 'list', done)).toBe('done')
-  })
-
-  it('excludes no other name', async ({ db }) => {
-    const other = await withSessionLock(db, 'list', () => withSessionLock(db, 'other', done))
-
-    expect(other).toBe('done')
   })
 
   it('is held over several transactions, on one connection', async ({ db }) => {

@@ -111,51 +111,6 @@ function doing(handler: Parameters<typeof shared>[0]['handler']): Operation<Shel
 }
 
 describe('an operation', () => {
-  it('a reseller operation receives the reseller of the key, whatever the request contains', async () => {
-    const { ask } = anApi()
-
-    const answer = await ask('GET', '/own/3')
-
-    expect(answer.json()).toEqual({ things: ['lamp'], resellerId: 7, thingId: 3 })
-    expect((await ask('GET', '/own/3?resellerId=8')).statusCode).toBe(400)
-  })
-
-  it.each([
-    ['GET', '/own/3', 'operator-read-operate', 403, 'access.resellers_only'],
-    ['GET', '/own/3', 'reseller-watch', 403, 'access.missing_scope'],
-    ['POST', '/own', 'reseller-read', 403, 'access.missing_scope'],
-    ['DELETE', '/things', 'reseller-read-watch', 403, 'access.missing_scope'],
-    ['GET', '/own/x', undefined, 400, 'request.invalid_parameter'],
-    ['GET', '/own/10', undefined, 400, 'request.invalid_parameter'],
-    ['GET', `/own/${'1'.repeat(700)}`, undefined, 414, 'request.address_too_long'],
-    ['POST', '/own/3', undefined, 405, 'request.no_method'],
-  ] as const)(
-    '%s %s with the key %s is answered by %d %s',
-    async (method, url, key, status, code) => {
-      const { ask } = anApi()
-
-      const answer = await ask(method, url, key === undefined ? {} : { key })
-
-      expect(answer.statusCode).toBe(status)
-      expect(answer.json()).toMatchObject({ status, code })
-    },
-  )
-
-  it.each([
-    [{ name: 'lamp' }, 201, undefined],
-    [{ name: 'chandelier' }, 400, 'request.invalid_body'],
-    [{ name: 'lamp', colour: 'red' }, 400, 'request.invalid_body'],
-    [{ name: 'x'.repeat(200) }, 413, 'request.too_large'],
-    ['', 400, 'request.invalid_body'],
-  ])('the body %j is answered by %d', async (payload, status, code) => {
-    const { ask } = anApi()
-
-    const answer = await ask('POST', '/own', { payload })
-
-    expect(answer.statusCode).toBe(status)
-    expect(answer.json()).toMatchObject(code === undefined ? { made: 'lamp' } : { code })
-  })
-
   it.each([
     ['{"name":', 'the body is not JSON, or one of its names is not allowed'],
     ['{"__proto__":{}}', 'the body is not JSON, or one of its names is not allowed'],
@@ -219,14 +174,6 @@ describe('an operation', () => {
 
     expect(answer.json()).toMatchObject({ code: 'access.missing_scope' })
   })
-
-  it('an operation with status 204 answers without a body', async () => {
-    const { ask } = anApi()
-
-    const answer = await ask('DELETE', '/things', { key: 'operator-operate' })
-
-    expect(answer).toMatchObject({ statusCode: 204, body: '' })
-  })
 })
 
 class FullError extends AppError {
@@ -243,14 +190,6 @@ class UnlistedError extends AppError {
 }
 
 describe('a handler that throws', () => {
-  it('a thrown ProblemError is answered as that problem', async () => {
-    const failing = doing(() => Promise.reject(new ProblemError('not_found')))
-
-    const answer = await anApi([failing]).ask('GET', '/doing')
-
-    expect(answer.json()).toMatchObject({ status: 404, code: 'not_found' })
-  })
-
   it('a thrown error with a known code is answered with its message and its Retry-After', async () => {
     const failing = doing(() => Promise.reject(new FullError('the shelf is full')))
 

@@ -202,17 +202,6 @@ describe('the limits of requests', () => {
     expect(await Promise.all([poll, ...two])).toEqual([DONE, DONE, DONE])
   })
 
-  it('a request that waits too long for the handlers of its key is refused', async () => {
-    const { handlers, read } = await anApi({ waitMs: 1 })
-    const two = [read('1a'), read('1a')]
-    await handlers.begun(2)
-
-    expect(await read('1a')).toEqual(TOO_MANY)
-    expect(handlers.count).toBe(2)
-    for (let i = 0; i < 2; i += 1) handlers.endOne()
-    expect(await Promise.all(two)).toEqual([DONE, DONE])
-  })
-
   it('the writes of a reseller run one at a time, whatever its keys, and those of another do not wait', async () => {
     const { handlers, write, read } = await anApi({ waitingWrites: 1 })
     const first = write('1a', 100).answer

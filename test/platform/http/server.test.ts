@@ -42,49 +42,6 @@ const INTERNAL = {
 
 describe('requests that cannot be served', () => {
   it.each([
-    ['no such endpoint', { url: '/nowhere' }, 404, 'request.no_endpoint'],
-    ['another method', { url: '/echo' }, 404, 'request.no_endpoint'],
-    ['malformed JSON', { payload: '{"a":' }, 400, 'request.invalid'],
-    ['JSON that is empty', { payload: '' }, 400, 'request.invalid'],
-    [
-      'a key that would change all objects',
-      { payload: '{"__proto__": {}}' },
-      400,
-      'request.invalid',
-    ],
-    ['a body over a megabyte', { payload: `"${'x'.repeat(1_000_000)}"` }, 413, 'request.too_large'],
-    [
-      'a type that is not JSON',
-      { headers: { 'content-type': 'a/b' } },
-      415,
-      'request.unsupported_type',
-    ],
-    ['a malformed address', { url: '/%zz' }, 400, 'request.invalid'],
-  ])('a request for or with %s is answered by a problem', async (_what, request, status, code) => {
-    const { server, lines } = aServer()
-    const method = 'url' in request ? 'GET' : 'POST'
-
-    const answer = await server.inject({
-      method,
-      url: '/echo',
-      headers: { 'content-type': 'application/json' },
-      payload: method === 'POST' ? '{}' : '',
-      ...request,
-    })
-
-    expect(answer.statusCode).toBe(status)
-    expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
-    expect(answer.json()).toEqual({
-      type: `urn:farewatch:problem:${code}`,
-      status,
-      code,
-      title: expect.stringMatching(/./) as string,
-    })
-    expect(answer.body).not.toMatch(/stack|node_modules|\.ts/)
-    expect(lines).toEqual([])
-  })
-
-  it.each([
     [
       'headers without end',
       `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}`,

@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { readFeedGauges } from '../../../src/feeds/feed-bounds.ts'
 import { INCIDENT_KINDS } from '../../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
@@ -6,8 +6,18 @@ import { createMetrics } from '../../../src/platform/metrics/metrics.ts'
 import { setHealthGauges } from '../../../src/upstream/telemetry.ts'
 import { readCheckGauges, readFareGauges } from '../../../src/views/fare-gauges.ts'
 import { available, gone, minute, record, trackFare, watchFare } from '../../fares/fare-fixtures.ts'
+import {
+  exportsSystem,
+  killWorker,
+  readMetrics,
+  startWorker,
+  untilReady,
+} from '../../fares/worker-fixtures.ts'
+import { manyRoutes, sync } from '../../routes/sync-fixtures.ts'
 import { trackFares } from '../../schedule/schedule-fixtures.ts'
+import { startFarewatch } from '../../support/child-process.ts'
 import { it } from '../../support/test-database.ts'
+import { until } from '../../support/until.ts'
 
 const NO_INCIDENT = Object.fromEntries(INCIDENT_KINDS.map((kind) => [kind, 0]))
 
@@ -152,5 +162,48 @@ describe('the gauges of feeds', () => {
     expect(written.route).toBe(0)
     expect(written.watch).toBeGreaterThan(beginSeconds - 1)
     expect(written.watch).toBeLessThan(nowSeconds() + 1)
+  })
+})
+
+const NOWHERE = 'http://127.0.0.1:9'
+
+describe('the gauges of the whole system', () => {
+  it('are exported by every process with the same values', async ({ db, databaseUrl }) => {
+    await sync(db, manyRoutes(1_234))
+    const workers = [1, 2].map(() => startWorker({ databaseUrl, upstreamUrl: NOWHERE }))
+
+    for (const worker of workers) {
+      await untilReady(worker)
+      await until('the gauges', () => exportsSystem(worker))
+      const text = await readMetrics(worker)
+      expect(text).toContain('farewatch_routes_live 1234')
+      expect(text).toContain('farewatch_sync_interval_seconds{list="routes"} 31622400')
+      expect(text).toContain('farewatch_queue_depth{queue="verify",state="dead"} 0')
+      expect(text).toMatch(/^farewatch_db_size_bytes [1-9]/m)
+      expect(text).toMatch(/^farewatch_db_disk_free_bytes [1-9]/m)
+      expect(text).not.toMatch(/^farewatch_redis_memory/m)
+    }
+  })
+
+  it('are exported by a process without workers too, with the depth of the queues', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const worker = startWorker({ databaseUrl, upstreamUrl: NOWHERE })
+    await untilReady(worker)
+    await killWorker(db, worker)
+    const api = startFarewatch(['api'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: NOWHERE,
+      API_PORT: '0',
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void api.child.kill('SIGKILL'))
+    await untilReady(api)
+
+    await until('the gauges', () => exportsSystem(api))
+    expect(await readMetrics(api)).toContain(
+      'farewatch_queue_depth{queue="verify",state="delayed"}',
+    )
   })
 })

@@ -21,21 +21,6 @@ describeStores('a queue', (store) => {
   const systems = createSystems(store)
   afterEach(systems.closeAll)
 
-  it('runs a job with its payload', async () => {
-    const system = systems.open()
-    const queue = aQueue()
-    const ran: unknown[] = []
-    await system.work(queue, async (payload) => void ran.push(payload))
-
-    await system.enqueue(queue, {
-      payload: { fareId: 'f-1', tries: 2, nested: { ids: [1, null] } },
-    })
-
-    await until('the jobs ran', () => ran.length === 1)
-    expect(ran).toEqual([{ fareId: 'f-1', tries: 2, nested: { ids: [1, null] } }])
-    await untilCounts(system, queue, { completed: 1 })
-  })
-
   it('drops a job while its id waits, and accepts it after that job has ended', async () => {
     const system = systems.open()
     const queue = aQueue()

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { describeStore } from '../../../src/platform/queue/queue-connection.ts'
-import {
-  QueueUnavailableError,
-  toUnavailableError,
-} from '../../../src/platform/queue/queue-errors.ts'
-
-const same = (text: string) => text
 
 describe('describeStore', () => {
   it.each([
@@ -26,37 +20,5 @@ describe('describeStore', () => {
 
     expect(text).toContain(shown)
     expect(text).not.toContain('secret')
-  })
-})
-
-describe('toUnavailableError', () => {
-  const connection = { kind: 'redis', url: 'redis://:pw@cache' } as const
-
-  it('reports the code of an error without a message, as for a host with two addresses', () => {
-    const thrown = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
-
-    const err = toUnavailableError(connection, thrown, same)
-
-    expect(err).toBeInstanceOf(QueueUnavailableError)
-    expect(err.message).toBe(
-      "the queue's store (redis cache:6379) cannot be used: ECONNREFUSED; " +
-        'check that Redis runs and that REDIS_URL names it',
-    )
-  })
-
-  it('keeps only clean text of the original error', () => {
-    const thrown = Object.assign(new Error('WRONGPASS \0 pw-of-redis'), {
-      command: { name: 'auth', args: ['pw-of-redis'] },
-    })
-
-    const err = toUnavailableError(connection, thrown, (text) =>
-      text.replaceAll('pw-of-redis', '***'),
-    )
-
-    const cause = err.cause as Error
-    expect(`${err.message} ${err.stack} ${cause.message} ${cause.stack}`).not.toMatch(
-      /pw-of-redis|\0/,
-    )
-    expect(Object.keys(cause)).toEqual([])
   })
 })

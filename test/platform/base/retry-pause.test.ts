@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { backoffMs } from '../../../src/platform/base/clock.ts'
 import { retryAfterMs } from '../../../src/platform/base/retry-after.ts'
 
 const now = new Date('2026-03-01T12:00:00Z')
@@ -40,4 +42,31 @@ it('a date is compared with our clock if the Date header is invalid', () => {
   const waitMs = retryAfterMs('Sun, 01 Mar 2026 12:00:30 GMT', { now, answeredAt: '?', maxMs })
 
   expect(waitMs).toBe(30_000)
+})
+
+const POLICY = { baseMs: 100, maxMs: 5_000 }
+
+describe('the pause before a retry', () => {
+  it('has a window that doubles with every attempt, up to its maximum', () => {
+    const almostOne = () => 1 - Number.EPSILON
+
+    const windows = [0, 1, 2, 3, 4, 5, 6, 100].map((attempt) =>
+      backoffMs(POLICY, attempt, almostOne),
+    )
+
+    expect(windows).toEqual([99, 199, 399, 799, 1_599, 3_199, 4_999, 4_999])
+  })
+
+  it('is a whole number of milliseconds within the window, after any number of attempts', () => {
+    const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+    fc.assert(
+      fc.property(fc.nat(2_000), chance, (attempt, random) => {
+        const pause = backoffMs(POLICY, attempt, () => random)
+
+        expect(Number.isInteger(pause)).toBe(true)
+        expect(pause).toBeGreaterThanOrEqual(0)
+        expect(pause).toBeLessThan(POLICY.maxMs)
+      }),
+    )
+  })
 })
