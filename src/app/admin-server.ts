@@ -175,7 +175,10 @@ function setPoolGauges(pools: readonly App['database']['pool'][], metrics: App['
   metrics.databaseWaiting.set(sum(({ waitingCount }) => waitingCount))
 }
 
-/** Queries through the pool, as all work does: for the process an exhausted pool is as bad as a database that is down. */
+/**
+ * Queries through the pool, as all work does: for the process an exhausted pool is as bad as a database that is
+ * down.
+ */
 async function setDatabaseGauges({ database, metrics, clock }: App): Promise<void> {
   const startedMs = performance.now()
   try {

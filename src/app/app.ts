@@ -180,7 +180,10 @@ export function openQueue({ config, log }: App): QueueSystem {
   return createQueueSystem({ connection, log, scrub: createScrub(secretsOf(config)) })
 }
 
-/** Migrates our schema and fills the airports, then migrates BullMQ's schema. Returns the names of the applied migrations. */
+/**
+ * Migrates our schema and fills the airports, then migrates BullMQ's schema. Returns the names of the applied
+ * migrations.
+ */
 export async function migrateApp({ config, database }: App): Promise<string[]> {
   await probeDatabase(database.db, config.DATABASE_URL)
   const applied = await migrate(database.db)

@@ -28,7 +28,10 @@ const LEAST_PER_SECOND = 50
 /** What a process claims before it has recorded anything. */
 const FIRST_PER_SECOND = 1_000
 const WINDOW_MS = 2_000
-/** The slots of claims from before a change have passed by then: they are at most five seconds ahead, and a second late. */
+/**
+ * The slots of claims from before a change have passed by then: they are at most five seconds ahead, and a second
+ * late.
+ */
 const CHANGE_TAKES_MS = 6_000
 /** A garbage collection, or a slow statement, makes some slots late. */
 const LATE_SHARE = 0.02
@@ -38,11 +41,11 @@ const RAISE_BY = 1.1
 const USED_SHARE = 0.7
 
 /**
- * The capacity after a window, as the congestion window of TCP. Late checks are work that records nothing: a process that
- * claims more than it carries records less than one that claims less. So when slots were late or batches failed, the
- * capacity is lowered to a tenth below what was last recorded in time, and if that is too much, below what was recorded
- * although slots were late. It is raised by a tenth while it is used. Where nothing was recorded, for example in an outage of
- * the database, it begins again at the least and doubles.
+ * The capacity after a window, as the congestion window of TCP. Late checks are work that records nothing: a
+ * process that claims more than it carries records less than one that claims less. So when slots were late or
+ * batches failed, the capacity is lowered to a tenth below what was last recorded in time, and if that is too much,
+ * below what was recorded although slots were late. It is raised by a tenth while it is used. Where nothing was
+ * recorded, for example in an outage of the database, it begins again at the least and doubles.
  * @example nextCapacity(
  *   { perSecond: 4_000, isKnown: false, goodPerSecond: 2_000 },
  *   { seconds: 2, recorded: 3_000, late: 900, failed: 0 },

@@ -22,7 +22,10 @@ export interface Delivery extends Ticks {
   close(graceMs: number): Promise<void>
 }
 
-/** Delivers after every notification of new records, while deliveries wait, and every five seconds in case one was lost. */
+/**
+ * Delivers after every notification of new records, while deliveries wait, and every five seconds in case one was
+ * lost.
+ */
 export function createDelivery(app: App): Delivery {
   const { config, database, log, listener } = app
   const { db } = database

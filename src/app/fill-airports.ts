@@ -3,8 +3,8 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 
 /**
- * Makes the table `airport` equal to the data file, for SQL. Rows that are equal already are not written, so processes that
- * start together do not wait for each other.
+ * Makes the table `airport` equal to the data file, for SQL. Rows that are equal already are not written, so
+ * processes that start together do not wait for each other.
  */
 export async function fillAirports(db: Db): Promise<void> {
   const airports = [...airportsByIata().values()]

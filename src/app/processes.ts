@@ -21,7 +21,10 @@ const REFRESH_MS = 20_000
 export const PROGRESS_MS = 60_000
 const CLOSE_MS = 800
 
-/** The order is by start. A process that did not stop in order is listed for a day, or until its host starts another one. */
+/**
+ * The order is by start. A process that did not stop in order is listed for a day, or until its host starts
+ * another one.
+ */
 export async function listProcesses(db: Db): Promise<KnownProcess[]> {
   return db
     .selectFrom('process')
@@ -46,9 +49,9 @@ export async function countWorkers(db: Db): Promise<number> {
 }
 
 /**
- * Lists this process for the others until it is closed: its row is refreshed while `fault` is null. What it took from the
- * budget is written at the same time. A failed write is
- * left to the next one, because other checks report a database that is down.
+ * Lists this process for the others until it is closed: its row is refreshed while `fault` is null. What it took
+ * from the budget is written at the same time. A failed write is left to the next one, because other checks report
+ * a database that is down.
  */
 export function announceProcess(
   { database: { db }, clock, calls }: Pick<App, 'database' | 'clock'> & Partial<Pick<App, 'calls'>>,

@@ -37,7 +37,10 @@ export interface RunOptions {
   readonly release: () => Promise<void>
 }
 
-/** The grace time of all parts together, then of each part. By default, container engines kill a process after ten seconds. */
+/**
+ * The grace time of all parts together, then of each part. By default, container engines kill a process after ten
+ * seconds.
+ */
 const GRACE_MS = 9_000
 const PART_GRACE_MS = {
   stores: 1_500,
@@ -52,9 +55,9 @@ const PART_GRACE_MS = {
 
 /**
  * Runs the roles of this process until the signal aborts, until `monitor` rejects, or until they make no progress
- * (NoProgressError). Then it stops them in order, each part within its time: /readyz fails first, the API accepts no more
- * requests, the workers finish or release their jobs, the health endpoints close, then the stores. Rejects with
- * StopTimeoutError if a part did not stop.
+ * (NoProgressError). Then it stops them in order, each part within its time: /readyz fails first, the API accepts
+ * no more requests, the workers finish or release their jobs, the health endpoints close, then the stores. Rejects
+ * with StopTimeoutError if a part did not stop.
  */
 export async function runRoles(app: App, options: RunOptions): Promise<void> {
   const { signal, monitor, onStep, onReady } = options
@@ -221,8 +224,8 @@ const RESERVE_MS = 250
 const TOLERANCE_MS = 100
 
 /**
- * Stops the parts, the last started first, each within its own time and all within `graceMs`. A part that hangs takes no
- * time from the parts after it. Returns the names of the parts that did not stop. Never rejects.
+ * Stops the parts, the last started first, each within its own time and all within `graceMs`. A part that hangs
+ * takes no time from the parts after it. Returns the names of the parts that did not stop. Never rejects.
  */
 export async function stopInOrder(
   parts: readonly Part[],

@@ -145,7 +145,10 @@ function dispatchTick(
   }
 }
 
-/** Solves how often each fare is checked, once a minute in one of the processes, and sooner while fares wait to join the queue. */
+/**
+ * Solves how often each fare is checked, once a minute in one of the processes, and sooner while fares wait to
+ * join the queue.
+ */
 function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
   const rules = {
     requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
@@ -169,9 +172,9 @@ function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
 }
 
 /**
- * The rate at which slots are reserved, and the limit of one claim. A rate beyond what this process carries is shared by all
- * workers, because their slots follow each other and any of them may run a claim: each counts on the others for as much as
- * itself. Short claims let the rate follow the capacity soon.
+ * The rate at which slots are reserved, and the limit of one claim. A rate beyond what this process carries is
+ * shared by all workers, because their slots follow each other and any of them may run a claim: each counts on the
+ * others for as much as itself. Short claims let the rate follow the capacity soon.
  */
 async function carriedRate(
   db: Db,

@@ -80,8 +80,9 @@ interface CommandNeeds {
 }
 
 /**
- * Opens the stores of a one-shot command, runs it and closes them again, also after an interrupt. An embedded database is
- * migrated first; a database of the user's must be migrated already. A number that `work` returns is the exit code.
+ * Opens the stores of a one-shot command, runs it and closes them again, also after an interrupt. An embedded
+ * database is migrated first; a database of the user's must be migrated already. A number that `work` returns is
+ * the exit code.
  */
 export function withApp(
   needs: CommandNeeds,

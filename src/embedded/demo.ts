@@ -54,8 +54,8 @@ export interface DemoWorld {
 }
 
 /**
- * The world of the sandbox of a home. It stops with the process and goes on from there. Its time is saved every five seconds;
- * after a crash the world goes on at most that much later, so that it never goes back.
+ * The world of the sandbox of a home. It stops with the process and goes on from there. Its time is saved every
+ * five seconds; after a crash the world goes on at most that much later, so that it never goes back.
  */
 export async function openDemoWorld(home: string, clock: Clock): Promise<DemoWorld> {
   const file = path.join(home, 'sandbox.json')
@@ -120,8 +120,9 @@ export async function ensureDemoReseller(db: Db): Promise<Reseller> {
 }
 
 /**
- * Gives the demo reseller a list of flights to watch, those of the demonstration first. If it has the list already, only watches
- * whose flight has departed in the world are replaced; those that were edited, added or deleted stay so.
+ * Gives the demo reseller a list of flights to watch, those of the demonstration first. If it has the list already,
+ * only watches whose flight has departed in the world are replaced; those that were edited, added or deleted stay
+ * so.
  * @param instant the present world time.
  * @returns the number of watches in the list.
  */
@@ -176,7 +177,10 @@ const RECEIVER_HOST = '127.0.0.1'
 const RECEIVER_DESCRIPTION = 'the receiver of the demo'
 
 export interface DemoReceiver extends Receiver {
-  /** What must be allowed as a target for its endpoint: its address and port alone, because all resellers may use it. */
+  /**
+   * What must be allowed as a target for its endpoint: its address and port alone, because all resellers may use
+   * it.
+   */
   readonly network: string
   /** Creates its endpoint, in place of that of the start before, whose port was another. */
   register(db: Db, deps: EndpointDeps): Promise<void>

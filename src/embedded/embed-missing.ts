@@ -30,13 +30,16 @@ interface EmbedOptions {
   readonly log: Logger
   readonly clock: Clock
   /**
-   * What replaces an upstream that is not configured. A service starts a sandbox. A command that calls the upstream joins
-   * the sandbox of the running service: with one of its own it would apply lists of another world.
+   * What replaces an upstream that is not configured. A service starts a sandbox. A command that calls the upstream
+   * joins the sandbox of the running service: with one of its own it would apply lists of another world.
    */
   readonly sandbox: 'start' | 'join' | 'none'
 }
 
-/** An hour passes in the sandbox each minute, so its lists and fares are read more often. A setting that was set is kept. */
+/**
+ * An hour passes in the sandbox each minute, so its lists and fares are read more often. A setting that was set is
+ * kept.
+ */
 const DEMO_SETTINGS = {
   ROUTE_SYNC_SCHEDULE: '*/20 * * * * *',
   AVAILABILITY_SYNC_SCHEDULE: '*/20 * * * * *',
@@ -46,8 +49,8 @@ const DEMO_SETTINGS = {
 const NO_UPSTREAM = 'http://127.0.0.1:9'
 
 /**
- * Starts what is not configured: an embedded PostgreSQL, and a sandbox instead of the upstream. Throws NoSandboxRunsError if
- * a command needs a sandbox and none runs.
+ * Starts what is not configured: an embedded PostgreSQL, and a sandbox instead of the upstream. Throws
+ * NoSandboxRunsError if a command needs a sandbox and none runs.
  */
 export async function embedMissing(config: Config, options: EmbedOptions): Promise<Embedded> {
   const started: (() => Promise<void>)[] = []
@@ -125,9 +128,9 @@ interface EncryptionKeys {
 }
 
 /**
- * The keys for the secrets in an embedded database. Without a key of the user's, the home has one in a file: a user who can
- * read the home can read the database too. A key that the user sets later replaces it, and the one of the file still opens
- * what it has sealed.
+ * The keys for the secrets in an embedded database. Without a key of the user's, the home has one in a file: a user
+ * who can read the home can read the database too. A key that the user sets later replaces it, and the one of the
+ * file still opens what it has sealed.
  */
 export async function keysOfHome<Keys extends EncryptionKeys>(
   home: string,

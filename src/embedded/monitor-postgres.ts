@@ -22,8 +22,8 @@ export class EmbeddedDiedError extends AppError {
 }
 
 /**
- * Restarts the server of this process when it dies, at most three times in an hour. Rejects with EmbeddedDiedError, after
- * the reason is logged, when it died once more or does not answer for about 20 s. Ends with the signal.
+ * Restarts the server of this process when it dies, at most three times in an hour. Rejects with EmbeddedDiedError,
+ * after the reason is logged, when it died once more or does not answer for about 20 s. Ends with the signal.
  */
 export function monitorPostgres(
   postgres: Supervision,

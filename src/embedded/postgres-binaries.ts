@@ -40,8 +40,8 @@ export function majorOf({ version }: Binaries): string {
 }
 
 /**
- * Copies the binaries (60 MB) into `parent`, once per version, for a user who cannot enter the folder of npm. Concurrent
- * copies do not disturb each other: the first rename wins.
+ * Copies the binaries (60 MB) into `parent`, once per version, for a user who cannot enter the folder of npm.
+ * Concurrent copies do not disturb each other: the first rename wins.
  */
 export async function copyBinaries(binaries: Binaries, parent: string): Promise<Binaries> {
   const folder = join(parent, `postgres-${binaries.version}-${PLATFORM}`)
@@ -120,8 +120,8 @@ interface RunOptions {
 }
 
 /**
- * The environment of this process is not passed on: it holds credentials, and PG* variables would redirect the binaries.
- * Server messages are in English, because some are parsed here.
+ * The environment of this process is not passed on: it holds credentials, and PG* variables would redirect the
+ * binaries. Server messages are in English, because some are parsed here.
  */
 const ENVIRONMENT = { LC_ALL: 'C', PATH: '/usr/bin:/bin' }
 

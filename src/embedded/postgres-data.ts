@@ -16,7 +16,8 @@ export const DATABASE = 'farewatch'
 export type Settings = Readonly<Record<string, string>>
 
 /**
- * Creates the data directory with its superuser and database, or checks the existing one. Returns whether it created one.
+ * Creates the data directory with its superuser and database, or checks the existing one. Returns whether it
+ * created one.
  *
  * It is created under another name and renamed, so an existing data directory is complete. Only the owner may call it.
  */
@@ -102,7 +103,10 @@ async function runInitdb(place: Place, data: string, settings: Settings): Promis
   if (exitCode !== 0) throw initFailed(place, output)
 }
 
-/** Single-user mode needs no port and no password, and no other process can connect before the directory is complete. */
+/**
+ * Single-user mode needs no port and no password, and no other process can connect before the directory is
+ * complete.
+ */
 async function createDatabase(place: Place, data: string, settings: Settings): Promise<void> {
   const { exitCode, output } = await runBinary(
     join(place.binaries.folder, 'bin', 'postgres'),

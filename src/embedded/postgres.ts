@@ -59,9 +59,9 @@ const OWN_TIMEOUT_MS = 5_000
 const JOIN_TIMEOUT_MS = 60_000
 
 /**
- * Starts the embedded PostgreSQL of `home`. This process then owns its data until it releases them or ends, and a server
- * that a killed owner left behind is stopped first. All errors are EmbeddedPostgresErrors; `embedded.busy` if another process
- * is the owner.
+ * Starts the embedded PostgreSQL of `home`. This process then owns its data until it releases them or ends, and a
+ * server that a killed owner left behind is stopped first. All errors are EmbeddedPostgresErrors; `embedded.busy`
+ * if another process is the owner.
  */
 export async function acquireEmbeddedPostgres(
   options: EmbeddedPostgresOptions,

@@ -81,8 +81,8 @@ async function runningHomes(): Promise<string[]> {
 }
 
 /**
- * Warns a command that does not read the database of the running farewatch. Otherwise an empty database, made a moment ago,
- * seems like lost data.
+ * Warns a command that does not read the database of the running farewatch. Otherwise an empty database, made a
+ * moment ago, seems like lost data.
  * @param madeData whether the command has just created the database of its home.
  */
 export async function warnOfOtherHome(home: string, madeData: boolean, log: Logger): Promise<void> {

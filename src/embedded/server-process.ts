@@ -14,8 +14,9 @@ interface Postmaster {
 }
 
 /**
- * The signals that stop a server, one after the other. SIGINT, the fast shutdown, goes to the postmaster alone: it would
- * make the checkpointer write its last record too early. The others are a crash, from which the next start recovers.
+ * The signals that stop a server, one after the other. SIGINT, the fast shutdown, goes to the postmaster alone: it
+ * would make the checkpointer write its last record too early. The others are a crash, from which the next start
+ * recovers.
  */
 const STOP_STEPS = [
   { signal: 'SIGINT', everyProcess: false, timeoutMs: 60_000 },
@@ -65,8 +66,9 @@ export async function readPidFile(data: string): Promise<Postmaster | undefined>
 }
 
 /**
- * Removes a pid file that would prevent the start although no server runs here: an invalid one, or one whose pid now belongs
- * to another program. The file of a dead pid stays: with it PostgreSQL finds processes that still hold shared memory.
+ * Removes a pid file that would prevent the start although no server runs here: an invalid one, or one whose pid
+ * now belongs to another program. The file of a dead pid stays: with it PostgreSQL finds processes that still hold
+ * shared memory.
  */
 export async function clearPidFile(data: string): Promise<void> {
   const path = join(data, 'postmaster.pid')

@@ -27,8 +27,8 @@ const LOG_MAX_BYTES = 16 * 1024 * 1024
 /**
  * Passed on the command line, so that a newer farewatch can change them.
  *
- * The log has one file per weekday, overwritten after a week. It has no details, statements and parameters, because those
- * contain rows and secrets.
+ * The log has one file per weekday, overwritten after a week. It has no details, statements and parameters, because
+ * those contain rows and secrets.
  */
 const SETTINGS: Settings = {
   listen_addresses: '127.0.0.1',

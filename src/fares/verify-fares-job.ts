@@ -40,8 +40,8 @@ export interface VerifyDeps {
 
 export interface VerifyJobDeps extends VerifyDeps {
   /**
-   * Limits how many batches of this process are recorded at a time. If unset, there is no limit. Recordings of one minute wait for
-   * each other in the database anyway, and each that waits there holds a connection.
+   * Limits how many batches of this process are recorded at a time. If unset, there is no limit. Recordings of one
+   * minute wait for each other in the database anyway, and each that waits there holds a connection.
    */
   readonly recording?: Semaphore
   /** Called for each recorded batch, to learn what this process carries. */

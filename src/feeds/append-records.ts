@@ -50,7 +50,10 @@ export interface AvailabilityChangeDraft {
   readonly reason: ChangeReason | null
   readonly before: object
   readonly after: object
-  /** When the last good check before the change began. Null if nothing was known before. The change happened after it. */
+  /**
+   * When the last good check before the change began. Null if nothing was known before. The change happened after
+   * it.
+   */
   readonly lastGoodCheckAt: string | null
   /** When the first check that showed the change began: it happened by then. */
   readonly detectedAt: string
@@ -68,8 +71,8 @@ export interface AppendedChange {
 }
 
 /**
- * Appends changes to the feed of all fares, in the order given. Call it late: from here to the commit the feed's head is
- * locked, which makes its numbers dense and lets them appear in order.
+ * Appends changes to the feed of all fares, in the order given. Call it late: from here to the commit the feed's
+ * head is locked, which makes its numbers dense and lets them appear in order.
  */
 export async function appendAvailabilityChanges(
   tx: Tx,
@@ -99,7 +102,10 @@ export async function appendAvailabilityChanges(
   return rows
 }
 
-/** The end of watches whose fare is still checked for others. Watches of one fare that end in one transaction share it. */
+/**
+ * The end of watches whose fare is still checked for others. Watches of one fare that end in one transaction share
+ * it.
+ */
 export interface WatchEndDraft {
   readonly fareId: number
   readonly reason: EndReason | null
@@ -129,8 +135,8 @@ export async function insertWatchEnds(tx: Tx, drafts: readonly WatchEndDraft[]):
 
 /**
  * Creates the temporary table `watch_change_draft`, empty, in which a transaction collects records for the feeds of
- * resellers: reseller_id, watch_id, reference, and either change_id with change_seq or watch_event_id. `fare_id` is for the
- * caller's own use.
+ * resellers: reseller_id, watch_id, reference, and either change_id with change_seq or watch_event_id. `fare_id` is
+ * for the caller's own use.
  */
 export async function createWatchDrafts(tx: Tx): Promise<void> {
   await sql`

@@ -22,7 +22,10 @@ export function readFeedBounds(db: Db, feed: 'route' | 'availability'): Promise<
   )
 }
 
-/** The number after which a reader begins. Throws the problem of a number that the feed does not have yet, or no longer has. */
+/**
+ * The number after which a reader begins. Throws the problem of a number that the feed does not have yet, or no
+ * longer has.
+ */
 export function startAfter(
   { first, head }: FeedBounds,
   after: number | undefined,

@@ -14,14 +14,14 @@ export type OnHead = (head: number | undefined) => void
 /** Watches the heads of feeds for everything in this process that waits for records. */
 export interface FeedHeads<F = FeedName> {
   /**
-   * Calls `onHead` soon, because the feed may have grown since its caller read it, and after each later read. Returns the
-   * function that ends it.
+   * Calls `onHead` soon, because the feed may have grown since its caller read it, and after each later read.
+   * Returns the function that ends it.
    */
   watch(feed: F, onHead: OnHead): () => void
   /**
-   * True as soon as the feed may have grown beyond `after`, also when its head cannot be read: the caller then meets the
-   * error itself. False when the time is up, the signal aborts or the watcher closes, and at once where too many requests
-   * wait for this feed.
+   * True as soon as the feed may have grown beyond `after`, also when its head cannot be read: the caller then
+   * meets the error itself. False when the time is up, the signal aborts or the watcher closes, and at once where
+   * too many requests wait for this feed.
    */
   wait(wanted: FeedWait<F>): Promise<boolean>
   /** Reads the head of this feed, or of all that are watched, because it may have grown. */

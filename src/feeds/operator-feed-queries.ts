@@ -152,8 +152,8 @@ interface RouteChangePage extends RouteChangeFilter {
 }
 
 /**
- * The records after a number, up to another, that pass a filter, in order; and the bounds of the feed as they were at the
- * same moment.
+ * The records after a number, up to another, that pass a filter, in order; and the bounds of the feed as they were
+ * at the same moment.
  */
 export async function readRouteChanges(
   db: Db,

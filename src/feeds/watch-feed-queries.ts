@@ -209,12 +209,15 @@ export interface FollowArgs {
   readonly filter: WatchChangeFilter
 }
 
-/** How many records a page reads at most, and as many again before its first. Where few pass a filter, the next page goes on. */
+/**
+ * How many records a page reads at most, and as many again before its first. Where few pass a filter, the next
+ * page goes on.
+ */
 export const PREVIOUS_SPAN = 20_000
 
 /**
- * The records of a reseller's feed after a number, as far as one page reads. The head is read first: every record up to it
- * is committed. Throws the problem of a number that is outside of the feed.
+ * The records of a reseller's feed after a number, as far as one page reads. The head is read first: every record
+ * up to it is committed. Throws the problem of a number that is outside of the feed.
  */
 export async function readFeedPage(db: Db, args: FollowArgs): Promise<WatchFeedPage> {
   const bounds = await readWatchFeedBounds(db, args.resellerId)

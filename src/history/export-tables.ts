@@ -109,7 +109,10 @@ async function writeTable(
   await pipeline(session.copyOut(copy), out, { end: false })
 }
 
-/** Parquet takes times as numbers. Text formats have them as ISO 8601, and decimals in JSON as text: a float would round. */
+/**
+ * Parquet takes times as numbers. Text formats have them as ISO 8601, and decimals in JSON as text: a float would
+ * round.
+ */
 const EXPRESSIONS: Readonly<
   Record<'parquet' | 'text', Partial<Record<ExportType, (column: string) => string>>>
 > = {
@@ -153,7 +156,10 @@ export async function writeQuery(
   return rows
 }
 
-/** Reads a Parquet file again and compares it with the rows of the SELECT that it was written from. Throws ParquetError. */
+/**
+ * Reads a Parquet file again and compares it with the rows of the SELECT that it was written from. Throws
+ * ParquetError.
+ */
 export async function verifyQuery(
   session: AnalystSession,
   file: string,

@@ -124,8 +124,8 @@ class ParquetError extends AppError {
 }
 
 /**
- * Reads a file of `writeParquet` and compares each value with the cells that it was written from, a row group at a time. Throws
- * ParquetError for the first one that differs.
+ * Reads a file of `writeParquet` and compares each value with the cells that it was written from, a row group at a
+ * time. Throws ParquetError for the first one that differs.
  */
 export async function compareParquet(
   name: string,

@@ -9,8 +9,9 @@ const COMPLETE_AFTER = sql`interval '10 minutes'`
 const DAY_TIMEOUT = '10min'
 
 /**
- * Computes the daily tables for every complete day that lacks them or that a later list has touched, oldest first, until
- * none is left or the signal aborts. Returns how many days. Safe to run twice: the rows of a day are replaced.
+ * Computes the daily tables for every complete day that lacks them or that a later list has touched, oldest first,
+ * until none is left or the signal aborts. Returns how many days. Safe to run twice: the rows of a day are
+ * replaced.
  */
 export async function rollUpDays(db: Db, signal?: AbortSignal): Promise<number> {
   let computed = 0
@@ -32,8 +33,8 @@ export async function reopenDays(db: Db, from: string): Promise<void> {
 }
 
 /**
- * The complete days since the first accepted list, or since the floor of the histories, that were not computed, or that were computed before a list was applied
- * whose valid time is in them or in an earlier day.
+ * The complete days since the first accepted list, or since the floor of the histories, that were not computed, or
+ * that were computed before a list was applied whose valid time is in them or in an earlier day.
  */
 async function findOpenDays(db: Db): Promise<string[]> {
   const { rows } = await sql<{ day: string }>`
@@ -76,7 +77,10 @@ function endOf(day: string): RawBuilder<Date> {
   return sql`${`${day} 23:59:59.999999+00`}::timestamptz`
 }
 
-/** The network is read once, for all its groupings. `offset 0` keeps its subquery of the availability from running twice. */
+/**
+ * The network is read once, for all its groupings. `offset 0` keeps its subquery of the availability from running
+ * twice.
+ */
 async function saveNetwork(tx: Tx, day: string): Promise<void> {
   const date = sql`${day}::date`
   await sql`
@@ -177,8 +181,8 @@ export async function readPartSizes(db: Db): Promise<PartSize[]> {
 }
 
 /**
- * Bytes by which the database grew a day in the last 30 days, by its sizes when daily tables were computed. Null until these
- * are a day apart.
+ * Bytes by which the database grew a day in the last 30 days, by its sizes when daily tables were computed. Null
+ * until these are a day apart.
  */
 export async function readGrowth(db: Db): Promise<number | null> {
   const { growth } = await selectOne(

@@ -86,7 +86,10 @@ export async function listApiKeys(
   return rows
 }
 
-/** Revokes a key in every process within a second. Revoking it a second time changes nothing. Throws UnknownKeyError. */
+/**
+ * Revokes a key in every process within a second. Revoking it a second time changes nothing. Throws
+ * UnknownKeyError.
+ */
 export async function revokeApiKey(db: Db, id: number): Promise<ApiKey> {
   const { rows } = await sql<ApiKey & { readonly notified: unknown }>`
     update api_key k set revoked_at = coalesce(revoked_at, clock_timestamp())
@@ -167,8 +170,8 @@ const KEY = /^fwk_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/
 const PREFIX_CHARS = START.length + 8
 
 /**
- * Makes a key: `fwk_`, thirty random letters and digits, and their CRC-32 in six more characters. The start lets a scanner
- * find a published key. The checksum shows a typing error without a query.
+ * Makes a key: `fwk_`, thirty random letters and digits, and their CRC-32 in six more characters. The start lets a
+ * scanner find a published key. The checksum shows a typing error without a query.
  *
  * `randomBelow` returns a uniform whole number from 0 up to, but not including, its argument, of cryptographic quality.
  */

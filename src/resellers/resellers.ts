@@ -80,7 +80,8 @@ export async function createReseller(db: Db, name: string): Promise<Reseller> {
 }
 
 /**
- * Sets the share of a reseller, a number within SHARE_RANGE, from the next claim of checks on. Throws UnknownResellerError.
+ * Sets the share of a reseller, a number within SHARE_RANGE, from the next claim of checks on. Throws
+ * UnknownResellerError.
  */
 export async function setShare(db: Db, name: string, share: number): Promise<Reseller> {
   const { rows } = await sql<Reseller>`

@@ -45,8 +45,9 @@ interface DueSync {
  * work of several due times that an outage delayed.
  *
  * Outcomes: a timeout or a 503 fails the job, and the queue tries again. A held or rejected list does not: the next due
- * time brings the next list. If the upstream asked us to wait or refused our credential, or its circuit breaker is open,
- * the job is snoozed until then, which is no attempt. So is a job whose list another process syncs: that run may yet fail.
+ * time brings the next list. If the upstream asked us to wait or refused our credential, or its circuit breaker is
+ * open, the job is snoozed until then, which is no attempt. So is a job whose list another process syncs: that run
+ * may yet fail.
  */
 export async function syncListJob(
   deps: SyncJobDeps,
@@ -74,8 +75,8 @@ export async function syncListJob(
 }
 
 /**
- * Has the fares of routes checked whose availability the list has changed. In a transaction of its own: it only makes checks
- * earlier, so that a process which dies before it loses nothing.
+ * Has the fares of routes checked whose availability the list has changed. In a transaction of its own: it only
+ * makes checks earlier, so that a process which dies before it loses nothing.
  */
 async function followAvailability(
   { db }: Pick<SyncJobDeps, 'db'>,

@@ -36,8 +36,8 @@ interface RunOptions {
 }
 
 /**
- * Scores fares that have no scores: they are new, or their watches have changed. Returns false if the signal has ended it. A
- * fare whose watches change again meanwhile is scored again.
+ * Scores fares that have no scores: they are new, or their watches have changed. Returns false if the signal has
+ * ended it. A fare whose watches change again meanwhile is scored again.
  */
 export async function scoreFares(
   db: Db,
@@ -61,8 +61,8 @@ export async function scoreFares(
 }
 
 /**
- * Puts fares in line with the paces: those that join the queue, those whose watches have changed, and all of these resellers.
- * Returns false if the signal has ended it.
+ * Puts fares in line with the paces: those that join the queue, those whose watches have changed, and all of these
+ * resellers. Returns false if the signal has ended it.
  */
 export async function applyPaces(
   db: Db,
@@ -108,8 +108,8 @@ function dueAt({ fareId, vdue, v, rate: oldRate }: StoredFare, rate: number): nu
 const BATCH = 5_000
 
 /**
- * Runs over the fares that meet a condition on their rows `q` and `f`, in batches that are locked in the order of their numbers and
- * committed one by one.
+ * Runs over the fares that meet a condition on their rows `q` and `f`, in batches that are locked in the order of
+ * their numbers and committed one by one.
  */
 async function inBatches(
   db: Db,

@@ -8,7 +8,10 @@ export type BudgetLane = (typeof BUDGET_LANES)[number]
 export interface CallLedger {
   /** Counts one call in a lane, for a fare if it is known. */
   readonly count: (lane: BudgetLane, fareId?: number) => void
-  /** Adds what was counted since the last time to the database. After a failure it is counted again by the next call. */
+  /**
+   * Adds what was counted since the last time to the database. After a failure it is counted again by the next
+   * call.
+   */
   readonly flush: (db: Db) => Promise<void>
 }
 
@@ -33,8 +36,8 @@ interface PriorityCalls {
 type OnCalls = (counted: PriorityCalls) => void
 
 /**
- * One write every few seconds, because one for each batch would cost more than it is worth. A process that is killed loses
- * the counts since the last one: they are for people who look at the page, and decide nothing.
+ * One write every few seconds, because one for each batch would cost more than it is worth. A process that is
+ * killed loses the counts since the last one: they are for people who look at the page, and decide nothing.
  */
 export function createCallLedger(clock: Clock, onCalls: OnCalls = () => undefined): CallLedger {
   let counted = new Map<string, Counted>()

@@ -21,8 +21,8 @@ export const IN_LANES = sql`
 `
 
 /**
- * The checks that lanes may still make for the reseller of row `p` while others wait. A part of one is a whole one, so that the
- * first fare of a small reseller is checked at once; it is charged for all of it.
+ * The checks that lanes may still make for the reseller of row `p` while others wait. A part of one is a whole one,
+ * so that the first fare of a small reseller is checked at once; it is charged for all of it.
  */
 const LEFT_IN_LANES = sql`
   ceil(greatest(0, (${MOST_IN_LANES}::float8 * p.part - ${IN_LANES}) * ${CHARGED_SECONDS}::float8))
@@ -66,8 +66,8 @@ export async function chargeLanes(tx: Tx, charges: ReadonlyMap<number, number>):
 }
 
 /**
- * Whether a question of a reseller on demand may use a lane now: it has not used what it may, or no fare waits. A reseller
- * without watches has no part that this could be taken from.
+ * Whether a question of a reseller on demand may use a lane now: it has not used what it may, or no fare waits. A
+ * reseller without watches has no part that this could be taken from.
  */
 export async function mayUseLanes(tx: Tx, resellerId: number): Promise<boolean> {
   const { rows } = await sql<{ may: boolean }>`${PREPARED}
@@ -98,8 +98,9 @@ export interface ClaimedCheck extends DueCheck {
 }
 
 /**
- * Whether the fare of schedule `q` has not departed; if it has, its end follows within seconds. An ended fare that is scheduled
- * is asked again. A scalar subquery, because the planner could turn an anti join into a scan of all states.
+ * Whether the fare of schedule `q` has not departed; if it has, its end follows within seconds. An ended fare that
+ * is scheduled is asked again. A scalar subquery, because the planner could turn an anti join into a scan of all
+ * states.
  */
 const NOT_DEPARTED = sql`
   coalesce((select s.departs_at from fare_state s where s.tracked_fare_id = q.tracked_fare_id and s.expired_at is null)
@@ -107,9 +108,9 @@ const NOT_DEPARTED = sql`
 `
 
 /**
- * The fares that are due in the lanes, confirmations first, locked until the transaction ends. Each lane has a share of the
- * budget, so that many new watches or ids that never answer delay no confirmation. First checks are taken of all resellers in
- * turn, by their shares, so that an import delays no other reseller.
+ * The fares that are due in the lanes, confirmations first, locked until the transaction ends. Each lane has a
+ * share of the budget, so that many new watches or ids that never answer delay no confirmation. First checks are
+ * taken of all resellers in turn, by their shares, so that an import delays no other reseller.
  */
 export async function findDueInLanes(tx: Tx, requestsPerSecond: number): Promise<DueInLane[]> {
   const share = (of: number) => Math.ceil(of * requestsPerSecond * HORIZON_SECONDS)
@@ -152,11 +153,11 @@ export async function findDueInLanes(tx: Tx, requestsPerSecond: number): Promise
 }
 
 /**
- * The next checks of the schedule, locked until the transaction ends: of the fares outside their shortest interval and their
- * leases those with the smallest virtual due times.
+ * The next checks of the schedule, locked until the transaction ends: of the fares outside their shortest interval
+ * and their leases those with the smallest virtual due times.
  *
- * Where few fares are due, they are read by the end of their shortest interval, so that those inside it are not read. Where
- * many are due, they are at the head of the queue.
+ * Where few fares are due, they are read by the end of their shortest interval, so that those inside it are not
+ * read. Where many are due, they are at the head of the queue.
  */
 export async function findDue(
   tx: Tx,
@@ -200,10 +201,11 @@ export async function findDue(
 const LEASE = sql`make_interval(secs => ${LEASE_SECONDS})`
 
 /**
- * Writes the claims, and moves the virtual clock to the last fare of the schedule. Until the lease ends no other process claims
- * these fares. After it they are due again, in the lane that they were in: a process that dies loses nothing. The virtual due
- * time stays until the check is recorded: no index has a column that is written here, so that the row is updated in its page.
- * A fare that has its turn while it waits in a lane is due in the lane at the end of the lease: the check is no check in a lane.
+ * Writes the claims, and moves the virtual clock to the last fare of the schedule. Until the lease ends no other
+ * process claims these fares. After it they are due again, in the lane that they were in: a process that dies loses
+ * nothing. The virtual due time stays until the check is recorded: no index has a column that is written here, so
+ * that the row is updated in its page. A fare that has its turn while it waits in a lane is due in the lane at the
+ * end of the lease: the check is no check in a lane.
  */
 export async function saveClaims(tx: Tx, checks: readonly ClaimedCheck[]): Promise<void> {
   if (checks.length === 0) return
@@ -228,8 +230,8 @@ export async function saveClaims(tx: Tx, checks: readonly ClaimedCheck[]): Promi
 }
 
 /**
- * Releases the claim on fares that were not checked: their slot had passed, the circuit breaker was open, or the upstream
- * answered 429. They are due at once.
+ * Releases the claim on fares that were not checked: their slot had passed, the circuit breaker was open, or the
+ * upstream answered 429. They are due at once.
  */
 export async function release(tx: Tx, claimId: string, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return

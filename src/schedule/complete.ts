@@ -16,7 +16,10 @@ import { changesPerDay, type FareMemory, surpriseAt } from './policy/rate-model.
 import { dueAfterCheck, dueAtRate } from './policy/virtual-time.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from './schedule-rules.ts'
 
-/** What follows a check: the next one by the schedule, a confirmation at an instant, one early retry, or the next one in an hour. */
+/**
+ * What follows a check: the next one by the schedule, a confirmation at an instant, one early retry, or the next
+ * one in an hour.
+ */
 export type FollowUp = 'normal' | 'retry' | 'hourly' | { readonly confirmAt: Date }
 
 /** What a check showed, as the estimator takes it. */
@@ -43,8 +46,8 @@ export interface CompletedCheck {
 const HOUR_SECONDS = 3_600
 
 /**
- * Sets when each checked fare is due again, with its new rate, and releases its claim. The caller holds the locks of the
- * rows (`hold`).
+ * Sets when each checked fare is due again, with its new rate, and releases its claim. The caller holds the locks
+ * of the rows (`hold`).
  *
  * `not_before` keeps the shortest interval from request to request: counted from now, every interval would be longer by
  * the time that the batch took. A failure has one early retry. A retry that fails again waits for the next check by the
@@ -160,7 +163,10 @@ function laneAfter(fare: StoredFare, next: FollowUp): 'confirmation' | 'retry' |
   return next === 'retry' && fare.lane !== 'retry' ? 'retry' : null
 }
 
-/** Only a check of the schedule is paid with the fare's turn: those in lanes and on demand are charged to their resellers. */
+/**
+ * Only a check of the schedule is paid with the fare's turn: those in lanes and on demand are charged to their
+ * resellers.
+ */
 function dueAfter(fare: StoredFare, rate: number | null, seconds: number): number {
   if (rate === null || fare.rate === null) return fare.vdue
   if (fare.isScheduledCheck) return dueAfterCheck({ vdue: fare.vdue, rate }, fare, seconds)

@@ -37,8 +37,8 @@ const JOB_ATTEMPTS = 1
  * Claims the due fares for the next seconds of the budget, and enqueues a job for about each second.
  *
  * Safe to run twice, late, or not at all for a while: what it does not claim stays due. The claims are committed before
- * their jobs are enqueued, so that no job runs before its claim; a crash in between costs a lease, not a check. While the
- * circuit breaker is open nothing is claimed, and one fare when it probes.
+ * their jobs are enqueued, so that no job runs before its claim; a crash in between costs a lease, not a check.
+ * While the circuit breaker is open nothing is claimed, and one fare when it probes.
  */
 export async function dispatchChecks(deps: DispatchDeps): Promise<ClaimedCheck[]> {
   const { requestsPerSecond } = deps
@@ -77,8 +77,8 @@ interface Rates {
 }
 
 /**
- * The lanes reserve first, then the schedule: a fare that no lane has a slot for keeps its turn. What resellers want in lanes
- * beyond their part comes last: it takes only slots for which no other fare waits.
+ * The lanes reserve first, then the schedule: a fare that no lane has a slot for keeps its turn. What resellers
+ * want in lanes beyond their part comes last: it takes only slots for which no other fare waits.
  */
 async function claimChecks(tx: Tx, { requestsPerSecond, atMost }: Rates): Promise<ClaimedCheck[]> {
   const inLanes = await findDueInLanes(tx, requestsPerSecond)
@@ -122,8 +122,9 @@ async function reserveFor<T extends DueCheck>(
 }
 
 /**
- * Splits the checks, which are in the order of their slots, into claims of even size that each last about a second. If they
- * were split at whole seconds of the clock, most ticks would make one more claim, for the few slots after the last second.
+ * Splits the checks, which are in the order of their slots, into claims of even size that each last about a second.
+ * If they were split at whole seconds of the clock, most ticks would make one more claim, for the few slots after
+ * the last second.
  */
 function splitIntoClaims(checks: readonly ReservedCheck[]): ClaimedCheck[] {
   const lastsMs = (checks.at(-1)?.slotAt.getTime() ?? 0) - (checks[0]?.slotAt.getTime() ?? 0)
@@ -144,9 +145,9 @@ function splitIntoClaims(checks: readonly ReservedCheck[]): ClaimedCheck[] {
 const LEAD_MS = 1_500
 
 /**
- * In how many milliseconds fares can be claimed next: when one is due, and slots are free for it. While more fares are due
- * than the budget allows, that is every few seconds. Undefined if no fare waits. Fares that are claimed do not count: most
- * are recorded, and due again, before their lease ends.
+ * In how many milliseconds fares can be claimed next: when one is due, and slots are free for it. While more fares
+ * are due than the budget allows, that is every few seconds. Undefined if no fare waits. Fares that are claimed do
+ * not count: most are recorded, and due again, before their lease ends.
  */
 export async function nextDispatchMs(db: Db): Promise<number | undefined> {
   const { dueMs, aheadMs } = await selectOne(

@@ -4,7 +4,10 @@ import { type Pace, rateFor, scoreOf } from './policy/pace.ts'
 import { changesPerDay, type FareMemory, type RateModel } from './policy/rate-model.ts'
 import type { VirtualClock } from './policy/virtual-time.ts'
 
-/** A row of the schedule, with what the fare's watches ask for and the present virtual clock. Times are in seconds since 1970. */
+/**
+ * A row of the schedule, with what the fare's watches ask for and the present virtual clock. Times are in seconds
+ * since 1970.
+ */
 export interface StoredFare extends VirtualClock {
   readonly fareId: number
   readonly vdue: number
@@ -126,8 +129,8 @@ export function ratesOf(fare: StoredFare, args: RatesArgs): FareRates {
 }
 
 /**
- * What a fare is worth to the reseller at a place of `resellers`, and what that spends on it; null until its pace is solved. It
- * depends on no other reseller of the fare.
+ * What a fare is worth to the reseller at a place of `resellers`, and what that spends on it; null until its pace
+ * is solved. It depends on no other reseller of the fare.
  */
 export function ownRateOf(
   fare: StoredFare,

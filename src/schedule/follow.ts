@@ -11,7 +11,10 @@ interface FollowArgs {
 
 const DEFAULT_MIN_INTERVAL_SECONDS = 60
 
-/** The shortest interval of fare `f`. The default is for a fare whose watches set none, before a worker has said what the configuration sets. */
+/**
+ * The shortest interval of fare `f`. The default is for a fare whose watches set none, before a worker has said
+ * what the configuration sets.
+ */
 const INTERVAL = sql`
   coalesce(
     greatest(f.min_interval_seconds, (select min_recheck_seconds from fare_schedule_clock)),
@@ -24,10 +27,10 @@ const EARLIEST_CHECK = sql`
 `
 
 /**
- * Follows what the active watches of fares ask for. A fare is scheduled with its first active watch, at its shortest interval
- * from its last check, and joins the queue when the paces of its resellers are solved with it: within a minute. A fare whose
- * watches have changed keeps its rate until then. If its shortest interval is shorter now, it ends sooner; a fare that is
- * claimed gets its due time when the check is recorded.
+ * Follows what the active watches of fares ask for. A fare is scheduled with its first active watch, at its
+ * shortest interval from its last check, and joins the queue when the paces of its resellers are solved with it:
+ * within a minute. A fare whose watches have changed keeps its rate until then. If its shortest interval is shorter
+ * now, it ends sooner; a fare that is claimed gets its due time when the check is recorded.
  */
 export async function follow(tx: Tx, { fareIds, changed }: FollowArgs): Promise<void> {
   await addResellers(tx, fareIds)
@@ -74,8 +77,8 @@ export async function unfollow(tx: Tx, fareIds: readonly number[]): Promise<void
 }
 
 /**
- * Locks the schedule of fares against the recording of checks, in the order of their ids. Every transaction takes its locks in
- * one order: tracked fares, schedule, beliefs, feeds, watches.
+ * Locks the schedule of fares against the recording of checks, in the order of their ids. Every transaction takes
+ * its locks in one order: tracked fares, schedule, beliefs, feeds, watches.
  */
 export async function hold(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
@@ -107,9 +110,9 @@ export interface FirstCheck {
 }
 
 /**
- * Puts fares, whose watches wait for a good check, into the lane of new watches. A check that is claimed already will do;
- * where the process that holds the claim has died, the fare is due in this lane at the end of the lease. A loss that waits
- * for its confirmation keeps the time between the two checks.
+ * Puts fares, whose watches wait for a good check, into the lane of new watches. A check that is claimed already
+ * will do; where the process that holds the claim has died, the fare is due in this lane at the end of the lease. A
+ * loss that waits for its confirmation keeps the time between the two checks.
  */
 export async function expediteFirstChecks(tx: Tx, checks: readonly FirstCheck[]): Promise<void> {
   if (checks.length === 0) return
@@ -137,7 +140,10 @@ export async function expediteEnded(tx: Tx, fareIds: readonly number[]): Promise
 /** The credit of pulled fares grows to so many checks: a route that moves after a quiet time is followed at once. */
 export const MOST_CREDIT = 500
 
-/** A route whose fares are due sooner: by how much more they change, those that have not changed lately and those that have. */
+/**
+ * A route whose fares are due sooner: by how much more they change, those that have not changed lately and those
+ * that have.
+ */
 interface MovingRoute {
   readonly route: string
   readonly still: number
@@ -164,10 +170,11 @@ export function listedRoute(route: string): MovingRoute {
 }
 
 /**
- * Has the fares of these routes checked sooner, as if their last checks had seen the factor: at their rate times its root.
- * Those that are due first come first, as many as the credit of a fifth of all checks allows. Each is pulled once until its
- * next check. Two pulls at one moment may spend the same credit: then it is below zero, and none is pulled until checks have
- * earned it. A fare that another transaction holds is left: no lock order is safe here.
+ * Has the fares of these routes checked sooner, as if their last checks had seen the factor: at their rate times
+ * its root. Those that are due first come first, as many as the credit of a fifth of all checks allows. Each is
+ * pulled once until its next check. Two pulls at one moment may spend the same credit: then it is below zero, and
+ * none is pulled until checks have earned it. A fare that another transaction holds is left: no lock order is safe
+ * here.
  */
 export async function pullRoutes(tx: Tx, routes: readonly MovingRoute[]): Promise<void> {
   if (routes.length === 0) return

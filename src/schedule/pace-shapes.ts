@@ -107,10 +107,10 @@ export const WatchPaceShape = object(
 )
 
 /**
- * Reads what a reseller may know of the pace of its fare; null for a fare without an active watch of the reseller. It follows
- * from what the reseller itself spends on the fare, and from what the upstream showed of it, which all its watchers share.
- * Changes of other fares of the route are left out, because others may watch these. So are the stored rates: they are empty for a
- * moment when a watch of another reseller begins or ends.
+ * Reads what a reseller may know of the pace of its fare; null for a fare without an active watch of the reseller.
+ * It follows from what the reseller itself spends on the fare, and from what the upstream showed of it, which all
+ * its watchers share. Changes of other fares of the route are left out, because others may watch these. So are the
+ * stored rates: they are empty for a moment when a watch of another reseller begins or ends.
  */
 export async function readOwnPace(
   db: Db,

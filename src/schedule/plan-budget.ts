@@ -23,9 +23,10 @@ const SHARE = 0.95
 /**
  * The budget that checks every fare equally often, so that 95 % of the changes are detected within a delay.
  *
- * A change waits for the next check of its fare, so its delay is uniform between 0 and the interval τ. Its 95th percentile
- * is 0.95·τ and its median τ/2; N fares need N/τ calls a second. Confirmations, first checks, retries and questions on
- * demand come on top: in the worst case they take 0.4 of the budget, so that N/τ is the rest of it.
+ * A change waits for the next check of its fare, so its delay is uniform between 0 and the interval τ. Its 95th
+ * percentile is 0.95·τ and its median τ/2; N fares need N/τ calls a second. Confirmations, first checks, retries
+ * and questions on demand come on top: in the worst case they take 0.4 of the budget, so that N/τ is the rest of
+ * it.
  * @example planBudget({ fares: 20_000, delaySeconds: 300 }).requestsPerSecond // 63.33
  */
 export function planBudget({
@@ -49,9 +50,9 @@ export function planBudget({
 /**
  * The expected delays of fares at a budget. Null if no change is expected.
  *
- * A fare with the rate r is checked every τ = max(m, c/r), where m is its shortest interval and c is such that all checks
- * together use the budget: Σ 1/τ = B. What fares at their minimum interval leave unused goes to the others. The share of
- * changes that is detected within d is Σ λ·min(1, d/τ) / Σ λ.
+ * A fare with the rate r is checked every τ = max(m, c/r), where m is its shortest interval and c is such that all
+ * checks together use the budget: Σ 1/τ = B. What fares at their minimum interval leave unused goes to the others.
+ * The share of changes that is detected within d is Σ λ·min(1, d/τ) / Σ λ.
  */
 export function expectedDelays(
   groups: readonly FareGroup[],
@@ -71,8 +72,8 @@ export function expectedDelays(
 }
 
 /**
- * The least budget at which 95 % of the changes of these fares are detected within a delay. Null if no budget is: a fare's
- * minimum interval is longer.
+ * The least budget at which 95 % of the changes of these fares are detected within a delay. Null if no budget is: a
+ * fare's minimum interval is longer.
  */
 export function budgetFor(groups: readonly FareGroup[], delaySeconds: number): number | null {
   const most = groups.reduce((sum, group) => sum + group.fares / group.minIntervalSeconds, 0)
@@ -106,8 +107,8 @@ function leastWhere(holds: (value: number) => boolean, most: number): number {
 }
 
 /**
- * Reads the scheduled fares in groups that are checked alike: by rates that differ by at most 5 %, and by the shortest interval.
- * The expected changes are those of the last checks.
+ * Reads the scheduled fares in groups that are checked alike: by rates that differ by at most 5 %, and by the
+ * shortest interval. The expected changes are those of the last checks.
  */
 export async function readFareGroups(db: Db, minRecheckSeconds: number): Promise<FareGroup[]> {
   const { rows } = await sql<FareGroup>`

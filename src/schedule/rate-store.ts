@@ -105,8 +105,9 @@ const sum = (a: readonly Cell[], b: readonly Cell[]) => combine(a, b, 1)
 const difference = (a: readonly Cell[], b: readonly Cell[]) => combine(a, b, -1)
 
 /**
- * Adds to the sums of all processes, and returns them in the order given. Every process locks the rows in this order. The
- * rates of all fares decay by the database's clock, so that neither a restart nor the number of processes changes them.
+ * Adds to the sums of all processes, and returns them in the order given. Every process locks the rows in this
+ * order. The rates of all fares decay by the database's clock, so that neither a restart nor the number of
+ * processes changes them.
  */
 async function addCells(tx: Tx, cells: readonly Cell[]): Promise<Cell[]> {
   const { rows } = await sql<Cell>`

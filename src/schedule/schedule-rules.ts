@@ -15,8 +15,8 @@ export const RETRY_AFTER_SECONDS = 30
 /** How far ahead slots of the budget can be reserved; this bounds the size of a claim. */
 export const HORIZON_SECONDS = 5
 /**
- * One claim is one job and one transaction: about a second of the budget, and no more fares than are read and written in
- * some tens of milliseconds.
+ * One claim is one job and one transaction: about a second of the budget, and no more fares than are read and
+ * written in some tens of milliseconds.
  */
 export const CLAIM_SECONDS = 1
 export const CLAIM_FARES = 500

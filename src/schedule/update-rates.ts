@@ -10,7 +10,10 @@ import { HORIZON_SECONDS, LEASE_SECONDS, type ScheduleRules } from './schedule-r
 
 /** How often the paces are solved. */
 const UPDATE_SECONDS = 60
-/** While fares wait to join the queue, they are solved sooner: after this time, if it takes no more than a twentieth of it. */
+/**
+ * While fares wait to join the queue, they are solved sooner: after this time, if it takes no more than a
+ * twentieth of it.
+ */
 const JOIN_SECONDS = 5
 const MOST_OF_THE_TIME = 0.05
 
@@ -55,9 +58,9 @@ interface UpdateOptions {
 const SET_BACK_SECONDS = 10
 
 /**
- * Solves the pace of each reseller, and puts the fares in line with it that have to follow at once: those that join the queue,
- * those whose watches have changed, and all of a reseller whose pace has changed by over a tenth. Safe to run twice and in
- * several processes: one at a time does it, and writes what follows from the rows.
+ * Solves the pace of each reseller, and puts the fares in line with it that have to follow at once: those that join
+ * the queue, those whose watches have changed, and all of a reseller whose pace has changed by over a tenth. Safe
+ * to run twice and in several processes: one at a time does it, and writes what follows from the rows.
  */
 export async function updateRates(
   db: Db,
@@ -90,9 +93,10 @@ export async function updateRates(
 const MOST_LIMITED = 50_000
 
 /**
- * Limits the times of fares whose shortest interval has ended: none is due later than one interval from now. So do others if the
- * virtual clock is slower than before, because more fares share the budget: what is left of a shortest interval is less virtual
- * time. A time that lies further ahead than its largest interval is now: the clock of the database was set back.
+ * Limits the times of fares whose shortest interval has ended: none is due later than one interval from now. So do
+ * others if the virtual clock is slower than before, because more fares share the budget: what is left of a
+ * shortest interval is less virtual time. A time that lies further ahead than its largest interval is now: the
+ * clock of the database was set back.
  */
 async function limitTimes(tx: Tx, { isSlower }: { readonly isSlower: boolean }): Promise<void> {
   const mostLeased = sql`now() + make_interval(secs => ${LEASE_SECONDS + HORIZON_SECONDS})`
@@ -120,8 +124,8 @@ async function limitTimes(tx: Tx, { isSlower }: { readonly isSlower: boolean }):
 }
 
 /**
- * What lanes take is no time of the clock: otherwise fares would be due later than the ends of their shortest intervals. Returns
- * whether the clock is slower than before by over a tenth.
+ * What lanes take is no time of the clock: otherwise fares would be due later than the ends of their shortest
+ * intervals. Returns whether the clock is slower than before by over a tenth.
  */
 async function saveSolved(
   tx: Tx,

@@ -56,8 +56,9 @@ export interface FlightSummary {
 }
 
 /**
- * Deviations of an answer from the contract. They are counted, and never change the meaning of `available`. What was asked
- * was another question, by `flight_id_unlike_key` and `categories_unlike_request`: such a flight is unknown.
+ * Deviations of an answer from the contract. They are counted, and never change the meaning of `available`. What
+ * was asked was another question, by `flight_id_unlike_key` and `categories_unlike_request`: such a flight is
+ * unknown.
  */
 export type AnswerAnomaly =
   | 'list_for_object'

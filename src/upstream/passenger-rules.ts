@@ -35,7 +35,10 @@ export class QuestionError extends AppError {
   }
 }
 
-/** Why a question must not name one flight twice. Follows the parameter or column of the return flight in a sentence. */
+/**
+ * Why a question must not name one flight twice. Follows the parameter or column of the return flight in a
+ * sentence.
+ */
 export const SAME_FLIGHT_RULE = 'must not be the outbound flight: its price would be counted twice'
 
 /** The return flight of a question is its outbound flight. Thrown before any call. */

@@ -126,7 +126,10 @@ export class UpstreamSlotMissedError extends AppError {
   }
 }
 
-/** A 3xx. Redirects are never followed, because the credential must not reach another address. The target is not kept. */
+/**
+ * A 3xx. Redirects are never followed, because the credential must not reach another address. The target is not
+ * kept.
+ */
 export class UpstreamRedirectError extends AppError {
   override readonly name = 'UpstreamRedirectError'
   override readonly code = 'upstream.redirect'

@@ -191,10 +191,10 @@ interface DelayRow extends Pick<DetectionDelay, 'priority' | 'changes'> {
 const RANK = sql`array_position(${[...WATCH_PRIORITIES]}::text[], w.priority)`
 
 /**
- * Reads how late the changes were recorded that checks found in the last day. A change happened after the last good check that
- * did not show it, and by the first check that did: its delay is from then to its record, the time for confirmations and in a
- * hold included. Changes before which nothing was known have no delay, and neither have ends and reversals, which no check
- * found: these cite no answer.
+ * Reads how late the changes were recorded that checks found in the last day. A change happened after the last good
+ * check that did not show it, and by the first check that did: its delay is from then to its record, the time for
+ * confirmations and in a hold included. Changes before which nothing was known have no delay, and neither have ends
+ * and reversals, which no check found: these cite no answer.
  */
 export async function readDetectionDelays(db: Db): Promise<DetectionDelay[]> {
   const { rows } = await sql<DelayRow>`

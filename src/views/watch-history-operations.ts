@@ -161,7 +161,10 @@ export async function readWatchTimeline(
 }
 
 const MAX_DAYS = 60
-/** The latest intervals of a watch that one answer carries. A fare that changes more often is shown for a shorter time. */
+/**
+ * The latest intervals of a watch that one answer carries. A fare that changes more often is shown for a shorter
+ * time.
+ */
 const MAX_INTERVALS = 200
 
 const StripInterval = object(

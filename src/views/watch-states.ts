@@ -108,9 +108,9 @@ interface SnapshotMoment {
 const PAGE_ROWS = 1_000
 
 /**
- * Reads all states of a list, or of all lists, and the head of the feed in one snapshot. A check writes beliefs and records in one
- * transaction, so a reader of the states who follows the feed after `seq` misses nothing and receives nothing twice.
- * Yields the moment first, then pages of states. Throws UnknownWatchListError.
+ * Reads all states of a list, or of all lists, and the head of the feed in one snapshot. A check writes beliefs and
+ * records in one transaction, so a reader of the states who follows the feed after `seq` misses nothing and
+ * receives nothing twice. Yields the moment first, then pages of states. Throws UnknownWatchListError.
  */
 async function* readStates(
   db: Db,

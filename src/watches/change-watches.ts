@@ -55,7 +55,10 @@ export async function pauseWatches(db: Db, selection: WatchSelection): Promise<C
   )
 }
 
-/** Resumes paused watches: they begin again. Throws as `pauseWatches` does, ResellerDisabledError or MaxDelayRefusedError. */
+/**
+ * Resumes paused watches: they begin again. Throws as `pauseWatches` does, ResellerDisabledError or
+ * MaxDelayRefusedError.
+ */
 export async function resumeWatches(db: Db, selection: WatchSelection): Promise<ChangeOutcome> {
   return changeSelected(db, selection, async (tx, { watchIds }) => {
     const needNow = () => readMaxDelayNeed(tx, activeWatchesOf(selection.resellerId))
@@ -111,8 +114,8 @@ async function changeSelected(
 }
 
 /**
- * Disables a reseller: its watches stop as if each were paused. Its watch lists and its feed stay. Disabling it a second
- * time changes nothing.
+ * Disables a reseller: its watches stop as if each were paused. Its watch lists and its feed stay. Disabling it a
+ * second time changes nothing.
  */
 export async function disableReseller(db: Db, resellerId: number): Promise<TrackedFaresEffect> {
   return inTransaction(db, async (tx) => {

@@ -12,7 +12,10 @@ interface MaxDelayNeed {
   readonly neededPerSecond: number
 }
 
-/** The active watches of a reseller: what a column `fare` names, and `seconds`, null where a watch has no longest delay. */
+/**
+ * The active watches of a reseller: what a column `fare` names, and `seconds`, null where a watch has no longest
+ * delay.
+ */
 export function activeWatchesOf(resellerId: number): RawBuilder<unknown> {
   return sql`
     select w.id, w.tracked_fare_id as fare, w.max_delay_seconds as seconds
@@ -22,8 +25,8 @@ export function activeWatchesOf(resellerId: number): RawBuilder<unknown> {
 }
 
 /**
- * Sums up what watches need. Of several watches of a fare the shortest delay counts. A delay below the shortest interval of the
- * workers needs no more than that interval, because no fare is checked sooner.
+ * Sums up what watches need. Of several watches of a fare the shortest delay counts. A delay below the shortest
+ * interval of the workers needs no more than that interval, because no fare is checked sooner.
  */
 export async function readMaxDelayNeed(
   db: Db,
@@ -45,8 +48,8 @@ interface OwnBudget {
 }
 
 /**
- * Refuses a change by which the longest delays of a reseller need more checks than before, and more than its own share of the
- * budget allows, whatever the others leave unused. What was accepted stays. Throws
+ * Refuses a change by which the longest delays of a reseller need more checks than before, and more than its own
+ * share of the budget allows, whatever the others leave unused. What was accepted stays. Throws
  * MaxDelayRefusedError.
  */
 export async function assertMaxDelays(
@@ -88,7 +91,10 @@ function refusalOf({ groups, neededPerSecond }: MaxDelayNeed, allowed: number): 
   )
 }
 
-/** A reseller whose longest delays need more than its share allows now, or are below the shortest interval of the workers. */
+/**
+ * A reseller whose longest delays need more than its share allows now, or are below the shortest interval of the
+ * workers.
+ */
 export interface UnkeptMaxDelays {
   readonly reseller: string
   readonly fares: number
@@ -99,8 +105,8 @@ export interface UnkeptMaxDelays {
 }
 
 /**
- * Finds resellers whose longest delays are not kept: all, or one of them. The delays were accepted, but the share, the budget
- * or the shortest interval of the workers has changed since, or ended watches have begun again.
+ * Finds resellers whose longest delays are not kept: all, or one of them. The delays were accepted, but the share,
+ * the budget or the shortest interval of the workers has changed since, or ended watches have begun again.
  */
 export async function findUnkeptMaxDelays(
   db: Db,

@@ -19,8 +19,8 @@ interface WatchEnd {
 }
 
 /**
- * Writes the records of resellers' feeds: `watch_started` of each watch that starts, changes, and ends. Call it once in a
- * transaction, and last: it locks the feeds.
+ * Writes the records of resellers' feeds: `watch_started` of each watch that starts, changes, and ends. Call it
+ * once in a transaction, and last: it locks the feeds.
  *
  * A change reaches every watch of its fare that is not paused, has not ended and whose price thresholds pass. A watch
  * that starts with the same check receives `watch_started` alone, whose `after` shows the change already.
@@ -72,8 +72,8 @@ async function findUnstarted(tx: Tx, fareIds: readonly number[]): Promise<FirstC
 }
 
 /**
- * Locks the beliefs of the fares that had a good check: an on-demand check may be recording one at this moment, of a fare
- * that had no active watch until now and so no row of the schedule to lock.
+ * Locks the beliefs of the fares that had a good check: an on-demand check may be recording one at this moment, of
+ * a fare that had no active watch until now and so no row of the schedule to lock.
  */
 async function lockBelieved(tx: Tx, fareIds: readonly number[]): Promise<number[]> {
   if (fareIds.length === 0) return []
@@ -90,9 +90,9 @@ async function lockBelieved(tx: Tx, fareIds: readonly number[]): Promise<number[
 }
 
 /**
- * The belief of a fare from its row `s` of fare_state, which a check has written and which has not expired, without a price
- * that no check has shown since `freshSince`, or that a mass holds; it says why. In SQL, so that an import can start many thousand
- * watches in one statement.
+ * The belief of a fare from its row `s` of fare_state, which a check has written and which has not expired, without
+ * a price that no check has shown since `freshSince`, or that a mass holds; it says why. In SQL, so that an import
+ * can start many thousand watches in one statement.
  */
 export function shownBelief(freshSince: RawBuilder<Date>): RawBuilder<unknown> {
   return sql`
@@ -110,8 +110,8 @@ export function shownBelief(freshSince: RawBuilder<Date>): RawBuilder<unknown> {
  * Drafts one event a fare, which its starting watches share.
  *
  * The planner has no statistics on rows that this transaction wrote, but it knows the size of a temporary table: by two
- * joined CTEs, 50,000 watches take longer than a minute. So they do with the list of fares as a condition on `s`, which the
- * index on it would read again for every watch.
+ * joined CTEs, 50,000 watches take longer than a minute. So they do with the list of fares as a condition on `s`,
+ * which the index on it would read again for every watch.
  *
  * @param onlyFresh whether the belief must be fresh for the watch; otherwise any belief starts it.
  */

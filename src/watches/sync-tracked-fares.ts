@@ -29,9 +29,9 @@ interface CountedFare {
 }
 
 /**
- * Locks fares against other changes of their watches, and their rows of the schedule against the recording of checks, in
- * the order of their ids. Call it before watches or their reseller are changed. Every transaction takes its locks in one
- * order: tracked fares, schedule, beliefs, feeds, watches.
+ * Locks fares against other changes of their watches, and their rows of the schedule against the recording of
+ * checks, in the order of their ids. Call it before watches or their reseller are changed. Every transaction takes
+ * its locks in one order: tracked fares, schedule, beliefs, feeds, watches.
  */
 export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
@@ -70,9 +70,9 @@ export async function syncTrackedFares(
 }
 
 /**
- * Writes what follows from the active watches of the fares, where it differs. The watches are counted in one pass, however
- * few fares they share. A watch without a minimum interval makes the fare's the shortest possible, and one without a
- * departure date leaves the fare without.
+ * Writes what follows from the active watches of the fares, where it differs. The watches are counted in one pass,
+ * however few fares they share. A watch without a minimum interval makes the fare's the shortest possible, and one
+ * without a departure date leaves the fare without.
  */
 async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<CountedFare[]> {
   const { rows } = await sql<CountedFare>`
@@ -160,7 +160,10 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
   `.execute(tx)
 }
 
-/** Whether watch `w` ended with its fare, whose state is `s`, and could go on with it, at once or when it is resumed. */
+/**
+ * Whether watch `w` ended with its fare, whose state is `s`, and could go on with it, at once or when it is
+ * resumed.
+ */
 export const ENDED_WITH_FARE = sql<boolean>`
   (w.ended_at >= s.expired_at and not ${hasPassed(sql`w.departs_on`)})
 `

@@ -48,7 +48,10 @@ export function cellsOfInput(list: string, watch: WatchInput): Cells {
 const COUNT = /residents/
 const ROWS_AT_A_TIME = 500
 
-/** The errors of a body's rows, in their order, each with a JSON pointer to its place. Lets other requests run meanwhile. */
+/**
+ * The errors of a body's rows, in their order, each with a JSON pointer to its place. Lets other requests run
+ * meanwhile.
+ */
 export async function errorsOfInput(rows: readonly Cells[]): Promise<ProblemFault[]> {
   const errorsOf = createRowChecker()
   const errors: ProblemFault[] = []

@@ -101,8 +101,8 @@ function aheadText(ms: number): string {
 }
 
 /**
- * The size of the database, and the free space of its disk if the disk belongs to this machine and our role may read where
- * the data lies.
+ * The size of the database, and the free space of its disk if the disk belongs to this machine and our role may
+ * read where the data lies.
  */
 export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
   const { databaseBytes, disk } = await readStorage(app.database.db)

@@ -7,7 +7,10 @@ import { QUEUES, readDepth } from '../queue-state.ts'
 import { isWithoutProgress, processText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
-/** The most frequent tick that one process runs for all runs every 15 s. The longest pause of a healthy system is a restart. */
+/**
+ * The most frequent tick that one process runs for all runs every 15 s. The longest pause of a healthy system is a
+ * restart.
+ */
 const TICK_PAUSE_MS = 60_000
 /** Workers start syncs and checks at once, so a job that waits longer has no worker. */
 const WAIT_MS = 300_000

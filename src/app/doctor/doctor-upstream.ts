@@ -8,8 +8,8 @@ import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-find
 /**
  * Whether the upstream accepts our credential and answers, by the state that all processes share. Sends no request.
  *
- * The shared state counts, not the configuration of this shell: `up` uses a sandbox of its own, and a shell may lack the
- * settings of the workers.
+ * The shared state counts, not the configuration of this shell: `up` uses a sandbox of its own, and a shell may
+ * lack the settings of the workers.
  */
 export async function examineUpstream(deps: DoctorDeps, status: Status): Promise<Finding[]> {
   const { upstream } = status

@@ -135,8 +135,8 @@ async function writeTable(
 }
 
 /**
- * A part of the output of `bin/farewatch sql`. CSV has its headings in the first. Throws UsageError where JSON would lose a
- * column.
+ * A part of the output of `bin/farewatch sql`. CSV has its headings in the first. Throws UsageError where JSON
+ * would lose a column.
  */
 export function resultText(
   { columns, rows }: QueryResult,

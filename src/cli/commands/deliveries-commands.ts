@@ -145,7 +145,10 @@ function replay(flags: ReplayFlags): Promise<void> {
   )
 }
 
-/** One statement replays a limited number. It is repeated only while it was full, so that what dies again at once ends it. */
+/**
+ * One statement replays a limited number. It is repeated only while it was full, so that what dies again at once
+ * ends it.
+ */
 async function replayAllFailed(
   db: Db,
   resellerId: number,

@@ -116,8 +116,8 @@ interface WithReceiver {
 }
 
 /**
- * Starts a receiver for the webhooks of the demo, and allows its address and port as a target. There is none outside the open
- * demo, and none without a key for the secrets of endpoints.
+ * Starts a receiver for the webhooks of the demo, and allows its address and port as a target. There is none
+ * outside the open demo, and none without a key for the secrets of endpoints.
  */
 async function openReceiver(
   { log }: CliContext,

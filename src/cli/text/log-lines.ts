@@ -32,8 +32,8 @@ const SHOWN_AS_STEPS = new Set([
 ])
 
 /**
- * A log destination for a terminal: shows each JSON line as a plain line. Without `debug` it leaves out the lines of that
- * level that have no sentence, so that a log of level `debug` shows each change of a fare.
+ * A log destination for a terminal: shows each JSON line as a plain line. Without `debug` it leaves out the lines
+ * of that level that have no sentence, so that a log of level `debug` shows each change of a fare.
  */
 export function createLogLines(
   write: (text: string) => void,

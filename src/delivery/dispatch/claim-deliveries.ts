@@ -41,8 +41,9 @@ export interface FreeRequests {
 }
 
 /**
- * Locks the endpoints of these formats that have due deliveries and an attempt may be made at. Those that another process
- * has locked are left to it. The lock lasts over the next statement, so that both see the same requests in progress.
+ * Locks the endpoints of these formats that have due deliveries and an attempt may be made at. Those that another
+ * process has locked are left to it. The lock lasts over the next statement, so that both see the same requests in
+ * progress.
  */
 export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<ReadyEndpoint[]> {
   const { rows } = await sql<ReadyEndpoint>`
@@ -67,8 +68,8 @@ export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<Rea
 }
 
 /**
- * In how many milliseconds the next delivery is due, at the earliest; 0 while an endpoint is behind its feed. Undefined if
- * nothing waits.
+ * In how many milliseconds the next delivery is due, at the earliest; 0 while an endpoint is behind its feed.
+ * Undefined if nothing waits.
  */
 export async function nextDeliveryMs(db: Db): Promise<number | undefined> {
   const { ms } = await selectOne(
@@ -93,8 +94,8 @@ export async function nextDeliveryMs(db: Db): Promise<number | undefined> {
 }
 
 /**
- * Claims due deliveries of locked endpoints, oldest first, and replayed ones after the others. If the process has too few
- * free requests, all endpoints get a first one before any gets a second.
+ * Claims due deliveries of locked endpoints, oldest first, and replayed ones after the others. If the process has
+ * too few free requests, all endpoints get a first one before any gets a second.
  *
  * An endpoint has at most four requests in progress, and one while its last attempt failed or none has succeeded yet. A
  * format that joins messages has one, which takes all that is due.
@@ -160,7 +161,10 @@ export interface ComposedDelivery {
   readonly message: Message
 }
 
-/** Reads the records of claimed deliveries, in the order of the feed. `data` is what `/api/v1/watch-changes` answers. */
+/**
+ * Reads the records of claimed deliveries, in the order of the feed. `data` is what `/api/v1/watch-changes`
+ * answers.
+ */
 export async function composeMessages(
   tx: Tx,
   claimed: readonly ClaimedDelivery[],

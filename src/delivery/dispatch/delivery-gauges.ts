@@ -5,8 +5,8 @@ import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { REQUESTS } from './claim-deliveries.ts'
 
 /**
- * `failing`: the last attempt failed, or the receiver requested a pause. `busy`: as many requests as an endpoint may have are
- * in progress, so what waits is waiting for its receiver. `healthy`: all others.
+ * `failing`: the last attempt failed, or the receiver requested a pause. `busy`: as many requests as an endpoint
+ * may have are in progress, so what waits is waiting for its receiver. `healthy`: all others.
  */
 const ENDPOINT_CONDITIONS = ['healthy', 'busy', 'failing'] as const
 type EndpointCondition = (typeof ENDPOINT_CONDITIONS)[number]
@@ -18,8 +18,8 @@ export interface DeliveryState {
   /** How many endpoints are enabled, by condition. */
   readonly endpoints: Readonly<Record<EndpointCondition, number>>
   /**
-   * Since when the longest-waiting delivery is due, in seconds since 1970, by the condition of its endpoint; null if none waits.
-   * Replayed deliveries do not count: many of them may wait for their turn.
+   * Since when the longest-waiting delivery is due, in seconds since 1970, by the condition of its endpoint; null
+   * if none waits. Replayed deliveries do not count: many of them may wait for their turn.
    */
   readonly oldest: Readonly<Record<EndpointCondition, number | null>>
   /** How many endpoints receive nothing, by reason. */

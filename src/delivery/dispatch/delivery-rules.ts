@@ -27,7 +27,8 @@ interface FailedAttempt {
 }
 
 /**
- * The pause before the next attempt: that of the schedule, or what the receiver requested if that is longer, up to a day.
+ * The pause before the next attempt: that of the schedule, or what the receiver requested if that is longer, up to
+ * a day.
  * @example retryPauseMs({ attempts: 2, retryAfterMs: undefined }, () => 0.5) // 300_000
  */
 export function retryPauseMs(
@@ -66,9 +67,10 @@ export interface EndedAttempt {
 }
 
 /**
- * The health of an endpoint after one more attempt. A requested pause holds it, up to a day, also if a request that was in
- * progress succeeds. The circuit breaker opens for 30 s at the fifth failure in a row and twice as long at each further
- * one, up to ten minutes. Then one attempt tests the endpoint. The same object is returned if nothing has to be written.
+ * The health of an endpoint after one more attempt. A requested pause holds it, up to a day, also if a request that
+ * was in progress succeeds. The circuit breaker opens for 30 s at the fifth failure in a row and twice as long at
+ * each further one, up to ten minutes. Then one attempt tests the endpoint. The same object is returned if nothing
+ * has to be written.
  */
 export function healthAfter(
   health: EndpointHealth,

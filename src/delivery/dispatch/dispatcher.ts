@@ -26,9 +26,9 @@ import {
 /** Delivers what is due. Every worker process has one. */
 export interface Dispatcher {
   /**
-   * Records the requests that have ended, writes the deliveries of new records, claims what is due and begins its requests.
-   * Resolves when that is done; the requests end later, and each end causes another call. Calls while one runs
-   * share the next run.
+   * Records the requests that have ended, writes the deliveries of new records, claims what is due and begins its
+   * requests. Resolves when that is done; the requests end later, and each end causes another call. Calls while one
+   * runs share the next run.
    */
   dispatch(): Promise<void>
   /** Whether requests have ended that are not recorded yet. */
@@ -131,8 +131,9 @@ async function record(
 }
 
 /**
- * Each kind of endpoint gets half of what is free, so that both together never get more. The next claim shares the rest. The
- * last free request is for a doubtful endpoint: otherwise busy healthy ones would take each request that ends.
+ * Each kind of endpoint gets half of what is free, so that both together never get more. The next claim shares the
+ * rest. The last free request is for a doubtful endpoint: otherwise busy healthy ones would take each request that
+ * ends.
  */
 function freeRequests(inProgress: readonly boolean[]): FreeRequests {
   const free = MAX_REQUESTS - inProgress.length

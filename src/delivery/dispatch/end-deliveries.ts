@@ -11,8 +11,8 @@ interface EndedDeliveries {
 
 /**
  * Ends deliveries 28 hours after their first attempt or five days after their record, whichever is later, and disables
- * endpoints that fail for five days and are still tried. A delivery that was never attempted does not die, nor does one whose
- * endpoint or reseller is disabled. Safe to run at any time.
+ * endpoints that fail for five days and are still tried. A delivery that was never attempted does not die, nor does
+ * one whose endpoint or reseller is disabled. Safe to run at any time.
  */
 export async function endDeliveries(db: Db): Promise<EndedDeliveries> {
   const dead = await inTransaction(db, (tx) =>
@@ -54,8 +54,8 @@ const KEPT_DAYS = 30
 const BATCH = 5_000
 
 /**
- * Deletes deliveries that ended over thirty days ago, attempts that were made before, secrets that do not sign any more, and
- * unused limits of e-mail.
+ * Deletes deliveries that ended over thirty days ago, attempts that were made before, secrets that do not sign any
+ * more, and unused limits of e-mail.
  */
 export async function pruneDeliveries(db: Db, signal?: AbortSignal): Promise<void> {
   const before = sql`now() - make_interval(days => ${KEPT_DAYS})`

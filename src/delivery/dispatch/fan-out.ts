@@ -8,8 +8,8 @@ const STEP = 2_000
 const ENDPOINTS = 100
 
 /**
- * Writes a delivery for every record that passes the filters of an enabled endpoint, and advances the endpoint's cursor in
- * the same transaction. Returns whether there is more to do.
+ * Writes a delivery for every record that passes the filters of an enabled endpoint, and advances the endpoint's
+ * cursor in the same transaction. Returns whether there is more to do.
  *
  * Processes that call it at the same time wait for each other's rows and then find nothing to do.
  */
@@ -39,8 +39,8 @@ interface BehindEndpoint {
 }
 
 /**
- * Locks endpoints whose cursor is behind their feed, in the order of their ids, so that no two processes deadlock. They are
- * drawn at random: if more are always behind than one transaction takes, each has its turn.
+ * Locks endpoints whose cursor is behind their feed, in the order of their ids, so that no two processes deadlock.
+ * They are drawn at random: if more are always behind than one transaction takes, each has its turn.
  */
 async function lockBehind(tx: Tx): Promise<BehindEndpoint[]> {
   const { rows } = await sql<BehindEndpoint>`

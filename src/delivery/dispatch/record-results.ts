@@ -12,8 +12,8 @@ import {
 import { disableEndpoints } from './end-deliveries.ts'
 
 /**
- * How one request ended for one delivery. `too_large`: no request was made, the payload is over the limit. `released`: the
- * process stopped before the request ended.
+ * How one request ended for one delivery. `too_large`: no request was made, the payload is over the limit.
+ * `released`: the process stopped before the request ended.
  */
 export interface EndedRequest {
   readonly delivery: ClaimedDelivery
@@ -48,8 +48,8 @@ export interface RecordedResults {
  * Records how requests ended: their attempts, what becomes of the deliveries, and the health of the endpoints. Returns
  * those whose claim was still valid. The result of a request whose lease has passed to another process is dropped.
  *
- * If the database server crashes, the results of its last moments may be lost. Those deliveries are made again under their
- * ids, as after a crash of this process.
+ * If the database server crashes, the results of its last moments may be lost. Those deliveries are made again
+ * under their ids, as after a crash of this process.
  */
 export async function recordResults(
   db: Db,

@@ -65,8 +65,8 @@ function faultOf(field: string, fault: string | undefined) {
 }
 
 /**
- * When an endpoint receives its records: joined in one message every quarter of an hour or every hour, or daily when the
- * clocks of an IANA zone show a full hour.
+ * When an endpoint receives its records: joined in one message every quarter of an hour or every hour, or daily
+ * when the clocks of an IANA zone show a full hour.
  */
 export type Digest =
   | { readonly every: '15m' | '1h' }
@@ -160,8 +160,8 @@ interface ShowableTarget {
 }
 
 /**
- * All that may be printed of a target, because the path of a URL often holds a token: its host and last four characters, or
- * the domain and the first character of an e-mail address.
+ * All that may be printed of a target, because the path of a URL often holds a token: its host and last four
+ * characters, or the domain and the first character of an e-mail address.
  */
 export function shownTarget({ format, target }: ShowableTarget): string {
   if (format === 'email') return shownEmail(target)

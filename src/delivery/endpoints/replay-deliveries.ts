@@ -15,8 +15,8 @@ export async function retryDelivery(
 }
 
 /**
- * Sends an endpoint's ended deliveries of a range again. Returns how many. Records that did not pass the filters are not
- * sent, nor are those whose deliveries the retention has deleted.
+ * Sends an endpoint's ended deliveries of a range again. Returns how many. Records that did not pass the filters
+ * are not sent, nor are those whose deliveries the retention has deleted.
  */
 export async function replayRange(
   db: Db,
@@ -45,7 +45,10 @@ export async function replayFailed(
   )
 }
 
-/** A replayed delivery keeps its id and its attempts, and has the whole schedule of retries before it again. It yields to new ones. */
+/**
+ * A replayed delivery keeps its id and its attempts, and has the whole schedule of retries before it again. It
+ * yields to new ones.
+ */
 function replay(db: Db, isWanted: RawBuilder<unknown>): Promise<number> {
   return affected(
     sql`

@@ -136,8 +136,8 @@ export const targetPlace = (endpointId: string) => `${endpointId} target`
 export const secretPlace = (endpointId: string) => `${endpointId} secret`
 
 /**
- * Decrypts an endpoint for its deliveries: its address, and the secrets that sign, newest first. The deliveries of one claim
- * share the result. Throws SealError.
+ * Decrypts an endpoint for its deliveries: its address, and the secrets that sign, newest first. The deliveries of
+ * one claim share the result. Throws SealError.
  */
 export function createOpenTarget(sealer: Sealer): (endpoint: SealedEndpoint) => Target {
   const opened = new WeakMap<SealedEndpoint, Target>()

@@ -125,8 +125,8 @@ function emailOf({ endpointId, address }: Target, messages: readonly Message[], 
 }
 
 /**
- * Every attempt with the same messages has the same id, so a mail program shows a repeated e-mail once. Other messages make
- * another id. Otherwise the mail program would hide messages that joined a later attempt.
+ * Every attempt with the same messages has the same id, so a mail program shows a repeated e-mail once. Other
+ * messages make another id. Otherwise the mail program would hide messages that joined a later attempt.
  */
 function messageIdOf(messages: readonly Message[]): string {
   const ids = messages.map(({ deliveryId }) => deliveryId)
@@ -142,7 +142,10 @@ interface SmtpError {
   readonly response?: string
 }
 
-/** A permanent answer about the recipient: there is no such mailbox. Other permanent answers may be the operator's trouble. */
+/**
+ * A permanent answer about the recipient: there is no such mailbox. Other permanent answers may be the operator's
+ * trouble.
+ */
 const NO_SUCH_MAILBOX = /^5\d\d[ -]5\.1\.[0-36]\b/
 
 const OUTCOMES_BY_CODE: Readonly<Record<string, string>> = {
@@ -191,12 +194,12 @@ export type EmailLimit = (target: {
 const HOUR_MS = 3_600_000
 
 /**
- * A limit of messages an hour for each address of a reseller, kept by all processes together on the database's clock. It
- * belongs to the address, so another endpoint for it brings no more messages.
+ * A limit of messages an hour for each address of a reseller, kept by all processes together on the database's
+ * clock. It belongs to the address, so another endpoint for it brings no more messages.
  *
- * About half of the messages may go out at once, and the rest are spread evenly. In any hour there are at most `perHour`:
- * with a burst of b and one message every hour/k there are at most b + k − 1. Source: the generic cell rate algorithm,
- * ITU-T I.371.
+ * About half of the messages may go out at once, and the rest are spread evenly. In any hour there are at most
+ * `perHour`: with a burst of b and one message every hour/k there are at most b + k − 1. Source: the generic cell
+ * rate algorithm, ITU-T I.371.
  */
 export function createEmailLimit(db: Db, perHour: number): EmailLimit {
   const burst = Math.ceil(perHour / 2)

@@ -28,8 +28,8 @@ interface Answered {
 
 /**
  * The result of one request. `failed` is tried again. `gone` disables the endpoint. `blocked`: the address is one that
- * farewatch never connects to, so another attempt would not help. `postponed`: nothing was sent, because a limit of ours is
- * used up. It is no attempt and no failure.
+ * farewatch never connects to, so another attempt would not help. `postponed`: nothing was sent, because a limit of
+ * ours is used up. It is no attempt and no failure.
  */
 export type SendResult =
   | ({ readonly kind: 'delivered' } & Answered)

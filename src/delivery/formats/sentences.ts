@@ -23,8 +23,8 @@ interface JoinedText {
 }
 
 /**
- * A message as a line of plain text that a travel agent understands: the sentence of its change, then the reseller's own
- * list and reference.
+ * A message as a line of plain text that a travel agent understands: the sentence of its change, then the
+ * reseller's own list and reference.
  * @example 'PMI → BCN, 24 Nov 10:25, Llevant Airways 1579: sold out (was 348.81 EUR) [summer / A-1]'
  */
 export function sentenceOf(message: Message): string {
@@ -132,8 +132,8 @@ const BELIEF_WORDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A record as a line of plain text for people: the flight, what happened, the price. Names of the upstream are text in it:
- * they hold no line end, no link, no mention, and nothing that changes the direction of writing.
+ * A record as a line of plain text for people: the flight, what happened, the price. Names of the upstream are text
+ * in it: they hold no line end, no link, no mention, and nothing that changes the direction of writing.
  * @param year the year in which it is read. Dates of other years show theirs.
  * @example changeSentence(record, 2026) // 'PMI → BCN, 24 Nov 10:25, Llevant Airways 1579: sold out (was 348.81 EUR)'
  */

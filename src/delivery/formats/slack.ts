@@ -8,10 +8,16 @@ export interface SlackDeps {
   readonly hosts: readonly string[]
 }
 
-/** Answers of Slack with status 404 that no later attempt changes. Source: docs.slack.dev, "Incoming webhooks", errors. */
+/**
+ * Answers of Slack with status 404 that no later attempt changes. Source: docs.slack.dev, "Incoming webhooks",
+ * errors.
+ */
 const GONE = /^(no_service|no_team|team_disabled|channel_not_found)\b/
 
-/** What is wrong with the URL of an incoming webhook; undefined if it is valid. The rules for all URLs apply besides. */
+/**
+ * What is wrong with the URL of an incoming webhook; undefined if it is valid. The rules for all URLs apply
+ * besides.
+ */
 export function slackUrlFault(address: string, hosts: readonly string[]): string | undefined {
   const url = URL.parse(address)
   if (url !== null && hosts.some((host) => host.toLowerCase() === url.host)) {
@@ -20,7 +26,10 @@ export function slackUrlFault(address: string, hosts: readonly string[]): string
   return `must be the URL of an incoming webhook at ${hosts.join(' or ')}`
 }
 
-/** Sends all messages of one request as one message of an incoming webhook of Slack, or of a program with the same form. */
+/**
+ * Sends all messages of one request as one message of an incoming webhook of Slack, or of a program with the same
+ * form.
+ */
 export function createSlackFormat({ transport, hosts }: SlackDeps): Format {
   return {
     name: 'slack',

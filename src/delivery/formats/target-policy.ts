@@ -53,7 +53,10 @@ const PUBLIC_METADATA = '168.63.129.16'
 /** The only range from which public IPv6 addresses are assigned. It excludes site-local and IPv4-compatible ones. */
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
 
-/** Whether farewatch may connect to an address: it is public, or in one of the allowed networks, which may demand a port. */
+/**
+ * Whether farewatch may connect to an address: it is public, or in one of the allowed networks, which may demand a
+ * port.
+ */
 export function isAllowedAddress(
   text: string,
   allowedNetworks: readonly string[],

@@ -231,8 +231,8 @@ function secretsOfTarget({ address, secrets }: Target): string[] {
 }
 
 /**
- * Masks the given texts literally. The encodings that `createScrub` finds cost 12 ms and a megabyte for each target, and
- * only the reseller that owns the target and operators read its answers.
+ * Masks the given texts literally. The encodings that `createScrub` finds cost 12 ms and a megabyte for each
+ * target, and only the reseller that owns the target and operators read its answers.
  */
 function maskAll(text: string, secrets: readonly string[]): string {
   if (text.length < MIN_SECRET_CHARS || secrets.length === 0) return text

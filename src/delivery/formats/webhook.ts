@@ -48,8 +48,8 @@ export function signedHeaders(
 export const SECRET_PREFIX = 'whsec_'
 
 /**
- * Source: Standard Webhooks 1.0, symmetric signatures. The key is the base64 after the prefix. As a KeyObject it signs three
- * times as fast: Node.js 24 takes long to find out that a Buffer is none.
+ * Source: Standard Webhooks 1.0, symmetric signatures. The key is the base64 after the prefix. As a KeyObject it
+ * signs three times as fast: Node.js 24 takes long to find out that a Buffer is none.
  */
 export function sign(secret: string, text: string): string {
   const key = createSecretKey(secret.slice(SECRET_PREFIX.length), 'base64')

@@ -56,7 +56,10 @@ export async function lockClaimed(tx: Tx, { claimId, fareIds }: ClaimRef): Promi
   )
 }
 
-/** Locks fares by their ids, whether or not a claim holds them. Leaves out fares that have ended: nothing is recorded of them. */
+/**
+ * Locks fares by their ids, whether or not a claim holds them. Leaves out fares that have ended: nothing is
+ * recorded of them.
+ */
 export async function lockFares(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   // The schedule before the states, as in `lockClaimed`: transactions that meet must take their locks in one order.
   await hold(tx, fareIds)
@@ -92,8 +95,8 @@ export const STATE_COLUMNS = sql`
 const AHEAD = isAhead(sql`asked_at`)
 
 /**
- * Leaves out fares that have departed: an answer that arrives after the departure is dropped, because "not available" is then
- * no loss. The end of the fare may not be recorded yet.
+ * Leaves out fares that have departed: an answer that arrives after the departure is dropped, because "not
+ * available" is then no loss. The end of the fare may not be recorded yet.
  */
 async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const { rows } = await sql<LockedFare>`${PREPARED}
@@ -172,9 +175,9 @@ function haveSameFlights(before: Partial<FareState>, { belief, lastFlights }: Fa
 }
 
 /**
- * Writes the beliefs of a batch: the state of each fare, and an interval of history where its belief has changed. A check
- * that finds nothing new adds no row. If the clock was set back, the intervals stay in their order: the next one begins
- * where the last one ends, a millisecond after its beginning.
+ * Writes the beliefs of a batch: the state of each fare, and an interval of history where its belief has changed. A
+ * check that finds nothing new adds no row. If the clock was set back, the intervals stay in their order: the next
+ * one begins where the last one ends, a millisecond after its beginning.
  */
 export async function saveBeliefs(tx: Tx, recorded: readonly RecordedCheck[]): Promise<void> {
   if (recorded.length === 0) return

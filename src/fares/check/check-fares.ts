@@ -32,8 +32,8 @@ const WHY = sql<CheckReason>`
 `
 
 /**
- * The fares of a claim in the order of their slots, and the database's clock at the time of the query. Leaves out fares that
- * will have departed at their slot, except those that have ended so and are asked again.
+ * The fares of a claim in the order of their slots, and the database's clock at the time of the query. Leaves out
+ * fares that will have departed at their slot, except those that have ended so and are asked again.
  */
 export async function findClaimedFares(
   db: Db,
@@ -114,8 +114,8 @@ export async function* checkFares(
 type Result = Check | { readonly late: number } | { readonly blocked: number }
 
 /**
- * Waits for one slot after the other with one timer: hundreds of timers at a time would cost more than the calls. Once the
- * circuit breaker refuses a call, the fares after it are not tried.
+ * Waits for one slot after the other with one timer: hundreds of timers at a time would cost more than the calls.
+ * Once the circuit breaker refuses a call, the fares after it are not tried.
  */
 async function callInOrder(
   { upstream, clock }: CheckDeps,

@@ -70,8 +70,8 @@ export async function recordChecks(
 const MOST_AGE_SECONDS = 3_600
 
 /**
- * The checks that count. The others are dropped: a later answer has been counted, the answer is as old as a stale belief, or
- * the caller holds no lock on the fare.
+ * The checks that count. The others are dropped: a later answer has been counted, the answer is as old as a stale
+ * belief, or the caller holds no lock on the fare.
  */
 export function countChecks(
   checks: readonly Check[],
@@ -92,8 +92,8 @@ function stateOf(fare: LockedFare): FareState {
 }
 
 /**
- * What the counted checks show of each leg, for the guard of masses. A change whose hold has ended counts for no mass: it is
- * decided.
+ * What the counted checks show of each leg, for the guard of masses. A change whose hold has ended counts for no
+ * mass: it is decided.
  */
 export function askedLegsOf(
   counted: readonly CountedCheck[],
@@ -163,9 +163,9 @@ function hashOf(body: string): string {
 }
 
 /**
- * Every locked fare of the claim is rescheduled, also one whose check was dropped: its interval counts from the newer check
- * that counted. A dropped check on demand reschedules nothing: the newer check did, and another process may hold a claim on
- * the fare since.
+ * Every locked fare of the claim is rescheduled, also one whose check was dropped: its interval counts from the
+ * newer check that counted. A dropped check on demand reschedules nothing: the newer check did, and another process
+ * may hold a claim on the fare since.
  */
 function completedChecks(
   { locked, checks, claimId, rules }: Pick<RecordArgs, 'locked' | 'checks' | 'claimId' | 'rules'>,

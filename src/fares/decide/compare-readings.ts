@@ -38,8 +38,8 @@ function legContradiction({
 const ORDER = ['loss', 'gain', 'identity', 'itinerary'] as const
 
 /**
- * How a reading contradicts a belief; null if it agrees, or says nothing. An unavailable leg says so whatever the other leg shows;
- * everything else takes a complete reading.
+ * How a reading contradicts a belief; null if it agrees, or says nothing. An unavailable leg says so whatever the
+ * other leg shows; everything else takes a complete reading.
  *
  * @param isOdd whether the price of the reading is doubtful for itself.
  */
@@ -92,8 +92,9 @@ function isSameAtAnyPrice(one: FareView, other: FareView): boolean {
 }
 
 /**
- * Whether a reading shows the `same` as a candidate: availability by leg, identity, itinerary, currency, and amounts that differ
- * by at most a fifth; or `atAnyPrice`. A loss is the same where one leg is lost in both, whatever the other shows.
+ * Whether a reading shows the `same` as a candidate: availability by leg, identity, itinerary, currency, and
+ * amounts that differ by at most a fifth; or `atAnyPrice`. A loss is the same where one leg is lost in both,
+ * whatever the other shows.
  */
 export function agreementOf(
   contradiction: Contradiction,
@@ -118,7 +119,10 @@ export function isSame(one: FareView, other: FareView): boolean {
   return isSameAtAnyPrice(one, other) && areWithin(one, other, 20n)
 }
 
-/** Whether every leg, and the sum, has a price in the same currency that differs by at most this share; or none in both. */
+/**
+ * Whether every leg, and the sum, has a price in the same currency that differs by at most this share; or none in
+ * both.
+ */
 function areWithin(one: FareView, other: FareView, percent: bigint): boolean {
   const legs = pairsOf(one, other).map(({ was, is }) => [was.price, is.price] as const)
   return [...legs, [one.price, other.price] as const].every(([from, to]) =>
@@ -178,9 +182,9 @@ interface Interval {
 }
 
 /**
- * Names what differs between what was recorded last and what is believed now. Entering or leaving `bookable` includes every
- * other change, and another flight includes those of itinerary and price: `after` shows them. All records of a check share
- * `before` and `after`: no state in between was believed.
+ * Names what differs between what was recorded last and what is believed now. Entering or leaving `bookable`
+ * includes every other change, and another flight includes those of itinerary and price: `after` shows them. All
+ * records of a check share `before` and `after`: no state in between was believed.
  */
 export function changesOf(
   state: FareState,

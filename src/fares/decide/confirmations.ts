@@ -48,8 +48,8 @@ const GAIN_AGAIN: Confirmation = { ...GAIN, answers: 3, gapSeconds: 30 }
  * The answers that confirm a contradiction. The reference page of availability states prints this table.
  *
  * A gain is confirmed soon, because a reopened fare sells fast; five at once are checked as slowly as a loss, so that a
- * mass of false gains is seen before it is recorded. Two replicas of the upstream of different age answer in turn with the
- * old and the new state: three answers 30 s apart outlast an age of up to a minute.
+ * mass of false gains is seen before it is recorded. Two replicas of the upstream of different age answer in turn
+ * with the old and the new state: three answers 30 s apart outlast an age of up to a minute.
  */
 export const CONFIRMATIONS: Readonly<
   Record<Contradiction, Readonly<Record<Circumstance, Confirmation>>>
@@ -68,7 +68,10 @@ export const CONFIRMATIONS: Readonly<
   near_price: { first: ONE, usual: ONE, crowded: ONE, undo: THREE, released: ONE },
 }
 
-/** So many contradictions in a row that differ in their amounts alone are confirmed: the price jumps with every answer. */
+/**
+ * So many contradictions in a row that differ in their amounts alone are confirmed: the price jumps with every
+ * answer.
+ */
 const JUMPS = 3
 /** Gains of so many flights at once are confirmed as slowly as losses. */
 export const CROWD = 5
@@ -127,7 +130,10 @@ export interface Counted {
   readonly isReplacement: boolean
 }
 
-/** Counts a contradiction with those before it. Prices near and far are one candidate: the last answer says which it is. */
+/**
+ * Counts a contradiction with those before it. Prices near and far are one candidate: the last answer says which
+ * it is.
+ */
 export function countContradiction(
   state: FareState,
   contradiction: Contradiction,
@@ -181,8 +187,8 @@ function circumstanceOf(
 }
 
 /**
- * Whether a reading would bring back what a record of the last ten minutes has replaced. A price returns only to the same
- * amount. Where no price was believed, any may come back.
+ * Whether a reading would bring back what a record of the last ten minutes has replaced. A price returns only to
+ * the same amount. Where no price was believed, any may come back.
  */
 function undoesRecord(
   state: FareState,
@@ -221,9 +227,9 @@ export interface Verdict {
 }
 
 /**
- * A mass holds each change for `massHoldMs`, also if the mass is over before that, or until an operator releases it. Then one
- * answer more confirms it, if it shows the same. Anything else may be one wrong answer: it is confirmed as usual, and waits
- * for no mass.
+ * A mass holds each change for `massHoldMs`, also if the mass is over before that, or until an operator releases
+ * it. Then one answer more confirms it, if it shows the same. Anything else may be one wrong answer: it is
+ * confirmed as usual, and waits for no mass.
  */
 export function judge(
   state: FareState,

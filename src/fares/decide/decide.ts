@@ -34,7 +34,10 @@ import {
 } from './fare-state.ts'
 import { type Answer, comparedBelief, type LegOutcome, type Reading, readingOf } from './reading.ts'
 
-/** What follows the check: the next one by the schedule, a confirmation at an instant, one early retry, or the next in an hour. */
+/**
+ * What follows the check: the next one by the schedule, a confirmation at an instant, one early retry, or the next
+ * in an hour.
+ */
 export type FollowUp = 'normal' | 'retry' | 'hourly' | { readonly confirmAt: Date }
 
 export interface Decision {
@@ -49,11 +52,13 @@ export interface Decision {
 }
 
 /**
- * Decides what one answer of the upstream means for a tracked fare: what is believed now, which changes that confirms, and
- * what follows the check. Pure and total; docs/reference/availability-states.md is its table of cases.
+ * Decides what one answer of the upstream means for a tracked fare: what is believed now, which changes that
+ * confirms, and what follows the check. Pure and total; docs/reference/availability-states.md is its table of
+ * cases.
  *
- * The belief is one reading, adopted whole. A reading that contradicts it becomes the candidate, until enough answers show
- * the same (confirmations.ts) and no mass holds the change. An answer that says nothing changes nothing, not even a count.
+ * The belief is one reading, adopted whole. A reading that contradicts it becomes the candidate, until enough
+ * answers show the same (confirmations.ts) and no mass holds the change. An answer that says nothing changes
+ * nothing, not even a count.
  */
 export function decide(
   state: FareState,
@@ -141,7 +146,10 @@ function holdsAfter(holds: FareState['holds'], kind: HeldKind): FareState['holds
   )
 }
 
-/** The reading becomes the belief, as a whole. Only of a lost pair may a leg be unknown: it keeps what is believed of it. */
+/**
+ * The reading becomes the belief, as a whole. Only of a lost pair may a leg be unknown: it keeps what is believed
+ * of it.
+ */
 function adopt(
   state: FareState,
   { candidate }: Counted,
@@ -207,9 +215,15 @@ function replacedAfter(
   return all.filter((one, place) => place < MOST_REPLACED || one === lastHeld)
 }
 
-/** For how long a confirmation that gets no answer is repeated. After that the fare waits for its next check by the schedule. */
+/**
+ * For how long a confirmation that gets no answer is repeated. After that the fare waits for its next check by the
+ * schedule.
+ */
 const CONFIRM_TIMEOUT_MS = 10 * 60_000
-/** The first repetition comes soon, the next ones after as long as the confirmation has waited by then, up to a minute. */
+/**
+ * The first repetition comes soon, the next ones after as long as the confirmation has waited by then, up to a
+ * minute.
+ */
 const [FIRST_REPEAT_MS, MOST_REPEAT_MS] = [5_000, 60_000]
 
 /** What follows an answer that says nothing, or that was dropped. */

@@ -10,8 +10,8 @@ import { type Money, sumMoney } from '../../platform/base/money.ts'
 import type { FlightSummary, LegObservation } from '../../upstream/observation.ts'
 
 /**
- * A reading: what one answer shows of the whole fare. A belief is one reading, adopted whole, so records and pages show it
- * as it is. It changes only with a recorded change.
+ * A reading: what one answer shows of the whole fare. A belief is one reading, adopted whole, so records and pages
+ * show it as it is. It changes only with a recorded change.
  */
 export interface FareView {
   readonly pair: PairState
@@ -84,7 +84,10 @@ interface ReplacedBelief {
 /** The state of a tracked fare: plain data. Its instants are those of requests, as ISO text in UTC. */
 export interface FareState {
   readonly belief: FareView
-  /** The last believed flight of each leg, where the belief shows none: the departure of a sold-out fare follows from it. */
+  /**
+   * The last believed flight of each leg, where the belief shows none: the departure of a sold-out fare follows
+   * from it.
+   */
   readonly lastFlights: {
     readonly outbound: FlightSummary | null
     readonly return: FlightSummary | null
@@ -232,8 +235,8 @@ class FareStateError extends AppError {
 }
 
 /**
- * The parts of a state that are stored as JSON. Its instants are columns, so a check that finds nothing new leaves the JSON
- * as it is.
+ * The parts of a state that are stored as JSON. Its instants are columns, so a check that finds nothing new leaves
+ * the JSON as it is.
  */
 export type StoredState = Omit<
   FareState,

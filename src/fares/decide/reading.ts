@@ -25,7 +25,10 @@ const DAY_MS = 24 * HOUR_MS
 
 type KnownFlights = Pick<FareState, 'belief' | 'lastFlights'>
 
-/** When a flight departs, in milliseconds. Without a known zone, it departs by then: it is the latest possible instant. */
+/**
+ * When a flight departs, in milliseconds. Without a known zone, it departs by then: it is the latest possible
+ * instant.
+ */
 interface Departure {
   readonly at: number
   readonly zoneIsKnown: boolean
@@ -34,7 +37,8 @@ interface Departure {
 /**
  * When a fare departs, as an ISO instant: with the first of its flights that is known. Null if no flight is known.
  *
- * A pair can no longer be bought once one of its flights has departed. The flight of a leg that sold out is still known.
+ * A pair can no longer be bought once one of its flights has departed. The flight of a leg that sold out is still
+ * known.
  */
 export function departsAt(state: KnownFlights): string | null {
   const instants = departuresOf(state).map(({ at }) => at)
@@ -44,8 +48,8 @@ export function departsAt(state: KnownFlights): string | null {
 /**
  * Why a fare was lost, by the time that is left until its departure when the loss is confirmed.
  *
- * Where the time zone is unknown, a loss within a day of the local departure time, read as UTC, may be a closed sale or a
- * departure: zones are at most 14 hours apart from UTC.
+ * Where the time zone is unknown, a loss within a day of the local departure time, read as UTC, may be a closed
+ * sale or a departure: zones are at most 14 hours apart from UTC.
  */
 export function lossReason(state: KnownFlights, confirmedAt: string): LossReason {
   const now = Date.parse(confirmedAt)
@@ -61,8 +65,8 @@ export function lossReason(state: KnownFlights, confirmedAt: string): LossReason
 }
 
 /**
- * Whether an answer shows a departure that has passed and is not the known one. No such flight can be sold, so the answer
- * is wrong.
+ * Whether an answer shows a departure that has passed and is not the known one. No such flight can be sold, so the
+ * answer is wrong.
  */
 function isPastAtFirstSight(
   known: FlightSummary | null,

@@ -45,8 +45,8 @@ async function askSome(tx: Tx, limit: number): Promise<number> {
 
 /**
  * Decides the checks of ended fares in a claim, before its fares are locked. A fare that can be bought revives: its
- * watches begin again, and the answer is recorded as that of a new fare. The others are not scheduled any more. Which have ended
- * is read once they are locked: a watch may have begun since the claim.
+ * watches begin again, and the answer is recorded as that of a new fare. The others are not scheduled any more.
+ * Which have ended is read once they are locked: a watch may have begun since the claim.
  */
 export async function reviveEnded(
   tx: Tx,

@@ -29,9 +29,9 @@ interface EndWatchesDeps {
 
 /**
  * Ends watches whose fare may go on for others: their own `departs_on` has passed everywhere on earth, the fare was not
- * available in the 30 days since they began, it had departed and expired already when they began, or their question names
- * one flight twice, which was not refused before. Each receives one `expired`, its last record. Returns how many. Safe to run
- * twice: a watch ends once.
+ * available in the 30 days since they began, it had departed and expired already when they began, or their question
+ * names one flight twice, which was not refused before. Each receives one `expired`, its last record. Returns how
+ * many. Safe to run twice: a watch ends once.
  */
 export async function endWatches(deps: EndWatchesDeps, signal?: AbortSignal): Promise<number> {
   return inBatches(BATCH, (limit) => endSome(deps, limit), signal)
@@ -78,8 +78,8 @@ function eventKey({ fareId, reason }: Pick<EndedWatch, 'fareId' | 'reason'>): st
 }
 
 /**
- * Whether the fare of watch `w`, with state `s`, was bookable at any time since the watch began. Most fares as old as that
- * are bookable now, or never were: their intervals need not be read.
+ * Whether the fare of watch `w`, with state `s`, was bookable at any time since the watch began. Most fares as old
+ * as that are bookable now, or never were: their intervals need not be read.
  */
 const WAS_BOOKABLE = sql`
   (s.ever_available_at is not null
@@ -141,8 +141,8 @@ async function findEnded(tx: Tx, fareIds: readonly number[], limit: number): Pro
 }
 
 /**
- * The record of a fare or a watch that has ended: the fare cannot be bought any more. A last check that lies ahead of `now`,
- * because the clock was set back, is not shown: the end would seem to have been detected before it.
+ * The record of a fare or a watch that has ended: the fare cannot be bought any more. A last check that lies ahead
+ * of `now`, because the clock was set back, is not shown: the end would seem to have been detected before it.
  */
 export function expiryOf(state: FareState, reason: EndReason | null, now: Date) {
   const { lastGoodCheckAt } = state
@@ -158,8 +158,9 @@ export function expiryOf(state: FareState, reason: EndReason | null, now: Date) 
 }
 
 /**
- * Repeats a step until it handles fewer than `limit`, or the signal aborts. All ends of a day can come at one moment: at one
- * batch a tick they would take hours, and in one transaction they would block the checks. Returns the sum.
+ * Repeats a step until it handles fewer than `limit`, or the signal aborts. All ends of a day can come at one
+ * moment: at one batch a tick they would take hours, and in one transaction they would block the checks. Returns
+ * the sum.
  */
 export async function inBatches(
   limit: number,

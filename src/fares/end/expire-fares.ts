@@ -47,10 +47,10 @@ export async function nextDepartureMs(db: Db): Promise<number | undefined> {
 }
 
 /**
- * Ends the fares whose watches have a `departs_on` that has passed everywhere on earth, and those that were not available
- * in the 30 days since the last of their watches began. A fare whose answers showed a past departure for three days has
- * departed. A fare without a recorded check does not expire: its watches end
- * one by one (end-watches-job.ts). Returns how many. Safe to run twice: an expired fare is not scheduled and is not found
+ * Ends the fares whose watches have a `departs_on` that has passed everywhere on earth, and those that were not
+ * available in the 30 days since the last of their watches began. A fare whose answers showed a past departure for
+ * three days has departed. A fare without a recorded check does not expire: its watches end one by one
+ * (end-watches-job.ts). Returns how many. Safe to run twice: an expired fare is not scheduled and is not found
  * again.
  */
 export async function expireFares(deps: ExpiryDeps, signal?: AbortSignal): Promise<number> {
@@ -89,9 +89,9 @@ async function expireSome(
 }
 
 /**
- * Holds the end of fares that depart as a mass: their dates may be wrong. Each is asked again at once, and ends with its
- * hold, unless the answers show another departure by then. A fare is held once, so the caller leaves out those that were.
- * The caller holds the locks of the fares.
+ * Holds the end of fares that depart as a mass: their dates may be wrong. Each is asked again at once, and ends
+ * with its hold, unless the answers show another departure by then. A fare is held once, so the caller leaves out
+ * those that were. The caller holds the locks of the fares.
  */
 async function holdMassOfEnds(
   tx: Tx,
@@ -175,8 +175,9 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
 const FALSE_DEPARTURES = ['mass_identity_change', 'mass_itinerary_change', 'mass_expiry']
 
 /**
- * The fares that were never available are asked once a day (ask-ended.ts), and so are those whose departure may be false:
- * an incident has held their end, or answers give other departures now. A fare that has departed at another time is not.
+ * The fares that were never available are asked once a day (ask-ended.ts), and so are those whose departure may be
+ * false: an incident has held their end, or answers give other departures now. A fare that has departed at another
+ * time is not.
  */
 async function askDaily(tx: Tx, ended: readonly EndedFare[]): Promise<void> {
   const idsOf = (reason: EndReason) =>
@@ -200,8 +201,8 @@ async function endTheirWatches(tx: Tx, fareIds: readonly number[]): Promise<void
 }
 
 /**
- * Locks the fare, its row of the schedule if there is one, and its state, in the order of every transaction. A check that
- * is being recorded goes first.
+ * Locks the fare, its row of the schedule if there is one, and its state, in the order of every transaction. A
+ * check that is being recorded goes first.
  */
 async function lockDeparted(tx: Tx, limit: number): Promise<EndedFare[]> {
   const { rows } = await sql<EndedFare>`

@@ -6,8 +6,8 @@ import { inBatches } from './end-watches.ts'
 const BATCH = 2_000
 
 /**
- * Deletes the counts of checks by minute that are older than two days, because rules ask for minutes and `status` for a day,
- * and those of calls that are older than two hours, because the page asks for one.
+ * Deletes the counts of checks by minute that are older than two days, because rules ask for minutes and `status`
+ * for a day, and those of calls that are older than two hours, because the page asks for one.
  */
 export async function pruneMinutes(db: Db, signal?: AbortSignal): Promise<number> {
   const deleteSome = (limit: number) =>
@@ -34,8 +34,9 @@ export async function pruneMinutes(db: Db, signal?: AbortSignal): Promise<number
 }
 
 /**
- * Deletes the answers behind changes that no change has cited for 90 days. The changes keep the hashes. Safe to run while
- * checks are recorded: a change that cites an answer writes its row, so one of the two transactions waits for the other.
+ * Deletes the answers behind changes that no change has cited for 90 days. The changes keep the hashes. Safe to run
+ * while checks are recorded: a change that cites an answer writes its row, so one of the two transactions waits for
+ * the other.
  */
 export async function pruneEvidence(db: Db, signal?: AbortSignal): Promise<number> {
   return inBatches(

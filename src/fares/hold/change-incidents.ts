@@ -125,9 +125,9 @@ export async function closeIncident(
 }
 
 /**
- * Closes incidents that are over although no check says so: the changed fares, or all fares, are no longer watched. While
- * there are checks, each recorded batch closes them (guard-changes.ts). Also deletes what the guard no longer reads.
- * Returns how many it closed. Safe to run twice: it closes open incidents only.
+ * Closes incidents that are over although no check says so: the changed fares, or all fares, are no longer watched.
+ * While there are checks, each recorded batch closes them (guard-changes.ts). Also deletes what the guard no longer
+ * reads. Returns how many it closed. Safe to run twice: it closes open incidents only.
  *
  * @param withinMs how long an answer counts for a mass.
  */

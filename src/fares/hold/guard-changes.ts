@@ -29,8 +29,9 @@ interface Guarded {
 }
 
 /**
- * Finds the masses of changes by which a batch is decided. A mass opens an incident, and the counts that open it also close
- * it; what it held is then checked again. If no more checks come, a tick closes it (`closeUncheckedIncidents`).
+ * Finds the masses of changes by which a batch is decided. A mass opens an incident, and the counts that open it
+ * also close it; what it held is then checked again. If no more checks come, a tick closes it
+ * (`closeUncheckedIncidents`).
  */
 export async function guardChanges(
   tx: Tx,

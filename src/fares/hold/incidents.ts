@@ -48,8 +48,8 @@ const TROUBLE_OVER_MINIMUM = 5
 
 /**
  * Whether so many flights change at once that the answers are more likely wrong than true: a credential with the wrong
- * scope, a provider that is down, dates or prices of another system. It is over at half of what begins it, so that a mass
- * at the limit is not released with every second batch.
+ * scope, a provider that is down, dates or prices of another system. It is over at half of what begins it, so that
+ * a mass at the limit is not released with every second batch.
  */
 export function isMass({ asked, changed }: MassCounts, { isOpen }: { readonly isOpen: boolean }) {
   const part = isOpen ? 0.5 : 1
@@ -140,9 +140,9 @@ const lastFlights = (withinMs: number) => {
 }
 
 /**
- * The change of fare `a` that was recorded in the time of the mass and not held, if it has no other record of that time: one
- * that comes and goes is no part of a mass, and neither is the first reading of a fare. Prices are left out: only steps above a
- * fifth count, and a record does not say which it is.
+ * The change of fare `a` that was recorded in the time of the mass and not held, if it has no other record of that
+ * time: one that comes and goes is no part of a mass, and neither is the first reading of a fare. Prices are left
+ * out: only steps above a fifth count, and a record does not say which it is.
  */
 const recorded = (withinMs: number) => sql`
   select min(kind) as kind
@@ -159,9 +159,9 @@ const recorded = (withinMs: number) => sql`
 
 /**
  * Counts the last hundred flights that can show each kind of change: a flight believed available can be lost or change,
- * another can be gained, and any can depart. A flight counts while the last answer to one of its fares shows the change, and
- * after that was recorded. Fares that had such changes on three days of the last thirty are left out: they change often,
- * whatever the others do.
+ * another can be gained, and any can depart. A flight counts while the last answer to one of its fares shows the
+ * change, and after that was recorded. Fares that had such changes on three days of the last thirty are left out:
+ * they change often, whatever the others do.
  */
 export async function readMasses(tx: Tx, withinMs: number): Promise<Masses> {
   const { rows } = await sql<MassCounts & { kind: HeldKind; fresh: number }>`
@@ -231,8 +231,8 @@ export async function addCheckCounts(tx: Tx, added: CheckCounts): Promise<CheckC
 }
 
 /**
- * Counts the checks of the last minutes while there is trouble: few checks are made then, so older minutes of the last day
- * count too, newest first, until there are enough checks to decide that it is over.
+ * Counts the checks of the last minutes while there is trouble: few checks are made then, so older minutes of the
+ * last day count too, newest first, until there are enough checks to decide that it is over.
  */
 export async function readTroubleCounts(tx: Tx): Promise<CheckCounts> {
   return selectOne(

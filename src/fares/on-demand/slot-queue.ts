@@ -33,7 +33,8 @@ interface SlotQueueDeps {
 export type CallerKey = number | string
 
 /**
- * Takes a slot for a check that these callers wait for, and charges it to the first. More callers may join while it waits.
+ * Takes a slot for a check that these callers wait for, and charges it to the first. More callers may join while it
+ * waits.
  */
 type TakeSlotFor = (callers: ReadonlySet<CallerKey>, signal: AbortSignal) => Promise<TakenSlot>
 
@@ -71,8 +72,8 @@ interface Waiting {
 }
 
 /**
- * Runs one piece of work at a time. The next is that of the caller whose last turn is longest ago, and of the work of one
- * caller that which has waited longest.
+ * Runs one piece of work at a time. The next is that of the caller whose last turn is longest ago, and of the work
+ * of one caller that which has waited longest.
  */
 function createRoundRobin(): <T>(
   callers: ReadonlySet<CallerKey>,

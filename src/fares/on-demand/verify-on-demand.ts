@@ -37,7 +37,8 @@ interface OnDemandCheckDeps extends VerifyDeps {
  * as a scheduled one. While the circuit breaker is open or the upstream has asked for a pause, no call is made and no
  * slot is taken: the answer is unknown, `circuit_open`, and nothing is recorded.
  *
- * Throws PassengerRuleError, QuestionError or SameFlightError, before it takes a slot, for a question that must not be sent.
+ * Throws PassengerRuleError, QuestionError or SameFlightError, before it takes a slot, for a question that must not
+ * be sent.
  */
 export async function verifyOnDemand(
   deps: OnDemandCheckDeps,
@@ -130,8 +131,8 @@ async function findTrackedFare(db: Db, question: Question): Promise<number | nul
 /** Verifies fares for callers that wait for the answer. */
 export interface OnDemand {
   /**
-   * The call continues when its caller disconnects: other callers may share it, and a tracked fare records it. Callers take
-   * turns for the slots of the budget; equal keys are one caller.
+   * The call continues when its caller disconnects: other callers may share it, and a tracked fare records it.
+   * Callers take turns for the slots of the budget; equal keys are one caller.
    */
   verify(question: Question, caller: CallerKey): Promise<VerifyResult>
   /** Aborts the calls in flight, whose results are then `stopping`, and resolves when none is left. */

@@ -73,8 +73,9 @@ interface WaitArgs {
 const REAUTHORIZE_EVERY_MS = 5_000
 
 /**
- * The first page after a number that has a record; an empty one when the time is up, or the caller has left. Throws what
- * `reauthorize` throws, at most five seconds after the key was revoked, and the problem of a number outside of the feed.
+ * The first page after a number that has a record; an empty one when the time is up, or the caller has left. Throws
+ * what `reauthorize` throws, at most five seconds after the key was revoked, and the problem of a number outside of
+ * the feed.
  */
 async function awaitFeedPage(
   db: Db,

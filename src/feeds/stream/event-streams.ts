@@ -158,8 +158,8 @@ interface SenderState {
 const READ_AGAIN_MS = 1_000
 
 /**
- * Sends the next batch when the client has read the one before, so a stream holds one batch at most. A stream with nothing to
- * send holds no promise: a thousand of them cost no work and little memory.
+ * Sends the next batch when the client has read the one before, so a stream holds one batch at most. A stream with
+ * nothing to send holds no promise: a thousand of them cost no work and little memory.
  */
 export function createSender(stream: EventStream, feeds: Feeds, options: SenderOptions): Sender {
   const client = { positions: feeds.cursors.map((cursor) => cursor.position()), id: '' }

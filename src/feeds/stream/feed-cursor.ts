@@ -36,7 +36,10 @@ export interface FeedCursorOptions<V> {
   readonly after: number
   /** The records after a number that pass the filter. */
   readonly readPage: (after: number) => Promise<RecordPage<V>>
-  /** Whether the numbers are the ids, so that streams at one position can send the same bytes. Only without a filter. */
+  /**
+   * Whether the numbers are the ids, so that streams at one position can send the same bytes. Only without a
+   * filter.
+   */
   readonly numbersAreIds?: true
   /** Undefined: all records pass. */
   readonly filter?: Filter<V>
@@ -53,10 +56,10 @@ interface Filter<V> {
 const BATCH_CHARS = 32_000
 
 /**
- * Follows a feed in three phases. *Backfill*: while the tail does not hold the next record, pages are read from the feed.
- * *Cutover*: as soon as it does, the records after the position come from the tail. *Live*: the stream waits for the tail
- * to grow. The position is the only state, and each step takes the records after it without a gap, so no record is missed
- * or sent twice. A stream that is too slow for the tail is in the first phase again.
+ * Follows a feed in three phases. *Backfill*: while the tail does not hold the next record, pages are read from the
+ * feed. *Cutover*: as soon as it does, the records after the position come from the tail. *Live*: the stream waits
+ * for the tail to grow. The position is the only state, and each step takes the records after it without a gap, so
+ * no record is missed or sent twice. A stream that is too slow for the tail is in the first phase again.
  */
 export function createFeedCursor<V>(options: FeedCursorOptions<V>): FeedCursor {
   const { tail, filter, readPage } = options

@@ -29,8 +29,8 @@ export interface FeedTail<V> {
   /** The records after a number, as far as the tail has read. Undefined if the tail no longer holds all of them. */
   after(seq: number): readonly StreamRecord<V>[] | undefined
   /**
-   * Whether the feed now ends before a number that was read: the database was restored, or a failover lost commits. Later
-   * records will have numbers that other records had.
+   * Whether the feed now ends before a number that was read: the database was restored, or a failover lost commits.
+   * Later records will have numbers that other records had.
    */
   wentBack(): boolean
   leave(): void
@@ -42,7 +42,10 @@ export interface FeedTails<F, V> {
    * @param onGrown called after each read that found records.
    */
   join(feed: F, head: number, onGrown: () => void): FeedTail<V>
-  /** The next page after a number that the tail no longer holds. Streams that begin at the same time share their pages. */
+  /**
+   * The next page after a number that the tail no longer holds. Streams that begin at the same time share their
+   * pages.
+   */
   readBacklog(feed: F, after: number): Promise<RecordPage<V>>
   /** Runs a read of a stream's own, such as one with a filter, when few others run. */
   limitRead<T>(read: () => Promise<T>): Promise<T>
@@ -67,7 +70,10 @@ const BACKLOG_READS = 2
 const PAGE_TTL_MS = 5_000
 const MAX_PAGES = 50
 
-/** A tail exists while a stream follows its feed. A feed that cannot be read is read again with the next read of its head. */
+/**
+ * A tail exists while a stream follows its feed. A feed that cannot be read is read again with the next read of
+ * its head.
+ */
 export function createFeedTails<F extends string | number, V>(
   options: FeedTailsOptions<F, V>,
 ): FeedTails<F, V> {

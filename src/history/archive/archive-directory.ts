@@ -33,8 +33,8 @@ const MANIFEST = 'archive.json'
 const PARTIAL = `${MANIFEST}.partial`
 
 /**
- * Creates the directory if it is missing, and reads what archive is in it; undefined if it is empty. Throws ArchiveError if it
- * cannot be used or holds anything else.
+ * Creates the directory if it is missing, and reads what archive is in it; undefined if it is empty. Throws
+ * ArchiveError if it cannot be used or holds anything else.
  */
 export async function readDirectory(directory: string): Promise<Manifest | undefined> {
   const names = await usable(directory, async () => {
@@ -60,7 +60,10 @@ function parseManifest(text: string): Manifest | undefined {
   }
 }
 
-/** Marks the directory as that of an archive, or says that its files are complete. Survives a crash as the old or the new text. */
+/**
+ * Marks the directory as that of an archive, or says that its files are complete. Survives a crash as the old or
+ * the new text.
+ */
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
   await usable(directory, async () => {
     const partial = path.join(directory, PARTIAL)

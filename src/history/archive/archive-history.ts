@@ -41,9 +41,10 @@ export interface ArchiveResult {
 }
 
 /**
- * Moves closed intervals and records from before a date to Parquet files: writes them, reads them back, moves the floors,
- * deletes the rows. Each step can be killed: before the floors move nothing is deleted, and the next archive deletes what
- * lies below them. The days before the date are rolled up first, because no later roll-up can read them.
+ * Moves closed intervals and records from before a date to Parquet files: writes them, reads them back, moves the
+ * floors, deletes the rows. Each step can be killed: before the floors move nothing is deleted, and the next
+ * archive deletes what lies below them. The days before the date are rolled up first, because no later roll-up can
+ * read them.
  *
  * Checks and syncs go on meanwhile. Throws ArchiveError and ParquetError.
  */
@@ -101,7 +102,10 @@ async function archiveLocked(
   }
 }
 
-/** Whether the archive in a directory is the one that is asked for and has moved the floors. Throws ArchiveError for any other one. */
+/**
+ * Whether the archive in a directory is the one that is asked for and has moved the floors. Throws ArchiveError
+ * for any other one.
+ */
 async function isInForce(
   db: Db,
   directory: string,

@@ -17,8 +17,8 @@ interface HistoryTable {
 }
 
 /**
- * The histories by their tables. Places are not archived: they change seldom, and routes take their names from them. A fare
- * also keeps its last bookable interval: a watch ends whose fare was never bookable.
+ * The histories by their tables. Places are not archived: they change seldom, and routes take their names from
+ * them. A fare also keeps its last bookable interval: a watch ends whose fare was never bookable.
  */
 const HISTORY_TABLES: Readonly<Record<string, HistoryTable>> = {
   route_version: { subject: ['departure_id', 'destination_id'], replaces: 'true' },
@@ -30,8 +30,9 @@ const HISTORY_TABLES: Readonly<Record<string, HistoryTable>> = {
 }
 
 /**
- * The condition for intervals `v` that are archived: they ended by the floor, and a later interval of the same subject began
- * by then. So what was ever known stays known, and rows written later do not change which ones these are.
+ * The condition for intervals `v` that are archived: they ended by the floor, and a later interval of the same
+ * subject began by then. So what was ever known stays known, and rows written later do not change which ones these
+ * are.
  */
 function isArchived(table: string, floor: string): string {
   const { subject = [], replaces } = HISTORY_TABLES[table] ?? {}
@@ -100,8 +101,8 @@ const RECORDS = 5_000
 const SUBJECTS = 50
 
 /**
- * Deletes the rows below the floors, in batches. Returns how many. Also finishes what an interrupted archive left. Safe to run
- * at any time: only files that were verified move the floors.
+ * Deletes the rows below the floors, in batches. Returns how many. Also finishes what an interrupted archive left.
+ * Safe to run at any time: only files that were verified move the floors.
  */
 export async function deleteArchived(db: Db, signal?: AbortSignal): Promise<number> {
   if ((await readHistoryFloor(db)) === null) return 0

@@ -35,8 +35,8 @@ export interface Need {
 }
 
 /**
- * The first number that a feed keeps: the first one since the date or that is needed. The last record always stays, because
- * the state of the feed is read from it.
+ * The first number that a feed keeps: the first one since the date or that is needed. The last record always stays,
+ * because the state of the feed is read from it.
  */
 export function floorOf({ first, last, firstSince }: FeedFacts, needed: readonly number[]): number {
   return Math.max(first, Math.min(last, firstSince ?? last, ...needed))

@@ -1,7 +1,7 @@
 const MAX_ADDRESS_CHARS = 254
 /**
- * An address without quotes, comments and routes (`%`, `!`): those have more than one reading. A name of a host in another
- * script is written in its ASCII form.
+ * An address without quotes, comments and routes (`%`, `!`): those have more than one reading. A name of a host in
+ * another script is written in its ASCII form.
  */
 const ADDRESS =
   /^[A-Za-z0-9#$&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9#$&'*+/=?^_`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{0,61}[a-z]$/i

@@ -48,7 +48,10 @@ export type FareChangeKind = (typeof FARE_CHANGE_KINDS)[number]
 export const AVAILABILITY_CHANGE_KINDS = [...FARE_CHANGE_KINDS, 'expired'] as const
 export type AvailabilityChangeKind = (typeof AVAILABILITY_CHANGE_KINDS)[number]
 
-/** Why a fare was lost. Sales close some hours before a departure. `unknown`: it may have departed, in its time zone. */
+/**
+ * Why a fare was lost. Sales close some hours before a departure. `unknown`: it may have departed, in its time
+ * zone.
+ */
 export const LOSS_REASONS = ['sold_out', 'sales_closed', 'unknown'] as const
 export type LossReason = (typeof LOSS_REASONS)[number]
 
@@ -106,7 +109,10 @@ export type PriceReason = (typeof PRICE_REASONS)[number]
 export const SHOWN_PRICE_REASONS = [...PRICE_REASONS, 'stale'] as const
 export type ShownPriceReason = (typeof SHOWN_PRICE_REASONS)[number]
 
-/** Why a belief is not shown, although it is fresh: its answers contradict it, or an operator has reverted its records. */
+/**
+ * Why a belief is not shown, although it is fresh: its answers contradict it, or an operator has reverted its
+ * records.
+ */
 export const HIDDEN_REASONS = ['held', 'identity_mismatch', 'reverted'] as const
 export type HiddenReason = (typeof HIDDEN_REASONS)[number]
 /** Why a fare is shown as unknown. */
@@ -128,8 +134,8 @@ export type FastLane = (typeof FAST_LANES)[number]
 export const CHECK_LANES = ['scheduled', ...FAST_LANES] as const
 export type CheckLane = (typeof CHECK_LANES)[number]
 /**
- * Why a fare was checked: in its turn, or sooner because its route moved; in a lane; on demand; or to see whether it has
- * ended (`ended`).
+ * Why a fare was checked: in its turn, or sooner because its route moved; in a lane; on demand; or to see whether
+ * it has ended (`ended`).
  */
 export const CHECK_REASONS = [...CHECK_LANES, 'route_moved', 'on_demand', 'ended'] as const
 export type CheckReason = (typeof CHECK_REASONS)[number]
@@ -171,8 +177,8 @@ export const STREAMS = ['watch_changes', 'changes'] as const
 export type StreamName = (typeof STREAMS)[number]
 
 /**
- * Why an event stream ended: the client left; it read too slowly; its key is no longer valid; the process stops; the feed
- * could not be followed.
+ * Why an event stream ended: the client left; it read too slowly; its key is no longer valid; the process stops;
+ * the feed could not be followed.
  */
 export const STREAM_ENDS = ['client', 'slow', 'refused', 'shutdown', 'failed'] as const
 export type StreamEnd = (typeof STREAM_ENDS)[number]

@@ -15,8 +15,8 @@ export interface LoggerOptions {
 /**
  * Writes JSON lines, one for each outcome, and scrubs every finished line.
  *
- * pino's `redact` works on paths and does not find a token inside a message, a stack or a cause. Scrubbing the whole line
- * covers every field.
+ * pino's `redact` works on paths and does not find a token inside a message, a stack or a cause. Scrubbing the
+ * whole line covers every field.
  */
 export function createLogger({ level, scrub, destination }: LoggerOptions): Logger {
   return pino(
@@ -35,8 +35,8 @@ export function createLogger({ level, scrub, destination }: LoggerOptions): Logg
 const MAX_CAUSES = 5
 
 /**
- * The fields of an error in a log line. Its own properties are left out: they may hold requests, options and credentials.
- * Text is scrubbed before it is cut, because the scrubber would not recognize half of a secret.
+ * The fields of an error in a log line. Its own properties are left out: they may hold requests, options and
+ * credentials. Text is scrubbed before it is cut, because the scrubber would not recognize half of a secret.
  */
 function serializeError(err: unknown, scrub: Scrub, depth = 0): Record<string, unknown> {
   const message = cleanText(scrub(messageOf(err)))

@@ -73,7 +73,10 @@ function charPattern(char: string): string {
   return `(?:${ways.join('|')})`
 }
 
-/** One character percent-encoded, as \u and as an HTML entity. The percent sign and the ampersand may be encoded again. */
+/**
+ * One character percent-encoded, as \u and as an HTML entity. The percent sign and the ampersand may be encoded
+ * again.
+ */
 function encodings(char: string): string {
   const percent = [...Buffer.from(char)].map((byte) => `%(?:25)*${hexPattern(byte, 2)}`)
   const unicode = char.split('').map((unit) => `\\\\{1,8}u${hexPattern(unit.charCodeAt(0), 4)}`)
@@ -82,7 +85,10 @@ function encodings(char: string): string {
   return `(?:${percent.join('')}|${unicode.join('')}|&(?:amp;)*(?:${names.join('|')});)`
 }
 
-/** A number in hexadecimal, in either case. It uses character classes: V8 drops the `i` of `(?i:…)` in a long pattern (Node 24.21). */
+/**
+ * A number in hexadecimal, in either case. It uses character classes: V8 drops the `i` of `(?i:…)` in a long
+ * pattern (Node 24.21).
+ */
 function hexPattern(code: number, digits: number): string {
   const hex = code.toString(16).padStart(digits, '0')
   return hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)

@@ -28,10 +28,16 @@ export function percentDecoded(text: string): string {
 }
 
 const QUOTED_CHARS = 60
-/** Characters that JSON does not escape although a terminal acts on them: C1 controls, separators, changes of direction. */
+/**
+ * Characters that JSON does not escape although a terminal acts on them: C1 controls, separators, changes of
+ * direction.
+ */
 const INVISIBLE = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** Quotes text from outside for a message: it is cut to 60 characters, and everything that a terminal acts on is escaped. */
+/**
+ * Quotes text from outside for a message: it is cut to 60 characters, and everything that a terminal acts on is
+ * escaped.
+ */
 export function quote(text: string): string {
   const shown = text.length > QUOTED_CHARS ? `${text.slice(0, QUOTED_CHARS)}…` : text
   return JSON.stringify(shown).replace(
@@ -85,9 +91,9 @@ const WRITTEN_FROM_RIGHT =
   /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
 
 /**
- * A name of the upstream in a line for people. Mail and chat programs make links of URLs and domains and mentions of `@`,
- * so these are written with characters that look alike. A name that is written from right to left is isolated from its
- * surroundings.
+ * A name of the upstream in a line for people. Mail and chat programs make links of URLs and domains and mentions
+ * of `@`, so these are written with characters that look alike. A name that is written from right to left is
+ * isolated from its surroundings.
  */
 export function nameText(name: string): string {
   const plain = plainLine(name, SHOWN_NAME_CHARS)

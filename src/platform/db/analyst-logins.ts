@@ -3,7 +3,10 @@ import { AppError, messageOf } from '../base/errors.ts'
 import { type Db, sql } from './database.ts'
 import { inTransaction, selectOne } from './transaction.ts'
 
-/** Sessions `a` of people with a login of their own: members of farewatch_analyst that may not use the private tables. */
+/**
+ * Sessions `a` of people with a login of their own: members of farewatch_analyst that may not use the private
+ * tables.
+ */
 const IS_ANALYST = sql<boolean>`(
   exists (select from pg_roles r
            where r.oid = a.usesysid and not r.rolsuper and r.rolcanlogin

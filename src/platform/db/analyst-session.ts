@@ -13,7 +13,10 @@ export class SqlError extends AppError {
 /** Some rows of a result. Every value is the text that Postgres writes. */
 export type ResultPart = Pick<pg.QueryArrayResult<(string | null)[]>, 'fields' | 'rows'>
 
-/** One read-only transaction, as role farewatch_analyst unless it is the owner's. All its statements see the database at one instant. */
+/**
+ * One read-only transaction, as role farewatch_analyst unless it is the owner's. All its statements see the
+ * database at one instant.
+ */
 export interface AnalystSession {
   /** Runs one statement. Every value is the text that Postgres writes. */
   query(text: string): Promise<pg.QueryArrayResult<(string | null)[]>>

@@ -155,8 +155,9 @@ function withQueryTimeouts(
 }
 
 /**
- * Begins or ends a statement that runs with every batch of checks. Each connection then plans it once or a few times, and not in
- * every batch. Only for statements with a fixed list of columns, and without parameters that decide which plan is good.
+ * Begins or ends a statement that runs with every batch of checks. Each connection then plans it once or a few
+ * times, and not in every batch. Only for statements with a fixed list of columns, and without parameters that
+ * decide which plan is good.
  */
 const PREPARED_TEXT = '/* prepared */'
 export const PREPARED = sql.raw(PREPARED_TEXT)

@@ -7,7 +7,8 @@ import { type RawBuilder, sql } from './database.ts'
 
 /**
  * What a notification is about: a feed that has grown (`watch`: of the reseller with the id), a key that was revoked,
- * fares that may be due sooner (`due`), a list that was made due (`schedule`), or the health of the upstream (`upstream`).
+ * fares that may be due sooner (`due`), a list that was made due (`schedule`), or the health of the upstream
+ * (`upstream`).
  */
 export type Topic = 'watch' | 'route' | 'availability' | 'key' | 'due' | 'schedule' | 'upstream'
 
@@ -17,10 +18,10 @@ export type OnNotify = (id?: number) => void
 /** Receives the notifications of committed transactions over one connection of its own. */
 export interface Listener {
   /**
-   * Calls `onNotify` after each commit with a notification of the topic, and after each connect, because notifications may
-   * have been lost before it. A notification is a hint: any login can send one, and one may be late when the connection
-   * stalls. So `onNotify` reads the tables, and a slower poll makes sure. `onNotify` must not throw. Returns the function that
-   * ends the subscription.
+   * Calls `onNotify` after each commit with a notification of the topic, and after each connect, because
+   * notifications may have been lost before it. A notification is a hint: any login can send one, and one may be
+   * late when the connection stalls. So `onNotify` reads the tables, and a slower poll makes sure. `onNotify` must
+   * not throw. Returns the function that ends the subscription.
    */
   subscribe(topic: Topic, onNotify: OnNotify): () => void
   close(): Promise<void>
@@ -46,7 +47,10 @@ export function notify(topic: Topic, id?: RawBuilder<unknown>): RawBuilder<unkno
   return sql`pg_notify(${CHANNEL}, ${payload})`
 }
 
-/** Nothing connects before the first subscription. A lost or stalled connection is replaced until the listener closes. */
+/**
+ * Nothing connects before the first subscription. A lost or stalled connection is replaced until the listener
+ * closes.
+ */
 export function createListener(options: ListenerOptions): Listener {
   const subscriptions = new Set<{ readonly topic: Topic; readonly onNotify: OnNotify }>()
   const closing = new AbortController()

@@ -11,8 +11,9 @@ const ANALYST_LIMITS = new URL('../../../deploy/analyst-limits.sql', import.meta
 const COMPATIBILITY_LINE = /^-- older code: (may run|must stop)\n/
 
 /**
- * Version 0.1 had a migration for each of its steps. The first files of today make the same schema at once, so a database
- * at the last step of 0.1 is adopted: it gets their names instead. Any older one comes up through version 0.1.
+ * Version 0.1 had a migration for each of its steps. The first files of today make the same schema at once, so a
+ * database at the last step of 0.1 is adopted: it gets their names instead. Any older one comes up through version
+ * 0.1.
  */
 const STEPS_OF_0_1 = { first: '0001_ground', last: '0083_constraint_names' }
 const LAST_ADOPTED = '0012_public_fares'

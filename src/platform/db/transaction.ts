@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs, CLOCK_ERROR_MS } from '../base/clock.ts'
 import { type Db, type RawBuilder, sql, type Tx } from './database.ts'
 
-/** Serialization failure and deadlock: the same transaction may succeed at once. Data errors (22xxx, 23xxx) never do. */
+/**
+ * Serialization failure and deadlock: the same transaction may succeed at once. Data errors (22xxx, 23xxx) never
+ * do.
+ */
 const RETRYABLE = new Set(['40001', '40P01'])
 const MAX_ATTEMPTS = 4
 const BACKOFF = { baseMs: 50, maxMs: 1_000 }

@@ -24,7 +24,10 @@ interface LimitedCaller {
   readonly limited: LimitedRequest
 }
 
-/** Adds operations as routes: each request is authorized, counted against the limits, validated by the schemas, handled and answered. */
+/**
+ * Adds operations as routes: each request is authorized, counted against the limits, validated by the schemas,
+ * handled and answered.
+ */
 export function addOperations<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
   const callers = new WeakMap<FastifyRequest, LimitedCaller>()
   const { enter } = createRequestLimits(options.requestLimits)

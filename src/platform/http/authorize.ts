@@ -91,7 +91,10 @@ function keyOf({ upstream }: Requirements, { headers, query }: FastifyRequest): 
   return typeof token === 'string' ? token : undefined
 }
 
-/** Counts a request against a limit and sets the rate-limit headers. Rejects once the limit is used up, after a pause. */
+/**
+ * Counts a request against a limit and sets the rate-limit headers. Rejects once the limit is used up, after a
+ * pause.
+ */
 export async function countRequest(
   { take, quota, windowSeconds, pause }: RateLimit,
   key: string,

@@ -80,7 +80,10 @@ function write(
   })
 }
 
-/** The id that a client sends when it connects again; undefined if it sends none. Throws a ProblemError if it is not ours. */
+/**
+ * The id that a client sends when it connects again; undefined if it sends none. Throws a ProblemError if it is
+ * not ours.
+ */
 export function readLastEventId(
   { headers }: FastifyRequest,
   pattern: RegExp,

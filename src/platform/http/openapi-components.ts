@@ -80,8 +80,8 @@ function withDescriptions(headers: Readonly<Record<string, string>>): object {
 }
 
 /**
- * Collects the schemas with a title for `components.schemas`, and refers to them. An enum may have another description at
- * each place, which stays there.
+ * Collects the schemas with a title for `components.schemas`, and refers to them. An enum may have another
+ * description at each place, which stays there.
  */
 export interface SchemaComponents {
   /** The same schema, with a reference in the place of every schema that has a title. */

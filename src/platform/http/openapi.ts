@@ -41,7 +41,10 @@ export interface OpenApiOptions {
   readonly answers: Readonly<Record<string, unknown>>
 }
 
-/** The OpenAPI 3.1 document of the operations. It uses their schemas unchanged, because both speak JSON Schema 2020-12. */
+/**
+ * The OpenAPI 3.1 document of the operations. It uses their schemas unchanged, because both speak JSON Schema
+ * 2020-12.
+ */
 export function openApiDocument(
   operations: readonly AnyOperation[],
   { info, answers }: OpenApiOptions,

@@ -59,8 +59,8 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
 }
 
 /**
- * Runs work that waits for something else than the database: for a record, or for the upstream. Meanwhile another handler
- * of the key may run in the place of the caller, which is taken again before the result is returned.
+ * Runs work that waits for something else than the database: for a record, or for the upstream. Meanwhile another
+ * handler of the key may run in the place of the caller, which is taken again before the result is returned.
  */
 export type WhileWaiting = <T>(work: () => Promise<T>) => Promise<T>
 

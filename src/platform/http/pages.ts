@@ -45,7 +45,10 @@ export interface Page<T> {
 }
 
 export interface Cursors<Position> {
-  /** The position after which the page begins; undefined on the first page. Throws if the cursor is not of this list. */
+  /**
+   * The position after which the page begins; undefined on the first page. Throws if the cursor is not of this
+   * list.
+   */
   read(cursor: string | undefined, bound: unknown): Position | undefined
   /**
    * Builds a page from rows that were read with a limit of one more than the page's. An extra row means that there is
@@ -65,8 +68,8 @@ export const InstantPosition = Type.Integer({ minimum: 0, maximum: Date.UTC(9999
 const CHECK_CHARS = 12
 
 /**
- * The cursors of one list. A cursor is a position in the list's order, opaque to clients, and bound to the list, the ids
- * in its path, its filters and its reseller. A cursor of another list is refused.
+ * The cursors of one list. A cursor is a position in the list's order, opaque to clients, and bound to the list,
+ * the ids in its path, its filters and its reseller. A cursor of another list is refused.
  *
  * The binding prevents mistakes and is not a secret: a client can forge a cursor. Therefore a position consists only of
  * values that the list's items show, `bound` holds only what the client knows, and what Postgres could not compare is

@@ -38,11 +38,12 @@ const MAX_KEYS = 10_000
 const PAUSE_MS = 200
 
 /**
- * A token bucket for every key. The bucket holds ten seconds' worth of requests and refills evenly. Each kind of key has
- * its own map: unauthenticated clients with many addresses cannot evict the bucket of an API key, which would refill it.
+ * A token bucket for every key. The bucket holds ten seconds' worth of requests and refills evenly. Each kind of
+ * key has its own map: unauthenticated clients with many addresses cannot evict the bucket of an API key, which
+ * would refill it.
  *
- * The buckets are in the memory of this process. A limit shared by all processes would cost a round trip to the store on
- * every request in order to protect that store. With N processes a caller has up to N times the rate.
+ * The buckets are in the memory of this process. A limit shared by all processes would cost a round trip to the
+ * store on every request in order to protect that store. With N processes a caller has up to N times the rate.
  */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
   const { requestsPerSecond, nowMs, maxKeys = MAX_KEYS } = options

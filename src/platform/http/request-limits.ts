@@ -21,7 +21,10 @@ export interface RequestLimitOptions {
 /** Twice as many as may wait for the records of one reseller. */
 const REQUESTS_PER_KEY = 100
 const STREAMS_PER_KEY = 50
-/** While a body of watches is handled it takes up to 25 times its size. All bodies together may take half of the heap. */
+/**
+ * While a body of watches is handled it takes up to 25 times its size. All bodies together may take half of the
+ * heap.
+ */
 const HEAP_PER_BODY_BYTE = 50
 /** The budget is at least this large, so that the largest permitted body is accepted with any heap. */
 const LEAST_BODY_BYTES = 3_000_000
@@ -32,7 +35,10 @@ const WAIT_MS = 10_000
 const WRITES_AT_A_TIME = 5
 /** The other handlers of a key wait, so that those of other keys run between them. */
 const HANDLERS_PER_KEY = 2
-/** After a longer write the next one of its reseller waits for as long as it took, so half of the time is left to others. */
+/**
+ * After a longer write the next one of its reseller waits for as long as it took, so half of the time is left to
+ * others.
+ */
 const LONG_WRITE_MS = 200
 const RETRY_AFTER = { 'retry-after': '2' }
 
@@ -55,9 +61,10 @@ export interface RequestLimits {
 /**
  * Keeps a caller from taking the memory and the connections that all callers share.
  *
- * A key has a limited number of requests in progress, and of streams. A few of their handlers run at a time. The writes of a
- * reseller run one at a time; the others wait before their bodies are read. The bodies of all requests have a limited number of
- * bytes. Only bytes that have arrived count, so that a slow sender holds no more of them than it has sent.
+ * A key has a limited number of requests in progress, and of streams. A few of their handlers run at a time. The
+ * writes of a reseller run one at a time; the others wait before their bodies are read. The bodies of all requests
+ * have a limited number of bytes. Only bytes that have arrived count, so that a slow sender holds no more of them
+ * than it has sent.
  */
 export function createRequestLimits(options: RequestLimitOptions = {}): RequestLimits {
   const { requestsPerKey = REQUESTS_PER_KEY, waitingWrites = WAITING_WRITES } = options

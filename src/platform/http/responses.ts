@@ -92,7 +92,10 @@ function readQuality(part: string): [string, number] {
 export interface Version {
   /** Different for every version of the response; letters, digits and `-_.:`, without quotes. */
   readonly tag: string
-  /** When this version began. Missing if another version began in the same second, because HTTP dates have no fractions. */
+  /**
+   * When this version began. Missing if another version began in the same second, because HTTP dates have no
+   * fractions.
+   */
   readonly lastModified?: Date | undefined
 }
 

@@ -43,8 +43,8 @@ interface Asset {
 }
 
 /**
- * Serves the page at / and its modules at /assets, from memory, and how fresh the data is at /freshness. All of it is public:
- * the page shows other data by the API alone.
+ * Serves the page at / and its modules at /assets, from memory, and how fresh the data is at /freshness. All of it
+ * is public: the page shows other data by the API alone.
  */
 export function addWebPage(
   server: FastifyInstance,

@@ -27,12 +27,15 @@ const MISNAMED = [
   'nodejs_active_resources_total',
 ]
 
-/** How often the lag of the event loop is sampled. The default of 10 ms costs 4 ms of CPU time a second, as much as an idle worker. */
+/**
+ * How often the lag of the event loop is sampled. The default of 10 ms costs 4 ms of CPU time a second, as much as
+ * an idle worker.
+ */
 const LAG_EVERY_MS = 100
 
 /**
- * Declares every metric of farewatch: base units, `_total` on counters, timestamps of events instead of ages, and closed
- * sets of labels that begin at 0. A route, flight, URL, key or message is never a label.
+ * Declares every metric of farewatch: base units, `_total` on counters, timestamps of events instead of ages, and
+ * closed sets of labels that begin at 0. A route, flight, URL, key or message is never a label.
  *
  * `registry` holds the metrics of this process. `systemRegistry` holds gauges of the whole system, read from the shared
  * stores: every process exports them, so queries take `max` over processes, never `sum`.

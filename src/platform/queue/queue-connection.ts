@@ -93,8 +93,8 @@ export function adviceFor({ kind }: QueueConnection): string {
  * Creates BullMQ backends that own their connections.
  *
  * Each backend has its own pool: LISTEN connections pinned in a shared pool would starve the producers. On Postgres a
- * client uses at most 2 connections and a worker 2 plus its LISTEN, so a process with W workers uses at most 2 + 3·W; on
- * Redis 1 + 2·W.
+ * client uses at most 2 connections and a worker 2 plus its LISTEN, so a process with W workers uses at most 2 +
+ * 3·W; on Redis 1 + 2·W.
  * @param maxRetries Redis only: the number of reconnects after which a waiting command fails. Workers need null: never.
  */
 export function storeFactory(connection: QueueConnection, maxRetries: number | null): StoreFactory {

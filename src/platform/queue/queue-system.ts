@@ -48,13 +48,16 @@ export interface WorkOptions {
   readonly concurrency?: number
   /** A job whose lock was not renewed for this time may run in another worker. The default is 30 s. */
   readonly lockMs?: number
-  /** How often stalled jobs are searched. One search marks them, the next one queues them again. The default is 15 s. */
+  /**
+   * How often stalled jobs are searched. One search marks them, the next one queues them again. The default is 15
+   * s.
+   */
   readonly stalledCheckMs?: number
   /** How often a job may be started in all. The default is 15. */
   readonly maxStartedAttempts?: number
   /**
-   * A SnoozeError snoozes a job only within this time after its first due time. The default is six hours. Later it counts as a
-   * failed attempt, also when no more starts are left than attempts.
+   * A SnoozeError snoozes a job only within this time after its first due time. The default is six hours. Later it
+   * counts as a failed attempt, also when no more starts are left than attempts.
    */
   readonly snoozeForMs?: number
   readonly retryBackoff?: BackoffPolicy

@@ -39,9 +39,9 @@ interface OpenStore {
 /**
  * Connects on the first call, and again after a failure.
  *
- * After a failed first connect BullMQ fails all later calls (Postgres) or lets them wait without end (Redis). A queue is
- * therefore used only after its backend became ready in time, and a backend that missed its timeout is discarded.
- * `onTrouble` is called for lost and stalled connections, repeatedly while the store is down.
+ * After a failed first connect BullMQ fails all later calls (Postgres) or lets them wait without end (Redis). A
+ * queue is therefore used only after its backend became ready in time, and a backend that missed its timeout is
+ * discarded. `onTrouble` is called for lost and stalled connections, repeatedly while the store is down.
  */
 export function createStoreClient(
   context: QueueContext,

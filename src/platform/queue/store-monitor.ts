@@ -105,11 +105,11 @@ const EVERY_MS = 60_000
 const UNAVAILABLE = 'unavailable'
 
 /**
- * Logs each kind of error when it begins, at most once a minute while it lasts, with the number of suppressed lines, and
- * when it is over: the store has answered, and nothing failed for the time between two polls.
+ * Logs each kind of error when it begins, at most once a minute while it lasts, with the number of suppressed
+ * lines, and when it is over: the store has answered, and nothing failed for the time between two polls.
  *
- * An unavailable store is one kind for all workers: each of them fails hundreds of times a second. The limit of one line a
- * minute also holds for an error that comes and goes.
+ * An unavailable store is one kind for all workers: each of them fails hundreds of times a second. The limit of one
+ * line a minute also holds for an error that comes and goes.
  */
 export function createWorkerErrors({
   log,

@@ -120,8 +120,8 @@ export interface DueDeps {
  *
  * The row is locked while its job is enqueued, so a due time makes one job, even if several processes tick at once. The
  * job's id contains the due time: after a crash between enqueue and commit the queue drops the second job while the
- * first one waits. The payload contains it too, so that the job can check whether its work is done. Of several missed due
- * times only the first is made up.
+ * first one waits. The payload contains it too, so that the job can check whether its work is done. Of several
+ * missed due times only the first is made up.
  */
 export async function enqueueDueSchedules({
   db,

@@ -21,8 +21,8 @@ export interface SharedTickDeps {
 }
 
 /**
- * Runs a tick in whichever process finds it due first. A failed run is not repeated: the next one does its work. A process
- * that is killed during a run costs that run.
+ * Runs a tick in whichever process finds it due first. A failed run is not repeated: the next one does its work. A
+ * process that is killed during a run costs that run.
  */
 export function shareTick(
   { db, scrub }: SharedTickDeps,
@@ -53,8 +53,8 @@ export function shareTick(
 }
 
 /**
- * Takes a run if it is due, and moves the tick to its next due time. A due time further ahead than the interval was written
- * before the clock was set back.
+ * Takes a run if it is due, and moves the tick to its next due time. A due time further ahead than the interval was
+ * written before the clock was set back.
  */
 function takeRun(
   db: Db,
@@ -106,14 +106,17 @@ export function listLastTicks(db: Db): Promise<LastTick[]> {
 /**
  * A tick that follows its work: every worker process runs it itself, when something is due.
  *
- * It needs no queue, so that an idle process waits, and a flushed queue loses nothing. Its statements must exclude those of
- * the other processes.
+ * It needs no queue, so that an idle process waits, and a flushed queue loses nothing. Its statements must exclude
+ * those of the other processes.
  */
 export interface DueTick {
   readonly name: string
   /** It runs at least this often: a notification may be lost, and the clock may be set. */
   readonly atMostMs: number
-  /** Does what is due. Returns in how many milliseconds something is due next, or undefined if nothing is known to be. */
+  /**
+   * Does what is due. Returns in how many milliseconds something is due next, or undefined if nothing is known to
+   * be.
+   */
   readonly run: (signal: AbortSignal) => Promise<number | undefined>
 }
 
@@ -134,7 +137,10 @@ export interface DueTickDeps {
 const GAP_MS = 1_000
 const AFTER_FAILURE: BackoffPolicy = { baseMs: 2_000, maxMs: 10_000 }
 
-/** Runs the tick now, and then whenever something is due. A failure is logged, and the run is repeated after a pause. */
+/**
+ * Runs the tick now, and then whenever something is due. A failure is logged, and the run is repeated after a
+ * pause.
+ */
 export function runWhenDue(tick: DueTick, { clock, log, random }: DueTickDeps): RunningDueTick {
   const stopping = new AbortController()
   let notified = new AbortController()

@@ -120,8 +120,9 @@ const MARGIN = 2
 export const DEPARTURE_ROUTES = 5
 
 /**
- * The share of the live routes that may go within 24 hours, or since the last accepted list if that is longer ago: twice
- * the largest daily loss of the history for each of these days. Until the history is known, the highest limit.
+ * The share of the live routes that may go within 24 hours, or since the last accepted list if that is longer ago:
+ * twice the largest daily loss of the history for each of these days. Until the history is known, the highest
+ * limit.
  *
  * @example twice 0.76 % of one day // 0.0152
  */
@@ -144,8 +145,8 @@ export function absenceLimit(
 /**
  * Returns why a list is suspicious, or null. A suspicious list is held whole: nothing of it is applied.
  *
- * Each rule stands for one accident: an empty response, a part of a list, a list that was cut at its end, ids in another
- * form, two lists in one, shifted columns, and a slow leak that stays below the limit of a single list.
+ * Each rule stands for one accident: an empty response, a part of a list, a list that was cut at its end, ids in
+ * another form, two lists in one, shifted columns, and a slow leak that stays below the limit of a single list.
  */
 export function suspicionOf(effect: SnapshotEffect, limits: GuardLimits): SyncReason | null {
   if (effect.listed === 0 && !effect.repeated) return { code: 'empty', text: 'the list is empty' }

@@ -23,8 +23,8 @@ export async function diffAvailability(tx: Tx, args: DiffArgs): Promise<Snapshot
 }
 
 /**
- * One full join with the available routes leaves few pairs; only these are looked up among the routes. At a million routes
- * this takes a third of the time of joining all live routes with their availability and the list.
+ * One full join with the available routes leaves few pairs; only these are looked up among the routes. At a million
+ * routes this takes a third of the time of joining all live routes with their availability and the list.
  */
 async function compareAvailability(tx: Tx, arrivedAt: Date | null): Promise<void> {
   await sql`

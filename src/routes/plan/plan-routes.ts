@@ -44,7 +44,10 @@ async function compareRoutes(tx: Tx): Promise<void> {
   `.execute(tx)
 }
 
-/** The last accepted list again adds nothing, lacks the routes with a pending absence, and gives places their pending attributes. */
+/**
+ * The last accepted list again adds nothing, lacks the routes with a pending absence, and gives places their
+ * pending attributes.
+ */
 async function repeatRoutes(tx: Tx): Promise<void> {
   await sql`
     create temp table snapshot_missing on commit drop as

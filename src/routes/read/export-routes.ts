@@ -29,8 +29,8 @@ export interface RouteExport extends RouteFilter {
 /**
  * Writes routes as text, a page at a time, in the order of their ids: CSV with a header, or one JSON array.
  *
- * The next page is queried when the last one was taken, so a consumer that stops leaves nothing open. Times are ISO 8601
- * in UTC; an unknown availability is empty in CSV and null in JSON.
+ * The next page is queried when the last one was taken, so a consumer that stops leaves nothing open. Times are ISO
+ * 8601 in UTC; an unknown availability is empty in CSV and null in JSON.
  */
 export function exportRoutes(db: Db, { format, ...filter }: RouteExport): AsyncGenerator<string> {
   const pages = streamRoutes(db, filter)

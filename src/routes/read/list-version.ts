@@ -34,9 +34,9 @@ const CHANGED = sql`(
 )`
 
 /**
- * The first with-availability run whose list arrived after routes were added. The CSV shows availability, and such a run
- * turns unknown into unavailable, which its counts do not show. A list that arrived before the routes were added says
- * nothing about them, even if it was accepted after.
+ * The first with-availability run whose list arrived after routes were added. The CSV shows availability, and such
+ * a run turns unknown into unavailable, which its counts do not show. A list that arrived before the routes were
+ * added says nothing about them, even if it was accepted after.
  */
 const FIRST_AFTER_ADDITIONS = sql`(
   list = 'with-availability' and exists (

@@ -133,7 +133,10 @@ interface NetworkChange {
 /** The most changes that one answer carries. */
 const MAX_CHANGES = 200_000
 
-/** The first list is no change: its routes count as live before. The changes are by valid time, oldest first. Undefined if there are more than MAX_CHANGES of them. */
+/**
+ * The first list is no change: its routes count as live before. The changes are by valid time, oldest first.
+ * Undefined if there are more than MAX_CHANGES of them.
+ */
 async function readDifference(
   db: Db,
   { from, to }: { readonly from: Date; readonly to: Date },

@@ -37,8 +37,9 @@ const RUNS = sql`
      where status in ${ACCEPTED})`
 
 /**
- * Route changes that the intervals do not imply, and implied ones that are missing. Each beginning and each end of an interval
- * is one, except for those of a baseline. When an availability was last seen, and when a place was, the intervals do not show.
+ * Route changes that the intervals do not imply, and implied ones that are missing. Each beginning and each end of
+ * an interval is one, except for those of a baseline. When an availability was last seen, and when a place was, the
+ * intervals do not show.
  */
 const ROUTE_CHANGE = sql`
   with ${RUNS},
@@ -105,9 +106,10 @@ const IS_PLAIN = sql`
   before <> after and (before ->> 0 = 'unknown' and coalesce(before ->> 1, 'unknown') = 'unknown' and after ->> 2 = 'not_bookable') is not true`
 
 /**
- * Changes of a fare that its beliefs do not imply, and implied ones that are missing: each step from one belief to the next,
- * and each end. A fare that begins as not bookable is left out: a revert begins an interval like this without a record. A fare
- * that changed within two hours of the floor is left out: an answer counts from its request, and a record from its writing.
+ * Changes of a fare that its beliefs do not imply, and implied ones that are missing: each step from one belief to
+ * the next, and each end. A fare that begins as not bookable is left out: a revert begins an interval like this
+ * without a record. A fare that changed within two hours of the floor is left out: an answer counts from its
+ * request, and a record from its writing.
  */
 const AVAILABILITY_CHANGE = sql`
   with version as (
@@ -167,8 +169,9 @@ const AVAILABILITY_CHAIN = sql`
      and not (last_kind = 'expired' and before #>> '{outbound,belief}' = 'unknown')`
 
 /**
- * Changes that a watch of their fare did not receive exactly once, although it had started and went on; starts of watches
- * without a record; and records of another fare than that of their watch. Whether a price passed a threshold is not proved.
+ * Changes that a watch of their fare did not receive exactly once, although it had started and went on; starts of
+ * watches without a record; and records of another fare than that of their watch. Whether a price passed a
+ * threshold is not proved.
  */
 const WATCH_CHANGE = sql`
   with started as (

@@ -24,8 +24,9 @@ function known(list: RawBuilder<unknown>) {
 }
 
 /**
- * Gives the stored intervals the positions of their runs: `replay_life` for each life of a route the positions of availability
- * lists, `replay_stored` for each interval the positions of its list and, as `most`, where its life ends.
+ * Gives the stored intervals the positions of their runs: `replay_life` for each life of a route the positions of
+ * availability lists, `replay_stored` for each interval the positions of its list and, as `most`, where its life
+ * ends.
  */
 export async function placeIntervals(tx: Tx): Promise<void> {
   const lists = sql`'with-availability'`
@@ -67,9 +68,9 @@ export async function placeIntervals(tx: Tx): Promise<void> {
 }
 
 /**
- * The spans of known lists in a row that contradict a stored interval: they lack its pair, or give its place other attributes
- * (`x`) and not its own. `confirmed` is where they are as many as the run demands; null if they never are. `begin_known`: the
- * list before them is known, and so is the count.
+ * The spans of known lists in a row that contradict a stored interval: they lack its pair, or give its place other
+ * attributes (`x`) and not its own. `confirmed` is where they are as many as the run demands; null if they never
+ * are. `begin_known`: the list before them is known, and so is the count.
  */
 async function findGaps(tx: Tx): Promise<void> {
   await sql`
@@ -140,7 +141,10 @@ const BEGINS_UNLISTED = sql`
                                     where (l.kind, l.a, l.b) = (case s.kind when 'place' then 'smallest' else s.kind end, s.a, s.b)
                                       and l.first <= s.first and l.until > s.first) end`
 
-/** Intervals that do not end with the list that confirms their end: sooner, later or not at all; and places changed without one. */
+/**
+ * Intervals that do not end with the list that confirms their end: sooner, later or not at all; and places changed
+ * without one.
+ */
 const ENDS_ELSEWHERE = sql`
   select ${AT}, ${FIELD} as field, to_jsonb(s.confirmed is distinct from s.ended and s.ended is not null) as replayed,
          to_jsonb(s.ended is null or s.confirmed < s.ended) as stored

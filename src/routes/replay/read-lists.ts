@@ -13,9 +13,9 @@ export interface ListDeps {
 }
 
 /**
- * Numbers the accepted runs of each list from 1, from the oldest one whose list is kept, and not from before the floor of the
- * histories. A run that released a review counts as several lists. `known`: the list of the run could be read. A run of
- * `with-availability` that may be approved together with the routes before it is `joint`.
+ * Numbers the accepted runs of each list from 1, from the oldest one whose list is kept, and not from before the
+ * floor of the histories. A run that released a review counts as several lists. `known`: the list of the run could
+ * be read. A run of `with-availability` that may be approved together with the routes before it is `joint`.
  */
 export async function numberRuns(tx: Tx, confirmations: number): Promise<void> {
   await sql`
@@ -59,9 +59,10 @@ interface NumberedRun {
 }
 
 /**
- * Reads the kept lists one after the other into `replay_listed`: the spans of positions in which lists held a pair (`routes`,
- * `with-availability`), gave a place some attributes (`place`), and gave them as its smallest ones (`smallest`).
- * `replay_single` has the pairs and attributes that count for one list although their run accepted several.
+ * Reads the kept lists one after the other into `replay_listed`: the spans of positions in which lists held a pair
+ * (`routes`, `with-availability`), gave a place some attributes (`place`), and gave them as its smallest ones
+ * (`smallest`). `replay_single` has the pairs and attributes that count for one list although their run accepted
+ * several.
  */
 export async function readLists(
   tx: Tx,

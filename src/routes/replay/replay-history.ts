@@ -60,11 +60,11 @@ export interface ReplayDeps extends ListDeps {
 }
 
 /**
- * Compares the histories of routes, places and availability with the accepted lists that are kept, and the feeds with the
- * histories. The rules are written a second time here, as one query for each kind of difference.
+ * Compares the histories of routes, places and availability with the accepted lists that are kept, and the feeds
+ * with the histories. The rules are written a second time here, as one query for each kind of difference.
  *
- * All is read in one transaction, which sees one state of the database; it writes temporary tables alone and blocks no sync.
- * Throws CannotReplayError.
+ * All is read in one transaction, which sees one state of the database; it writes temporary tables alone and blocks
+ * no sync. Throws CannotReplayError.
  */
 export async function replayHistory(
   { db, scrub, confirmations }: ReplayDeps,

@@ -46,12 +46,14 @@ export async function approveRun(
 }
 
 /**
- * Applies held lists as they were fetched, at most one of each list and both of one pull, with the moment of the approval as
- * their valid time: what was published about the time before stays true. Routes that they lack are removed at once. The other
- * held runs of these lists are dropped, because they were judged against a state that no longer holds.
+ * Applies held lists as they were fetched, at most one of each list and both of one pull, with the moment of the
+ * approval as their valid time: what was published about the time before stays true. Routes that they lack are
+ * removed at once. The other held runs of these lists are dropped, because they were judged against a state that no
+ * longer holds.
  *
- * One transaction under the locks of the lists: if one list cannot be applied, or the process dies, all runs stay held. Returns
- * the outcomes, routes first. Throws RunNotFoundError, NotHeldError, StaleRunError, SnapshotNotKeptError, SnapshotDamagedError.
+ * One transaction under the locks of the lists: if one list cannot be applied, or the process dies, all runs stay
+ * held. Returns the outcomes, routes first. Throws RunNotFoundError, NotHeldError, StaleRunError,
+ * SnapshotNotKeptError, SnapshotDamagedError.
  */
 async function approveRuns(
   deps: DecideDeps,
@@ -192,9 +194,9 @@ interface PairedRun {
 }
 
 /**
- * The held run of the other list that belongs to the same pull: it arrived within an hour, no other run of its list arrived nearer
- * to this one, and no other run of this list arrived nearer to it. Null if there is none, if its list is empty, or if an operator
- * has rejected its review: such a list is approved by its own number only.
+ * The held run of the other list that belongs to the same pull: it arrived within an hour, no other run of its list
+ * arrived nearer to this one, and no other run of this list arrived nearer to it. Null if there is none, if its
+ * list is empty, or if an operator has rejected its review: such a list is approved by its own number only.
  */
 export async function findPaired(db: Db, runId: number): Promise<PairedRun | null> {
   const { rows } = await sql<PairedRun>`
@@ -218,8 +220,8 @@ export async function findPaired(db: Db, runId: number): Promise<PairedRun | nul
 }
 
 /**
- * Approves a held run and the held run of the other list of its pull, in one transaction: if one of them cannot be applied, both
- * stay held. Throws the errors of `approveRuns`.
+ * Approves a held run and the held run of the other list of its pull, in one transaction: if one of them cannot be
+ * applied, both stay held. Throws the errors of `approveRuns`.
  */
 export async function approvePull(
   deps: DecideDeps,

@@ -68,7 +68,10 @@ export async function matchReview(tx: Tx, args: MatchArgs): Promise<ReviewState 
   return undefined
 }
 
-/** The review of a list with the same bytes. The hash of a run identifies it, even after its stored list was deleted. */
+/**
+ * The review of a list with the same bytes. The hash of a run identifies it, even after its stored list was
+ * deleted.
+ */
 async function findSame(tx: Tx, { list, fetched }: MatchArgs): Promise<number | undefined> {
   const run = await tx
     .selectFrom('sync_run as r')

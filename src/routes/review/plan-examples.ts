@@ -17,7 +17,10 @@ interface CountryShare {
   readonly live: number
 }
 
-/** A few examples of what a list would change. Routes are a sample, the same in each report, in the order of their ids. */
+/**
+ * A few examples of what a list would change. Routes are a sample, the same in each report, in the order of their
+ * ids.
+ */
 export interface PlanExamples {
   readonly missing: RouteExample[]
   /** New routes; for `with-availability`, routes that become available. */

@@ -73,8 +73,8 @@ export interface Arrival extends Pick<RouteListBody, 'bytes' | 'contentHash' | '
 }
 
 /**
- * Records that the list of a run has arrived, at the time of the database's clock but later than the last accepted list,
- * even if the clock steps back. In whole milliseconds, which a JavaScript Date holds exactly.
+ * Records that the list of a run has arrived, at the time of the database's clock but later than the last accepted
+ * list, even if the clock steps back. In whole milliseconds, which a JavaScript Date holds exactly.
  */
 export async function recordArrival(db: Db, runId: number, arrival: Arrival): Promise<void> {
   const { etag, lastModified } = arrival.validators

@@ -162,8 +162,8 @@ function isLastOfDay() {
 }
 
 /**
- * Deletes the lists that no run has brought for `retentionDays`, and after a week all but the last one of each day. Returns
- * how many.
+ * Deletes the lists that no run has brought for `retentionDays`, and after a week all but the last one of each day.
+ * Returns how many.
  *
  * Kept longer: lists of held runs; the last accepted list of each kind, which the upstream may report as not modified;
  * and the first list of each review in which an operator rejected one, which later lists are compared with.

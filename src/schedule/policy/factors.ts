@@ -1,8 +1,8 @@
 import type { RatedState } from '../../platform/base/kinds.ts'
 
 /**
- * A factor of the rate of change, learned for each bucket of one quantity. Each bucket sums the changes that were expected
- * without this factor, and the changes that were observed.
+ * A factor of the rate of change, learned for each bucket of one quantity. Each bucket sums the changes that were
+ * expected without this factor, and the changes that were observed.
  */
 export interface FactorTable {
   /** The lower bounds of all buckets except the first, ascending. */

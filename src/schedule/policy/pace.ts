@@ -1,8 +1,8 @@
 import type { FareChangeKind, RatedState } from '../../platform/base/kinds.ts'
 
 /**
- * How much an early detection of each change is worth. Early news of a fare that can be booked again is worth the most, because
- * other sellers take its seats.
+ * How much an early detection of each change is worth. Early news of a fare that can be booked again is worth the
+ * most, because other sellers take its seats.
  */
 const EVENT_VALUES: Readonly<Partial<Record<FareChangeKind, number>>> = {
   became_available: 5,
@@ -38,9 +38,9 @@ export interface Worth {
 /**
  * The score of a fare for a reseller: s = √(w·v̄·λ). Its checks are in proportion to it.
  *
- * With even spacing a change waits half an interval τ. Minimising Σ w·v̄·λ·τ/2 under Σ 1/τ = B gives 1/τ in proportion to s
- * (Sia, Cho and Cho, "Efficient monitoring algorithm for fast news alerts", 2007). A rate that is no positive number counts
- * as the first rate: no score is NaN.
+ * With even spacing a change waits half an interval τ. Minimising Σ w·v̄·λ·τ/2 under Σ 1/τ = B gives 1/τ in
+ * proportion to s (Sia, Cho and Cho, "Efficient monitoring algorithm for fast news alerts", 2007). A rate that is
+ * no positive number counts as the first rate: no score is NaN.
  * @param mostChanges λ counts up to here, so that fares which change more often than they can be followed do not use up the
  * budget (`Pace`).
  */
@@ -83,8 +83,8 @@ const DAY_SECONDS = 86_400
 export const NO_PACE: Pace = { perScore: 0, leastScore: 0, mostChanges: Number.MAX_VALUE, kept: 1 }
 
 /**
- * The checks a second that a reseller spends on a fare: x = clamp(c·s, 1 / longest interval, 1 / shortest interval). The rate of
- * a fare is the sum over its resellers.
+ * The checks a second that a reseller spends on a fare: x = clamp(c·s, 1 / longest interval, 1 / shortest
+ * interval). The rate of a fare is the sum over its resellers.
  */
 export function rateFor(
   { perScore, leastScore, kept }: Pace,
@@ -103,8 +103,8 @@ export interface ScoreGroup extends Limits {
 }
 
 /**
- * The pace at which the fares of a reseller use its part of the budget, in checks a second. If all of them at their shortest
- * intervals need less, they are checked at these, and the rest is left to the others.
+ * The pace at which the fares of a reseller use its part of the budget, in checks a second. If all of them at their
+ * shortest intervals need less, they are checked at these, and the rest is left to the others.
  * @param checksPerSecond what lanes leave of its part. @param part its whole part.
  * @example solvePace([{ fares: 10, score: 2, longestSeconds: null, shortestSeconds: 60 }], 0.1).perScore // 0.005
  */
@@ -134,8 +134,8 @@ export function solvePace(
 const EVERY_SHORTEST = 1e6
 
 /**
- * The checks a second of the score 1 at which the rates add up to the budget. The sum is linear in it between the values at
- * which a group reaches one of its limits, so the answer is exact.
+ * The checks a second of the score 1 at which the rates add up to the budget. The sum is linear in it between the
+ * values at which a group reaches one of its limits, so the answer is exact.
  */
 function perScoreAt(pace: Pace, groups: readonly ScoreGroup[], checksPerSecond: number): number {
   const limited = groups.map((group) => {
@@ -171,7 +171,10 @@ interface Claimant {
 /** A reseller keeps at least this part of its part for its schedule, whatever it uses in lanes. */
 const LEAST_LEFT = 0.1
 
-/** The checks a second that each reseller may spend on its schedule: its share of the budget, less what it uses in lanes. */
+/**
+ * The checks a second that each reseller may spend on its schedule: its share of the budget, less what it uses in
+ * lanes.
+ */
 export function divideBudget(claimants: readonly Claimant[], checksPerSecond: number): number[] {
   const shares = claimants.reduce((sum, { share }) => sum + share, 0)
   return claimants.map(({ share, inLanes }) => {

@@ -23,16 +23,17 @@ export interface RateEstimate {
 export const NO_EXPOSURE: RateEstimate = { changes: 0, exposure: 0 }
 
 /**
- * The weight of the prior rate, in changes (α₀): the shape of the gamma distribution of rates. With less, the changes of a
- * few volatile hours look like a rate of the fare; with more, it takes longer until fares that differ have different rates.
+ * The weight of the prior rate, in changes (α₀): the shape of the gamma distribution of rates. With less, the
+ * changes of a few volatile hours look like a rate of the fare; with more, it takes longer until fares that differ
+ * have different rates.
  */
 const PRIOR_CHANGES = 1
 /** An observation counts e times less after this many days. */
 export const MEMORY_DAYS = 30
 
 /**
- * Changes a day: θ̂ = (α₀ + a) / (α₀/μ + b), where a are the changes, b the exposure and μ the prior rate. It is the mean
- * of the gamma posterior.
+ * Changes a day: θ̂ = (α₀ + a) / (α₀/μ + b), where a are the changes, b the exposure and μ the prior rate. It is
+ * the mean of the gamma posterior.
  * @param prior changes a day of similar fares: those of the route, or all.
  */
 export function rateOf({ changes, exposure }: RateEstimate, prior: number): number {
@@ -113,8 +114,8 @@ export interface Switches {
 export const ALL_FACTORS: Switches = { recency: true, surprise: true }
 
 /**
- * What all fares teach: prior rates, and the factors. It is updated in place. A lesson only adds to the rates of all fares:
- * they decay in the database, where processes share them.
+ * What all fares teach: prior rates, and the factors. It is updated in place. A lesson only adds to the rates of
+ * all fares: they decay in the database, where processes share them.
  */
 export interface RateModel {
   readonly switches: Switches

@@ -1,9 +1,10 @@
 /**
- * The virtual time of the schedule. Each fare has a virtual due time, and the fare with the smallest is checked next. V is
- * the largest that was checked. A fare with the rate r comes back 1/r later.
+ * The virtual time of the schedule. Each fare has a virtual due time, and the fare with the smallest is checked
+ * next. V is the largest that was checked. A fare with the rate r comes back 1/r later.
  *
- * The rates of all fares add up to at most the budget, so V is never slower than the clock, and no fare waits longer than 1/r.
- * What the resellers leave unused makes V faster for all. A change of the budget, an outage or a 429 changes no due time.
+ * The rates of all fares add up to at most the budget, so V is never slower than the clock, and no fare waits
+ * longer than 1/r. What the resellers leave unused makes V faster for all. A change of the budget, an outage or a
+ * 429 changes no due time.
  */
 export interface VirtualClock {
   readonly v: number
@@ -18,8 +19,8 @@ export interface DueFare {
 }
 
 /**
- * The virtual due time after a check of the schedule: one interval after the last one, and at least at the end of the shortest
- * interval. A fare that was late is checked sooner, but not twice.
+ * The virtual due time after a check of the schedule: one interval after the last one, and at least at the end of
+ * the shortest interval. A fare that was late is checked sooner, but not twice.
  */
 export function dueAfterCheck(
   { vdue, rate }: DueFare,
@@ -29,15 +30,19 @@ export function dueAfterCheck(
   return Math.max(vdue + 1 / rate, v + shortestSeconds * speed)
 }
 
-/** The virtual due time of a fare whose rate has changed: the same part of its interval is left. A late fare stays late. */
+/**
+ * The virtual due time of a fare whose rate has changed: the same part of its interval is left. A late fare stays
+ * late.
+ */
 export function dueAtRate({ vdue, rate }: DueFare, newRate: number, v: number): number {
   return vdue <= v ? vdue : v + ((vdue - v) * rate) / newRate
 }
 
 /**
- * The virtual due time of a fare that joins the queue: somewhere in its first interval, so that an import is spread over it. Its place
- * is another one each time, so that no fare that joins again and again is always early. On average it waits half an interval: one that
- * leaves right after each check and joins again is checked up to twice as often as one that stays.
+ * The virtual due time of a fare that joins the queue: somewhere in its first interval, so that an import is spread
+ * over it. Its place is another one each time, so that no fare that joins again and again is always early. On
+ * average it waits half an interval: one that leaves right after each check and joins again is checked up to twice
+ * as often as one that stays.
  */
 export function dueAtJoin(
   { fareId, rate }: { readonly fareId: number; readonly rate: number },

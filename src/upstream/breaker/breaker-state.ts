@@ -48,7 +48,10 @@ const OPENS_AT = { lists: { auth: 3, errors: 3 }, verify: { auth: 10, errors: 20
  * upstream that hung works again, successes and the timeouts of earlier calls come in equal numbers and do not open it.
  */
 const SUCCESS_WEIGHT = 1.5
-/** The time until the first probe. The time since the opening is added, which doubles it each time, up to the maximum. */
+/**
+ * The time until the first probe. The time since the opening is added, which doubles it each time, up to the
+ * maximum.
+ */
 const PROBE_MS = { base: 5_000, max: 60_000 }
 /** Longer than the deadlines of the group's calls. */
 const LEASE_MS = { lists: 150_000, verify: 20_000 } as const
@@ -98,7 +101,10 @@ function afterEnd(
   }
 }
 
-/** Null: neither. A server that refuses our credential is up. A server that is down says nothing about our credential. */
+/**
+ * Null: neither. A server that refuses our credential is up. A server that is down says nothing about our
+ * credential.
+ */
 function isSuccess(name: BreakerName, outcome: OutcomeClass): boolean | null {
   if (outcome === 'not_made') return null
   if (name === 'errors') return outcome !== 'failed'

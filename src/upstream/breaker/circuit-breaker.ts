@@ -112,7 +112,10 @@ export class CircuitBreaker {
     return this.#deps.clock.now().getTime() + this.#skewMs
   }
 
-  /** Statements run one after the other, so every reading includes the reports before it, and calls are written in batches. */
+  /**
+   * Statements run one after the other, so every reading includes the reports before it, and calls are written in
+   * batches.
+   */
   #inOrder<T>(statement: () => Promise<T>): Promise<T> {
     const done = this.#last.then(statement)
     this.#last = done.catch(() => undefined)

@@ -14,7 +14,10 @@ const FOLLOWS_WITHIN_MS = 5_000
 
 /** A 429 leaves this part of the rate. */
 export const LOWER_TO = 0.7
-/** The climb from a rate near 0 to the whole budget lasts a few seconds longer. `npm run bench:throttle` compares values. */
+/**
+ * The climb from a rate near 0 to the whole budget lasts a few seconds longer. `npm run bench:throttle` compares
+ * values.
+ */
 export const CLIMB_SECONDS = 25
 /** Too little to burden the upstream, and enough to notice its recovery. */
 const MIN_SHARE = 0.01
@@ -111,7 +114,10 @@ export function shareInSql(): RawBuilder<number> {
   return sql`least(1, ${refused} + power(${climbed}, 3))`
 }
 
-/** Pauses all processes as some answers asked. Returns the end of the pause, in milliseconds by the database's clock. */
+/**
+ * Pauses all processes as some answers asked. Returns the end of the pause, in milliseconds by the database's
+ * clock.
+ */
 export async function recordPauses(
   { db, log }: { readonly db: Db; readonly log: Logger },
   requests: readonly PauseRequest[],

@@ -143,7 +143,10 @@ const ROUNDING = 0.01
 /** Far below a cent, and far above the error of adding a few doubles. */
 const EPSILON = 1e-6
 
-/** The currencies of ISO 4217 that this runtime knows. The code XXX, which stands for no currency, is not among them. */
+/**
+ * The currencies of ISO 4217 that this runtime knows. The code XXX, which stands for no currency, is not among
+ * them.
+ */
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 
 const GROUPS = ['residents', 'nonResidents'] as const

@@ -181,7 +181,10 @@ function outcomeOf({ outbound, return: back }: VerifyAnswer): string {
   return unknown?.kind === 'unknown' ? `upstream.${unknown.reason}` : 'ok'
 }
 
-/** The stored text of a body. NUL is removed first, because the scrubber does not recognize a secret that contains it. */
+/**
+ * The stored text of a body. NUL is removed first, because the scrubber does not recognize a secret that contains
+ * it.
+ */
 function evidenceText(answer: BodyBeginning, scrub: Scrub): string | null {
   // The scrubber does not recognize a secret that the cut splits.
   if (!answer.complete) return snippetOf(answer, scrub) ?? null

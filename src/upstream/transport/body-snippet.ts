@@ -5,7 +5,10 @@ import { cleanText } from '../../platform/base/text.ts'
 export const SNIPPET_SOURCE_BYTES = 16_384
 const SNIPPET_CHARS = 160
 
-/** Matches the value after the parameter's name. It finds spellings that the scrubber does not, such as double encoding. */
+/**
+ * Matches the value after the parameter's name. It finds spellings that the scrubber does not, such as double
+ * encoding.
+ */
 const NAMED_TOKEN = /(access_?token\W{1,8})[^\s"'&<>\\]+/gi
 /** Such a text needs no masking or cleaning, only the scrubbing of known secrets. */
 const PLAIN = /^\w*$/

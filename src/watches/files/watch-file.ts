@@ -49,8 +49,8 @@ interface ExportArgs {
 const PAGE_ROWS = 5_000
 
 /**
- * Yields the text of a reseller's watches as a file, by list and reference, one page at a time, from one snapshot of the
- * database. An import of the file changes nothing.
+ * Yields the text of a reseller's watches as a file, by list and reference, one page at a time, from one snapshot
+ * of the database. An import of the file changes nothing.
  */
 export async function* exportWatchList(db: Db, args: ExportArgs): AsyncGenerator<string> {
   const tx = await db

@@ -48,7 +48,8 @@ export interface ImportOutcome extends ImportPlan, TrackedFaresEffect {
  * differ. Watches that are not in the file stay as they are. A second import of the same file changes nothing.
  *
  * Throws InvalidRowsError if a row is invalid and `skipInvalid` is not set, MalformedWatchFileError and
- * UnreadableWatchFileError if the file is not a watch list, UnknownWatchListError, ResellerDisabledError, MaxDelayRefusedError.
+ * UnreadableWatchFileError if the file is not a watch list, UnknownWatchListError, ResellerDisabledError,
+ * MaxDelayRefusedError.
  *
  * Measured on two cores: 100,000 rows of 100,000 questions in 5 to 7 s from CSV, the same again in 1.5 s.
  */
@@ -149,8 +150,8 @@ async function addWatches(tx: Tx, resellerId: number): Promise<void> {
 }
 
 /**
- * A watch begins again, as if it were new, if its question changes, or if it has ended and its date changes. A change of
- * other settings does not restart it.
+ * A watch begins again, as if it were new, if its question changes, or if it has ended and its date changes. A
+ * change of other settings does not restart it.
  */
 async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
   await sql`

@@ -92,8 +92,9 @@ async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<voi
 }
 
 /**
- * Removes the staged rows whose departure date has passed, and adds them to `invalid`: such a watch would end at once. A row
- * that equals a watch in date and question stays: its watch has ended, and the same file may be imported again.
+ * Removes the staged rows whose departure date has passed, and adds them to `invalid`: such a watch would end at
+ * once. A row that equals a watch in date and question stays: its watch has ended, and the same file may be
+ * imported again.
  */
 async function rejectPastDates(tx: Tx, resellerId: number, invalid: InvalidRows): Promise<void> {
   const { rows } = await sql<{ line: number; date: string }>`
@@ -114,8 +115,8 @@ async function rejectPastDates(tx: Tx, resellerId: number, invalid: InvalidRows)
 }
 
 /**
- * Removes the staged rows whose longest delay is below the shortest interval of the workers, and adds them to `invalid`: it
- * could never be kept. A row that equals its watch stays.
+ * Removes the staged rows whose longest delay is below the shortest interval of the workers, and adds them to
+ * `invalid`: it could never be kept. A row that equals its watch stays.
  */
 async function rejectShortDelays(tx: Tx, resellerId: number, invalid: InvalidRows): Promise<void> {
   const { rows } = await sql<{ line: number; least: number }>`
@@ -165,8 +166,8 @@ const LOSES_SETTING = sql`(
 
 /**
  * Compares every staged row with the reseller's watches, in a temporary table `watch_plan`: which watch it is, and
- * whether its question or its settings differ. The counts are the same whether or not the lists and tracked fares of the
- * file exist yet.
+ * whether its question or its settings differ. The counts are the same whether or not the lists and tracked fares
+ * of the file exist yet.
  */
 export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan> {
   await sql`
@@ -202,8 +203,8 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
 }
 
 /**
- * What the reseller's active watches are after the import of `watch_plan`, as `activeWatchesOf` has them. A question that is
- * new has no fare yet, so its columns stand for it.
+ * What the reseller's active watches are after the import of `watch_plan`, as `activeWatchesOf` has them. A
+ * question that is new has no fare yet, so its columns stand for it.
  */
 function activeAfter(resellerId: number) {
   return sql`

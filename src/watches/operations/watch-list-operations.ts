@@ -215,8 +215,8 @@ function assertName(name: string): void {
 }
 
 /**
- * Turns the error that the path names nothing of this reseller into a 404. It names what is missing, which reveals nothing
- * about other resellers.
+ * Turns the error that the path names nothing of this reseller into a 404. It names what is missing, which reveals
+ * nothing about other resellers.
  */
 export async function orNotFound<T>(work: Promise<T>, reference?: string): Promise<T> {
   try {
