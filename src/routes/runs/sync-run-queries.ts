@@ -11,7 +11,7 @@ import type { HeldEffect, SyncOutcome, SyncReason } from './sync-run.ts'
 /** The statuses of a run whose list was accepted. */
 export const ACCEPTED = sql`('applied', 'unchanged', 'approved')`
 
-/** When the list of a run arrived; runs from before migration 0019 have `fetched_at` alone. */
+/** When the list of a run arrived; runs of an early version have `fetched_at` alone. */
 export const ARRIVED_AT = sql<Date | null>`coalesce(arrived_at, fetched_at)`
 
 /**

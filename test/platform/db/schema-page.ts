@@ -47,22 +47,30 @@ export async function readPrivateTables(db: Db): Promise<PrivateTable[]> {
 const WRITES =
   /\b(?:insert into|update|delete from|insertInto\('|updateTable\('|deleteFrom\('|truncate)\s*(\w+)/g
 
+/** A statement whose table is a value: its file writes the tables that it names. */
+const WRITES_A_VALUE = /\b(?:insert into|update|delete from)\s+\$\{sql\.table\(/
+
 /** The folders of src that write each table, by the statements in them. */
-function readWriters(): ReadonlyMap<string, readonly string[]> {
+function readWriters(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
   const writers = files
     .filter((name) => name.endsWith('.ts'))
     .toSorted()
     .flatMap((name) => {
       const text = readFileSync(path.join(SOURCES, name), 'utf8')
-      return [...text.matchAll(WRITES)].map(
-        ([, table = '']) => [table, path.dirname(name)] as const,
-      )
+      const written = [...text.matchAll(WRITES)].map(([, table = '']) => table)
+      const named = WRITES_A_VALUE.test(text) ? names.filter((table) => isNamed(text, table)) : []
+      return [...written, ...named].map((table) => [table, path.dirname(name)] as const)
     })
   const folders = Map.groupBy(writers, ([table]) => table)
   return new Map(
     [...folders].map(([table, found]) => [table, [...new Set(found.map(([, folder]) => folder))]]),
   )
+}
+
+/** Whether a text names a table as the member `table`, in the list `tables`, or as the key of an object. */
+function isNamed(text: string, table: string): boolean {
+  return new RegExp(`(table: |tables = \\[[^\\]]*)'${table}'|^ +${table}: \\{`, 'm').test(text)
 }
 
 function tableSection(table: PrivateTable, folders: readonly string[]): string {
@@ -144,7 +152,7 @@ export function shortSql(text: string): string {
 
 /** The page docs/reference/schema.md. */
 export function schemaPage(tables: readonly PrivateTable[]): string {
-  const writers = readWriters()
+  const writers = readWriters(tables.map(({ name }) => name))
   const head =
     'Every table of schema `farewatch_private`, from the comments in the database, with the folders of `src/` that write it.\n' +
     '`?` marks a column that may be null, `=` its default, `→` a reference. Columns without a comment share a line. Callers and\n' +
