@@ -98,7 +98,10 @@ async function runUp(args: {
   untilMs: number
 }): Promise<Check[]> {
   const home = await mkdtemp(path.join(os.tmpdir(), `farewatch-bench-${args.name}-`))
-  const stored = { seed: SEED, speed: SPEED, startedAt: args.startedAt.toISOString() }
+  const startedAt = args.startedAt.toISOString()
+  // Its story lies in the past, and its time runs from the same instant in both programs.
+  const storyAt = '2000-01-01T00:00:00Z'
+  const stored = { seed: SEED, speed: SPEED, storyAt, worldTime: startedAt, runsAt: startedAt }
   await writeFile(path.join(home, 'sandbox.json'), JSON.stringify(stored))
   const up = spawn(PRODUCT, ['up'], {
     cwd: home,

@@ -60,7 +60,7 @@ export interface DemoWorld {
 export async function openDemoWorld(home: string, clock: Clock): Promise<DemoWorld> {
   const file = path.join(home, 'sandbox.json')
   const opened = clock.now().getTime()
-  const stored = (await readWorld(file)) ?? newWorld(new Date(opened))
+  const stored = (await readWorld(file, opened)) ?? newWorld(new Date(opened))
   const { seed, speed, runsAt, storyAt } = stored
   const lostMs = runsAt === null ? 0 : Math.min(Math.max(0, opened - Date.parse(runsAt)), SAVE_MS)
   const startMs = Date.parse(stored.worldTime) + lostMs * speed
@@ -94,10 +94,11 @@ async function writeWorld(file: string, world: StoredWorld): Promise<void> {
 }
 
 /** Undefined if there is no file, or it is not such a file: then a new world begins. */
-async function readWorld(file: string): Promise<StoredWorld | undefined> {
+async function readWorld(file: string, nowMs: number): Promise<StoredWorld | undefined> {
   const text = (await readFile(file, 'utf8').catch(undefinedIfMissing)) ?? ''
   try {
-    const { seed, speed, storyAt, worldTime, runsAt } = JSON.parse(text)
+    const stored = JSON.parse(text)
+    const { seed, speed, storyAt, worldTime, runsAt } = withTimes(stored, nowMs)
     const isValid =
       Number.isInteger(seed) &&
       speed > 0 &&
@@ -107,6 +108,19 @@ async function readWorld(file: string): Promise<StoredWorld | undefined> {
     if (err instanceof SyntaxError) return undefined
     throw err
   }
+}
+
+/** The world of version 0.1 ran while it was down, and its file has the real time of its beginning alone. */
+function withTimes(
+  stored: StoredWorld & { readonly startedAt?: string },
+  nowMs: number,
+): StoredWorld {
+  const { startedAt, speed } = stored
+  if (startedAt === undefined) return stored
+  const startedMs = Date.parse(startedAt)
+  const worldMs = startedMs + (nowMs - startedMs) * speed
+  const worldTime = Number.isNaN(worldMs) ? '' : new Date(worldMs).toISOString()
+  return { ...stored, storyAt: startedAt, worldTime, runsAt: null }
 }
 
 /** Finds the demo reseller or creates it. Safe to call in several processes at once. */
@@ -133,14 +147,12 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
   const departed = watches.filter(
     (watch) => isSeeded(watch) && hasDeparted(world, watch.entry.question.flightId, instant),
   )
-  const story = isNew ? [...(world.story?.flights.keys() ?? [])] : []
+  const planned = isNew ? [...(world.story?.flights.keys() ?? [])] : []
+  // The database may be newer than the world.
+  const story = planned.filter((flightId) => !hasDeparted(world, flightId, instant))
   const missing = isNew ? FLIGHTS - story.length : departed.length
   const watched = watches.map(({ entry }) => entry.question.flightId)
   const quiet = searchQuietFlights(world, instant, missing, new Set([...story, ...watched]))
-  if (departed.length > 0) {
-    const references = departed.map(({ entry }) => entry.reference)
-    await deleteWatches(db, { resellerId, list: LIST, references })
-  }
   const rows = [...story, ...quiet].map((flightId, i) => ({
     list: LIST,
     reference: referenceOf(flightId),
@@ -149,10 +161,16 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
     non_residents_adults: String(1 + (i % 3)),
   }))
   await importWatchList(db, { resellerId, source: rowsOf('the demo', rows) })
+  if (departed.length > 0) {
+    const references = departed.map(({ entry }) => entry.reference)
+    await deleteWatches(db, { resellerId, list: LIST, references })
+  }
   return watches.length - departed.length + rows.length
 }
 
 const referenceOf = (flightId: string) => `demo-${flightId}`
+/** Version 0.1 numbered them. */
+const REFERENCE_OF_0_1 = /^demo-\d\d$/
 
 /** An edited watch has another flight than its reference says, or a setting. */
 function isSeeded({ entry, pausedAt }: Watch): boolean {
@@ -167,7 +185,7 @@ function isSeeded({ entry, pausedAt }: Watch): boolean {
     pausedAt,
   ]
   return (
-    entry.reference === referenceOf(flightId) &&
+    (entry.reference === referenceOf(flightId) || REFERENCE_OF_0_1.test(entry.reference)) &&
     entry.priority === 'normal' &&
     settings.every((setting) => setting === null)
   )

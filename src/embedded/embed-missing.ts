@@ -37,8 +37,8 @@ interface EmbedOptions {
 }
 
 /**
- * An hour passes in the sandbox each minute, so its lists and fares are read more often. A setting that was set is
- * kept.
+ * An hour passes in the sandbox each minute, so its lists and fares are read more often. A setting that is not its
+ * default is kept.
  */
 const DEMO_SETTINGS = {
   ROUTE_SYNC_SCHEDULE: '*/20 * * * * *',
@@ -55,7 +55,10 @@ const NO_UPSTREAM = 'http://127.0.0.1:9'
 export async function embedMissing(config: Config, options: EmbedOptions): Promise<Embedded> {
   const started: (() => Promise<void>)[] = []
   const release = async () => {
-    for (const stop of started.splice(0).reverse()) await stop()
+    const stops = started.splice(0).reverse()
+    const failures: unknown[] = []
+    for (const stop of stops) await stop().catch((err: unknown) => failures.push(err))
+    if (failures.length > 0) throw failures[0]
   }
   const onRelease = (stop: () => Promise<void>) => void started.push(stop)
   const needsSandbox = config.UPSTREAM_BASE_URL === undefined && options.sandbox !== 'none'

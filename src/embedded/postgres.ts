@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { chmodSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, nameFullDisk } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
@@ -11,10 +12,17 @@ import {
   explainSystemError,
   hasCode,
   OR_SET_DATABASE_URL,
+  undefinedIfMissing,
 } from './postgres-errors.ts'
 import { findPlace, type Place } from './postgres-place.ts'
 import { isShared } from './root-place.ts'
-import { findPostmaster, poll, postgresProcessesIn, stopServer } from './server-process.ts'
+import {
+  findPostmaster,
+  isRunning,
+  poll,
+  postgresProcessesIn,
+  stopServer,
+} from './server-process.ts'
 import { hasEnded, startOnFreePort, startServer, tailOfLogs } from './start-server.ts'
 
 /** What a server does now. The reason of a server that died is the end of its log. */
@@ -92,6 +100,14 @@ async function ownOrJoin(
     )
   }
   if (typeof found !== 'function') return found
+  const user = await findUserOf01(place)
+  if (user !== undefined) {
+    found()
+    throw new EmbeddedPostgresError(
+      'busy',
+      `farewatch 0.1 (process ${user}) runs the embedded PostgreSQL in ${place.directory}: end it first`,
+    )
+  }
   try {
     return await own(place, options, found)
   } catch (err) {
@@ -154,6 +170,13 @@ async function own(
   const { directory } = place
   const running = { server, port, url, log, settings, unlock }
   return { url, port, directory, madeData, ...superviseServer(place, running) }
+}
+
+/** Version 0.1 locks no file: each of its processes that uses the running server has an entry, which begins with its pid. */
+async function findUserOf01({ directory, data }: Place): Promise<number | undefined> {
+  const entries = (await readdir(join(directory, 'users')).catch(undefinedIfMissing)) ?? []
+  const user = entries.map((name) => Number.parseInt(name, 10)).find(isRunning)
+  return user === undefined || (await postgresProcessesIn(data)).length === 0 ? undefined : user
 }
 
 async function assertAnswers(place: Place, url: string, log: Logger): Promise<void> {

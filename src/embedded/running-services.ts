@@ -72,7 +72,8 @@ async function runningHomes(): Promise<string[]> {
   const homes = await Promise.all(
     names.map(async (name) => {
       const file = join(folder ?? '', name)
-      if (isRunning(Number(name))) return readFile(file, 'utf8').catch(undefinedIfMissing)
+      if (isRunning(Number.parseInt(name, 10)))
+        return readFile(file, 'utf8').catch(undefinedIfMissing)
       await rm(file, { force: true })
       return undefined
     }),

@@ -50,8 +50,20 @@ describe('the world of a home', () => {
     expect(next.worldStart).toEqual(new Date(START.getTime() + 60 * 5_000))
   })
 
+  it('of version 0.1 goes on at the time that it has reached', async () => {
+    const home = await temporaryHome()
+    const startedAt = later(-1 / 24).toISOString()
+    const stored = { seed: 1, speed: 60, startedAt }
+    await writeFile(path.join(home, 'sandbox.json'), JSON.stringify(stored))
+
+    const world = await openDemoWorld(home, manualClock(START))
+    onTestFinished(() => world.stop())
+
+    expect(world.worldStart).toEqual(later(59 / 24))
+  })
+
   it.for([
-    ['of a version without a story', '{"seed":1,"speed":60,"startedAt":"2026-01-01T00:00:00Z"}'],
+    ['without times', '{"seed":1,"speed":60,"startedAt":"never"}'],
     ['that a crash has cut', '{"seed":1,'],
   ] as const)('begins again with a file %s', async ([, text]) => {
     const home = await temporaryHome()
@@ -98,15 +110,18 @@ describe('the watches of the demo', () => {
       { ...row, reference: edited, flight_id: others[0]?.replace('demo-', '') ?? '' },
       { ...row, reference: limited, flight_id: limited.replace('demo-', ''), priority: 'urgent' },
       { ...row, reference: 'own', flight_id: limited.replace('demo-', '') },
+      // As version 0.1 named them.
+      { ...row, reference: 'demo-01', flight_id: others[1]?.replace('demo-', '') ?? '' },
     ]
     await importWatchList(db, { resellerId, source: rowsOf('a test', rows) })
     await deleteWatches(db, { resellerId, list: 'demo', references: [deleted] })
 
-    expect(await seedDemoWatches(db, world, later(60))).toBe(40)
+    expect(await seedDemoWatches(db, world, later(60))).toBe(41)
 
     const after = await watched(db)
     expect([...after.keys()]).toEqual(expect.arrayContaining([edited, limited, 'own']))
     expect(after.has(deleted)).toBe(false)
+    expect(after.has('demo-01')).toBe(false)
     expect(others.filter((reference) => after.has(reference))).toEqual([])
   })
 

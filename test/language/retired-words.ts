@@ -17,8 +17,7 @@ export const RETIRED_WORDS: readonly RetiredWord[] = [
   { word: 'breath', use: 'the interval, in seconds' },
   { word: 'stranger', use: 'unauthenticated caller, unknown' },
   { word: 'strangers', use: 'unknownNames' },
-  // Stored states from before the rename have the field.
-  { word: 'strange', use: 'candidate', unless: ['test/platform/db/state-fields'] },
+  { word: 'strange', use: 'candidate' },
   { word: 'patience', use: 'timeout' },
   { word: 'oddity', use: 'anomaly' },
   { word: 'oddities', use: 'anomalies' },

@@ -159,6 +159,7 @@ export function addReplayCommand(program: Command): void {
           { db: database.db, scrub, confirmations },
           {
             signal,
+            most: json ? null : 1,
             onRun: ({ list, runs }) => terminal.progress(`${list}: ${countOf(runs, 'run')} read`),
           },
         )

@@ -220,7 +220,9 @@ async function runStory({ json }: { readonly json?: boolean }): Promise<void> {
   const faults = `${url}/sandbox/faults`
   for (const { name, fault, says } of STORY) {
     const headers = { 'content-type': 'application/json' }
-    await fetch(faults, { method: 'POST', headers, body: JSON.stringify(fault), signal })
+    const body = JSON.stringify(fault)
+    const { ok, status } = await fetch(faults, { method: 'POST', headers, body, signal })
+    if (!ok) throw new NoSandboxError(url, `it answered ${status} to a fault`)
     terminal.print(json, { step: name, fault }, () => stepText(name, says, terminal.width))
     try {
       await systemClock.sleep(fault.durationSeconds * 1_000, signal)

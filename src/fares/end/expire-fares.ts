@@ -50,7 +50,7 @@ export async function nextDepartureMs(db: Db): Promise<number | undefined> {
  * Ends the fares whose watches have a `departs_on` that has passed everywhere on earth, and those that were not
  * available in the 30 days since the last of their watches began. A fare whose answers showed a past departure for
  * three days has departed. A fare without a recorded check does not expire: its watches end one by one
- * (end-watches-job.ts). Returns how many. Safe to run twice: an expired fare is not scheduled and is not found
+ * (end-watches.ts). Returns how many. Safe to run twice: an expired fare is not scheduled and is not found
  * again.
  */
 export async function expireFares(deps: ExpiryDeps, signal?: AbortSignal): Promise<number> {

@@ -79,12 +79,10 @@ export async function migrate(db: Db): Promise<string[]> {
   if (await hasUnknownMigrations(db, files)) return []
   const { error, results } = await migrator.migrateToLatest()
   if (error !== undefined) throw await migrationError(db, error)
-  const applied = (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
-  if (applied.length > 0) await limitAnalysts(db)
-  return applied
+  return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
 }
 
-/** As a superuser alone; see the file. */
+/** Within the transaction of the last migration. Does nothing unless the user is a superuser. */
 async function limitAnalysts(db: Db): Promise<void> {
   await sql.raw(await readFile(ANALYST_LIMITS, 'utf8')).execute(db)
 }
@@ -143,6 +141,7 @@ function providerOf(files: readonly MigrationFile[]): MigrationProvider {
   const asMigration = (file: MigrationFile): Migration => ({
     up: async (db) => {
       await sql.raw(file.text).execute(db)
+      if (file === files.at(-1)) await limitAnalysts(db as Db)
       await (db as Db)
         .withSchema(PRIVATE_SCHEMA)
         .insertInto('migration_note')

@@ -51,8 +51,15 @@ export interface ReplayResult {
   readonly kinds: Readonly<Record<string, number>>
   /** The earliest difference; null if there is none. */
   readonly first: HistoryDifference | null
-  /** All differences, by time. */
+  /** The differences by time: all, or the first of each kind. */
   readonly all: readonly HistoryDifference[]
+}
+
+interface ReplayOptions {
+  readonly signal: AbortSignal
+  readonly onRun?: OnRun
+  /** How many differences of each kind are returned; null: all. All are counted. */
+  readonly most?: number | null
 }
 
 export interface ReplayDeps extends ListDeps {
@@ -68,7 +75,7 @@ export interface ReplayDeps extends ListDeps {
  */
 export async function replayHistory(
   { db, scrub, confirmations }: ReplayDeps,
-  { signal, onRun = () => undefined }: { readonly signal: AbortSignal; readonly onRun?: OnRun },
+  { signal, onRun = () => undefined, most = null }: ReplayOptions,
 ): Promise<ReplayResult> {
   const result = await withSessionLock(db, LOCK, (session) =>
     session
@@ -80,7 +87,7 @@ export async function replayHistory(
         await numberRuns(tx, confirmations)
         await readLists(tx, scrub, { signal, onRun })
         const lists = await findCompared(tx)
-        return resultOf(lists, await readHistoryFloor(tx), await findDifferences(tx))
+        return resultOf(lists, await readHistoryFloor(tx), await findDifferences(tx, most))
       }),
   )
   if (result === undefined) {
@@ -104,21 +111,29 @@ async function findCompared(tx: Tx): Promise<readonly ReplayedList[]> {
   throw new CannotReplayError('no accepted list of the routes is kept')
 }
 
-async function findDifferences(tx: Tx): Promise<HistoryDifference[]> {
-  const ofFeeds = await findEach(tx, FEED_DIFFERENCES)
+interface Counted extends HistoryDifference {
+  /** How many there are of its kind. */
+  readonly total: number
+}
+
+async function findDifferences(tx: Tx, most: number | null): Promise<Counted[]> {
+  const ofFeeds = await findEach(tx, FEED_DIFFERENCES, most)
   await placeIntervals(tx)
-  return [...(await findEach(tx, HISTORY_DIFFERENCES)), ...ofFeeds]
+  return [...(await findEach(tx, HISTORY_DIFFERENCES, most)), ...ofFeeds]
 }
 
 async function findEach(
   tx: Tx,
   queries: Readonly<Record<string, RawBuilder<unknown>>>,
-): Promise<HistoryDifference[]> {
-  const found: HistoryDifference[][] = []
+  most: number | null,
+): Promise<Counted[]> {
+  const found: Counted[][] = []
   for (const [kind, query] of Object.entries(queries)) {
-    const { rows } = await sql<HistoryDifference>`
-      select ${kind} as kind, run_id as "runId", at, subject, field, replayed, stored from (${query}) d
+    const { rows } = await sql<Counted>`
+      select ${kind} as kind, run_id as "runId", at, subject, field, replayed, stored, count(*) over () as total
+        from (${query}) d
        order by at, subject::text, field
+       limit ${most}
     `.execute(tx)
     found.push(rows)
   }
@@ -128,19 +143,19 @@ async function findEach(
 function resultOf(
   lists: readonly ReplayedList[],
   floor: Date | null,
-  found: readonly HistoryDifference[],
+  found: readonly Counted[],
 ): ReplayResult {
   const timeOf = ({ at }: HistoryDifference) => at?.getTime() ?? Number.POSITIVE_INFINITY
-  const all = found.toSorted((a, b) => (timeOf(a) < timeOf(b) ? -1 : timeOf(a) > timeOf(b) ? 1 : 0))
-  const kinds = Object.entries(Object.groupBy(found, ({ kind }) => kind)).map(
-    ([kind, rows = []]) => [kind, rows.length] as const,
-  )
+  const kinds = Object.fromEntries(found.map(({ kind, total }) => [kind, total]))
+  const all = found
+    .toSorted((a, b) => (timeOf(a) < timeOf(b) ? -1 : timeOf(a) > timeOf(b) ? 1 : 0))
+    .map(({ total: _, ...difference }) => difference)
   return {
     equal: all.length === 0,
     lists,
     floor,
-    differences: all.length,
-    kinds: Object.fromEntries(kinds),
+    differences: Object.values(kinds).reduce((sum, count) => sum + count, 0),
+    kinds,
     first: all[0] ?? null,
     all,
   }

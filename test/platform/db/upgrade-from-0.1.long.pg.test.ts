@@ -5,6 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { migrate, SchemaBefore01Error } from '../../../src/platform/db/migrate.ts'
+import { runFarewatch } from '../../support/child-process.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 import { catalogueOf } from './catalogue.ts'
@@ -46,8 +47,16 @@ interface Ended {
   readonly output: string
 }
 
-/** Runs `farewatch up` of a version on a home. Stops it in order once its log has a line, unless it ends before. */
-async function upUntil(line: string, root: string, home: string): Promise<Ended> {
+/**
+ * Runs `farewatch up` of a version on a home. Once its log has a line, unless it ends before, does something, and then stops it in
+ * order.
+ */
+async function upUntil(
+  line: string,
+  root: string,
+  home: string,
+  meanwhile: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<Ended> {
   const env = { PATH: process.env.PATH, FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' }
   const child = spawn(path.join(root, 'bin/farewatch'), ['up'], {
     cwd: home,
@@ -63,6 +72,7 @@ async function upUntil(line: string, root: string, home: string): Promise<Ended>
   }
   const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
   await Promise.race([until(`"${line}"`, () => output.includes(line)), ended])
+  await meanwhile()
   child.kill('SIGTERM')
   return { exit: await ended, output }
 }
@@ -105,7 +115,14 @@ it.skipIf(!has(BEFORE_0_1))(
       /schema 0081_comments, which only farewatch 0\.1 can upgrade.*v0\.1\.0/,
     )
 
-    expect((await upUntil('"ready"', await checkOut(VERSION_0_1), home)).exit).toBe(0)
+    const root01 = await checkOut(VERSION_0_1)
+    const running = await upUntil('"ready"', root01, home, async () => {
+      const command = await runFarewatch(['status'], { FAREWATCH_HOME: home }, home)
+      expect(command.exit).toBe(1)
+      expect(command.stderr).toMatch(/farewatch 0\.1 \(process \d+\) runs the embedded PostgreSQL/)
+      expect(firstRun(root01, home)).toBe(began)
+    })
+    expect(running.exit).toBe(0)
     expect((await upUntil('"ready"', ROOT, home)).exit).toBe(0)
     expect(firstRun(ROOT, home)).toBe(began)
   },
