@@ -96,6 +96,8 @@ it('a database that is away for a minute loses no delivery, and what was answere
   await startDelivering(databaseUrl)
   await appendRecords(db, { resellerId, ...A }, [{}, {}])
   await receiver.arrived(1)
+  // A claim that a crash undoes is made again, and its delivery is sent again.
+  await sql`checkpoint`.execute(db)
 
   await postgres.crash()
   waiting[0]?.end()
