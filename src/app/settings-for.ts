@@ -11,21 +11,9 @@ import type { Schedule } from '../platform/ticks/schedules.ts'
 import { GUARD_LIMITS, type GuardLimits } from '../routes/plan/guard.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
 
-/** The limits of the guard. The configuration has them in percent. */
+/** The limits of the guard: one is a setting, in percent. */
 export function guardLimitsOf(config: Config): GuardLimits {
-  return {
-    ...GUARD_LIMITS,
-    absentShare: config.GUARD_ABSENT_PERCENT / 100,
-    minimum: config.GUARD_MINIMUM_ROUTES,
-    removedPerDayShare: config.GUARD_REMOVED_PER_DAY_PERCENT / 100,
-    growthFrom: config.GUARD_GROWTH_FROM_ROUTES,
-    growthShare: config.GUARD_GROWTH_PERCENT / 100,
-    placesChangedShare: config.GUARD_PLACES_CHANGED_PERCENT / 100,
-    agreementShare: config.GUARD_AGREEMENT_PERCENT / 100,
-    releaseLists: config.GUARD_RELEASE_LISTS,
-    releaseHours: config.GUARD_RELEASE_HOURS,
-    releaseLostShare: config.GUARD_RELEASE_LOST_PERCENT / 100,
-  }
+  return { ...GUARD_LIMITS, absentShare: config.GUARD_ABSENT_PERCENT / 100 }
 }
 
 /** Where webhooks may go. */

@@ -102,50 +102,8 @@ export const COMMON_SETTINGS = {
   ),
 }
 
-const SHARE = { min: 0.01, max: 100 }
-
-/** Settings that hardly any installation changes. docs/reference/guard.md gives the reasons for the guard's values. */
+/** Settings that hardly any installation changes. */
 export const ADVANCED_SETTINGS = {
-  GUARD_MINIMUM_ROUTES: integer('fewer absences, removals or edits than this are never held', {
-    min: 1,
-    max: 1_000_000,
-    preset: 10,
-  }),
-  GUARD_REMOVED_PER_DAY_PERCENT: decimal(
-    'a list is held if removals of 24 hours would exceed this share of the routes',
-    { ...SHARE, preset: 25 },
-  ),
-  GUARD_GROWTH_PERCENT: decimal(
-    'a list is held if it adds more than this share of the live routes',
-    { min: 1, max: 10_000, preset: 100 },
-  ),
-  GUARD_GROWTH_FROM_ROUTES: integer('growth is judged only from this number of live routes', {
-    min: 0,
-    max: 1_500_000,
-    preset: 1000,
-  }),
-  GUARD_PLACES_CHANGED_PERCENT: decimal(
-    'a list is held if it changes at least this share of the known places',
-    { ...SHARE, preset: 50 },
-  ),
-  GUARD_AGREEMENT_PERCENT: decimal(
-    'two lists agree if they differ in at most this share of the larger one',
-    { min: 0, max: 10, preset: 1 },
-  ),
-  GUARD_RELEASE_LISTS: integer('number of agreeing held lists that releases them', {
-    min: 2,
-    max: 1000,
-    preset: 3,
-  }),
-  GUARD_RELEASE_HOURS: integer('hours that these lists must span', {
-    min: 0,
-    max: 8760,
-    preset: 24,
-  }),
-  GUARD_RELEASE_LOST_PERCENT: decimal(
-    'only an operator releases a list that lacks more than this share of the live routes',
-    { ...SHARE, preset: 50 },
-  ),
   EMAIL_MESSAGES_PER_HOUR: integer(
     'e-mail messages an hour to one address of a reseller; what is above it joins a later message',
     { min: 1, max: 1000, preset: 20 },
