@@ -97,7 +97,7 @@ async function writeWorld(file: string, world: StoredWorld): Promise<void> {
 async function readWorld(file: string, nowMs: number): Promise<StoredWorld | undefined> {
   const text = (await readFile(file, 'utf8').catch(undefinedIfMissing)) ?? ''
   try {
-    const stored = JSON.parse(text)
+    const stored = JSON.parse(text) ?? {}
     const { seed, speed, storyAt, worldTime, runsAt } = withTimes(stored, nowMs)
     const isValid =
       Number.isInteger(seed) &&
@@ -118,8 +118,8 @@ function withTimes(
   const { startedAt, speed } = stored
   if (startedAt === undefined) return stored
   const startedMs = Date.parse(startedAt)
-  const worldMs = startedMs + (nowMs - startedMs) * speed
-  const worldTime = Number.isNaN(worldMs) ? '' : new Date(worldMs).toISOString()
+  const world = new Date(startedMs + (nowMs - startedMs) * speed)
+  const worldTime = Number.isNaN(world.getTime()) ? '' : world.toISOString()
   return { ...stored, storyAt: startedAt, worldTime, runsAt: null }
 }
 

@@ -64,6 +64,11 @@ describe('the world of a home', () => {
 
   it.for([
     ['without times', '{"seed":1,"speed":60,"startedAt":"never"}'],
+    [
+      'whose time is beyond all dates',
+      '{"seed":1,"speed":1e12,"startedAt":"2026-01-01T00:00:00Z"}',
+    ],
+    ['that says nothing', 'null'],
     ['that a crash has cut', '{"seed":1,'],
   ] as const)('begins again with a file %s', async ([, text]) => {
     const home = await temporaryHome()
