@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import type { TargetRules } from '../delivery/endpoints/endpoint-settings.ts'
 import type { TargetPolicy } from '../delivery/formats/target-policy.ts'
 import type { VerifyDeps } from '../fares/verify-fares-job.ts'
@@ -35,6 +36,16 @@ export function targetRulesOf(config: Config): TargetRules {
       allowed: splitList(config.EMAIL_ALLOWED),
     },
   }
+}
+
+/**
+ * The address under which people open the page, without a slash at its end: `PUBLIC_URL`, else the API's own address if
+ * this machine alone reaches it. Undefined where neither is known.
+ */
+export function publicUrlOf({ PUBLIC_URL, API_HOST, API_PORT }: Config): string | undefined {
+  if (PUBLIC_URL !== undefined) return PUBLIC_URL.replace(/\/+$/, '')
+  if (!isLoopback(API_HOST) || API_PORT === 0) return undefined
+  return `http://${isIPv6(API_HOST) ? `[${API_HOST}]` : API_HOST}:${API_PORT}`
 }
 
 /** Whether the access token of the upstream crosses a network unencrypted. */

@@ -74,6 +74,10 @@ export const COMMON_SETTINGS = {
   ),
   API_HOST: address('address on which the API listens; 0.0.0.0 means all addresses', '127.0.0.1'),
   API_PORT: integer('port of the API', { min: 0, max: 65_535, preset: 8080 }),
+  PUBLIC_URL: url(
+    'address under which people open the page; messages link to it, for example https://fares.example',
+    { protocols: ['http:', 'https:'] },
+  ),
   API_REQUESTS_PER_SECOND: decimal(
     'API requests a second for each key, and for each address without a key',
     { min: 0.1, max: 1_000_000, preset: 50 },

@@ -68,6 +68,7 @@ describe('a value', () => {
     ['UPSTREAM_BASE_URL', 'https://:CANARY@fares.example', BARE],
     ['UPSTREAM_BASE_URL', 'https://fares.example/?accessToken=CANARY', BARE],
     ['UPSTREAM_BASE_URL', 'https://fares.example/#CANARY', BARE],
+    ['PUBLIC_URL', 'https://fares.example/?key=CANARY', BARE],
   ])(
     'is refused without printing it, because it may contain a credential: %s="%s"',
     (name, value, fault) => {
@@ -86,6 +87,7 @@ describe('a value', () => {
     ['REDIS_URL', 'redis://:password@127.0.0.1:6379/2'],
     ['UPSTREAM_BASE_URL', 'http://127.0.0.1:8090'],
     ['UPSTREAM_BASE_URL', 'https://fares.example/some/prefix/'],
+    ['PUBLIC_URL', 'https://fares.example:8443/watched/'],
     ['UPSTREAM_REQUESTS_PER_SECOND', '10000'],
     ['UPSTREAM_REQUESTS_PER_SECOND', '2.50'],
     ['API_HOST', '0.0.0.0'],
