@@ -143,7 +143,10 @@ export async function invalidRowsOf(source: RowSource): Promise<InvalidRows> {
   return invalid
 }
 
-/** The errors of one row of a CSV body. The pointer is its line and the column. */
+/** The errors of one row of a CSV body. The pointer is its line and the column; the line alone if it is about several. */
 export function csvFaultsOf({ line, errors }: InvalidRow): ProblemFault[] {
-  return errors.map(({ column, message }) => ({ pointer: `/${line}/${column}`, detail: message }))
+  return errors.map(({ column, message }) => ({
+    pointer: isColumn(column) ? `/${line}/${column}` : `/${line}`,
+    detail: message,
+  }))
 }

@@ -26,7 +26,7 @@ describe('the target of an endpoint', () => {
     [{ format: 'slack', target: 'https://shop.example/hook', digest: null }, 'target must be the'],
     [{ format: 'slack', target: 'https://localhost/hook', digest: null }, 'target must not name'],
     [{ format: 'email', target: 'ana@agency.example', digest: HOURLY }, undefined],
-    [{ format: 'email', target: 'ana@evil.example', digest: null }, 'target is not an address'],
+    [{ format: 'email', target: 'ana@evil.example', digest: null }, 'target must be an address'],
     [
       { format: 'email', target: 'ana@agency.example', digest: { daily_at: 24, zone: 'UTC' } },
       'digest daily_at must be',

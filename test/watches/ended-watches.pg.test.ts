@@ -75,8 +75,7 @@ describe('an expired watch', () => {
     const importing = importRows(db, resellerId, rows)
     await expect(importing).rejects.toMatchObject({
       code: 'watch.invalid_rows',
-      count: 3,
-      rows: [{ line: 2 }, { line: 3 }, { line: 4 }],
+      invalid: { count: 3, rows: [{ line: 2 }, { line: 3 }, { line: 4 }] },
     })
     await expect(importing).rejects.toThrow('line 2, departs_on: 2020-01-01 has passed')
 

@@ -165,8 +165,7 @@ describe('an import', () => {
 
     await expect(importing).rejects.toMatchObject({
       code: 'watch.invalid_rows',
-      count: 2,
-      rows: [{ line: 2 }, { line: 3 }],
+      invalid: { count: 2, rows: [{ line: 2 }, { line: 3 }] },
     })
     await expect(importing).rejects.toThrow(/line 2, reference: is missing\n.*line 3, departs_on: /)
     expect(await entriesOf(db, resellerId)).toEqual([])

@@ -190,28 +190,15 @@ describe('longest delays', () => {
       cells({ reference: 'B', max_delay_seconds: '60', min_interval_seconds: '61' }),
     ]
 
-    const refused = {
-      rows: [
-        {
-          line: 2,
-          errors: [
-            {
-              column: 'max_delay_seconds',
-              message: 'must not be less than min_interval_seconds, 61',
-            },
-          ],
-        },
-        {
-          line: 1,
-          errors: [
-            {
-              column: 'max_delay_seconds',
-              message: 'must be at least 60, the shortest interval between two checks',
-            },
-          ],
-        },
-      ],
-    }
+    const message = (line: number, text: string) => ({
+      line,
+      errors: [{ column: 'max_delay_seconds', message: text }],
+    })
+    const rows = [
+      message(2, 'must not be less than min_interval_seconds, 61'),
+      message(1, 'must be at least 60, the shortest interval between two checks'),
+    ]
+    const refused = { invalid: { rows } }
     await expect(importRows(db, resellerId, short)).rejects.toMatchObject(refused)
     await expect(diffRows(db, resellerId, short)).rejects.toMatchObject(refused)
   })

@@ -61,6 +61,10 @@ describe('farewatch watch-list', () => {
     )
     const yaml = await lists('export', '--list', 'winter', '--format', 'yaml')
     expect(yaml.stdout).toContain('- list: winter\n  reference: =B\n  flight_id: "101"\n')
+    expect(await lists('export', '--list', 'autumn')).toMatchObject({
+      exit: 2,
+      stderr: 'farewatch: the reseller has no watch list named "autumn"\n',
+    })
     await writeFile(file, exported.stdout)
     expect((await lists('import', file)).stdout).toContain('3 unchanged')
 

@@ -1,5 +1,6 @@
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
-import { affected } from '../../platform/db/transaction.ts'
+import { affected, selectOne } from '../../platform/db/transaction.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
 import { isOfReseller } from './delivery-queries.ts'
 
 /** How many deliveries one call replays at most. */
@@ -14,9 +15,14 @@ export async function retryDelivery(
   return (await replay(db, sql`d.id = ${deliveryId} and ${isOfReseller(resellerId)}`)) > 0
 }
 
+/** Nothing can be in the range, so its caller has mistaken it. */
+function emptyRange(field: string, detail: string): ProblemError {
+  return new ProblemError('request.invalid_body', { pointer: `/${field}`, detail })
+}
+
 /**
  * Sends an endpoint's ended deliveries of a range again. Returns how many. Records that did not pass the filters
- * are not sent, nor are those whose deliveries the retention has deleted.
+ * are not sent, nor are those whose deliveries the retention has deleted. Throws a ProblemError if the range is empty.
  */
 export async function replayRange(
   db: Db,
@@ -27,18 +33,34 @@ export async function replayRange(
     through,
   }: { readonly endpointId: string; readonly from: number; readonly through: number },
 ): Promise<number> {
+  if (from > through) {
+    throw emptyRange('from', `from is ${from}, but must not be greater than through, ${through}`)
+  }
+  const { last } = await selectOne(
+    sql<{ last: number }>`select last_seq as last from reseller where id = ${resellerId}`,
+    db,
+  )
+  if (from > last) throw emptyRange('from', `from is ${from}, but the feed ends at ${last}`)
   return replay(
     db,
     sql`${isOfReseller(resellerId, endpointId)} and d.seq between ${from} and ${through}`,
   )
 }
 
-/** Sends all deliveries that died since an instant again, those that died first first. Returns how many. */
+/**
+ * Sends all deliveries that died since an instant again, those that died first first. Returns how many. Throws a
+ * ProblemError if the instant is in the future.
+ */
 export async function replayFailed(
   db: Db,
   resellerId: number,
   { endpointId, since }: { readonly endpointId?: string | undefined; readonly since: Date },
 ): Promise<number> {
+  const { isAhead } = await selectOne(
+    sql<{ isAhead: boolean }>`select ${since}::timestamptz > clock_timestamp() as "isAhead"`,
+    db,
+  )
+  if (isAhead) throw emptyRange('since', `since is in the future: ${since.toISOString()}`)
   return replay(
     db,
     sql`${isOfReseller(resellerId, endpointId)} and d.state = 'dead' and d.ended_at >= ${since}`,

@@ -44,12 +44,12 @@ export function emailFault(
   { smtpUrl, from, allowed }: EmailRules,
 ): string | undefined {
   if (smtpUrl === undefined || from === undefined) {
-    return 'e-mail is not set up: the operator has set no SMTP_URL or no EMAIL_FROM'
+    return 'must not be an e-mail address, because the operator has set no SMTP_URL or no EMAIL_FROM'
   }
   if (!isEmailAddress(address)) return 'must be an e-mail address such as fares@agency.example'
   return isAllowedEmail(address, allowed)
     ? undefined
-    : 'is not an address or in a domain that the operator has allowed in EMAIL_ALLOWED'
+    : 'must be an address, or in a domain, that the operator has allowed in EMAIL_ALLOWED'
 }
 
 /** Sends all messages of one request as one e-mail of plain text. */

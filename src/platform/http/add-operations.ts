@@ -113,7 +113,10 @@ export function addNoEndpoint<D>(server: FastifyInstance, options: AddOperations
     await countRequest(options.limit, `address ${request.ip}`, reply)
     const [path = ''] = request.url.split('?')
     const methods = known.find(({ pattern }) => pattern.test(path))?.methods
-    if (methods === undefined) throw new ProblemError('request.no_endpoint')
+    if (methods === undefined) {
+      const detail = '/openapi.json lists the endpoints'
+      throw new ProblemError('request.no_endpoint', { detail })
+    }
     const allow = methods.join(', ')
     throw new ProblemError('request.no_method', {
       headers: { allow },

@@ -5,7 +5,14 @@ import { Compile } from 'typebox/compile'
 import { lazily } from '../base/cache.ts'
 import { cleanText } from '../base/text.ts'
 import { ProblemError } from './problems.ts'
-import { isStorable, placeOf, propertiesOf, type SchemaError } from './read-parameters.ts'
+import {
+  isStorable,
+  placeOf,
+  propertiesOf,
+  type SchemaError,
+  type Shape,
+  wanted,
+} from './read-parameters.ts'
 
 const MAX_POINTER_CHARS = 200
 
@@ -25,8 +32,7 @@ export function bodyReader(schema: TSchema): (given: unknown) => unknown {
       // The validator collects the errors of all elements, so the longest lists are refused before.
       const long = longList(schema, given)
       if (long !== undefined) throw invalidBody(long)
-      const [error] = check().Errors(given)
-      throw invalidBody({ pointer: placeOf(error), detail: wrongWith(schema, error) })
+      throw invalidBody(wrongWith(schema, check().Errors(given)))
     }
     const place = findUnstorable(given)
     if (place !== undefined) throw invalidBody({ pointer: place, detail: UNSTORABLE })
@@ -48,10 +54,11 @@ function invalidBody({ pointer, detail }: BodyFault): ProblemError {
 
 /** The first member that is a list of more values than its schema allows. */
 function longList(schema: TSchema, given: unknown): BodyFault | undefined {
-  for (const [name, { maxItems }] of Object.entries(propertiesOf(schema))) {
+  for (const [name, shape] of Object.entries(propertiesOf(schema))) {
+    const { maxItems } = shape
     const list = (given as Record<string, unknown>)[name]
     if (typeof maxItems !== 'number' || !Array.isArray(list) || list.length <= maxItems) continue
-    return { pointer: `/${name}`, detail: `must not have more than ${maxItems} items` }
+    return { pointer: `/${name}`, detail: wanted(shape) }
   }
   return undefined
 }
@@ -69,15 +76,56 @@ function findUnstorable(value: unknown): string | undefined {
   return undefined
 }
 
-/** Describes an error of the validator. An unknown name is listed together with the known ones. */
-function wrongWith(schema: TSchema, error: SchemaError | undefined): string {
-  if (error?.keyword !== 'boolean') {
-    return error?.message ?? 'the body does not have the required shape'
+/** The error of a body that does not match its schema. A misspelt name comes before the one that is missing. */
+function wrongWith(schema: TSchema, errors: readonly SchemaError[]): BodyFault {
+  const fitting = errorsOfFitting(errors)
+  const error = fitting.find(isUnknownName) ?? fitting[0]
+  if (error === undefined) {
+    return { pointer: '', detail: 'the body does not have the required shape' }
   }
-  const path = error.schemaPath.split('/').slice(1, -1)
-  const owner = path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], schema)
-  const name = cleanText(error.instancePath.split('/').at(-1) ?? '', MAX_POINTER_CHARS)
-  return `${JSON.stringify(name)} is not known: there are ${Object.keys(propertiesOf(owner as TSchema)).join(', ')}`
+  const pointer = placeOf(error)
+  if (!isUnknownName(error)) {
+    const detail = error.keyword === 'required' ? 'is missing' : wanted(shapeAt(schema, error))
+    return { pointer, detail }
+  }
+  const same = errors.filter((one) => isUnknownName(one) && one.instancePath === pointer)
+  const known = new Set(same.flatMap((one) => Object.keys(propertiesOf(shapeAt(schema, one)))))
+  const name = cleanText(pointer.split('/').at(-1) ?? '', MAX_POINTER_CHARS)
+  return {
+    pointer,
+    detail: `${JSON.stringify(name)} is not known: there are ${[...known].join(', ')}`,
+  }
+}
+
+/** The validator applies the schema `false` to the value of a name that it does not know. */
+function isUnknownName({ keyword }: SchemaError): boolean {
+  return keyword === 'boolean'
+}
+
+const CHOICE = /^.*\/anyOf\/\d+/
+
+/** The errors but those of the choices of a union that do not know a name, unless no choice knows all names. */
+function errorsOfFitting(errors: readonly SchemaError[]): readonly SchemaError[] {
+  const causes = errors.filter(
+    ({ keyword, params }) =>
+      keyword !== 'anyOf' &&
+      keyword !== 'additionalProperties' &&
+      (params as { type?: unknown }).type !== 'null',
+  )
+  const choiceOf = ({ schemaPath }: SchemaError) => CHOICE.exec(schemaPath)?.[0]
+  const unfit = new Set(causes.filter(isUnknownName).map(choiceOf))
+  const fitting = causes.filter((error) => {
+    const choice = choiceOf(error)
+    return choice === undefined || !unfit.has(choice)
+  })
+  return fitting.length > 0 ? fitting : causes
+}
+
+/** The part of the schema that an error is about; for an unknown name the object that does not have it. */
+function shapeAt(schema: TSchema, { keyword, schemaPath }: SchemaError): Shape {
+  const path = schemaPath.split('/').slice(1, keyword === 'boolean' ? -1 : undefined)
+  const at = path.reduce<unknown>((shape, name) => (shape as Shape)[name], schema)
+  return at as Shape
 }
 
 /**
@@ -93,12 +141,65 @@ export function addJsonBodies(server: FastifyInstance): void {
     (request, bytes: Buffer, done) => {
       if (bytes.length === 0) return done(null, undefined)
       if (!isUtf8(bytes)) return done(unreadable('the body is not UTF-8'))
-      return parse(request, bytes.toString(), (fault, value) =>
+      const text = bytes.toString()
+      return parse(request, text, (fault, value) =>
         // The parser's own message may quote the body.
-        fault === null ? done(null, value) : done(unreadable(NOT_JSON)),
+        fault === null ? done(null, value) : done(unreadable(whyNotJson(text))),
       )
     },
   )
+}
+
+function whyNotJson(text: string): string {
+  const at = findJsonFault(text)
+  if (at === undefined) return 'the name __proto__, or constructor with prototype, is not allowed'
+  const lines = text.slice(0, at).split('\n')
+  const place = `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`
+  return at === text.length
+    ? `the body ends too early, at ${place}`
+    : `the body is not JSON at ${place}`
+}
+
+const SPACES = ' \t\n\r'
+const SCALAR =
+  /"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/uy
+
+/**
+ * The index at which a text stops being JSON; undefined if it is JSON. The parser's message has the index in some
+ * cases only.
+ */
+export function findJsonFault(text: string): number | undefined {
+  /** What closes each open object and list. */
+  const closers: string[] = []
+  let expected: 'value' | 'name' | 'colon' | 'comma' = 'value'
+  let isOpened = false
+  let at = 0
+  for (; at < text.length; at++) {
+    const char = text.charAt(at)
+    if (SPACES.includes(char)) continue
+    const wasOpened = isOpened
+    isOpened = false
+    if (char === closers.at(-1) && (expected === 'comma' || wasOpened)) {
+      closers.pop()
+      expected = 'comma'
+    } else if (expected === 'comma') {
+      if (char !== ',' || closers.length === 0) return at
+      expected = closers.at(-1) === '}' ? 'name' : 'value'
+    } else if (expected === 'colon') {
+      if (char !== ':') return at
+      expected = 'value'
+    } else if (expected === 'value' && (char === '{' || char === '[')) {
+      closers.push(char === '{' ? '}' : ']')
+      expected = char === '{' ? 'name' : 'value'
+      isOpened = true
+    } else {
+      SCALAR.lastIndex = at
+      if (!SCALAR.test(text) || (expected === 'name' && char !== '"')) return at
+      at = SCALAR.lastIndex - 1
+      expected = expected === 'name' ? 'colon' : 'comma'
+    }
+  }
+  return expected === 'comma' && closers.length === 0 ? undefined : at
 }
 
 /** Makes the routes of a scope accept CSV, which their handlers receive as bytes. */
@@ -107,8 +208,6 @@ export function addCsvBodies(scope: FastifyInstance): void {
     done(null, bytes),
   )
 }
-
-const NOT_JSON = 'the body is not JSON, or one of its names is not allowed'
 
 function unreadable(detail: string): ProblemError {
   return new ProblemError('request.invalid_body', { detail })

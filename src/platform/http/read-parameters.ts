@@ -8,7 +8,8 @@ import { TOKEN_PARAMETER } from './authorize.ts'
 import { ProblemError } from './problems.ts'
 
 type Texts = Readonly<Record<string, unknown>>
-type Shape = Readonly<Record<string, unknown>>
+/** A part of a schema. */
+export type Shape = Readonly<Record<string, unknown>>
 
 const INTEGER = /^-?\d{1,15}$/
 const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/
@@ -34,13 +35,13 @@ export function parameterReader(schema: TSchema): (given: Texts) => unknown {
     const property = properties[name]
     throw new ProblemError('request.invalid_parameter', {
       parameter: name,
-      detail: `${name} ${property === undefined ? 'is not known' : wanted(property, name in typed)}`,
+      detail: `${name} ${wantedOf(property, name in typed)}`,
     })
   }
 }
 
 /** The property schemas of an object schema, by name. */
-export function propertiesOf(schema: TSchema | undefined): Readonly<Record<string, Shape>> {
+export function propertiesOf(schema: object | undefined): Readonly<Record<string, Shape>> {
   return (schema as { properties?: Record<string, Shape> } | undefined)?.properties ?? {}
 }
 
@@ -90,22 +91,42 @@ function withDates(
   return values
 }
 
-/** Describes what a parameter must be, by its schema. */
-function wanted(shape: Shape, given: boolean): string {
+/** Describes what a parameter must be. A list is written with commas. */
+function wantedOf(shape: Shape | undefined, given: boolean): string {
+  if (shape === undefined) return 'is not known'
   if (!given) return 'is missing'
-  const { type, minimum, maximum, format, maxLength, pattern } = shape
-  if (type === 'array') return wantedList(shape)
+  return shape.type === 'array' ? wantedList(shape) : wanted(shape)
+}
+
+/** Describes what a value of a parameter or of a body must be, by its schema. */
+export function wanted(shape: Shape): string {
+  const { type, minimum, maximum, minItems, maxItems, minLength, maxLength } = shape
+  const { format, pattern } = shape
   const choices = choicesOf(shape)
-  if (choices.length > 0) return `must be one of ${choices.join(', ')}`
-  if (type === 'integer' || type === 'number') {
-    const number = type === 'integer' ? 'a whole number' : 'a number'
-    return `must be ${number} from ${minimum ?? '…'} to ${maximum ?? '…'}`
-  }
+  if (choices.length === 1) return `must be ${choices[0]}`
+  if (choices.length > 1) return `must be one of ${choices.join(', ')}`
+  if (type === 'array') return `must be a list${sizeOf(minItems, maxItems, ' values')}`
+  if (type === 'object')
+    return `must be an object${sizeOf(shape.minProperties, undefined, ' names')}`
+  if (type === 'integer') return `must be a whole number${rangeOf(minimum, maximum)}`
+  if (type === 'number') return `must be a number${rangeOf(minimum, maximum)}`
   if (type === 'boolean') return 'must be true or false'
   if (format === 'date-time') return 'must be an instant such as 2026-01-31T12:00:00Z'
   if (format !== undefined) return `must be of the form ${format}`
   if (pattern !== undefined) return `must match ${pattern}`
-  return maxLength === undefined ? 'is not allowed' : `must have 1 to ${maxLength} characters`
+  return `must be text${sizeOf(minLength, maxLength, ' characters')}`
+}
+
+/** @example sizeOf(1, 5, ' characters') // ' of 1 to 5 characters' */
+function sizeOf(least: unknown, most: unknown, unit: string): string {
+  if (most !== undefined) return ` of ${least ?? 0} to ${most}${unit}`
+  return least === undefined ? '' : ` of at least ${least}${unit}`
+}
+
+function rangeOf(least: unknown, most: unknown): string {
+  return least !== undefined && most !== undefined
+    ? ` from ${least} to ${most}`
+    : sizeOf(least, most, '')
 }
 
 /** @example 'must be some of added, removed, at most 2' */
@@ -113,10 +134,11 @@ function wantedList({ items, maxItems }: Shape): string {
   const choices = choicesOf(items as Shape)
   const atMost = maxItems === undefined ? '' : `, at most ${maxItems}`
   if (choices.length > 0) return `must be some of ${choices.join(', ')}${atMost}`
-  return `must be values with commas between them${atMost}, and each ${wanted(items as Shape, true)}`
+  return `must be values with commas between them${atMost}, and each ${wanted(items as Shape)}`
 }
 
 function choicesOf(shape: Shape): unknown[] {
+  if ('const' in shape) return [shape.const]
   return Array.isArray(shape.enum) ? shape.enum : []
 }
 

@@ -223,8 +223,8 @@ export function createErrorHandler({ log, isUnavailable }: ErrorHandlerOptions) 
       return sendFeatureProblem(reply, thrown, thrown.code)
     }
     const code = clientFaultCode(thrown)
-    // Without a detail: Fastify's messages quote the address, which may hold a key.
-    if (code !== undefined) return sendProblem(reply, problemOf(code))
+    // Without Fastify's own messages: they quote the address, which may hold a key.
+    if (code !== undefined) return sendProblem(reply, problemOf(code, { detail: DETAILS[code] }))
     if (isUnavailable?.(thrown) === true) {
       reply.header('retry-after', RETRY_AFTER_SECONDS)
       return sendProblem(reply, problemOf('store.unavailable'))
@@ -252,6 +252,11 @@ const CODES: Readonly<Record<number, ProblemCode>> = {
   414: 'request.address_too_long',
   415: 'request.unsupported_type',
   431: 'request.headers_too_large',
+}
+
+const DETAILS: { readonly [C in ProblemCode]?: string } = {
+  'request.unsupported_type':
+    'send "Content-Type: application/json", or text/csv where the operation takes it',
 }
 
 /** The code of an error that Fastify blames on the client; undefined for any other. */

@@ -11,7 +11,7 @@ import {
   type RowSource,
   type WatchEntry,
 } from '../rows/watch-row.ts'
-import { listWatches, type WatchPosition } from '../watch-lists.ts'
+import { listWatches, requireWatchList, type WatchPosition } from '../watch-lists.ts'
 import { readCsv } from './read-csv.ts'
 import { type TextSource, textOfFile, UnreadableWatchFileError } from './read-text-blocks.ts'
 import { readYaml } from './read-yaml.ts'
@@ -50,7 +50,7 @@ const PAGE_ROWS = 5_000
 
 /**
  * Yields the text of a reseller's watches as a file, by list and reference, one page at a time, from one snapshot
- * of the database. An import of the file changes nothing.
+ * of the database. An import of the file changes nothing. Throws UnknownWatchListError.
  */
 export async function* exportWatchList(db: Db, args: ExportArgs): AsyncGenerator<string> {
   const tx = await db
@@ -59,6 +59,9 @@ export async function* exportWatchList(db: Db, args: ExportArgs): AsyncGenerator
     .setAccessMode('read only')
     .execute()
   try {
+    if (args.list !== undefined) {
+      await requireWatchList({ db: tx, resellerId: args.resellerId }, args.list)
+    }
     yield* writeEntries(readEntries(tx, args), args.format)
   } finally {
     await tx.rollback().execute()

@@ -215,7 +215,7 @@ async function csvRows(list: string, csv: Buffer): Promise<BodyRows> {
   const rows = await readCsvBody(csv, { list, maxRows: MAX_WATCHES })
   const source = sourceOf('the body', rows)
   const invalid = await invalidRowsOf(source)
-  if (invalid.count > 0) throw invalidRows(invalid.rows.flatMap(csvFaultsOf), invalid.count)
+  if (invalid.count > 0) throw invalidRows(invalid.rows.flatMap(csvFaultsOf), invalid.errors)
   return { source, faultsOf: csvFaultsOf }
 }
 
@@ -223,14 +223,15 @@ async function orInvalidRows<T>(work: Promise<T>, faults: BodyRows['faultsOf']):
   try {
     return await work
   } catch (err) {
-    if (err instanceof InvalidRowsError) throw invalidRows(err.rows.flatMap(faults), err.count)
-    throw err
+    if (!(err instanceof InvalidRowsError)) throw err
+    throw invalidRows(err.invalid.rows.flatMap(faults), err.invalid.errors)
   }
 }
 
 function invalidRows(faults: readonly ProblemFault[], all: number): ProblemError {
   const errors = faults.slice(0, SHOWN_ERRORS)
-  const detail = `${all} ${all === 1 ? 'error' : 'errors'}, of which ${errors.length} ${errors.length === 1 ? 'is' : 'are'} listed`
+  const listed = errors.length < all ? `, of which ${errors.length} are listed` : ''
+  const detail = all === 1 ? errors[0]?.detail : `${all} errors${listed}`
   return new ProblemError('watch.invalid_rows', { detail, pointer: errors[0]?.pointer, errors })
 }
 

@@ -28,13 +28,15 @@ export interface NumberedEntry {
   readonly entry: WatchEntry
 }
 
-/** The first invalid rows of a file, and how many there are. */
+/** The first invalid rows of a file, and how many rows and errors there are. */
 export class InvalidRows {
   readonly rows: InvalidRow[] = []
   count = 0
+  errors = 0
 
   add(row: InvalidRow): void {
     this.count += 1
+    this.errors += row.errors.length
     if (this.rows.length < SHOWN_ROWS) this.rows.push(row)
   }
 }
@@ -194,22 +196,17 @@ function passengerErrors(mix: PassengerMix): RowError[] {
   return [{ column: `residents_${type}, non_residents_${type}`, message: rule }]
 }
 
-/** Some rows are invalid, so nothing is imported. Holds the first of them, and how many there are. */
+/** Some rows are invalid, so nothing is imported. */
 export class InvalidRowsError extends AppError {
   override readonly name = 'InvalidRowsError'
   override readonly code = 'watch.invalid_rows'
   override readonly retryable = false
-  readonly rows: readonly InvalidRow[]
-  readonly count: number
+  readonly invalid: InvalidRows
 
-  constructor(
-    file: string,
-    invalid: { readonly rows: readonly InvalidRow[]; readonly count: number },
-  ) {
+  constructor(file: string, invalid: InvalidRows) {
     const many = invalid.count === 1 ? '1 row is invalid' : `${invalid.count} rows are invalid`
     super(`${file}: ${many}, nothing was imported\n${invalidRowLines(invalid).join('\n')}`)
-    this.rows = invalid.rows
-    this.count = invalid.count
+    this.invalid = invalid
   }
 }
 

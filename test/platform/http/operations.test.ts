@@ -112,8 +112,9 @@ function doing(handler: Parameters<typeof shared>[0]['handler']): Operation<Shel
 
 describe('an operation', () => {
   it.each([
-    ['{"name":', 'the body is not JSON, or one of its names is not allowed'],
-    ['{"__proto__":{}}', 'the body is not JSON, or one of its names is not allowed'],
+    ['{"name":', 'the body ends too early, at line 1, column 9'],
+    ['{\n  "name": lamp\n}', 'the body is not JSON at line 2, column 11'],
+    ['{"__proto__":{}}', 'the name __proto__, or constructor with prototype, is not allowed'],
     [Buffer.from('{"name":"caf\xe9"}', 'latin1'), 'the body is not UTF-8'],
     ['', 'a body of JSON is needed'],
   ])('the problem of the unreadable body %j says what is wrong', async (payload, detail) => {

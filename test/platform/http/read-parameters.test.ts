@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { bodyReader } from '../../../src/platform/http/read-body.ts'
+import { bodyReader, findJsonFault } from '../../../src/platform/http/read-body.ts'
 import { parameterReader } from '../../../src/platform/http/read-parameters.ts'
-import { Instant } from '../../../src/platform/http/schemas.ts'
+import { Instant, object, oneOf, orNull } from '../../../src/platform/http/schemas.ts'
 
 const Query = Type.Object(
   {
@@ -55,13 +55,13 @@ describe('parameters', () => {
     [
       'places',
       '',
-      'places must be values with commas between them, at most 9, and each must have 1 to 5 characters',
+      'places must be values with commas between them, at most 9, and each must be text of 1 to 5 characters',
     ],
     ['since', '2026-01-31', 'since must be an instant such as 2026-01-31T12:00:00Z'],
     ['since', '2026-02-31T12:00:00', 'since must be an instant such as 2026-01-31T12:00:00Z'],
     ['id', '1', 'id must be of the form uuid'],
-    ['name', '', 'name must have 1 to 5 characters'],
-    ['name', 'abcdef', 'name must have 1 to 5 characters'],
+    ['name', '', 'name must be text of 1 to 5 characters'],
+    ['name', 'abcdef', 'name must be text of 1 to 5 characters'],
     ['name', 'a\0', 'name may hold no NUL'],
   ])('the parameter %s refuses %j', (parameter, text, detail) => {
     const reading = () => read({ [parameter]: text })
@@ -120,6 +120,79 @@ describe('bodies', () => {
       }),
     )
   })
+
+  const Digest = Type.Union([
+    object({ every: oneOf(['15m', '1h']) }),
+    object({ daily_at: Type.Integer({ minimum: 0, maximum: 23 }), zone: Type.String() }),
+  ])
+  const readSettings = bodyReader(
+    object({
+      name: Type.String({ minLength: 1, maxLength: 9 }),
+      share: Type.Optional(Type.Number({ minimum: 0.1, maximum: 5 })),
+      kinds: Type.Optional(orNull(Type.Array(oneOf(['added', 'removed']), { minItems: 1 }))),
+      sold_out: Type.Optional(Type.Literal(true)),
+      digest: Type.Optional(orNull(Digest)),
+    }),
+  )
+
+  it.each([
+    [[], '', 'must be an object'],
+    [{}, '/name', 'is missing'],
+    [{ nam: 'x' }, '/nam', '"nam" is not known: there are name, share, kinds, sold_out, digest'],
+    [{ name: 5 }, '/name', 'must be text of 1 to 9 characters'],
+    [{ name: 'x', share: 0 }, '/share', 'must be a number from 0.1 to 5'],
+    [{ name: 'x', kinds: [] }, '/kinds', 'must be a list of at least 1 values'],
+    [{ name: 'x', kinds: ['gone'] }, '/kinds/0', 'must be one of added, removed'],
+    [{ name: 'x', sold_out: 1 }, '/sold_out', 'must be true'],
+    [{ name: 'x', digest: { every: '5m' } }, '/digest/every', 'must be one of 15m, 1h'],
+    [
+      { name: 'x', digest: { daily_at: 25, zone: 'UTC' } },
+      '/digest/daily_at',
+      'must be a whole number from 0 to 23',
+    ],
+    [{ name: 'x', digest: { daily_at: 7 } }, '/digest/zone', 'is missing'],
+    [
+      { name: 'x', digest: { at: 7 } },
+      '/digest/at',
+      '"at" is not known: there are every, daily_at, zone',
+    ],
+  ])('the problem of the body %j says what its value must be', (given, pointer, detail) => {
+    expect(() => readSettings(given)).toThrow(
+      expect.objectContaining({ code: 'request.invalid_body', args: { pointer, detail } }),
+    )
+  })
+
+  it('a fault is found in exactly those texts that the parser refuses, and never before the change', () => {
+    const marks = ['', ...'{}[],:"\\1-.ex \n\u0000\u007f\ud800\u2028']
+    const isJson = (text: string) => {
+      try {
+        JSON.parse(text)
+        return true
+      } catch {
+        return false
+      }
+    }
+    fc.assert(
+      fc.property(
+        fc.json({ maxDepth: 3 }),
+        fc.nat(),
+        fc.constantFrom(...marks),
+        fc.nat(1),
+        (json, place, mark, dropped) => {
+          const at = place % (json.length + 1)
+          const text = json.slice(0, at) + mark + json.slice(at + dropped)
+
+          const fault = findJsonFault(text)
+
+          expect(fault === undefined).toBe(isJson(text))
+          // A string or number that is broken inside is reported at its beginning.
+          const isScalar = /["\d.eE+\-a-z]/.test(text[fault ?? 0] ?? '')
+          if (fault !== undefined && !isScalar) expect(fault).toBeGreaterThanOrEqual(at)
+        },
+      ),
+    )
+  })
+
   it('the problem of an unknown name lists the known ones', () => {
     expect(() => readBody({ items: [{ reference: 'A', colour: 'red' }] })).toThrow(
       '"colour" is not known: there are reference',
