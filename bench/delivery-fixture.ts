@@ -159,11 +159,14 @@ export async function append(
 
 /** Follows the stream of the first reseller. Calls `onRecord` with the time from each record to its arrival. */
 export async function followStream(
-  url: string,
+  { url, key }: { readonly url: string; readonly key: string },
   onRecord: (lagMs: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { body } = await fetch(`${url}/api/v1/watch-changes/stream`, { signal })
+  const { body } = await fetch(`${url}/api/v1/watch-changes/stream`, {
+    signal,
+    headers: { authorization: `Bearer ${key}` },
+  })
   let text = ''
   for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
     const arrivedMs = Date.now()

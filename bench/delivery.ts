@@ -18,6 +18,8 @@ import { startWork } from '../src/app/work.ts'
 import { fanOut } from '../src/delivery/dispatch/fan-out.ts'
 import { sql } from '../src/platform/db/database.ts'
 import { listen } from '../src/platform/http/server.ts'
+import { createApiKey } from '../src/resellers/api-keys.ts'
+import { requireReseller } from '../src/resellers/resellers.ts'
 import {
   append,
   clear,
@@ -97,11 +99,13 @@ async function appendSteadily(app: App, seconds: number): Promise<void> {
 async function measureLag(app: App, fixture: Fixture, receiver: Receiver): Promise<void> {
   await clear(app)
   await enable(app, 'all')
-  const api = createApiServer(app, 'bench-0')
+  const api = createApiServer(app)
   const url = await listen(api, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
   const ending = new AbortController()
   let streamed: number[] = []
-  const following = followStream(url, (lagMs) => streamed.push(lagMs), ending.signal)
+  const { id: resellerId } = await requireReseller(app.database.db, 'bench-0')
+  const { text: key } = await createApiKey(app.database.db, { resellerId })
+  const following = followStream({ url, key }, (lagMs) => streamed.push(lagMs), ending.signal)
   await whileDelivering(app, async () => {
     await appendSteadily(app, WARM_UP_SECONDS)
     await delay(2_000)

@@ -110,7 +110,9 @@ const browser = await chromium.launch({
   args: ['--no-sandbox'],
 })
 const page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
-await page.addInitScript({ content: `sessionStorage.setItem('farewatch.key', '${key}')` })
+await page.addInitScript({
+  content: `sessionStorage.setItem('farewatch.keys', '{"operator":"${key}"}')`,
+})
 
 const now = await load(page, `${api.url}/#/now`, '.card')
 const map = await load(await pageLike(), `${api.url}/#/map`, '.map')
@@ -118,7 +120,9 @@ const map = await load(await pageLike(), `${api.url}/#/map`, '.map')
 async function pageLike(): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } })
   const other = await context.newPage()
-  await other.addInitScript({ content: `sessionStorage.setItem('farewatch.key', '${key}')` })
+  await other.addInitScript({
+    content: `sessionStorage.setItem('farewatch.keys', '{"operator":"${key}"}')`,
+  })
   return other
 }
 

@@ -57,23 +57,27 @@ const demo = spawn(path.join(ROOT, 'bin/farewatch'), ['up'], {
   env: {
     PATH: process.env.PATH ?? '',
     FAREWATCH_HOME: home,
-    OPEN_DEMO: 'on',
     API_PORT: '0',
     ADMIN_PORT: '0',
   },
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 try {
-  const base = await pageAddress()
+  const link = await signInLink()
   await delay(MINUTES * 60_000)
   await mkdir(IMAGES, { recursive: true })
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
   })
+  const context = await browser.newContext()
+  const first = await context.newPage()
+  await first.goto(link)
+  await first.getByText('live', { exact: true }).first().waitFor()
+  const storageState = await context.storageState()
   for (const { view, file, ...look } of shotsFor(process.argv[3])) {
-    const page = await browser.newPage(look)
-    await page.goto(`${base}#/${view}`, { waitUntil: 'domcontentloaded' })
+    const page = await browser.newPage({ ...look, storageState })
+    await page.goto(`${new URL(link).origin}/#/${view}`, { waitUntil: 'domcontentloaded' })
     await page.getByText('live', { exact: true }).first().waitFor()
     await page.getByText('Loading …').first().waitFor({ state: 'detached' })
     // The strips and the map are drawn a moment after their data has arrived.
@@ -88,9 +92,9 @@ try {
   await rm(home, { recursive: true, force: true })
 }
 
-async function pageAddress(): Promise<string> {
+async function signInLink(): Promise<string> {
   for await (const line of createInterface({ input: demo.stdout })) {
-    const address = /"page":"([^"]+)"/.exec(line)?.[1]
+    const address = /"link":"([^"]+)"/.exec(line)?.[1]
     if (address !== undefined) return address
   }
   throw new Error('the demo did not start')

@@ -26,15 +26,12 @@ const DRAIN_MS = 2_500
 /** Requests without a key must not cost more than one query in this time. */
 const FRESHNESS_CACHE_MS = 5_000
 
-/**
- * Creates the server of the API.
- * @param openReseller the reseller whose data local requests may read without a key until the first key exists.
- */
-export function createApiServer(app: App, openReseller?: string): HttpServer {
+/** Creates the server of the API. */
+export function createApiServer(app: App): HttpServer {
   const { config, log } = app
   const { db } = app.requestDatabase
   const nowMs = () => performance.now()
-  const access = createKeyAccess({ db, log, nowMs, openReseller })
+  const access = createKeyAccess({ db, log, nowMs })
   const onDemand = createOnDemand({ ...app.verifyDeps, db })
   const freshness = createTtlCache<Freshness>({ ttlMs: FRESHNESS_CACHE_MS, nowMs, maxKeys: 1 })
   const { feedHeads, streams, stopFollowing } = followFeeds(app, access)

@@ -27,8 +27,6 @@ export interface RunOptions {
   readonly signal: AbortSignal
   /** Monitors a dependency of the process until the signal aborts. Rejects when the dependency has died. */
   readonly monitor?: (app: App, signal: AbortSignal) => Promise<never>
-  /** The name of the reseller whose data can be read without a key on this machine, until a first key exists. */
-  readonly openReseller?: string
   /** Writes demonstration data into the migrated database before the work begins. */
   readonly seed?: (app: App) => Promise<void>
   readonly onStep: (text: string) => void
@@ -143,7 +141,7 @@ interface Running {
 /** Starts the parts that the roles need, and adds each to `parts`. */
 async function startRoles(
   app: App,
-  { roles, signal, onStep, openReseller }: RunOptions,
+  { roles, signal, onStep }: RunOptions,
   { parts, ending }: Starting,
 ): Promise<{ addresses: Addresses; liveness: Liveness | undefined }> {
   warnOfTokenInClear(app)
@@ -174,7 +172,7 @@ async function startRoles(
   }
   const addresses: Addresses = []
   if (roles.includes('api')) {
-    const api = createApiServer(app, openReseller)
+    const api = createApiServer(app)
     parts.push(part('api', () => api.close()))
     const url = await listen(api, apiAddress(app.config))
     running.api = true

@@ -42,10 +42,18 @@ export function targetRulesOf(config: Config): TargetRules {
  * The address under which people open the page, without a slash at its end: `PUBLIC_URL`, else the API's own address if
  * this machine alone reaches it. Undefined where neither is known.
  */
-export function publicUrlOf({ PUBLIC_URL, API_HOST, API_PORT }: Config): string | undefined {
+export function publicUrlOf(config: Config): string | undefined {
+  const { PUBLIC_URL, API_HOST, API_PORT } = config
   if (PUBLIC_URL !== undefined) return PUBLIC_URL.replace(/\/+$/, '')
-  if (!isLoopback(API_HOST) || API_PORT === 0) return undefined
-  return `http://${isIPv6(API_HOST) ? `[${API_HOST}]` : API_HOST}:${API_PORT}`
+  return isLoopback(API_HOST) && API_PORT !== 0 ? localUrlOf(config) : undefined
+}
+
+const ALL_ADDRESSES = new Set(['0.0.0.0', '::'])
+
+/** The address under which this machine reaches the API. @param port where it listens, if any free port was taken. */
+export function localUrlOf({ API_HOST, API_PORT }: Config, port = API_PORT): string {
+  const host = ALL_ADDRESSES.has(API_HOST) ? 'localhost' : API_HOST
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
 /** Whether the access token of the upstream crosses a network unencrypted. */
@@ -61,19 +69,6 @@ export const IN_CLEAR = 'UPSTREAM_BASE_URL is http: anybody on the way can read 
 /** Call it where calls to the upstream begin. */
 export function warnOfTokenInClear({ config, log }: { config: Config; log: Logger }): void {
   if (sendsTokenInClear(config)) log.warn({ upstream: config.UPSTREAM_BASE_URL }, IN_CLEAR)
-}
-
-/** Why `up` asks for a key although none exists; undefined if it answers requests from this machine without one. */
-export function whyNotOpen(
-  { OPEN_DEMO, API_HOST, UPSTREAM_BASE_URL }: Config,
-  inContainer: boolean,
-): string | undefined {
-  if (OPEN_DEMO === 'off') return 'OPEN_DEMO is off'
-  // Only a loopback address keeps the machines of the network out.
-  if (!isLoopback(API_HOST)) return `API_HOST ${API_HOST} can be reached from other machines`
-  if (OPEN_DEMO === 'on') return undefined
-  if (UPSTREAM_BASE_URL !== undefined) return 'UPSTREAM_BASE_URL and not OPEN_DEMO=on is set'
-  return inContainer ? 'this is a container and OPEN_DEMO=on is not set' : undefined
 }
 
 export function verifyRulesOf(config: Config): VerifyDeps['rules'] {

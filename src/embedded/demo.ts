@@ -10,6 +10,7 @@ import {
 import { listEndpoints } from '../delivery/endpoints/endpoint-queries.ts'
 import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver.ts'
 import type { Clock } from '../platform/base/clock.ts'
+import { AVAILABILITY_CHANGE_KINDS } from '../platform/base/kinds.ts'
 import type { Db } from '../platform/db/database.ts'
 import {
   createReseller,
@@ -225,7 +226,11 @@ export async function startDemoReceiver(
       for (const { id, description } of await listEndpoints(owner)) {
         if (description === RECEIVER_DESCRIPTION) await deleteEndpoint(owner, id)
       }
-      const given = { target: receiver.url, description: RECEIVER_DESCRIPTION }
+      const given = {
+        target: receiver.url,
+        description: RECEIVER_DESCRIPTION,
+        kinds: AVAILABILITY_CHANGE_KINDS,
+      }
       secret = (await createEndpoint(owner, deps, given)).secret
     },
   }

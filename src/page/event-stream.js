@@ -123,7 +123,7 @@ async function readStream(path, { lastId, onOpen, onEvent, onId, signal }) {
   let timer = watchdog()
   const response = await fetch(`/api/v1${path}`, {
     headers: {
-      ...authorization(),
+      ...authorization(path),
       accept: 'text/event-stream',
       ...(lastId === null ? {} : { 'last-event-id': lastId }),
     },

@@ -2,7 +2,7 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
 import { followStream } from './event-stream.js'
 import { html } from './html.js'
-import { callApi, seesAll } from './session.js'
+import { callApi } from './session.js'
 
 /**
  * The one stream of this tab: its state, and a way to receive its events.
@@ -18,14 +18,14 @@ const LiveContext = createContext(
 
 /**
  * Operators follow all changes, resellers their own feed.
- * @param {{ caller: { kind: string, demo: boolean }, children?: unknown }} props
+ * @param {{ caller: import('./session.js').Caller, children?: unknown }} props
  */
 export function LiveProvider({ caller, children }) {
   const [state, setState] = useState(
     /** @type {import('./event-stream.js').StreamState} */ ('connecting'),
   )
   const listeners = useMemo(() => new Set(), [])
-  const isOperator = seesAll(caller)
+  const { isOperator } = caller
   useEffect(() => {
     const leaving = new AbortController()
     const { signal } = leaving

@@ -4,10 +4,10 @@ import { linkTo, useResource, useRoute } from './hooks.js'
 import { html } from './html.js'
 import { LiveProvider, useLive } from './live.js'
 import { Badge, Empty } from './parts.js'
-import { callApi, savedKey, saveKey, seesAll } from './session.js'
+import { forgetKeys, readCaller } from './session.js'
 import { textOf, texts } from './texts.js'
 import { ChangesView } from './views/changes.js'
-import { HomeView, Links } from './views/home.js'
+import { HomeView, Links, SignInView, whoIs } from './views/home.js'
 import { MapView } from './views/map.js'
 import { NowView } from './views/now.js'
 import { RunsView } from './views/runs.js'
@@ -24,26 +24,23 @@ const VIEWS = [
   { name: 'schedule', view: ScheduleView, operator: true, reseller: false },
 ]
 
-/** @param {{ kind: string, demo: boolean }} caller */
+/** @param {import('./session.js').Caller} caller */
 function viewsFor(caller) {
   return VIEWS.filter(
     ({ operator, reseller }) =>
-      (seesAll(caller) && operator) || (caller.kind === 'reseller' && reseller),
+      (caller.isOperator && operator) || (caller.reseller !== null && reseller),
   )
 }
 
 function App() {
-  const caller = useResource(
-    () =>
-      callApi('/caller').catch((error) => (error.status === 401 ? null : Promise.reject(error))),
-    [],
-  )
+  const caller = useResource(readCaller, [])
+  const [name, code] = useRoute()
   const enter = useCallback(() => {
     location.hash = linkTo('now')
     caller.reload()
   }, [caller.reload])
   const leave = useCallback(() => {
-    saveKey(null)
+    forgetKeys()
     location.hash = ''
     location.reload()
   }, [])
@@ -52,6 +49,9 @@ function App() {
   }
   if (caller.data === undefined)
     return html`<p class="muted pad" role="status">${texts.loading}</p>`
+  if (name === 'sign-in') {
+    return html`<${SignInView} code=${code ?? ''} caller=${caller.data} onEnter=${enter} />`
+  }
   if (caller.data === null) return html`<${HomeView} onEnter=${enter} />`
   return html`<${LiveProvider} caller=${caller.data}>
     <${Board} caller=${caller.data} onLeave=${leave} />
@@ -65,7 +65,7 @@ function Board({ caller, onLeave }) {
   const { state } = useLive()
   // A revoked key ends the session: nothing on the page may go on looking current.
   useEffect(() => {
-    if (state === 'refused') callApi('/caller').catch((error) => error.status === 401 && onLeave())
+    if (state === 'refused') void readCaller().then((known) => known === null && onLeave())
   }, [state])
   const current = views.find((view) => view.name === name)
   const title = current === undefined ? texts.noSuchView : textOf(texts.views, current.name)
@@ -86,8 +86,8 @@ function Board({ caller, onLeave }) {
       </nav>
       <div class="who">
         <${StreamState} state=${state} />
-        <span>${caller.demo ? texts.demo : (caller.reseller ?? texts.operator)}</span>
-        ${savedKey() !== null && html`<button type="button" class="plain" onClick=${onLeave}>${texts.signOut}</button>`}
+        <span>${whoIs(caller)}</span>
+        <button type="button" class="plain" onClick=${onLeave}>${texts.signOut}</button>
       </div>
     </header>
     <main id="content" tabindex="-1">

@@ -1,17 +1,42 @@
 import { texts } from './texts.js'
 
-/** The key of this tab is kept for the tab alone and never appears in an address. */
-const KEY = 'farewatch.key'
+/**
+ * The keys of a session: an operator's, a reseller's, or one of each.
+ * @typedef {{ operator?: string, reseller?: string }} Keys
+ */
 
-/** @returns {string | null} */
-export function savedKey() {
-  return sessionStorage.getItem(KEY)
+/** Where the keys are kept. They never appear in an address. */
+const KEYS = 'farewatch.keys'
+
+/** @returns {Keys} */
+export function savedKeys() {
+  return JSON.parse(sessionStorage.getItem(KEYS) ?? localStorage.getItem(KEYS) ?? '{}')
 }
 
-/** @param {string | null} key */
-export function saveKey(key) {
-  if (key === null) sessionStorage.removeItem(KEY)
-  else sessionStorage.setItem(KEY, key)
+/**
+ * Keys of a link are this browser's own and end by themselves, so they are kept for all of its tabs. A typed
+ * key is kept for its tab alone.
+ * @param {Keys} keys
+ * @param {{ thisTabAlone: boolean }} options
+ */
+export function saveKeys(keys, { thisTabAlone }) {
+  forgetKeys()
+  const storage = thisTabAlone ? sessionStorage : localStorage
+  storage.setItem(KEYS, JSON.stringify(keys))
+}
+
+export function forgetKeys() {
+  sessionStorage.removeItem(KEYS)
+  localStorage.removeItem(KEYS)
+}
+
+/** The paths of what belongs to one reseller. */
+const OF_RESELLER = /^\/(watch|webhook|own-keys)/
+
+/** @param {string} path */
+function keyFor(path) {
+  const { operator, reseller } = savedKeys()
+  return OF_RESELLER.test(path) ? (reseller ?? operator) : (operator ?? reseller)
 }
 
 /** An answer that is not a success, with the problem that the API gave. */
@@ -44,19 +69,22 @@ function compareClocks({ headers }) {
   if (!Number.isNaN(behind)) clockIsBehindMs = Math.abs(behind) < CLOCK_TOLERANCE_MS ? 0 : behind
 }
 
-/** @returns {Record<string, string>} */
-export function authorization() {
-  const key = savedKey()
-  return key === null ? {} : { authorization: `Bearer ${key}` }
+/**
+ * @param {string} path below /api/v1
+ * @param {string} [key] default: that of the session which may call the path
+ * @returns {Record<string, string>}
+ */
+export function authorization(path, key = keyFor(path)) {
+  return key === undefined ? {} : { authorization: `Bearer ${key}` }
 }
 
 /**
  * Calls the API. Throws a ProblemError, or a TypeError if the server cannot be reached.
  * @param {string} path below /api/v1
- * @param {{ method?: string, body?: unknown, csv?: ArrayBuffer, signal?: AbortSignal }} [options]
+ * @param {{ method?: string, body?: unknown, csv?: ArrayBuffer, signal?: AbortSignal, key?: string }} [options]
  * @returns {Promise<any>} the decoded body; null if there is none
  */
-export async function callApi(path, { method = 'GET', body, csv, signal } = {}) {
+export async function callApi(path, { method = 'GET', body, csv, signal, key } = {}) {
   const content =
     csv !== undefined
       ? { body: csv, type: 'text/csv' }
@@ -66,7 +94,7 @@ export async function callApi(path, { method = 'GET', body, csv, signal } = {}) 
   const response = await fetch(`/api/v1${path}`, {
     method,
     headers: {
-      ...authorization(),
+      ...authorization(path, key),
       ...(content === undefined ? {} : { 'content-type': content.type }),
     },
     ...(content === undefined ? {} : { body: content.body }),
@@ -108,9 +136,26 @@ export async function readAll(path, maxItems = 10_000) {
 }
 
 /**
- * Whether the caller reads all routes and fares: an operator, or the reader of the open demo.
- * @param {{ kind: string, demo: boolean }} caller
+ * Whom the keys of a session belong to.
+ * @typedef {{ isOperator: boolean, reseller: string | null, scopes: string[] }} Caller
  */
-export function seesAll({ kind, demo }) {
-  return kind === 'operator' || demo
+
+/** @returns {Promise<Caller | null>} null without a valid key */
+export async function readCaller() {
+  const found = await Promise.all(Object.values(savedKeys()).map(callerOf))
+  const callers = found.filter((caller) => caller !== null)
+  if (callers.length === 0) return null
+  return {
+    isOperator: callers.some(({ kind }) => kind === 'operator'),
+    reseller: callers.find(({ kind }) => kind === 'reseller')?.reseller ?? null,
+    scopes: callers.flatMap(({ scopes }) => scopes),
+  }
+}
+
+/** @param {string} key @returns {Promise<any>} null if it is not valid */
+export function callerOf(key) {
+  return callApi('/caller', { key }).catch((error) => {
+    if (error instanceof ProblemError && error.status === 401) return null
+    throw error
+  })
 }

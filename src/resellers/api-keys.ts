@@ -133,19 +133,11 @@ export async function findGrants(
   return new Map(rows.map(({ hash, ...grant }) => [hash.toString('base64'), grant]))
 }
 
-/** The reseller of a name while no key exists. Undefined from the first key on, even if that key is revoked. */
-export async function findOpenReseller(db: Db, name: string): Promise<ResellerId | undefined> {
-  const { rows } = await sql<{ id: ResellerId }>`
-    select id from reseller where name = ${name} and not exists (select from api_key)
+/** Whether an operator ever had a key, or the reseller, even if it is revoked. */
+export async function hadKey(db: Db, resellerId: number | null): Promise<boolean> {
+  const { rows } = await sql<{ yes: boolean }>`
+    select exists(select from api_key where reseller_id is not distinct from ${resellerId}) as yes
   `.execute(db)
-  return rows[0]?.id
-}
-
-/** Whether a key was ever created. */
-export async function hasKeys(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ yes: boolean }>`select exists(select from api_key) as yes`.execute(
-    db,
-  )
   return rows[0]?.yes === true
 }
 

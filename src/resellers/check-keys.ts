@@ -2,26 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createTtlCache } from '../platform/base/cache.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
-import type { ResellerId } from '../platform/base/reseller-id.ts'
 import type { Db } from '../platform/db/database.ts'
 import type { Access, Caller } from '../platform/http/operation.ts'
-import {
-  findGrants,
-  findOpenReseller,
-  GRANTABLE,
-  hashOf,
-  isWellFormedKey,
-  type KeyGrant,
-  recordKeyUse,
-} from './api-keys.ts'
+import { findGrants, hashOf, isWellFormedKey, type KeyGrant, recordKeyUse } from './api-keys.ts'
 
 export interface CheckKeysDeps {
   readonly db: Db
   readonly log: Logger
   /** A monotonic clock. */
   readonly nowMs: () => number
-  /** The reseller whose data local requests may read without a key until the first key exists. Default: none. */
-  readonly openReseller?: string | undefined
 }
 
 export interface KeyAccess extends Access {
@@ -42,18 +31,18 @@ const RECORD_USE_EVERY_MS = 60_000
 const BATCH_INTERVAL_MS = 10
 
 /** Checks the keys of requests against the database. A valid key is cached for less than a second. */
-export function createKeyAccess({ db, log, nowMs, openReseller }: CheckKeysDeps): KeyAccess {
-  const cache = { ttlMs: CACHE_MS, nowMs, maxKeys: MAX_KEYS }
+export function createKeyAccess({ db, log, nowMs }: CheckKeysDeps): KeyAccess {
   // Unknown keys are not cached: otherwise guessed keys would evict valid ones.
   const grants = createTtlCache<CachedGrant | undefined>({
-    ...cache,
+    ttlMs: CACHE_MS,
+    nowMs,
+    maxKeys: MAX_KEYS,
     isCacheable: (grant) => grant !== undefined,
   })
   const lookup = createBatchLoader<KeyGrant>({
     load: (hashes) => findGrants(db, hashes),
     intervalMs: BATCH_INTERVAL_MS,
   })
-  const open = createTtlCache<ResellerId | undefined>(cache)
   const uses = createUseRecorder({ db, log, nowMs })
   return {
     callerOf: async (key) => {
@@ -67,20 +56,6 @@ export function createKeyAccess({ db, log, nowMs, openReseller }: CheckKeysDeps)
       if (grant === undefined || nowMs() >= grant.endsAtMs) return 'unknown'
       uses.record(grant.id)
       return callerOfGrant(grant)
-    },
-    callerWithoutKey: async () => {
-      if (openReseller === undefined) return undefined
-      const resellerId = await open.get('', () => findOpenReseller(db, openReseller))
-      if (resellerId === undefined) return undefined
-      const scopes = GRANTABLE.reseller
-      return {
-        kind: 'reseller',
-        resellerId,
-        resellerName: openReseller,
-        scopes,
-        limitKey: 'demo',
-        demo: true,
-      }
     },
     forget: grants.clear,
     allUsesRecorded: uses.allUsesRecorded,
@@ -99,13 +74,13 @@ function withEnd(grant: KeyGrant | undefined, queriedAtMs: number): CachedGrant 
 }
 
 function callerOfGrant({ id, resellerId, resellerName, scopes }: KeyGrant): Caller {
-  const shared = { scopes, limitKey: `key ${id}`, demo: false }
+  const shared = { scopes, limitKey: `key ${id}` }
   if (resellerId === null) return { kind: 'operator', ...shared }
   return { kind: 'reseller', resellerId, resellerName: resellerName ?? '', ...shared }
 }
 
 /** Records key uses in the background: no request waits for the write, and a failure is only logged. */
-function createUseRecorder({ db, log, nowMs }: Pick<CheckKeysDeps, 'db' | 'log' | 'nowMs'>) {
+function createUseRecorder({ db, log, nowMs }: CheckKeysDeps) {
   const recordedAtMs = new Map<number, number>()
   const writing = new Set<Promise<unknown>>()
   return {

@@ -8,8 +8,9 @@ import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
+import { exchangeCode } from './sign-in.ts'
 
-const { operator, reseller, shared } = operations<{
+const { open, operator, reseller, shared } = operations<{
   readonly db: Db
   readonly clock: Clock
   readonly log: Logger
@@ -68,10 +69,6 @@ const readCaller = shared({
         kind: oneOf(['reseller', 'operator']),
         reseller: orNull(Type.String(), 'Your name. Null for an operator.'),
         scopes: Type.Array(Scope),
-        demo: Type.Boolean({
-          description:
-            'Whether this is the open demo, which needs no key and shows all that an operator reads.',
-        }),
       },
       { title: 'Caller' },
     ),
@@ -80,8 +77,45 @@ const readCaller = shared({
     kind: caller.kind,
     reseller: caller.kind === 'reseller' ? caller.resellerName : null,
     scopes: caller.scopes,
-    demo: caller.demo,
   }),
+})
+
+export const EXAMPLE_CODE = 'BmXQ3wYxvQ0rT1e9kq4yGd2c'
+
+const signIn = open({
+  id: 'signIn',
+  method: 'POST',
+  path: '/api/v1/sign-in',
+  tag: 'Keys',
+  summary: 'Exchange the code of a link for keys, once',
+  description:
+    'The page calls it. `bin/farewatch up` and `bin/farewatch keys link` print links with a code of ten minutes.',
+  scope: 'read',
+  body: object({ code: Type.String({ minLength: 1, maxLength: 200 }) }),
+  bodyLimitBytes: 1_000,
+  answer: {
+    about: 'The keys, whose texts appear nowhere else.',
+    status: 201,
+    schema: object({
+      keys: Type.Array(
+        object(
+          {
+            kind: oneOf(['reseller', 'operator']),
+            key: Type.String(),
+            expiresAt: Instant,
+          },
+          { title: 'GivenKey' },
+        ),
+      ),
+    }),
+  },
+  problems: ['access.no_such_code'],
+  example: { body: { code: EXAMPLE_CODE } },
+  handler: async ({ db, log }, { body, request }) => {
+    const keys = await exchangeCode(db, body.code)
+    log.info({ requestId: request.id, keys: keys.length }, 'a page has signed in')
+    return { keys }
+  },
 })
 
 /** A number of a key counts the keys of all resellers. */
@@ -174,5 +208,5 @@ function readExpiry(text: string | undefined, clock: Clock): Date | undefined {
   })
 }
 
-/** The endpoints of keys: operators manage them, and every caller sees its own. */
-export const KEY_OPERATIONS = [readCaller, listOwn, listAll, create, revoke]
+/** Keys: operators manage them, every caller sees its own, and a page receives some for a code. */
+export const KEY_OPERATIONS = [signIn, readCaller, listOwn, listAll, create, revoke]

@@ -10,6 +10,9 @@ export const EVERY: readonly (readonly [string, AnyOperation])[] = API_OPERATION
   (operation) => [operation.id, operation],
 )
 
+/** The operations that need a key. */
+export const KEYED = EVERY.filter(([, { audience }]) => audience !== 'everybody')
+
 export interface CallArgs {
   readonly key?: string | undefined
   readonly params?: Readonly<Record<string, string>>

@@ -4,7 +4,8 @@ import { EXAMPLE_ENDPOINT } from '../../src/delivery/operations/endpoint-shapes.
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { Scope } from '../../src/platform/http/operation.ts'
-import { createApiKey, newKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
+import { createApiKey, hashOf, newKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
+import { EXAMPLE_CODE } from '../../src/resellers/key-operations.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import { available, record } from '../fares/fare-fixtures.ts'
 import { routes, sync } from '../routes/sync-fixtures.ts'
@@ -33,6 +34,10 @@ export async function seedApi(db: Db): Promise<Seed> {
   const beta = await resellerWith(db, [cells({ list: 'winter', reference: 'B-1' })], 'beta')
   await seedCheck(db)
   await seedWebhooks(db, alpha)
+  await sql`
+    insert into sign_in_code (hash, operator, expires_at)
+    values (${hashOf(EXAMPLE_CODE)}, true, clock_timestamp() + interval '1 day')
+  `.execute(db)
   return {
     alpha,
     beta,

@@ -1,9 +1,8 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
-import { createReseller } from '../../src/resellers/resellers.ts'
 import { available, gone, record } from '../fares/fare-fixtures.ts'
-import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { ask, bearer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { startApiProcess } from './api-process.ts'
@@ -302,23 +301,6 @@ describe('a request that waits', () => {
     // A request that began earlier, with the same time to wait, has no answer yet.
     expect(hasBenAnswer).toBe(false)
     leaving.abort()
-  })
-
-  it('a waiting request without a key ends when the first key is created', async ({ db }) => {
-    // Only the timers that check whether a key is still valid.
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    onTestFinished(() => void vi.useRealTimers())
-    let nowMs = 0
-    const { id: resellerId } = await createReseller(db, 'demo')
-    const base = await startApi(db, { openReseller: 'demo', nowMs: () => nowMs })
-    const waiting = ask(`${base}/api/v1/watch-changes?wait=30`)
-    await until('the question of who waits', () => isAskingHeads(db))
-
-    await newKeyText(db, { resellerId })
-    nowMs = 1_000
-    await vi.advanceTimersByTimeAsync(5_000)
-
-    expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.no_key' } })
   })
 
   it('a waiting request is answered when the process stops', async ({ db, databaseUrl }) => {

@@ -1,9 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { startTestSandbox } from '../sandbox/support.ts'
-import { startFarewatch } from '../support/child-process.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 
 /** A port on which nothing listens. */
 const NO_CALLER = 'http://127.0.0.1:9'
@@ -39,35 +37,4 @@ describe('farewatch demo', () => {
       stderr: expect.stringContaining('there is no sandbox at http://127.0.0.1:9'),
     })
   })
-})
-
-describe('the API beyond this machine', () => {
-  it.for([
-    ['0.0.0.0', 'on', 401],
-    ['127.0.0.1', 'on', 200],
-    // With an upstream of the operator's own.
-    ['127.0.0.1', 'auto', 401],
-  ] as const)(
-    'on %s with OPEN_DEMO=%s answers %s to a request without a key',
-    async ([host, open, status], { databaseUrl }) => {
-      const up = startFarewatch(['up'], {
-        DATABASE_URL: databaseUrl,
-        UPSTREAM_BASE_URL: NO_CALLER,
-        API_HOST: host,
-        OPEN_DEMO: open,
-        API_PORT: '0',
-        ADMIN_PORT: '0',
-      })
-      onTestFinished(() => void up.child.kill('SIGKILL'))
-      const address = await until('the API', () => /"api":"(http:[^"]+)"/.exec(up.stdout())?.[1])
-      const { port } = new URL(address)
-
-      const answer = await fetch(`http://localhost:${port}/api/v1/status`)
-
-      expect(new URL(address).hostname).toBe(host)
-      expect(answer.status).toBe(status)
-      up.child.kill('SIGTERM')
-      await up.ended
-    },
-  )
 })

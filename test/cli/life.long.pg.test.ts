@@ -99,7 +99,7 @@ describe('a running farewatch', () => {
     const home = await newHome()
     const up = startFarewatch(
       ['up'],
-      { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0', OPEN_DEMO: 'on' },
+      { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' },
       home,
     )
     onTestFinished(() => void up.child.kill('SIGKILL'))
@@ -110,7 +110,8 @@ describe('a running farewatch', () => {
     process.kill(pid, 'SIGKILL')
 
     await until('a restart', () => up.stdout().includes('"msg":"embedded postgres restarted"'))
-    await until('an answer', async () => (await fetch(String(ready.api))).status === 200)
+    const freshness = String(ready.api).replace('/api/v1/status', '/freshness')
+    await until('an answer', async () => (await fetch(freshness)).status === 200)
     up.child.kill('SIGTERM')
     expect(await up.ended).toBe(0)
     expect(await postgresProcessesIn(data)).toEqual([])

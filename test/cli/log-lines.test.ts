@@ -45,12 +45,15 @@ describe('a log line on a terminal', () => {
     expect(plain()[1]).toMatch(/ routes applied: 3 added, - removed, - live\n$/)
   })
 
-  it('of level debug is shown without LOG_LEVEL=debug only if it has a sentence', () => {
+  it('of level debug is shown without LOG_LEVEL=debug only if it reports a change', () => {
     const { log, plain } = aTerminalLog([], false)
     const after = { pair: 'bookable', outbound: {}, return: null, price: null }
 
     log.debug('upstream call ended')
-    log.debug({ fareId: 4, kind: 'became_available', before: null, after }, 'fare changed')
+    const soldOut = { ...after, pair: 'unavailable' }
+    const unknown = { ...after, pair: 'unknown' }
+    log.debug({ fareId: 4, kind: 'became_available', before: unknown, after }, 'fare changed')
+    log.debug({ fareId: 5, kind: 'became_available', before: soldOut, after }, 'fare changed')
 
     expect(plain()).toEqual([expect.stringMatching(/ can be booked/)])
   })

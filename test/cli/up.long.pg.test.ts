@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { access, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { access, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
@@ -30,7 +30,7 @@ describe('farewatch up, with nothing configured', () => {
 
   beforeAll(async () => {
     home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-up-'))
-    env = { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0', OPEN_DEMO: 'on' }
+    env = { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' }
   })
   afterAll(async () => {
     const { directory } = await findPlace(home)
@@ -63,7 +63,11 @@ describe('farewatch up, with nothing configured', () => {
       until('the list with this number of routes', async () =>
         logLines(up).some((line) => line.msg === 'route sync finished' && line.live === count),
       )
-    const routes = await fetch(String(ready.api).replace('/status', '/data/routes'))
+    const [name = '', value = ''] = (
+      await readFile(path.join(home, 'keys/operator'), 'utf8')
+    ).split(': ')
+    const headers = { [name]: value.trim() }
+    const routes = await fetch(String(ready.api).replace('/status', '/data/routes'), { headers })
     await isOfAList(((await routes.json()) as unknown[]).length)
     const readyz = await fetch(String(ready.health))
     expect(readyz.status).toBe(200)

@@ -52,7 +52,6 @@ const SETTINGS = {
   ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
   AVAILABILITY_SYNC_SCHEDULE: '*/5 * * * * *',
   API_REQUESTS_PER_SECOND: '1000',
-  OPEN_DEMO: 'on',
 }
 
 export async function prepareLiveFixture(): Promise<LiveFixture> {

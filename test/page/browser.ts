@@ -40,7 +40,7 @@ export async function openPage({
   })
   await page.addInitScript({
     content: `
-      ${key === undefined ? '' : `sessionStorage.setItem('farewatch.key', ${JSON.stringify(key)})`}
+      ${key === undefined ? '' : `sessionStorage.setItem('farewatch.keys', ${JSON.stringify(JSON.stringify({ operator: key }))})`}
       document.addEventListener('securitypolicyviolation', (event) => {
         console.error('blocked: ' + event.violatedDirective + ' ' + event.blockedURI)
       })`,

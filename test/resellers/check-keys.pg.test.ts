@@ -32,7 +32,6 @@ describe('the check of a key', () => {
       resellerName: expect.any(String) as string,
       scopes: ['read'],
       limitKey: `key ${theirs.key.id}`,
-      demo: false,
     })
     expect(await access.callerOf(ours.text)).toMatchObject({
       kind: 'operator',

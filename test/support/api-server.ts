@@ -34,7 +34,6 @@ import { silentLog } from './silent-log.ts'
 export const TEST_SEALER = createSealer('the encryption key of the tests')
 
 export interface ApiArgs {
-  readonly openReseller?: string
   /** Default: any free port. */
   readonly port?: number
   readonly requestsPerSecond?: number
@@ -68,9 +67,9 @@ export async function openApi(
   db: Db,
   args: ApiArgs = {},
 ): Promise<{ readonly base: string; close(): Promise<void> }> {
-  const { openReseller, requestsPerSecond = 1_000_000, log = silentLog } = args
+  const { requestsPerSecond = 1_000_000, log = silentLog } = args
   const nowMs = args.nowMs ?? (() => performance.now())
-  const access = createKeyAccess({ db, log, nowMs, openReseller })
+  const access = createKeyAccess({ db, log, nowMs })
   const onDemand = createOnDemand({
     db,
     clock: systemClock,

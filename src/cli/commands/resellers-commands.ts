@@ -1,15 +1,19 @@
 import type { Command } from 'commander'
+import { localUrlOf, publicUrlOf } from '../../app/settings-for.ts'
+import { DEMO_RESELLER } from '../../embedded/demo.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { SCOPES, type Scope } from '../../platform/http/operation.ts'
 import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../resellers/api-keys.ts'
 import {
   createReseller,
+  findReseller,
   listResellers,
   type ResellerSummary,
   requireReseller,
   SHARE_RANGE,
   setShare,
 } from '../../resellers/resellers.ts'
+import { CODE_MINUTES, createSignInCode, signInLink } from '../../resellers/sign-in.ts'
 import { disableReseller } from '../../watches/change-watches.ts'
 import { withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -122,7 +126,9 @@ interface CreateOptions {
 }
 
 export function addKeysCommands(program: Command): void {
-  const keys = program.command('keys').description('Create, list and revoke keys of the API')
+  const keys = program
+    .command('keys')
+    .description('Create, list and revoke keys of the API, and print links for the page')
   keys
     .command('create')
     .description('Create a key and print it; it is not shown again')
@@ -137,6 +143,7 @@ export function addKeysCommands(program: Command): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', example('keys create --reseller northwind --scopes read'))
     .action(create)
+  addLinkCommand(keys)
   keys
     .command('list')
     .description('List all keys by their first characters, also expired and revoked ones')
@@ -150,6 +157,21 @@ export function addKeysCommands(program: Command): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', example('keys revoke 3'))
     .action(revoke)
+}
+
+function addLinkCommand(keys: Command): void {
+  keys
+    .command('link')
+    .description(`Print a link that signs the page in once, within ${CODE_MINUTES} minutes`)
+    .option('--operator', 'as an operator')
+    .option('--reseller <name>', 'as this reseller')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nWithout an option: as an operator, and as the reseller "demo" if there is one. The page keeps its keys for 30 days.',
+    )
+    .addHelpText('after', example('keys link --reseller northwind'))
+    .action(link)
 }
 
 function scopesOption(text: string): Scope[] {
@@ -175,6 +197,26 @@ async function create(options: CreateOptions): Promise<void> {
     if (json !== true) {
       terminal.step(`key ${key.id} with ${key.scopes.join(', ')}; it is not shown again`)
     }
+  })
+}
+
+interface LinkOptions {
+  readonly operator?: boolean
+  readonly reseller?: string
+  readonly json?: boolean
+}
+
+async function link({ operator = false, reseller, json }: LinkOptions): Promise<void> {
+  await withApp(KEYS, async ({ database: { db }, config }, { terminal }) => {
+    const isAny = !operator && reseller === undefined
+    const found = isAny ? await findReseller(db, DEMO_RESELLER) : undefined
+    const owner = reseller === undefined ? found : await requireReseller(db, reseller)
+    const code = await createSignInCode(db, {
+      operator: operator || isAny,
+      resellerId: owner?.id ?? null,
+    })
+    const url = signInLink(publicUrlOf(config) ?? localUrlOf(config), code)
+    terminal.print(json, { url }, () => url)
   })
 }
 

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs'
+import path from 'node:path'
 import type { Command } from 'commander'
 import { API_DOCUMENT } from '../../app/api-document.ts'
 import { type App, openApp, type ReadyConfig } from '../../app/app.ts'
 import { assertPortsUsable, type RoleName, runRoles } from '../../app/run-roles.ts'
-import { targetRulesOf, whyNotOpen } from '../../app/settings-for.ts'
+import { localUrlOf, publicUrlOf, targetRulesOf } from '../../app/settings-for.ts'
 import {
   DEMO_RESELLER,
   type DemoReceiver,
@@ -12,19 +12,18 @@ import {
   startDemoReceiver,
 } from '../../embedded/demo.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
+import { ensureHomeKey, homeKeyFile } from '../../embedded/home-keys.ts'
 import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { loadConfig } from '../../platform/config/config.ts'
 import { redactedConfig } from '../../platform/config/settings.ts'
 import { describeStore } from '../../platform/queue/queue-connection.ts'
-import { hasKeys } from '../../resellers/api-keys.ts'
+import { CODE_MINUTES, createSignInCode, signInLink } from '../../resellers/sign-in.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
 import { exitSoon, UsageError } from '../exit-codes.ts'
 import { createTerminal } from '../terminal.ts'
 import { example, table } from '../text/text-format.ts'
-
-/** Docker, Podman and Kubernetes put these into their containers, which may share their loopback with others. */
-const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io']
+import { addCallArguments, callApi } from './call-api.ts'
 
 const SERVICES: Readonly<Record<'up' | RoleName, { about: string; roles: readonly RoleName[] }>> = {
   up: {
@@ -33,28 +32,33 @@ const SERVICES: Readonly<Record<'up' | RoleName, { about: string; roles: readonl
     roles: ['worker', 'api'],
   },
   worker: { about: 'Run the syncs and checks', roles: ['worker'] },
-  api: { about: 'Run the API', roles: ['api'] },
+  api: { about: 'Run the API; or call it, with a method and a path', roles: ['api'] },
 }
 
 export function addServiceCommands(program: Command): void {
-  for (const [name, { about, roles }] of Object.entries(SERVICES)) {
+  const add = (name: keyof typeof SERVICES) =>
     program
       .command(name)
-      .description(about)
+      .description(SERVICES[name].about)
       .addHelpText('after', '\nStops in order on SIGTERM or Ctrl-C, within ten seconds.')
+  for (const name of ['up', 'worker'] as const) {
+    add(name)
       .addHelpText('after', example(name))
-      .action(() => runService(name, roles))
+      .action(() => runService(name))
   }
+  addCallArguments(add('api')).action((method, path, flags) =>
+    method === undefined ? runService('api') : callApi(method, path, flags),
+  )
 }
 
-async function runService(name: string, roles: readonly RoleName[]): Promise<void> {
+async function runService(name: keyof typeof SERVICES): Promise<void> {
+  const { roles } = SERVICES[name]
   const context = createServiceContext()
   const { config, log, terminal, signal } = context
   if (name !== 'up' && config.DATABASE_URL === undefined) {
     throw new UsageError('DATABASE_URL is not set; "bin/farewatch up" brings an embedded database')
   }
   await assertPortsUsable(config, roles)
-  const closed = name === 'up' ? whyNotOpen(config, CONTAINER_FILES.some(existsSync)) : 'no demo'
   const sandbox = roles.includes('worker') ? 'start' : 'none'
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox })
   const supervision = embedded.postgres?.supervision
@@ -62,22 +66,22 @@ async function runService(name: string, roles: readonly RoleName[]): Promise<voi
     signal.throwIfAborted()
     reportStores(context, embedded)
     reportSandbox(context, embedded)
-    const { receiver, config: ready } = await openReceiver(context, embedded, closed)
+    const { receiver, config: ready } = await openReceiver(context, embedded)
+    let link: SignInLink | undefined
     const app = openApp({ config: ready, log, clock: systemClock, role: name })
     await runRoles(app, {
       roles,
       ...(supervision === undefined
         ? {}
         : { monitor: (opened, ending) => monitorPostgres(supervision, opened, ending) }),
-      ...(closed === undefined ? { openReseller: DEMO_RESELLER } : {}),
       migrate: name === 'up',
       signal,
       seed: async (opened) => {
         await seedDemo(context, opened, { ...embedded, receiver })
-        if (name === 'up') await reportOpenApi(context, opened, closed)
+        if (name === 'up') link = await prepareSignIn(context, opened, embedded)
       },
       onStep: terminal.step,
-      onReady: (addresses) => reportReady(context, addresses, receiver),
+      onReady: (addresses) => reportReady(context, addresses, { receiver, link }),
       release: async () => {
         await receiver?.close()
         await embedded.release()
@@ -117,14 +121,13 @@ interface WithReceiver {
 
 /**
  * Starts a receiver for the webhooks of the demo, and allows its address and port as a target. There is none
- * outside the open demo, and none without a key for the secrets of endpoints.
+ * without a key for the secrets of endpoints.
  */
 async function openReceiver(
   { log }: CliContext,
   { sandbox, config }: Embedded,
-  closed: string | undefined,
 ): Promise<WithReceiver & { readonly config: ReadyConfig }> {
-  if (closed !== undefined || sandbox === undefined || config.ENCRYPTION_KEY === undefined) {
+  if (sandbox === undefined || config.ENCRYPTION_KEY === undefined) {
     return { receiver: undefined, config }
   }
   const receiver = await startDemoReceiver((webhook) =>
@@ -145,44 +148,55 @@ async function seedDemo(
   await receiver?.register(db, { sealer, targetRules: targetRulesOf(config) })
 }
 
-/**
- * Until the first key exists, requests from this machine need none: they read as the demo reseller.
- * @param closed why they need one.
- */
-async function reportOpenApi(
-  { terminal, log }: CliContext,
+/** The link, once the address is known at which the API listens. */
+type SignInLink = (apiUrl: string) => string
+
+/** Makes the keys of the home at the first start, and a link that signs the page in with keys of its own. */
+async function prepareSignIn(
+  { config, terminal }: CliContext,
   { database: { db } }: App,
-  closed: string | undefined,
-): Promise<void> {
-  if (await hasKeys(db)) return
-  if (closed !== undefined) {
-    const how = 'bin/farewatch keys create'
-    if (terminal.interactive) terminal.step(`API needs a key (${closed}): "${how}" makes one`)
-    else log.info({ reason: closed }, 'the API needs a key')
-    return
+  { sandbox }: Embedded,
+): Promise<SignInLink> {
+  const { FAREWATCH_HOME: home } = config
+  const demo = sandbox === undefined ? undefined : await ensureDemoReseller(db)
+  const resellerId = demo?.id ?? null
+  const made = [await ensureHomeKey(db, home, { name: 'operator', resellerId: null })]
+  if (demo !== undefined) made.push(await ensureHomeKey(db, home, { name: 'demo', resellerId }))
+  if (made.includes(true)) {
+    terminal.step(`keys of the API in ${path.dirname(homeKeyFile(home, 'operator'))}`)
   }
-  await ensureDemoReseller(db)
-  if (terminal.interactive) {
-    terminal.step(
-      `API open as "${DEMO_RESELLER}" to this machine and any proxy on it, until "bin/farewatch keys create"`,
-    )
-  } else {
-    const open = 'the API is open to this machine and to any proxy on it until a key exists'
-    log.warn({ reseller: DEMO_RESELLER }, open)
+  const code = await createSignInCode(db, { operator: true, resellerId })
+  return (apiUrl) => {
+    const port = Number(new URL(apiUrl).port)
+    return signInLink(publicUrlOf(config) ?? localUrlOf(config, port), code)
   }
 }
 
+interface Shown extends WithReceiver {
+  readonly link: SignInLink | undefined
+}
+
 function reportReady(
-  { terminal }: CliContext,
+  { terminal, log }: CliContext,
   addresses: readonly (readonly [string, string])[],
-  receiver: DemoReceiver | undefined,
+  { receiver, link }: Shown,
 ): void {
-  if (!terminal.interactive) return
+  const page = addresses.find(([what]) => what === 'page')?.[1] ?? ''
+  const signIn = link?.(page)
+  const about = `a link that signs the page in once, within ${CODE_MINUTES} minutes`
+  if (!terminal.interactive) {
+    if (signIn !== undefined) log.info({ link: signIn }, about)
+    return
+  }
   const webhooks =
     receiver === undefined ? [] : [['webhooks', `arrive at ${receiver.url}`] as const]
   const lines = [...addresses, ...webhooks].map(([what, where]) => `  ${what.padEnd(8)} ${where}`)
+  const open =
+    signIn === undefined
+      ? ''
+      : `  Open ${signIn}\n  (${about}; "bin/farewatch keys link" prints another)\n\n`
   process.stderr.write(
-    `\n${lines.join('\n')}\n\n  In another terminal: bin/farewatch status\n  Ctrl-C stops; the data stays\n\n`,
+    `\n${lines.join('\n')}\n\n${open}  In another terminal: bin/farewatch status\n  Ctrl-C stops; the data stays\n\n`,
   )
 }
 

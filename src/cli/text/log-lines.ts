@@ -33,7 +33,7 @@ const SHOWN_AS_STEPS = new Set([
 
 /**
  * A log destination for a terminal: shows each JSON line as a plain line. Without `debug` it leaves out the lines
- * of that level that have no sentence, so that a log of level `debug` shows each change of a fare.
+ * of that level that have no sentence, and the first beliefs: a log of level `debug` then shows each change of a fare.
  */
 export function createLogLines(
   write: (text: string) => void,
@@ -59,12 +59,19 @@ function renderLogLine(line: string, debug: boolean): string | undefined {
   const { time, level, msg, ...fields } = parsed
   if (level === 'info' && SHOWN_AS_STEPS.has(msg)) return undefined
   const sentence = SENTENCES[msg]
-  if (level === 'debug' && !debug && sentence === undefined) return undefined
+  if (level === 'debug' && !debug && (sentence === undefined || isFirstBelief(fields))) {
+    return undefined
+  }
   const at = new Date(time)
   const text = sentence === undefined ? `${msg}${fieldsText(fields)}` : sentence(fields, at)
   const clock = at.toTimeString().slice(0, 8)
   const colour = COLOURS[level] ?? ''
   return `${DIM}${clock}${RESET}  ${colour}${printable(text)}${colour === '' ? '' : RESET}\n`
+}
+
+/** What the first check of a fare showed. After an import there are thousands of them. */
+function isFirstBelief({ before }: LogFields): boolean {
+  return (before as { pair?: unknown } | null | undefined)?.pair === 'unknown'
 }
 
 /** Undefined for a line that is no JSON: the scrubber may have masked a secret of digits where a number stood. */

@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Failure } from '../parts.js'
-import { callApi, ProblemError, saveKey } from '../session.js'
+import { callApi, callerOf, ProblemError, saveKeys } from '../session.js'
 import { texts } from '../texts.js'
 import { durationText } from '../times.js'
 
@@ -27,6 +27,7 @@ export function HomeView({ onEnter, error }) {
         : freshness.data && html`<p><${Freshness} facts=${freshness.data} /></p>`
     }
     ${error && html`<${Failure} error=${error} onRetry=${() => location.reload()} />`}
+    <p>${texts.home.linkHint} <code>${texts.home.linkCommand}</code>.</p>
     <${KeyForm} onEnter=${onEnter} />
     <${Links} />
   </main>`
@@ -65,9 +66,8 @@ function messageOf(error) {
 }
 
 /** @param {unknown} error */
-function keyFault(error) {
-  if (!(error instanceof ProblemError)) return texts.unreachable(messageOf(error))
-  return error.status === 401 ? texts.home.badKey : error.message
+function faultText(error) {
+  return error instanceof ProblemError ? error.message : texts.unreachable(messageOf(error))
 }
 
 /** @param {{ onEnter: () => void }} props */
@@ -80,13 +80,13 @@ function KeyForm({ onEnter }) {
     // A header cannot carry other letters, and no key has them.
     if (!/^[\x21-\x7e]+$/.test(key.trim())) return setFault(texts.home.badKey)
     setBusy(true)
-    saveKey(key.trim())
     try {
-      await callApi('/caller')
+      const caller = await callerOf(key.trim())
+      if (caller === null) return setFault(texts.home.badKey)
+      saveKeys({ [caller.kind]: key.trim() }, { thisTabAlone: true })
       onEnter()
     } catch (error) {
-      saveKey(null)
-      setFault(keyFault(error))
+      setFault(faultText(error))
     } finally {
       setBusy(false)
     }
@@ -100,7 +100,50 @@ function KeyForm({ onEnter }) {
     <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${key}
       onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => setKey(e.currentTarget.value)} />
     <${Action} label=${texts.home.open} kind="primary enter" busy=${busy} disabled=${key.trim() === ''} onClick=${() => void enter()} />
-    <p class="help">${texts.home.keyHint} <code>${texts.home.keyCommand}</code>.</p>
+    <p class="help">${texts.home.keyHint}</p>
     ${fault && html`<p role="alert"><${Badge} level="bad">${fault}<//></p>`}
   </form>`
+}
+
+/**
+ * Exchanges the code of a link for keys. A page that has keys asks before it replaces them.
+ * @param {{ code: string, caller: import('../session.js').Caller | null, onEnter: () => void }} props
+ */
+export function SignInView({ code, caller, onEnter }) {
+  const [fault, setFault] = useState('')
+  const signIn = async () => {
+    setFault('')
+    try {
+      const { keys } = await callApi('/sign-in', { method: 'POST', body: { code } })
+      const byKind = keys.map((/** @type {{ kind: string, key: string }} */ given) => [
+        given.kind,
+        given.key,
+      ])
+      saveKeys(Object.fromEntries(byKind), { thisTabAlone: false })
+      onEnter()
+    } catch (error) {
+      setFault(faultText(error))
+    }
+  }
+  useEffect(() => {
+    if (caller === null) void signIn()
+  }, [code])
+  return html`<main class="home">
+    <img src="/assets/icon.svg" alt="" width="56" height="56" />
+    <h1>${texts.name}</h1>
+    ${
+      fault
+        ? html`<p role="alert"><${Badge} level="bad">${fault}<//></p>`
+        : caller === null
+          ? html`<p role="status">${texts.home.signingIn}</p>`
+          : html`<p>${texts.home.replace(whoIs(caller))}</p>
+              <button type="button" class="primary" onClick=${() => void signIn()}>${texts.home.replaceKeys}</button>`
+    }
+    ${(fault || caller !== null) && html`<p><button type="button" onClick=${onEnter}>${caller === null ? texts.home.signIn : texts.home.keepKeys}</button></p>`}
+  </main>`
+}
+
+/** @param {import('../session.js').Caller} caller */
+export function whoIs({ isOperator, reseller }) {
+  return [isOperator ? texts.operator : null, reseller].filter((name) => name !== null).join(' + ')
 }

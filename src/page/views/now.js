@@ -4,7 +4,7 @@ import { html } from '../html.js'
 import { judgeList, judgeUpstream, silentShareOf } from '../judge.js'
 import { useEvents } from '../live.js'
 import { Card, Figure, Loaded, Meter } from '../parts.js'
-import { callApi, seesAll } from '../session.js'
+import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
 
@@ -20,7 +20,7 @@ export function NowView({ caller }) {
     },
     [status.reload],
   )
-  const isOperator = seesAll(caller)
+  const { isOperator } = caller
   const calls = useResource(
     async (signal) => (isOperator ? callApi('/budget/calls', { signal }) : undefined),
     [isOperator],
@@ -29,7 +29,7 @@ export function NowView({ caller }) {
   return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
     <div class="cards">
       <${RoutesCard} status=${data} />
-      <${FaresCard} status=${data} mayWatch=${caller.kind === 'reseller'} />
+      <${FaresCard} status=${data} mayWatch=${caller.reseller !== null} />
       ${data.detectionDelays && html`<${DelayCard} delays=${data.detectionDelays} />`}
       <${UpstreamCard} status=${data} />
       ${data.budget && html`<${BudgetCard} budget=${data.budget} calls=${calls.data} />`}

@@ -2,7 +2,7 @@ import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useRuns } from '../live.js'
 import { Badge, Empty, Loaded } from '../parts.js'
-import { callApi, seesAll } from '../session.js'
+import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Clock, durationText } from '../times.js'
 import { Review } from './review.js'
@@ -27,7 +27,7 @@ export function RunsView({ caller, path: [runId] }) {
       ? html`<${Empty} title=${texts.runs.empty}>${texts.runs.emptyHelp}<//>`
       : html`<div class="split wide">
           <${RunTable} runs=${items} selected=${Number(runId)} />
-          ${runId !== undefined && html`<${RunPane} key=${runId} runId=${runId} isOperator=${seesAll(caller)} mayDecide=${caller.scopes.includes('operate')} onDecided=${runs.reload} />`}
+          ${runId !== undefined && html`<${RunPane} key=${runId} runId=${runId} isOperator=${caller.isOperator} mayDecide=${caller.scopes.includes('operate')} onDecided=${runs.reload} />`}
         </div>`}<//>`
 }
 

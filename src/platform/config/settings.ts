@@ -127,11 +127,6 @@ export const ADVANCED_SETTINGS = {
     'networks that webhooks may reach although their addresses are not public',
   ),
   WEBHOOK_ALLOW_HTTP: choice('whether webhooks may go to http URLs', ['off', 'on'], 'off'),
-  OPEN_DEMO: choice(
-    'whether "up" answers requests from this machine without a key until one exists; auto: only with the sandbox, and not in a container',
-    ['auto', 'on', 'off'],
-    'auto',
-  ),
   WEDGED_AFTER_SECONDS: integer(
     'a worker ends itself if it makes no progress for this time although its stores answer',
     { min: 10, max: 3600, preset: 180 },

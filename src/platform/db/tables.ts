@@ -297,6 +297,13 @@ export interface Schedule {
   next_due_at: Date
 }
 
+export interface SignInCode {
+  expires_at: Date
+  hash: Buffer
+  operator: boolean
+  reseller_id: number | null
+}
+
 export interface Snapshot {
   bytes: number
   content_hash: string
@@ -502,6 +509,7 @@ export interface DB {
   process: Process
   reseller: Reseller
   schedule: Schedule
+  sign_in_code: SignInCode
   snapshot: Snapshot
   snapshot_part: SnapshotPart
   sync_run: SyncRun

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './authorize.ts'
-import type { Caller, Operation, WhileWaiting } from './operation.ts'
+import type { Caller, Operation, UnknownCaller, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import { addCsvBodies, bodyReader } from './read-body.ts'
 import { checkQuery, parameterReader } from './read-parameters.ts'
@@ -20,7 +20,7 @@ export interface AddOperationsOptions<D> extends AuthorizeDeps {
 }
 
 interface LimitedCaller {
-  readonly caller: Caller
+  readonly caller: Caller | UnknownCaller
   readonly limited: LimitedRequest
 }
 
@@ -73,7 +73,7 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
 interface Handling {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly caller: Caller
+  readonly caller: Caller | UnknownCaller
   readonly whileWaiting: WhileWaiting
 }
 

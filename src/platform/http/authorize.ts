@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Access, Caller, KeyCheck, Operation } from './operation.ts'
+import type { Access, Caller, KeyCheck, Operation, UnknownCaller } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -8,7 +8,7 @@ export interface AuthorizeDeps {
   readonly limit: RateLimit
 }
 
-type Requirements = Pick<Operation<never>, 'method' | 'scope' | 'audience' | 'upstream'>
+type Requirements = Pick<Operation<never>, 'scope' | 'audience' | 'upstream'>
 
 /** The query parameter in which the upstream's own interface takes its credential. */
 export const TOKEN_PARAMETER = 'accessToken'
@@ -24,18 +24,19 @@ export async function authorize(
   { access, limit }: AuthorizeDeps,
   required: Requirements,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-): Promise<Caller> {
+): Promise<Caller | UnknownCaller> {
   refuseKeyInQuery(required, request)
+  const address = `address ${request.ip}`
+  if (required.audience === 'everybody') {
+    await countRequest(limit, address, reply)
+    return { kind: 'unknown', scopes: [], limitKey: address }
+  }
   const found = await identify(access, required, request)
   if (typeof found === 'string') {
-    await countRequest(limit, `address ${request.ip}`, reply)
+    await countRequest(limit, address, reply)
     throw unauthorized(found)
   }
-  if (found.demo) {
-    assertLocal(request)
-    reply.header('farewatch-demo', 'open without a key until the first one is created')
-  }
-  await countRequest(limit, found.demo ? `address ${request.ip}` : found.limitKey, reply)
+  await countRequest(limit, found.limitKey, reply)
   assertAllowed(required, found)
   return found
 }
@@ -62,10 +63,7 @@ async function identify(
   request: FastifyRequest,
 ): Promise<Caller | Unauthenticated> {
   const key = keyOf(required, request)
-  // A malformed credential is not treated like a missing one: the client meant to authenticate.
-  if (key === '') return 'missing'
-  const found = key === undefined ? await access.callerWithoutKey() : await access.callerOf(key)
-  return found ?? 'missing'
+  return key === undefined ? 'missing' : access.callerOf(key)
 }
 
 /** Refuses a key in the address, because addresses end up in histories, logs and referrers. */
@@ -81,9 +79,9 @@ function refuseKeyInQuery({ upstream }: Requirements, request: FastifyRequest): 
   }
 }
 
-/** The key of a request; undefined if it has none, '' if its Authorization header is not a bearer token. */
+/** The key of a request; undefined if it has none. */
 function keyOf({ upstream }: Requirements, { headers, query }: FastifyRequest): string | undefined {
-  if (headers.authorization !== undefined) return BEARER.exec(headers.authorization)?.[1] ?? ''
+  if (headers.authorization !== undefined) return BEARER.exec(headers.authorization)?.[1]
   const token = upstream === true ? (query as Record<string, unknown>)[TOKEN_PARAMETER] : undefined
   if (Array.isArray(token)) {
     throw new ProblemError('request.doubled_parameter', { parameter: TOKEN_PARAMETER })
@@ -123,9 +121,7 @@ function unauthorized(what: Unauthenticated): ProblemError {
   return new ProblemError('access.unknown_key', { headers })
 }
 
-function assertAllowed({ method, scope, audience }: Requirements, caller: Caller): void {
-  // The open demo shows everything to the person at this machine, so that it can be tried without a key.
-  if (caller.demo && method === 'GET' && audience !== 'resellers') return
+function assertAllowed({ scope, audience }: Requirements, caller: Caller): void {
   if (!caller.scopes.includes(scope)) {
     throw new ProblemError('access.missing_scope', {
       headers: {
@@ -137,44 +133,4 @@ function assertAllowed({ method, scope, audience }: Requirements, caller: Caller
   if (audience === 'resellers' && caller.kind !== 'reseller') {
     throw new ProblemError('access.resellers_only')
   }
-}
-
-const LOCAL_NAMES = new Set(['localhost', '127.0.0.1', '[::1]'])
-/** Headers that only proxies and content networks add. */
-const FORWARDED =
-  /^(forwarded|via|cdn-loop|x-(forwarded|original|envoy|amzn?|azure|proxy)(-.*)?|cf-.*|(x-)?(real|client|cluster-client|true-client|fastly-client)-ip)$/
-/** The values of Sec-Fetch-Site for a request from our own page or from the address bar. */
-const OWN_SITES = new Set(['same-origin', 'none'])
-
-/**
- * Refuses requests without a key that a foreign web page, open in a browser on this machine, could send, and those that
- * a proxy forwards for another machine.
- *
- * `Host` must name this machine: after DNS rebinding it names the page's own domain. `Origin` and `Sec-Fetch-Site`
- * must not be foreign: a page may send simple requests to any address.
- */
-function assertLocal({ headers, raw }: FastifyRequest): void {
-  const { host = '', origin } = headers
-  const forwarded = Object.keys(headers).find((name) => FORWARDED.test(name))
-  if (forwarded !== undefined) {
-    throw notLocal(forwarded, 'without a key no request that a proxy forwards is answered')
-  }
-  if (raw.httpVersion === '1.0') {
-    throw notLocal('HTTP/1.0', 'without a key only HTTP/1.1 is answered, because proxies use 1.0')
-  }
-  const hostname = host.replace(/:\d{1,5}$/, '').toLowerCase()
-  if (!LOCAL_NAMES.has(hostname)) {
-    throw notLocal('Host', 'without a key the address must be of localhost, 127.0.0.1 or [::1]')
-  }
-  if (origin !== undefined && origin !== `http://${host}`) {
-    throw notLocal('Origin', 'without a key no page of another origin is answered')
-  }
-  const site = headers['sec-fetch-site']
-  if (site !== undefined && !OWN_SITES.has(String(site))) {
-    throw notLocal('Sec-Fetch-Site', 'without a key no page of another site is answered')
-  }
-}
-
-function notLocal(parameter: string, detail: string): ProblemError {
-  return new ProblemError('access.not_local', { parameter, detail })
 }

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'audience' | 'streams'>
+type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'streams'>
 
 /** Descriptions of the headers that several operations share. */
 const HEADERS = {
@@ -11,7 +11,6 @@ const HEADERS = {
   'WWW-Authenticate':
     'Which kind of key is required, and what is wrong with the one that was sent.',
   'farewatch-ignored': 'The parameters that were ignored, percent-encoded.',
-  'farewatch-demo': 'Present if the request had no key and needed none.',
   ETag: 'The version of the response, for `If-None-Match`.',
   'Last-Modified': 'When this version began, for `If-Modified-Since`.',
 } as const
@@ -30,9 +29,8 @@ const OF_PROBLEMS: Readonly<Record<number, readonly HeaderName[]>> = {
 export const HEADER_COMPONENTS = withDescriptions(HEADERS)
 
 /** The headers of an operation's success response and of its 304. */
-export function answerHeaders({ answer, upstream, audience }: Responding): object {
+export function answerHeaders({ answer, upstream }: Responding): object {
   const named: HeaderName[] = [...ALWAYS]
-  if (audience !== 'operators') named.push('farewatch-demo')
   if (upstream === true) named.push('farewatch-ignored')
   if (answer.versioned === true) named.push('ETag', 'Last-Modified')
   return { ...references(named), ...withDescriptions(answer.headers ?? {}) }

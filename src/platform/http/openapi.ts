@@ -20,13 +20,15 @@ const COMMON: readonly ProblemCode[] = [
   'request.doubled_parameter',
   'request.invalid_parameter',
   'request.key_in_query',
+  'access.too_many_requests',
+  'internal',
+  'store.unavailable',
+]
+const WITH_KEY: readonly ProblemCode[] = [
   'access.no_key',
   'access.mistyped_key',
   'access.unknown_key',
   'access.missing_scope',
-  'access.too_many_requests',
-  'internal',
-  'store.unavailable',
 ]
 const WITH_BODY: readonly ProblemCode[] = [
   'request.invalid_body',
@@ -101,7 +103,10 @@ function operationObject(
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: [{ bearer: [scope] }, ...(upstream === true ? [{ accessToken: [scope] }] : [])],
+    security:
+      audience === 'everybody'
+        ? []
+        : [{ bearer: [scope] }, ...(upstream === true ? [{ accessToken: [scope] }] : [])],
     'x-audience': audience,
     parameters: [
       ...parametersOf(components, { where: 'path', schema: operation.params }, example.params),
@@ -203,6 +208,7 @@ function problemsOf(
 ): object {
   const codes = new Set([
     ...COMMON,
+    ...(audience === 'everybody' ? [] : WITH_KEY),
     ...(body === undefined ? [] : WITH_BODY),
     ...(audience === 'resellers' ? (['access.resellers_only'] as const) : []),
     ...problems,
@@ -226,7 +232,7 @@ function problemsOf(
  * @example responseName(404, ['not_found', 'watch.unknown_references']) // 'Problem404NotFoundWatchUnknownReferences'
  */
 function responseName(status: number, codes: readonly ProblemCode[]): string {
-  const own = codes.filter((code) => !COMMON.includes(code)).toSorted()
+  const own = codes.filter((code) => ![...COMMON, ...WITH_KEY].includes(code)).toSorted()
   return `Problem${status}${own
     .flatMap((code) => code.split(/[._]/))
     .map(capitalized)

@@ -24,6 +24,7 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
   readonly tag: string
   readonly summary: string
   readonly description?: string
+  /** What the key must allow. */
   readonly scope: Scope
   readonly params?: P
   /** A parameter that the schema lacks is refused. Lists are separated by commas or repeated. */
@@ -93,33 +94,40 @@ type Spec<
   Q extends TSchema,
   B extends TSchema,
   A extends TSchema,
+  Hidden extends string,
 > = Declaration<P, Q, B, A> & {
   readonly handler: (
     deps: D,
-    request: Checked<Static<P>, Static<Q>, Static<B>>,
+    request: Omit<Checked<Static<P>, Static<Q>, Static<B>>, Hidden>,
   ) => Promise<Immutable<Static<A>> | FastifyReply>
 }
 
 type AnyDeclaration = Declaration<TSchema, TSchema, TSchema, TSchema>
 
+/** A request whose caller may have no key. */
+type Asked = Omit<Checked<unknown, unknown, unknown>, 'caller'> & {
+  readonly caller: Caller | UnknownCaller
+}
+
 /** A declared operation without the types of its schemas. */
 export interface Operation<D> extends AnyDeclaration {
   readonly example: Example
   /** Which callers may call it, in addition to the scope. */
-  readonly audience: 'anyone' | 'resellers' | 'operators'
-  run(deps: D, request: Checked<unknown, unknown, unknown>): Promise<unknown>
+  readonly audience: 'everybody' | 'anyone' | 'resellers' | 'operators'
+  run(deps: D, request: Asked): Promise<unknown>
 }
 
 /** The reseller of the key. */
 type Owner = Pick<ResellerCaller, 'resellerId' | 'resellerName'>
 
-type Declare<In, D> = <
+/** `Hidden` names what the handlers are not given of a request. */
+type Declare<In, D, Hidden extends string = never> = <
   P extends TSchema = Nothing,
   Q extends TSchema = Nothing,
   B extends TSchema = Nothing,
   A extends TSchema = TSchema,
 >(
-  spec: Spec<In, P, Q, B, A>,
+  spec: Spec<In, P, Q, B, A, Hidden>,
 ) => Operation<D>
 
 /**
@@ -127,14 +135,16 @@ type Declare<In, D> = <
  *
  * A `shared` operation answers all callers alike. A `reseller` operation belongs to one reseller: its handler receives
  * the reseller of the key in its dependencies, as a `Tenant`, so that no query can be made without it. An `operator`
- * operation runs the service.
+ * operation runs the service. An `open` operation needs no key, and its scope means nothing.
  */
 export function operations<D extends object>(): {
+  readonly open: Declare<D, D, 'caller'>
   readonly shared: Declare<D, D>
   readonly reseller: Declare<D & Owner, D>
   readonly operator: Declare<D, D>
 } {
   return {
+    open: (spec) => ({ ...erase(spec), audience: 'everybody', run: runOf<D>(spec.handler) }),
     shared: (spec) => ({ ...erase(spec), audience: 'anyone', run: runOf<D>(spec.handler) }),
     operator: (spec) => ({ ...erase(spec), audience: 'operators', run: runOf<D>(spec.handler) }),
     reseller: (spec) => {
@@ -154,10 +164,10 @@ function erase(spec: AnyDeclaration): AnyDeclaration & { readonly example: Examp
 
 /** The cast is safe: the request was validated by the schemas that give the handler its types. */
 function runOf<D>(handler: (deps: D, request: never) => Promise<unknown>) {
-  return (deps: D, request: Checked<unknown, unknown, unknown>) => handler(deps, request as never)
+  return (deps: D, request: Asked) => handler(deps, request as never)
 }
 
-function ownerOf(caller: Caller): Owner {
+function ownerOf(caller: Caller | UnknownCaller): Owner {
   if (caller.kind === 'reseller') {
     const { resellerId, resellerName } = caller
     return { resellerId, resellerName }
@@ -186,8 +196,6 @@ interface AnyCaller {
   readonly scopes: readonly Scope[]
   /** Requests with the same limit key share one rate limit. */
   readonly limitKey: string
-  /** The request has no key. Only requests from this machine are answered, and the response says so. */
-  readonly demo: boolean
 }
 
 export interface ResellerCaller extends AnyCaller {
@@ -203,12 +211,15 @@ export interface OperatorCaller extends AnyCaller {
 /** The reseller or operator on whose behalf a request is made. */
 export type Caller = ResellerCaller | OperatorCaller
 
+/** Who calls an open operation. No handler is given it. */
+export interface UnknownCaller extends AnyCaller {
+  readonly kind: 'unknown'
+}
+
 export type KeyCheck = Caller | 'mistyped' | 'unknown'
 
 /** Finds the caller of a request. */
 export interface Access {
   /** The caller of a key. Keys that never existed, have expired or are revoked are all `unknown`. */
   callerOf(key: string): Promise<KeyCheck>
-  /** The caller of requests without a key; undefined if a key is required. */
-  callerWithoutKey(): Promise<Caller | undefined>
 }

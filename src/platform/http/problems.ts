@@ -34,10 +34,7 @@ export const PROBLEMS = {
   'access.unknown_key': { status: 401, title: 'The key is unknown, expired or revoked' },
   'access.missing_scope': { status: 403, title: 'The key lacks the required scope' },
   'access.resellers_only': { status: 403, title: 'Only resellers may use the endpoint' },
-  'access.not_local': {
-    status: 403,
-    title: 'Requests without a key are answered only on the machine itself',
-  },
+  'access.no_such_code': { status: 410, title: 'The code for signing in is not valid any more' },
   'access.too_many_requests': { status: 429, title: 'Too many requests' },
   'watch.duplicate_list': { status: 409, title: 'A watch list of this name already exists' },
   'watch.invalid_rows': { status: 400, title: 'Some watches are invalid; nothing was changed' },

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { getHeapStatistics } from 'node:v8'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createKeyedSemaphore, createSemaphore, type Release } from '../base/semaphore.ts'
-import type { Caller, Operation, WhileWaiting } from './operation.ts'
+import type { Caller, Operation, UnknownCaller, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
 
 export interface RequestLimitOptions {
@@ -53,7 +53,7 @@ export interface RequestLimits {
   /** Lets a request in before its body is read. Throws a ProblemError if it would take too much. */
   enter(
     operation: Pick<Operation<never>, 'method' | 'scope' | 'streams'>,
-    caller: Caller,
+    caller: Caller | UnknownCaller,
     http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   ): Promise<LimitedRequest>
 }

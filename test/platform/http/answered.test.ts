@@ -20,8 +20,7 @@ const readThing = operations<object>().shared({
 })
 
 const access: Access = {
-  callerWithoutKey: async () => undefined,
-  callerOf: async () => ({ kind: 'operator', scopes: ['read'], limitKey: 'key 1', demo: false }),
+  callerOf: async () => ({ kind: 'operator', scopes: ['read'], limitKey: 'key 1' }),
 }
 
 /** The requests that the server reported. */

@@ -12,7 +12,7 @@ function anApi(requestsPerSecond = 1_000, pause: () => Promise<void> = async () 
     operations: [],
     deps: {},
     document: DOCUMENT,
-    access: { callerWithoutKey: async () => undefined, callerOf: async () => 'unknown' },
+    access: { callerOf: async () => 'unknown' },
     limit: createRateLimit({ requestsPerSecond, nowMs: () => 0, pause }),
   })
   onTestFinished(() => server.close())

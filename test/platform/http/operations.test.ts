@@ -57,10 +57,9 @@ const SOME: readonly Operation<Shelf>[] = [own, make, clear]
 
 /** The text of a key is its kind and its scopes. */
 const access: Access = {
-  callerWithoutKey: async () => undefined,
   callerOf: async (key) => {
     const [kind, ...scopes] = key.split('-') as [string, ...Scope[]]
-    const caller = { scopes, limitKey: key, demo: false }
+    const caller = { scopes, limitKey: key }
     if (kind === 'operator') return { kind, ...caller } satisfies Caller
     return { kind: 'reseller', resellerId: 7 as ResellerId, resellerName: 'ana', ...caller }
   },

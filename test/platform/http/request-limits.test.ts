@@ -79,14 +79,12 @@ const poll = reseller({
 
 /** The text of a key is the id of its reseller, and a letter. */
 const access: Access = {
-  callerWithoutKey: async () => undefined,
   callerOf: async (key) => ({
     kind: 'reseller',
     resellerName: key,
     resellerId: Number.parseInt(key, 10) as ResellerId,
     scopes: ['read', 'watch'],
     limitKey: `key ${key}`,
-    demo: false,
   }),
 }
 

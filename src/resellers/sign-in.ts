@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto'
+import { AppError } from '../platform/base/errors.ts'
+import { type Db, sql } from '../platform/db/database.ts'
+import { inTransaction } from '../platform/db/transaction.ts'
+import { createApiKey, hashOf } from './api-keys.ts'
+
+/** Whose keys a sign-in gives: an operator's, a reseller's, or one of each. */
+export interface SignInFor {
+  readonly operator: boolean
+  readonly resellerId: number | null
+}
+
+/** A key as a page receives it. */
+export interface GivenKey {
+  readonly kind: 'operator' | 'reseller'
+  readonly key: string
+  readonly expiresAt: Date
+}
+
+export const CODE_MINUTES = 10
+/** A page that was signed in by a code asks for another after this time. */
+const KEY_DAYS = 30
+/** 144 bits: too many to guess in ten minutes. */
+const CODE_BYTES = 18
+
+/** Makes a code that can be exchanged for keys once. */
+export async function createSignInCode(
+  db: Db,
+  { operator, resellerId }: SignInFor,
+): Promise<string> {
+  const code = randomBytes(CODE_BYTES).toString('base64url')
+  await sql`
+    with expired as (delete from sign_in_code where expires_at <= clock_timestamp())
+    insert into sign_in_code (hash, operator, reseller_id, expires_at)
+    values (${hashOf(code)}, ${operator}, ${resellerId},
+            clock_timestamp() + make_interval(mins => ${CODE_MINUTES}))
+  `.execute(db)
+  return code
+}
+
+/**
+ * Gives new keys for a code, in one transaction with its end: of two exchanges at the same time one succeeds. Each
+ * page has keys of its own, so that one of them can be revoked. Throws UnknownCodeError.
+ */
+export async function exchangeCode(db: Db, code: string): Promise<GivenKey[]> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await sql<SignInFor & { readonly keysEndAt: Date }>`
+      delete from sign_in_code where hash = ${hashOf(code)} and expires_at > clock_timestamp()
+      returning operator, reseller_id as "resellerId",
+                clock_timestamp() + make_interval(days => ${KEY_DAYS}) as "keysEndAt"
+    `.execute(tx)
+    const [found] = rows
+    if (found === undefined) throw new UnknownCodeError()
+    const { operator, resellerId, keysEndAt: expiresAt } = found
+    const given: GivenKey[] = []
+    if (operator) {
+      const { text } = await createApiKey(tx, { resellerId: null, expiresAt })
+      given.push({ kind: 'operator', key: text, expiresAt })
+    }
+    if (resellerId !== null) {
+      const { text } = await createApiKey(tx, { resellerId, expiresAt })
+      given.push({ kind: 'reseller', key: text, expiresAt })
+    }
+    return given
+  })
+}
+
+/** The address that signs a page in. The part behind # never reaches a server or its log. */
+export function signInLink(publicUrl: string, code: string): string {
+  return `${publicUrl}/#/sign-in/${code}`
+}
+
+class UnknownCodeError extends AppError {
+  override readonly name = 'UnknownCodeError'
+  override readonly code = 'access.no_such_code'
+  override readonly retryable = false
+
+  constructor() {
+    super(
+      `the code was used, is older than ${CODE_MINUTES} minutes or never existed: "bin/farewatch keys link" prints another link`,
+    )
+  }
+}

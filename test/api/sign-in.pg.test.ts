@@ -1,0 +1,107 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { listApiKeys } from '../../src/resellers/api-keys.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
+import { createSignInCode } from '../../src/resellers/sign-in.ts'
+import { ask, bearer, startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+
+interface Given {
+  readonly kind: string
+  readonly key: string
+  readonly expiresAt: string
+}
+
+function exchange(base: string, code: string) {
+  return ask(`${base}/api/v1/sign-in`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code }),
+  })
+}
+
+async function codes(db: Db): Promise<number> {
+  const { rows } = await sql<{ n: number }>`select count(*) as n from sign_in_code`.execute(db)
+  return rows[0]?.n ?? 0
+}
+
+describe('a code for signing in', () => {
+  it('gives the keys of an operator and of a reseller, for thirty days', async ({ db }) => {
+    const { id: resellerId } = await createReseller(db, 'demo')
+    const base = await startApi(db)
+    const code = await createSignInCode(db, { operator: true, resellerId })
+
+    const { status, body } = await exchange(base, code)
+
+    expect(status).toBe(201)
+    const [operator, reseller] = body.keys as [Given, Given]
+    const callers = await Promise.all(
+      [operator, reseller].map(({ key }) => ask(`${base}/api/v1/caller`, { headers: bearer(key) })),
+    )
+    expect(callers.map(({ body }) => body)).toMatchObject([
+      { kind: 'operator', reseller: null },
+      { kind: 'reseller', reseller: 'demo' },
+    ])
+    const days = (Date.parse(operator.expiresAt) - Date.now()) / 86_400_000
+    expect(days).toBeGreaterThan(29)
+    expect(days).toBeLessThanOrEqual(31)
+  })
+
+  it.for([
+    ['an operator alone', true, ['operator']],
+    ['a reseller alone', false, ['reseller']],
+  ] as const)('gives a key of %s', async ([, operator, kinds], { db }) => {
+    const { id } = await createReseller(db, 'ana')
+    const base = await startApi(db)
+    const code = await createSignInCode(db, { operator, resellerId: operator ? null : id })
+
+    const { body } = await exchange(base, code)
+
+    expect((body.keys as Given[]).map(({ kind }) => kind)).toEqual(kinds)
+  })
+
+  it('is good for one of several exchanges at the same time', async ({ db }) => {
+    const base = await startApi(db)
+    const code = await createSignInCode(db, { operator: true, resellerId: null })
+
+    const answers = await Promise.all(Array.from({ length: 8 }, () => exchange(base, code)))
+
+    const statuses = answers.map(({ status }) => status).toSorted()
+    expect(statuses).toEqual([201, ...Array.from({ length: 7 }, () => 410)])
+    expect(await listApiKeys(db)).toHaveLength(1)
+    const refused = answers.find(({ status }) => status === 410)
+    expect(refused?.body).toMatchObject({
+      code: 'access.no_such_code',
+      detail: expect.stringContaining('bin/farewatch keys link') as string,
+    })
+  })
+
+  it('ends after ten minutes, and the next one removes it', async ({ db }) => {
+    const base = await startApi(db)
+    const code = await createSignInCode(db, { operator: true, resellerId: null })
+    await sql`update sign_in_code set expires_at = expires_at - interval '10 minutes'`.execute(db)
+
+    expect((await exchange(base, code)).status).toBe(410)
+    expect(await listApiKeys(db)).toEqual([])
+    await createSignInCode(db, { operator: true, resellerId: null })
+    expect(await codes(db)).toBe(1)
+  })
+
+  it('counts guesses by address', async ({ db }) => {
+    const base = await startApi(db, { requestsPerSecond: 1 })
+
+    const answers = []
+    for (let i = 0; i < 60; i += 1) answers.push((await exchange(base, `guess ${i}`)).status)
+
+    expect(new Set(answers)).toEqual(new Set([410, 429]))
+  })
+
+  it('is no key', async ({ db }) => {
+    const base = await startApi(db)
+    const code = await createSignInCode(db, { operator: true, resellerId: null })
+
+    const answer = await ask(`${base}/api/v1/caller`, { headers: bearer(code) })
+
+    expect(answer).toMatchObject({ status: 401, body: { code: 'access.mistyped_key' } })
+  })
+})

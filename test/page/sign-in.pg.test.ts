@@ -1,0 +1,45 @@
+import { describe, expect } from 'vitest'
+import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
+import { createSignInCode, signInLink } from '../../src/resellers/sign-in.ts'
+import { seedApi } from '../api/seed.ts'
+import { startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { canBrowse, openPage } from './browser.ts'
+
+describe.runIf(canBrowse)('a link that signs in', () => {
+  it('opens the page as an operator with the lists of a reseller, and asks before it replaces keys', async ({
+    db,
+  }) => {
+    const { alpha } = await seedApi(db)
+    const base = await startApi(db)
+    const linkOf = async (operator: boolean) =>
+      signInLink(base, await createSignInCode(db, { operator, resellerId: alpha }))
+    const { page } = await openPage({ base })
+
+    await page.goto(await linkOf(true))
+    await page.getByText('operator + alpha').waitFor()
+    expect(page.url()).toBe(`${base}/#/now`)
+    await page.getByRole('link', { name: 'Watch lists' }).click()
+    await page.getByText('A-1').first().waitFor()
+    await page.getByRole('link', { name: 'Schedule' }).waitFor()
+
+    await page.goto(await linkOf(false))
+    await page.getByText('This page is signed in as operator + alpha').waitFor()
+    await page.getByRole('button', { name: 'Keep the present ones' }).click()
+    await page.getByText('operator + alpha').waitFor()
+    const before = (await listApiKeys(db)).length
+    await page.goto(await linkOf(false))
+    await page.getByRole('button', { name: 'Replace the keys' }).click()
+    await page.getByText('alpha', { exact: true }).waitFor()
+    expect(await page.getByRole('link', { name: 'Schedule' }).count()).toBe(0)
+    const keys = await listApiKeys(db)
+    expect(keys).toHaveLength(before + 1)
+
+    // A revoked key ends the session, and a used link says so.
+    for (const { id } of keys) await revokeApiKey(db, id)
+    await page.reload()
+    await page.getByLabel('Key').waitFor()
+    await page.goto(signInLink(base, 'no-such-code'))
+    await page.getByText('was used, is older than 10 minutes or never existed').waitFor()
+  })
+})
