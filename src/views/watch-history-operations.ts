@@ -186,6 +186,11 @@ const Strip = object(
       maxItems: MAX_INTERVALS,
       description: `What was believed, oldest first; the latest ${MAX_INTERVALS} intervals. None while the watch is paused.`,
     }),
+    bookableShare: orNull(
+      Type.Number({ minimum: 0, maximum: 1 }),
+      'The share of these days during which the fare was bookable, of the time in which it was known to be bookable or not. ' +
+        'Null if it was never known, and while the watch is paused.',
+    ),
   },
   { title: 'WatchStrip' },
 )
@@ -244,7 +249,8 @@ interface StripsPage {
 
 async function readStrips(db: Db, page: StripsPage) {
   const { rows } = await sql<StripRow>`
-    select w.reference, w.id as "watchId", coalesce(v.intervals, '[]') as intervals
+    select w.reference, w.id as "watchId", coalesce(v.intervals, '[]') as intervals,
+           coalesce(v.bookable, 0) / nullif(v.known, 0) as "bookableShare"
       from watch_list l
      cross join lateral (
            select *
@@ -259,14 +265,19 @@ async function readStrips(db: Db, page: StripsPage) {
            select greatest(w.began_at, clock_timestamp() - make_interval(days => ${page.days})) as since) s
       left join lateral (
            select jsonb_agg(jsonb_build_object(
-                    'from', greatest(b.valid_from, s.since), 'to', least(b.valid_to, w.ended_at), 'pair', b.pair,
-                    'price', b.price::text, 'currency', b.currency) order by b.valid_from) as intervals
-             from (select * from fare_belief_version
-                    where tracked_fare_id = w.tracked_fare_id
-                      and (valid_to is null or valid_to > s.since)
-                      and (w.ended_at is null or valid_from < w.ended_at)
-                    order by valid_from desc
-                    limit ${MAX_INTERVALS}) b) v
+                    'from', b.since, 'to', b.until, 'pair', b.pair,
+                    'price', b.price::text, 'currency', b.currency) order by b.since)
+                    filter (where b.latest <= ${MAX_INTERVALS}) as intervals,
+                  sum(b.seconds) filter (where b.pair = 'bookable') as bookable,
+                  sum(b.seconds) filter (where b.pair <> 'unknown') as known
+             from (select i.*, greatest(0, extract(epoch from coalesce(i.until, clock_timestamp()) - i.since))::float8 as seconds,
+                          row_number() over (order by i.since desc) as latest
+                     from (select greatest(valid_from, s.since) as since, least(valid_to, w.ended_at) as until,
+                                  pair, price, currency
+                             from fare_belief_version
+                            where tracked_fare_id = w.tracked_fare_id
+                              and (valid_to is null or valid_to > s.since)
+                              and (w.ended_at is null or valid_from < w.ended_at)) i) b) v
            on w.paused_at is null and r.disabled_at is null
      where l.reseller_id = ${page.resellerId} and l.name = ${page.list}
      order by w.reference

@@ -1,5 +1,5 @@
 import { readWatchFeedBounds } from '../feeds/watch-feed-queries.ts'
-import type { PriceReason } from '../platform/base/kinds.ts'
+import type { PairState, PriceReason } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
@@ -49,6 +49,7 @@ async function readWatchFacts(
     .innerJoin('tracked_fare as f', 'f.id', 'w.tracked_fare_id')
     .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
+    .leftJoinLateral(lastBookable, (join) => join.onTrue())
     .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
     .select(['s.last_reason as lastReason', 's.last_check_why as lastCheckWhy', 'q.lane'])
     .select('q.lane_due_at as laneDueAt')
@@ -56,6 +57,8 @@ async function readWatchFacts(
     .select(['s.price_checked_at as priceCheckedAt', 's.ever_available_at as everAvailableAt'])
     .select(['s.price_reason as shownPriceReason', 's.hidden as hiddenReason'])
     .select(['s.contradicted_since as contradictedSince', 's.held_since as heldSince'])
+    .select(['last.amount as lastAmount', 'last.currency as lastCurrency'])
+    .select('last.at as lastBookableAt')
     .select(({ fn }) => [
       sql<object | null>`s.state`.as('state'),
       sql<boolean>`f.return_flight_id is not null`.as('hasReturn'),
@@ -72,6 +75,27 @@ async function readWatchFacts(
     .execute()
   return new Map(rows.map((row) => [row.watchId, row]))
 }
+
+/**
+ * The last time since watch `w` began that its fare, with state `s`, was bookable. Read only where the view may need it:
+ * of a bookable fare the belief shows the price. Its row is found by the index alone, without a sort: 15 ms for a
+ * thousand sold-out watches.
+ */
+const lastBookable = sql<{ amount: string | null; currency: string | null; at: Date }>`(
+  select b.price::text as amount, b.currency,
+         least(coalesce(b.price_checked_at, case when b.valid_to is null then s.price_checked_at end, b.valid_from), w.ended_at) as at
+    from fare_belief_version b
+   where b.tracked_fare_id = w.tracked_fare_id
+     and b.valid_from = (
+           select v.valid_from
+             from fare_belief_version v
+            where v.tracked_fare_id = w.tracked_fare_id and v.pair = 'bookable'
+              and (s.pair <> 'bookable' or s.expired_at is not null or w.ended_at is not null)
+              and (v.valid_to is null or v.valid_to > w.began_at)
+              and (w.ended_at is null or v.valid_from < w.ended_at)
+            order by v.valid_from desc
+            limit 1)
+)`.as<'last'>(sql.ref('last'))
 
 /**
  * Finds a reseller's watch with its view, both from one snapshot of the database: between two statements its question
@@ -97,6 +121,16 @@ export async function viewWatch(
 interface StatesArgs extends ViewArgs {
   /** Unset: all lists of the reseller. */
   readonly list?: string | undefined
+  readonly filter: StateFilter
+}
+
+/** Which states are shown. A condition that is unset passes all. */
+export interface StateFilter {
+  readonly status?: readonly WatchView['status'][] | undefined
+  readonly pair?: readonly PairState[] | undefined
+  readonly place?: string | undefined
+  readonly departsFrom?: string | undefined
+  readonly departsThrough?: string | undefined
 }
 
 /** When the snapshot was taken, and the head of the reseller's feed at that moment. */
@@ -127,7 +161,10 @@ async function* readStates(
     if (list !== undefined) await requireWatchList({ db: tx, resellerId }, list)
     const { head: seq } = await readWatchFeedBounds(tx, resellerId)
     yield { seq, takenAt }
-    yield* readPages(tx, args)
+    const places = await findCodes(tx, args.filter.place)
+    for await (const page of readPages(tx, args)) {
+      yield page.filter((viewed) => passes(viewed, args.filter, places))
+    }
   } finally {
     await tx.rollback().execute()
   }
@@ -141,6 +178,42 @@ async function* readPages(tx: Tx, args: StatesArgs): AsyncGenerator<ViewedWatch[
     if (watches.length > 0) yield await viewWatches(tx, args, watches)
     after = watches.length === PAGE_ROWS ? watches.at(-1)?.entry : undefined
   } while (after !== undefined)
+}
+
+/** The airport codes that a place of a filter means: itself if it is one, or those of the cities that begin so. */
+async function findCodes(tx: Tx, place: string | undefined): Promise<ReadonlySet<string>> {
+  if (place === undefined) return new Set()
+  const { rows } = await sql<{ iata: string; exact: boolean }>`
+    select iata, upper(iata) = upper(${place}) as exact
+      from place_version
+     where valid_to is null and iata <> ''
+       and (upper(iata) = upper(${place}) or starts_with(lower(city), lower(${place})))
+  `.execute(tx)
+  const exact = rows.filter((row) => row.exact)
+  return new Set([
+    place.toUpperCase(),
+    ...(exact.length > 0 ? exact : rows).map(({ iata }) => iata),
+  ])
+}
+
+/** The flights are those of the belief, or the last ones that are known: a sold-out fare passes as it did before. */
+function passes(
+  { watch, view }: ViewedWatch,
+  { status, pair, place, departsFrom, departsThrough }: StateFilter,
+  codes: ReadonlySet<string>,
+): boolean {
+  const { belief, lastFlight } = view
+  const outbound = belief.outbound.flight ?? lastFlight?.outbound
+  const flights = [outbound, belief.return?.flight ?? lastFlight?.return]
+  const day = outbound?.departsAt.slice(0, 10) ?? watch.entry.departsOn ?? undefined
+  return (
+    (status === undefined || status.includes(view.status)) &&
+    (pair === undefined || pair.includes(belief.pair)) &&
+    (place === undefined ||
+      flights.some((flight) => flight && (codes.has(flight.from) || codes.has(flight.to)))) &&
+    (departsFrom === undefined || (day !== undefined && day >= departsFrom)) &&
+    (departsThrough === undefined || (day !== undefined && day <= departsThrough))
+  )
 }
 
 /** Yields the result of `readStates` as the text of one JSON object. Throws UnknownWatchListError. */

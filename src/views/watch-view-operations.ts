@@ -1,11 +1,12 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { PAIR_STATES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import type { Db } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { bufferText, sendBuffered } from '../platform/http/responses.ts'
-import { Instant, object, orNull } from '../platform/http/schemas.ts'
+import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { readOwnPace, WatchPaceShape } from '../schedule/pace-shapes.ts'
 import {
   ListParams,
@@ -49,6 +50,38 @@ const WatchStates = object(
   },
   { title: 'WatchStates' },
 )
+
+const day = (description: string) => Type.Optional(Type.String({ format: 'date', description }))
+
+/** The parameters that filter states. They name the members that are compared. */
+const StateFilters = object({
+  status: Type.Optional(
+    Type.Array(viewMembers.status, {
+      minItems: 1,
+      description: 'Only watches with these statuses.',
+    }),
+  ),
+  pair: Type.Optional(
+    Type.Array(oneOf(PAIR_STATES, { title: 'PairState' }), {
+      minItems: 1,
+      description: 'Only watches whose belief shows one of these.',
+    }),
+  ),
+  place: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description:
+        'Only watches of flights from or to this place: an airport code, or the beginning of the name of its city. ' +
+        'This and the next two compare the flights that `belief` shows, or `lastFlight`.',
+    }),
+  ),
+  departsFrom: day(
+    'Only watches whose outbound flight departs on this day or later, in local time. Of a flight that was never seen, ' +
+      '`departsOn` counts.',
+  ),
+  departsThrough: day('Only watches whose outbound flight departs on this day or earlier.'),
+})
 
 const A_1 = { list: 'summer', reference: 'A-1' }
 
@@ -102,11 +135,12 @@ const readListState = reseller({
     'receive none twice.',
   scope: 'read',
   params: ListParams,
-  answer: { about: 'The states, by reference.', schema: WatchStates },
+  query: StateFilters,
+  answer: { about: 'The states that pass the filters, by reference.', schema: WatchStates },
   problems: ['not_found'],
   example: { params: { list: 'summer' } },
-  handler: async ({ db, resellerId, minRecheckSeconds }, { params: { list }, reply }) =>
-    sendStates(reply, statesText(db, { resellerId, list, minRecheckSeconds })),
+  handler: async ({ db, resellerId, minRecheckSeconds }, { params: { list }, query, reply }) =>
+    sendStates(reply, statesText(db, { resellerId, list, minRecheckSeconds, filter: query })),
 })
 
 const readAllStates = reseller({
@@ -119,9 +153,13 @@ const readAllStates = reseller({
     'All states are from one moment. Follow `/api/v1/watch-changes` with `seq` as `after`: you miss no record and ' +
     'receive none twice.',
   scope: 'read',
-  answer: { about: 'The states, by list and reference.', schema: WatchStates },
-  handler: async ({ db, resellerId, minRecheckSeconds }, { reply }) =>
-    sendStates(reply, statesText(db, { resellerId, minRecheckSeconds })),
+  query: StateFilters,
+  answer: {
+    about: 'The states that pass the filters, by list and reference.',
+    schema: WatchStates,
+  },
+  handler: async ({ db, resellerId, minRecheckSeconds }, { query, reply }) =>
+    sendStates(reply, statesText(db, { resellerId, minRecheckSeconds, filter: query })),
 })
 
 async function sendStates(reply: FastifyReply, text: AsyncGenerator<string>) {

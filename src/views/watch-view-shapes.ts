@@ -4,12 +4,13 @@ import {
   type FareState,
   type FareView,
   hiddenView,
+  legsOf,
   type StateRow,
   stateOfRow,
   unknownView,
   withoutPrice,
 } from '../fares/decide/fare-state.ts'
-import { Belief } from '../feeds/operations/change-shapes.ts'
+import { Belief, Flight, Price } from '../feeds/operations/change-shapes.ts'
 import { isAhead } from '../platform/base/clock.ts'
 import {
   type CheckReason,
@@ -18,8 +19,10 @@ import {
   SHOWN_PRICE_REASONS,
   type ShownPriceReason,
 } from '../platform/base/kinds.ts'
+import type { Money } from '../platform/base/money.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts'
+import type { FlightSummary } from '../upstream/observation.ts'
 import type { Watch } from '../watches/watch-lists.ts'
 
 /** The columns that the view of a watch is computed from. */
@@ -39,6 +42,10 @@ export interface WatchFacts extends StateRow {
   readonly endedAt: Date | null
   /** When its record `watch_started` was written; null before. Until then an early check is due. */
   readonly startedAt: Date | null
+  /** The last price since the watch began at which the fare was bookable, and when the last check showed it. */
+  readonly lastAmount: string | null
+  readonly lastCurrency: string | null
+  readonly lastBookableAt: Date | null
   readonly lane: string | null
   /** When the check in its lane is due; null without a lane. */
   readonly laneDueAt: Date | null
@@ -47,6 +54,30 @@ export interface WatchFacts extends StateRow {
   readonly freshSeconds: number
   readonly now: Date
 }
+
+/** What is known of a fare whose belief does not show all its flights. */
+interface LastFlight {
+  readonly outbound: FlightSummary | null
+  readonly return: FlightSummary | null
+  readonly price: Money | null
+  readonly at: Date | null
+}
+
+const LastFlightShape = object(
+  {
+    outbound: orNull(Flight),
+    return: orNull(Flight),
+    price: orNull(
+      Price,
+      'The last price since the watch began at which the fare was bookable. Null if there was none.',
+    ),
+    at: orNull(
+      Instant,
+      'When the last check began that showed the fare bookable, since the watch began. Null if none did.',
+    ),
+  },
+  { title: 'LastFlight' },
+)
 
 /** Why a check is made, as far as the watch itself explains it. */
 const CHECK_WHYS = ['first_check', 'confirmation', 'retry', 'scheduled'] as const
@@ -61,6 +92,13 @@ export const viewMembers = {
       'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
   }),
   belief: Type.Unsafe<FareView>(Belief),
+  lastFlight: Type.Unsafe<LastFlight | null>(
+    orNull(
+      LastFlightShape,
+      'The flights as the last answers that showed them, and their last price: of a fare that is sold out or ended. ' +
+        'Null while `belief` shows all flights, if no answer ever showed one, and while the watch is paused.',
+    ),
+  ),
   lastGoodCheckAt: orNull(
     Instant,
     'When the last check began that agreed with the belief in availability, identity and itinerary. The price has its own age.',
@@ -129,11 +167,13 @@ export function viewOfWatch(
   const nothing = { ...NO_CHECK, ...noPrice, ...NO_CONTRADICTION, next: null }
   // The fare may still be checked for other watches.
   if (watch.pausedAt !== null || facts.resellerDisabled) {
-    return { status: 'paused', belief: unknown, ...nothing }
+    return { status: 'paused', belief: unknown, lastFlight: null, ...nothing }
   }
   // The fare may still be checked for other watches.
   if (facts.endedAt !== null) {
-    return { status: 'expired', belief: endedView(hasReturn), ...nothing }
+    const belief = endedView(hasReturn)
+    const lastFlight = lastFlightOf(belief, stateOfRow(facts), facts)
+    return { status: 'expired', belief, lastFlight, ...nothing }
   }
   // The clock of the database was set back since the last check, so the instants of the facts say nothing.
   const isFuture = isAhead(facts.askedAt?.getTime() ?? null, facts.now.getTime())
@@ -149,6 +189,7 @@ export function viewOfWatch(
   return {
     status: stale ? 'stale' : hasBelief(view) ? 'followed' : 'new',
     belief: stale || contradiction.hiddenReason !== null ? hiddenView(view) : view,
+    lastFlight: lastFlightOf(view, state, known),
     lastGoodCheckAt,
     lastCheckAt: askedAt,
     lastCheckWhy: lastCheckWhy(watch, known),
@@ -170,6 +211,20 @@ function contradictionOf({ hiddenReason, contradictedSince, heldSince }: WatchFa
 
 function hasBelief({ outbound, return: back }: FareView): boolean {
   return outbound.belief !== 'unknown' || (back !== null && back.belief !== 'unknown')
+}
+
+function lastFlightOf(
+  shown: FareView,
+  { belief, lastFlights }: FareState,
+  { lastAmount, lastCurrency, lastBookableAt: at }: WatchFacts,
+): LastFlight | null {
+  const outbound = belief.outbound.flight ?? lastFlights.outbound
+  const back = belief.return?.flight ?? lastFlights.return
+  const isShown = legsOf(shown).every(({ flight }) => flight !== null)
+  if (isShown || (outbound === null && back === null)) return null
+  const hasPrice = lastAmount !== null && lastCurrency !== null
+  const price = hasPrice ? { amount: lastAmount, currency: lastCurrency } : null
+  return { outbound, return: back, price, at }
 }
 
 /** A price is shown while it is fresh, and unless a mass holds its change. */

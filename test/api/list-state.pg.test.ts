@@ -1,8 +1,10 @@
 import { describe, expect } from 'vitest'
 import { available, gone, record } from '../fares/fare-fixtures.ts'
+import { place, sync } from '../routes/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import {
+  ago,
   fareOf,
   itemsOf,
   listWith,
@@ -104,6 +106,40 @@ describe('the state of a list and of all lists', () => {
     expect(states.filter(({ list }) => list === 'autumn')).toHaveLength(1_100)
     expect((await stateOf(ben, '/watch-state')).watches).toHaveLength(3)
     expect(states.filter(({ list }) => list === 'summer')).toEqual((await stateOf(ana)).watches)
+  })
+
+  it('the filters choose watches by status, belief, place and day of departure', async ({ db }) => {
+    const ana = await newCaller(db, await startApi(db), 'ana')
+    await sync(db, [
+      { departure: place('PMI', { city: 'Palma de Mallorca' }), destination: place('MAD') },
+    ])
+    await listWith(ana, 'summer', [
+      watch('bookable'),
+      watch('sold-out', { flightId: '102' }),
+      watch('unseen', { flightId: '103', departsOn: '2027-02-01' }),
+    ])
+    await record(db, await fareOf(db, '101'), new Date(), available())
+    const soldOut = await fareOf(db, '102')
+    await record(db, soldOut, ago(9), available())
+    await record(db, soldOut, ago(5), gone)
+    await record(db, soldOut, ago(4), gone)
+    const chosen = async (query: string) => {
+      const { watches } = await stateOf(ana, `/watch-lists/summer/state?${query}`)
+      return watches.map(({ reference }) => reference)
+    }
+
+    expect(await chosen('pair=bookable,unknown')).toEqual(['bookable', 'unseen'])
+    expect(await chosen('status=new')).toEqual(['unseen'])
+    for (const at of ['pmi', 'palma', 'MAD']) {
+      expect(await chosen(`place=${at}`)).toEqual(['bookable', 'sold-out'])
+    }
+    expect(await chosen('place=BCN')).toEqual([])
+    expect(await chosen('departsFrom=2027-01-11')).toEqual(['unseen'])
+    expect(await chosen('departsThrough=2027-01-10&pair=not_bookable')).toEqual(['sold-out'])
+    expect((await stateOf(ana, '/watch-state?place=PMI&pair=bookable')).watches).toHaveLength(1)
+    for (const wrong of ['pair=open', 'status=', 'departsFrom=soon', 'placed=PMI']) {
+      expect(await ana.get(`/watch-state?${wrong}`)).toMatchObject({ status: 400 })
+    }
   })
 
   it.for(['/watch-lists/summer/state', '/watch-state'])(

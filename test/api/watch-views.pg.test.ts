@@ -107,6 +107,69 @@ describe('a watch', () => {
   })
 })
 
+describe('the last flight of a watch', () => {
+  const FLIGHT = { from: 'PMI', to: 'MAD', airline: 'VY', numbers: [3900] }
+
+  it('a sold-out watch shows its last flight and price, and a bookable one does not', async ({
+    db,
+  }) => {
+    const { ana, fareId } = await addWatch(db)
+    await record(db, fareId, ago(20), available('100.00'))
+    await record(db, fareId, ago(18), available('120.00'))
+    const bookable = await ana.get(A_1)
+    await record(db, fareId, ago(16), gone)
+    await record(db, fareId, ago(15), gone)
+
+    const soldOut = await ana.get(A_1)
+    await sql`update watch set ended_at = clock_timestamp()`.execute(db)
+    const ended = await ana.get(A_1)
+    await ana.send('POST', '/watch-lists/summer/pause', {})
+    const paused = await ana.get(A_1)
+
+    const lastFlight = {
+      outbound: FLIGHT,
+      return: null,
+      price: { amount: '120.00', currency: 'EUR' },
+      at: ago(18).toISOString(),
+    }
+    expect(bookable.body).toMatchObject({ belief: { pair: 'bookable' }, lastFlight: null })
+    expect(soldOut.body).toMatchObject({ belief: { outbound: { flight: null } }, lastFlight })
+    expect(ended.body).toMatchObject({ status: 'expired', lastFlight })
+    expect(paused.body).toMatchObject({ status: 'paused', lastFlight: null })
+  })
+
+  it('a watch that began later shows no price of the time before it', async ({ db }) => {
+    const { base, fareId } = await addWatch(db)
+    await record(db, fareId, ago(20), available('100.00'))
+    await record(db, fareId, ago(16), gone)
+    await record(db, fareId, ago(15), gone)
+    const ben = await newCaller(db, base, 'ben')
+    await listWith(ben, 'late', [watch('B')])
+
+    const { body } = await ben.get('/watch-lists/late/watches/B')
+
+    expect(body.lastFlight).toMatchObject({ outbound: FLIGHT, price: null, at: null })
+  })
+
+  it('a pair with one lost flight shows both', async ({ db }) => {
+    const base = await startApi(db)
+    const ana = await newCaller(db, base, 'ana')
+    await listWith(ana, 'summer', [watch('A-1', { returnFlightId: '201' })])
+    await beginAt(db, ana, ago(30))
+    const fareId = await fareOf(db, '101')
+    await record(db, fareId, ago(20), available('100.00'), available('50.00'))
+    await record(db, fareId, ago(16), available('100.00'), gone)
+    await record(db, fareId, ago(15), available('100.00'), gone)
+
+    const { body } = await ana.get(A_1)
+
+    expect(body).toMatchObject({
+      belief: { pair: 'not_bookable', outbound: { flight: FLIGHT }, return: { flight: null } },
+      lastFlight: { outbound: FLIGHT, return: FLIGHT, price: { amount: '150.00' } },
+    })
+  })
+})
+
 describe('the timeline of a watch', () => {
   /** Records 100 EUR, 120 EUR, a confirmed loss and 90 EUR, five minutes apart, from 25 minutes ago on. */
   async function recordHistory(db: Db, fareId: number): Promise<void> {
@@ -236,7 +299,11 @@ describe('the strips of a watch list', () => {
       },
       { reference: 'A-2', intervals: [] },
     ])
-    const [first] = strips as { watchId: string }[]
+    const [first, second] = strips as { watchId: string; bookableShare: number | null }[]
+    // Eleven minutes bookable, then at least nine sold out. The ten minutes before the first check do not count.
+    expect(first?.bookableShare).toBeGreaterThan(11 / 25)
+    expect(first?.bookableShare).toBeLessThanOrEqual(11 / 20)
+    expect(second?.bookableShare).toBeNull()
     const chosen = itemsOf(await ana.get(`${STRIPS}?watchIds=${first?.watchId}`))
     expect(chosen).toMatchObject([{ reference: 'A-1' }])
   })

@@ -20,12 +20,12 @@ import {
 
 const LocalTime = Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' })
 
-const Price = object(
+export const Price = object(
   { amount: Type.String({ description: 'Decimal text: `123.40`.' }), currency: Type.String() },
   { title: 'Price' },
 )
 
-const Flight = object(
+export const Flight = object(
   {
     from: Type.String(),
     to: Type.String(),
