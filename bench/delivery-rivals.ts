@@ -64,7 +64,7 @@ export async function jobPerDelivery(
     `.execute(db)
     const [row] = rows
     if (row === undefined) throw new Error('the delivery is gone')
-    const [record] = await readRecords(db, [row])
+    const [record] = await readRecords({ db }, [row])
     const timestamp = row.recordedAt.toISOString()
     const data = { ...record, previous: row.previousSeq }
     const message = { deliveryId: id, type: `fare.${record?.kind}`, timestamp, data }

@@ -12,6 +12,7 @@ import type { Setting } from '../../src/platform/config/setting-types.ts'
 import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/platform/config/settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problems.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
+import { eventFiles, eventsPart } from './event-pages.ts'
 import { workedQuestionsPart } from './worked-questions.ts'
 
 type Registry = ReturnType<typeof createMetrics>['registry']
@@ -24,6 +25,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
     settings: () => settingsTable(COMMON_SETTINGS),
     'advanced settings': () => settingsTable(ADVANCED_SETTINGS),
   },
+  'events.md': { events: eventsPart },
   'problem-codes.md': { 'problem codes': problemsPart },
   'worked-questions.md': { questions: workedQuestionsPart },
   'metrics.md': {
@@ -40,9 +42,12 @@ export interface ReferencePage {
   readonly generated: string
 }
 
-/** The pages of docs/reference with generated parts. Throws where a page lacks the markers of a part. */
+/**
+ * The pages of docs/reference with generated parts, and the files of docs/events. Throws where a page lacks the markers
+ * of a part.
+ */
 export function referencePages(): ReferencePage[] {
-  return Object.entries(PARTS).map(([name, parts]) => {
+  const pages = Object.entries(PARTS).map(([name, parts]) => {
     const path = new URL(`../reference/${name}`, import.meta.url)
     const current = readFileSync(path, 'utf8')
     const generated = Object.entries(parts).reduce(
@@ -51,6 +56,7 @@ export function referencePages(): ReferencePage[] {
     )
     return { name, path, current, generated }
   })
+  return [...pages, ...eventFiles()]
 }
 
 function withPart(page: string, part: string, text: string): string {

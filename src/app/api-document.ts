@@ -1,4 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
+import { WEBHOOK_EVENTS, WebhookEventShape } from '../delivery/operations/event-shapes.ts'
 import { openApiDocument } from '../platform/http/openapi.ts'
 import answers from './api-examples.json' with { type: 'json' }
 import { API_OPERATIONS } from './api-operations.ts'
@@ -13,4 +14,6 @@ commas or repetition: \`kinds=a,b\` or \`kinds=a&kinds=b\`.`
 export const API_DOCUMENT = openApiDocument(API_OPERATIONS, {
   info: { title: 'farewatch', version: packageJson.version, description: ABOUT },
   answers,
+  events: WEBHOOK_EVENTS,
+  eventUnion: WebhookEventShape,
 })

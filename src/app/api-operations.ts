@@ -17,10 +17,10 @@ import {
 } from '../feeds/operations/stream-operations.ts'
 import { WATCH_CHANGE_OPERATIONS } from '../feeds/operations/watch-change-operations.ts'
 import type { Streams } from '../feeds/stream/streams.ts'
+import type { FeedSource } from '../feeds/watch-feed-queries.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Scrub } from '../platform/base/secrets.ts'
-import type { Db } from '../platform/db/database.ts'
 import type { Operation } from '../platform/http/operation.ts'
 import { KEY_OPERATIONS } from '../resellers/key-operations.ts'
 import { RESELLER_OPERATIONS } from '../resellers/reseller-operations.ts'
@@ -43,8 +43,7 @@ import { WATCH_LIST_OPERATIONS } from '../watches/operations/watch-list-operatio
 import { WATCH_OPERATIONS } from '../watches/operations/watch-operations.ts'
 
 /** The dependencies of all operations. Each operation declares the ones that it needs. */
-export interface ApiDeps extends EndpointDeps {
-  readonly db: Db
+export interface ApiDeps extends EndpointDeps, FeedSource {
   readonly routeLists: RenderedLists
   readonly onDemand: OnDemand
   readonly feedHeads: FeedHeads

@@ -18,7 +18,7 @@ import { API_DOCUMENT } from './api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
 import { requestCounter } from './count-work.ts'
-import { targetRulesOf } from './settings-for.ts'
+import { publicUrlOf, targetRulesOf } from './settings-for.ts'
 
 /** How long requests in progress may take when the process stops: a little less than the API role has. */
 const DRAIN_MS = 2_500
@@ -62,11 +62,18 @@ export function createApiServer(app: App): HttpServer {
 
 /** Creates what follows the feeds for waiting requests and for streams. */
 function followFeeds(
-  { requestDatabase: { db }, breaker, listener, metrics, log }: App,
+  { config, requestDatabase: { db }, breaker, listener, metrics, log }: App,
   access: KeyAccess,
 ) {
   const feedHeads = createFeedHeads({ readHeads: (feeds) => readHeadsOf(db, feeds) })
-  const streams = createStreams({ db, feedHeads, metrics, log, states: statesFor(db) })
+  const streams = createStreams({
+    db,
+    publicUrl: publicUrlOf(config),
+    feedHeads,
+    metrics,
+    log,
+    states: statesFor(db),
+  })
   const subscriptions = [
     listenForHeads(feedHeads, listener),
     listener.subscribe('upstream', () => breaker.notify()),
@@ -101,6 +108,7 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedHeads'
   const { requestDatabase, clock, log, config, syncDeps } = app
   return {
     db: requestDatabase.db,
+    publicUrl: publicUrlOf(config),
     disableReseller,
     clock,
     log,

@@ -13,7 +13,7 @@ import { splitList } from '../platform/base/text.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import type { SharedTick } from '../platform/ticks/ticks.ts'
 import type { App } from './app.ts'
-import { targetPolicyOf } from './settings-for.ts'
+import { publicUrlOf, targetPolicyOf } from './settings-for.ts'
 import type { Ticks } from './ticks.ts'
 
 /** The delivery of records to endpoints in a worker process. */
@@ -33,6 +33,7 @@ export function createDelivery(app: App): Delivery {
   const transport = createTransport({ policy: targetPolicyOf(config), scrub })
   const dispatcher = createDispatcher({
     db,
+    publicUrl: publicUrlOf(config),
     formats: formatsOf(app, transport),
     openTarget: createOpenTarget(app.sealer),
     onRecorded: (recorded) => reportResults(app, recorded),

@@ -6,6 +6,7 @@ import type {
 } from '../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import type { FeedBounds } from './feed-bounds.ts'
+import { PASSENGERS, type Passengers } from './watch-record.ts'
 
 /** A record of the feed of all fares. */
 export interface AvailabilityChange {
@@ -16,6 +17,7 @@ export interface AvailabilityChange {
   readonly fareId: number
   readonly flightId: string
   readonly returnFlightId: string | null
+  readonly passengers: Passengers
   readonly before: unknown
   readonly after: unknown
   readonly lastGoodCheckAt: Date | null
@@ -57,6 +59,7 @@ function shown(db: Db) {
       'c.tracked_fare_id as fareId',
       'f.flight_id as flightId',
       'f.return_flight_id as returnFlightId',
+      PASSENGERS.as('passengers'),
       'c.before',
       'c.after',
       'c.last_good_check_at as lastGoodCheckAt',

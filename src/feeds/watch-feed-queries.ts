@@ -1,30 +1,13 @@
 import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { type FeedBounds, linkToPrevious, startAfter } from './feed-bounds.ts'
+import { FACT_COLUMNS, toWatchChange, type WatchChange } from './watch-record.ts'
 
-/** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
-export interface WatchChange {
-  readonly seq: number
-  readonly kind: WatchChangeKind
-  /** Why the fare was lost or ended. Null for other kinds, and for records before schema version 3. */
-  readonly reason: ChangeReason | null
-  /** The version of the record's schema; it rises when records may have a new shape or kind. */
-  readonly schemaVersion: number
-  readonly watchId: string
-  /** As it was when the record was written. */
-  readonly reference: string
-  /** The present name of the watch's list; of a deleted watch the name when the record was written. */
-  readonly list: string | null
-  readonly flightId: string
-  readonly returnFlightId: string | null
-  /** Null of `watch_started` alone. */
-  readonly before: unknown
-  readonly after: unknown
-  readonly lastGoodCheckAt: Date | null
-  readonly detectedAt: Date
-  /** When the last good check of the belief in `after` began. Unset except for `watch_started`. */
-  readonly observedAt?: Date
-  readonly recordedAt: Date
+/** Where a feed is read, and under which address its watches are shown. */
+export interface FeedSource {
+  readonly db: Db
+  /** The address of the page; undefined if it is not known. */
+  readonly publicUrl?: string | undefined
 }
 
 /** Which records of a feed pass. A condition that is absent passes all. */
@@ -45,7 +28,7 @@ export interface WatchChangePage {
 
 /** A reseller's records after a number of its feed, in order. */
 export async function readWatchChanges(
-  db: Db,
+  { db, publicUrl }: FeedSource,
   resellerId: number,
   { after, through, limit, filter = {} }: WatchChangePage,
 ): Promise<WatchChange[]> {
@@ -55,7 +38,7 @@ export async function readWatchChanges(
     .orderBy('w.seq')
     .limit(limit)
     .execute()
-  return rows.map(withObservedAt)
+  return rows.map((row) => toWatchChange(row, publicUrl))
 }
 
 /** The place of a record: the number in the feed of a reseller. */
@@ -66,7 +49,7 @@ export interface RecordPlace {
 
 /** The records of these places, of any feeds and in no order. */
 export async function readRecords(
-  db: Db,
+  { db, publicUrl }: FeedSource,
   places: readonly RecordPlace[],
 ): Promise<(WatchChange & Pick<RecordPlace, 'resellerId'>)[]> {
   const rows = await shown(records(db))
@@ -77,11 +60,7 @@ export async function readRecords(
                              ${places.map(({ seq }) => seq)}::bigint[]))`,
     )
     .execute()
-  return rows.map(withObservedAt)
-}
-
-function withObservedAt<Row extends Pick<WatchChange, 'kind' | 'detectedAt'>>(row: Row): Row {
-  return row.kind === 'watch_started' ? { ...row, observedAt: row.detectedAt } : row
+  return rows.map((row) => toWatchChange(row, publicUrl))
 }
 
 /** The last number before another that passes a filter; 0 where none of the PREVIOUS_SPAN before it does. */
@@ -137,6 +116,12 @@ function shown(query: ReturnType<typeof records>) {
     fn.coalesce('c.last_good_check_at', 'e.last_good_check_at').as('lastGoodCheckAt'),
     fn.coalesce('c.detected_at', 'e.detected_at').$notNull().as('detectedAt'),
     'w.recorded_at as recordedAt',
+    FACT_COLUMNS.passengers.as('passengers'),
+    FACT_COLUMNS.outbound.as('outbound'),
+    FACT_COLUMNS.back.as('back'),
+    FACT_COLUMNS.askedAt.as('askedAt'),
+    FACT_COLUMNS.heldSince.as('heldSince'),
+    FACT_COLUMNS.incident.as('incident'),
   ])
 }
 
@@ -219,22 +204,22 @@ export const PREVIOUS_SPAN = 20_000
  * The records of a reseller's feed after a number, as far as one page reads. The head is read first: every record
  * up to it is committed. Throws the problem of a number that is outside of the feed.
  */
-export async function readFeedPage(db: Db, args: FollowArgs): Promise<WatchFeedPage> {
-  const bounds = await readWatchFeedBounds(db, args.resellerId)
-  return readPageWithin(db, bounds, { ...args, after: startAfter(bounds, args.after) })
+export async function readFeedPage(source: FeedSource, args: FollowArgs): Promise<WatchFeedPage> {
+  const bounds = await readWatchFeedBounds(source.db, args.resellerId)
+  return readPageWithin(source, bounds, { ...args, after: startAfter(bounds, args.after) })
 }
 
 /** As readFeedPage. A number before the first record is allowed: the page then lacks the archived ones. */
 export async function readPageWithin(
-  db: Db,
+  source: FeedSource,
   { first, head }: FeedBounds,
   { resellerId, after, limit, filter }: FollowArgs & { readonly after: number },
 ): Promise<WatchFeedPage> {
   if (after >= head) return { items: [], seq: after, first, head }
   const through = Math.min(head, after + PREVIOUS_SPAN)
-  const rows = await readWatchChanges(db, resellerId, { after, through, limit, filter })
+  const rows = await readWatchChanges(source, resellerId, { after, through, limit, filter })
   const items = await linkToPrevious(rows, filter, (before) =>
-    findPassedBefore(db, resellerId, { before, filter }),
+    findPassedBefore(source.db, resellerId, { before, filter }),
   )
   const seq = rows.length < limit ? through : (rows.at(-1)?.seq ?? through)
   return { items, seq, first, head }

@@ -48,7 +48,10 @@ export interface ObservedFlight {
 export interface FlightSummary {
   readonly from: string
   readonly to: string
+  /** Its name, or what the upstream gives in place of it. */
   readonly airline: string
+  /** Missing if the upstream gave none, and in what older versions have stored. */
+  readonly airlineCode?: string
   readonly numbers: readonly number[]
   readonly departsAt: string
   readonly arrivesAt: string

@@ -1,3 +1,4 @@
+import { PASSENGERS } from '../feeds/watch-record.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
 import { affected } from '../platform/db/transaction.ts'
@@ -13,13 +14,7 @@ export interface TrackedFaresEffect {
 
 /** The columns of a Question, from tracked fare `f`. */
 export const QUESTION_COLUMNS = sql`
-  f.flight_id as "flightId", f.return_flight_id as "returnFlightId",
-  json_build_object(
-    'residents', json_build_object(
-      'adults', f.residents_adults, 'children', f.residents_children, 'infants', f.residents_infants),
-    'nonResidents', json_build_object(
-      'adults', f.non_residents_adults, 'children', f.non_residents_children, 'infants', f.non_residents_infants))
-    as passengers
+  f.flight_id as "flightId", f.return_flight_id as "returnFlightId", ${PASSENGERS} as passengers
 `
 
 interface CountedFare {

@@ -63,7 +63,7 @@ it('a record arrives as the feed shows it, under one id, and is recorded with it
   await dispatcher.dispatch()
   await dispatcher.recorded(2)
 
-  const page = await readFeedPage(db, { resellerId, after: 0, limit: 10, filter: {} })
+  const page = await readFeedPage({ db }, { resellerId, after: 0, limit: 10, filter: {} })
   const bodies = receiver.received.flatMap(({ body }) => body)
   const bySeq = bodies.toSorted((a, b) => Number(a.data.seq) - Number(b.data.seq))
   expect(bySeq.map(({ type }) => type)).toEqual(['fare.price_changed', 'fare.expired'])

@@ -127,7 +127,7 @@ it('a record passes a filter by list also if its watch is deleted before the fan
   expect(await deliveredSeqs(db, summer)).toEqual([[1, 0]])
   expect(await deliveredSeqs(db, winter)).toEqual([])
   const filtered = { after: 0, limit: 10, filter: { list: 'summer' } }
-  expect(await readWatchChanges(db, resellerId, filtered)).toMatchObject([{ list: 'summer' }])
+  expect(await readWatchChanges({ db }, resellerId, filtered)).toMatchObject([{ list: 'summer' }])
 })
 
 it('the records of an endpoint with a digest are due at its next time', async ({ db }) => {

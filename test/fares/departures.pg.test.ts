@@ -156,7 +156,7 @@ describe('the departure of a fare', () => {
       { fare: unknown, kind: 'became_unavailable', reason: 'unknown' },
       { fare, kind: 'expired', reason: 'departed' },
     ])
-    const records = await readWatchChanges(db, reseller, { after: 0, limit: 10 })
+    const records = await readWatchChanges({ db }, reseller, { after: 0, limit: 10 })
     expect(records.map(({ kind, reason }) => [kind, reason])).toEqual([
       ['watch_started', null],
       ['became_unavailable', 'sales_closed'],

@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
 import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
-import { readWatchChanges, type WatchChange } from '../../src/feeds/watch-feed-queries.ts'
+import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
+import type { WatchChange } from '../../src/feeds/watch-record.ts'
 import type { HeldKind } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
@@ -56,7 +57,7 @@ async function recordInMass(
 }
 
 async function feedOf(db: Db, resellerId: number): Promise<WatchChange[]> {
-  return readWatchChanges(db, resellerId, { after: 0, limit: 1_000 })
+  return readWatchChanges({ db }, resellerId, { after: 0, limit: 1_000 })
 }
 
 const kindsOf = async (db: Db, resellerId: number) =>

@@ -31,6 +31,7 @@ import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 
 /** Encrypts the endpoints of the tests. */
+const PUBLIC_URL = 'https://fares.example'
 export const TEST_SEALER = createSealer('the encryption key of the tests')
 
 export interface ApiArgs {
@@ -92,6 +93,7 @@ export async function openApi(
   })
   const streams = createStreams({
     db,
+    publicUrl: PUBLIC_URL,
     feedHeads,
     log,
     metrics: createMetrics(),
@@ -111,6 +113,7 @@ export async function openApi(
     operations: API_OPERATIONS,
     deps: {
       db,
+      publicUrl: PUBLIC_URL,
       disableReseller,
       routeLists: createRenderedLists({ db, nowMs }),
       onDemand,

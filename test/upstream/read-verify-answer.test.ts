@@ -44,6 +44,7 @@ describe('a flight', () => {
             from: 'PMI',
             to: 'VGO',
             airline: 'Tramontana Air',
+            airlineCode: 'T1',
             numbers: [11, 12],
             departsAt: '2026-07-20 08:00',
             arrivesAt: '2026-07-20 11:45',

@@ -103,7 +103,7 @@ describe('an expired watch', () => {
     expect(await endWatches({ db, log })).toBe(0)
 
     expect(warnings).toEqual([{ reseller: 'northwind', list: 'summer', reference: 'A-1' }])
-    const records = await readWatchChanges(db, resellerId, { after: 0, limit: 10 })
+    const records = await readWatchChanges({ db }, resellerId, { after: 0, limit: 10 })
     expect(records).toMatchObject([{ kind: 'expired', reason: null, reference: 'A-1' }])
   })
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { App } from '../../app/app.ts'
+import { publicUrlOf } from '../../app/settings-for.ts'
 import { changeSentence, type ShownChange } from '../../delivery/formats/sentences.ts'
 import { verifyOnDemand } from '../../fares/on-demand/verify-on-demand.ts'
 import { type FeedBounds, readFeedBounds, startAfter } from '../../feeds/feed-bounds.ts'
@@ -225,7 +226,7 @@ async function printChanges(
 }
 
 async function openFeed(
-  { database }: App,
+  { config, database }: App,
   name: string | undefined,
 ): Promise<{ readonly read: ReadPage; readonly bounds: FeedBounds }> {
   const { db } = database
@@ -235,7 +236,10 @@ async function openFeed(
   }
   const { id } = await requireReseller(db, name)
   const bounds = await readWatchFeedBounds(db, id)
-  return { read: (page) => readWatchChanges(db, id, page), bounds }
+  return {
+    read: (page) => readWatchChanges({ db, publicUrl: publicUrlOf(config) }, id, page),
+    bounds,
+  }
 }
 
 function lineOf(row: FeedRow): string {

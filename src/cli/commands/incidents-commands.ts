@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander'
 import { closeIncident } from '../../fares/hold/change-incidents.ts'
-import { HELD_BY } from '../../fares/hold/incidents.ts'
 import { type Reversal, revertRecords } from '../../fares/hold/revert-records.ts'
 import {
+  HELD_BY,
   INCIDENT_KINDS,
   type IncidentKind,
   MASS_KINDS,

@@ -1,4 +1,4 @@
-import { readRecords } from '../../feeds/watch-feed-queries.ts'
+import { type FeedSource, readRecords } from '../../feeds/watch-feed-queries.ts'
 import type { EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { selectOne, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
@@ -166,7 +166,7 @@ export interface ComposedDelivery {
  * answers.
  */
 export async function composeMessages(
-  tx: Tx,
+  source: FeedSource,
   claimed: readonly ClaimedDelivery[],
   ready: readonly ReadyEndpoint[],
 ): Promise<ComposedDelivery[]> {
@@ -174,7 +174,7 @@ export async function composeMessages(
   const placeOf = ({ endpointId, seq }: ClaimedDelivery) =>
     seq === null ? [] : [{ resellerId: resellerOf.get(endpointId) ?? 0, seq }]
   const places = claimed.flatMap(placeOf)
-  const records = places.length === 0 ? [] : await readRecords(tx, places)
+  const records = places.length === 0 ? [] : await readRecords(source, places)
   const byPlace = new Map(
     records.map(({ resellerId, ...record }) => [`${resellerId}/${record.seq}`, record]),
   )

@@ -39,6 +39,8 @@ export interface Dispatcher {
 
 export interface DispatcherDeps extends SendDeps {
   readonly db: Db
+  /** The address of the page; undefined if it is not known. */
+  readonly publicUrl?: string | undefined
   readonly formats: readonly Format[]
   readonly onRecorded: (recorded: RecordedResults) => void
   readonly random: () => number
@@ -51,7 +53,7 @@ const MAX_DOUBTFUL = 128
 const FINISH_SHARE = 0.6
 
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
-  const { db, formats } = deps
+  const { db } = deps
   const closing = new AbortController()
   const aborting = new AbortController()
   /** The requests in progress, and whether each is to a healthy endpoint. */
@@ -76,7 +78,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       // A call during the fan-out has set it again.
       if (await fanOut(db)) mayBeBehind = true
     }
-    for (const request of await claim(db, formats, freeRequests([...inProgress.values()]))) {
+    for (const request of await claim(deps, freeRequests([...inProgress.values()]))) {
       begin(request)
     }
     if (mayBeBehind) runSoon()
@@ -142,13 +144,16 @@ function freeRequests(inProgress: readonly boolean[]): FreeRequests {
   return { healthy: free - forDoubtful, doubtful: forDoubtful }
 }
 
-async function claim(db: Db, formats: readonly Format[], free: FreeRequests): Promise<Request[]> {
+async function claim(
+  { db, publicUrl, formats }: DispatcherDeps,
+  free: FreeRequests,
+): Promise<Request[]> {
   if (free.healthy <= 0 && free.doubtful <= 0) return []
   const { ready, composed } = await inTransaction(db, async (tx) => {
     const ready = await lockReady(tx, formats)
     if (ready.length === 0) return { ready, composed: [] }
     const claimed = await claimDeliveries(tx, { claimId: randomUUID(), ready, formats, free })
-    return { ready, composed: await composeMessages(tx, claimed, ready) }
+    return { ready, composed: await composeMessages({ db: tx, publicUrl }, claimed, ready) }
   })
   return ready.flatMap((endpoint) => {
     const format = formats.find(({ name }) => name === endpoint.format)

@@ -140,7 +140,7 @@ async function appendChanges(
 }
 
 function draftsOf(
-  { fareId, check, decision }: RecordedCheck,
+  { fareId, check, decision, askedAt }: RecordedCheck,
   claimId: string | null,
 ): AvailabilityChangeDraft[] {
   const { evidence } = check.observation
@@ -149,7 +149,7 @@ function draftsOf(
     fareId,
     ...change,
     evidenceHash,
-    provenance: provenanceOf(evidence, claimId),
+    provenance: { askedAt, ...provenanceOf(evidence, claimId) },
   }))
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/base/errors.ts'
-import type { IncidentKind, MassKind } from '../../platform/base/kinds.ts'
+import { HELD_BY, type IncidentKind, type MassKind } from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { notify } from '../../platform/db/listener.ts'
@@ -7,7 +7,6 @@ import { inTransaction } from '../../platform/db/transaction.ts'
 import { expedite } from '../../schedule/follow.ts'
 import {
   type CheckCounts,
-  HELD_BY,
   hasScheduledFares,
   isMass,
   isMassKind,

@@ -1,4 +1,4 @@
-import { type HeldKind, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
+import { HELD_BY, type HeldKind, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
 import type { CountedCheck, RecordedCheck } from '../check/belief-store.ts'
@@ -9,7 +9,6 @@ import { applyAssessment, type IncidentTransition } from './change-incidents.ts'
 import {
   type AskedFlight,
   addCheckCounts,
-  HELD_BY,
   type IncidentStates,
   insertAsked,
   isMass,

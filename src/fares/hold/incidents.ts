@@ -1,4 +1,5 @@
 import {
+  HELD_BY,
   HELD_KINDS,
   type HeldKind,
   type IncidentKind,
@@ -8,16 +9,7 @@ import { type Db, PREPARED, sql, type Tx } from '../../platform/db/database.ts'
 import { affected, selectOne } from '../../platform/db/transaction.ts'
 import type { AskedLeg } from '../decide/decide.ts'
 
-/** What each mass holds. Upstream trouble holds nothing: it slows the checks. */
-export const HELD_BY: Readonly<Record<MassKind, HeldKind>> = {
-  mass_loss: 'became_unavailable',
-  mass_gain: 'became_available',
-  mass_identity_change: 'identity_changed',
-  mass_itinerary_change: 'itinerary_changed',
-  mass_price_change: 'price_changed',
-  mass_expiry: 'expired',
-}
-
+/** Upstream trouble holds nothing: it slows the checks. */
 export function isMassKind(kind: IncidentKind): kind is MassKind {
   return kind !== 'upstream_trouble'
 }

@@ -18,7 +18,9 @@ import {
   RowId,
 } from '../../platform/http/schemas.ts'
 
-const LocalTime = Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' })
+export const LocalTime = Type.String({
+  description: 'Local time at the place, `YYYY-MM-DD HH:MM`.',
+})
 
 export const Price = object(
   { amount: Type.String({ description: 'Decimal text: `123.40`.' }), currency: Type.String() },
@@ -29,7 +31,10 @@ export const Flight = object(
   {
     from: Type.String(),
     to: Type.String(),
-    airline: Type.String(),
+    airline: Type.String({ description: 'Its name, or its code if it has no name.' }),
+    airlineCode: Type.Optional(
+      Type.String({ description: 'Missing if the upstream gave none, and in older records.' }),
+    ),
     numbers: Type.Array(Type.Integer()),
     departsAt: LocalTime,
     arrivesAt: LocalTime,
@@ -79,54 +84,13 @@ export const Belief = object(
   { title: 'Belief' },
 )
 
-/** A record of a reseller's feed. */
-export const WatchChange = object(
-  {
-    seq: Type.Integer({
-      description: 'The number of the record in your feed. Numbers have no gaps.',
-    }),
-    previous: Type.Integer({
-      description:
-        'The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it does, or if it is archived.',
-    }),
-    kind: oneOf(WATCH_CHANGE_KINDS, {
-      title: 'WatchChangeKind',
-      description:
-        'watch_started: the watch was added or resumed, or its question changed; `after` is the belief of its fare. ' +
-        'The record is written at once if the belief is fresh, else after the first good check. ' +
-        'expired: the fare or only the watch has ended. The other kinds are changes of the fare.',
-    }),
-    reason: orNull(
-      oneOf(CHANGE_REASONS, { title: 'ChangeReason' }),
-      'Of became_unavailable: sold_out, sales_closed (confirmed less than 3 hours before departure), or unknown (within a ' +
-        'day of a departure in an unknown time zone). Of expired: departed, departs_on_passed, or never_available. Null for ' +
-        'other kinds and before version 3.',
-    ),
-    schemaVersion: Type.Integer({
-      description: 'The version of the record. Version 2 added watch_started, version 3 `reason`.',
-    }),
-    list: orNull(
-      Type.String(),
-      'The present name of the list. Of a deleted watch, the name when the record was written; null in older records.',
-    ),
-    reference: Type.String(),
-    watchId: Type.String(),
-    flightId: Type.String(),
-    returnFlightId: orNull(Type.String()),
-    before: Type.Unsafe<unknown>(orNull(Belief, 'Null for watch_started only.')),
-    after: Type.Unsafe<unknown>(Belief),
-    lastGoodCheckAt: orNull(
-      Instant,
-      'The change happened after this instant. Null if nothing was known before.',
-    ),
-    detectedAt: instant('The change happened by this instant.'),
-    observedAt: Type.Optional(
-      instant('For watch_started only: when the good check began that shows `after`.'),
-    ),
-    recordedAt: Instant,
-  },
-  { title: 'WatchChange' },
+const Counts = object(
+  { adults: Type.Integer(), children: Type.Integer(), infants: Type.Integer() },
+  { title: 'PassengerCounts' },
 )
+
+/** The passenger mix of a question. */
+export const Passengers = object({ residents: Counts, nonResidents: Counts })
 
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
@@ -197,6 +161,7 @@ export const AvailabilityChange = object(
     fareId: RowId,
     flightId: Type.String(),
     returnFlightId: orNull(Type.String()),
+    passengers: Passengers,
     before: Type.Unsafe<unknown>(Belief),
     after: Type.Unsafe<unknown>(Belief),
     lastGoodCheckAt: orNull(Instant, 'The change happened after this instant. Null if unknown.'),

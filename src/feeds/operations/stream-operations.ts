@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import type { ResellerId } from '../../platform/base/reseller-id.ts'
-import type { Db } from '../../platform/db/database.ts'
 import { answerHead, readLastEventId } from '../../platform/http/event-stream.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
@@ -11,6 +10,7 @@ import { createFeedCursor, type FeedCursor } from '../stream/feed-cursor.ts'
 import type { FeedTail, FeedTails } from '../stream/feed-tail.ts'
 import { readWatchPage, type Streams } from '../stream/streams.ts'
 import {
+  type FeedSource,
   findPassedBefore,
   PREVIOUS_SPAN,
   passes,
@@ -20,7 +20,7 @@ import {
 } from '../watch-feed-queries.ts'
 import { FILTERS } from './change-shapes.ts'
 
-const { operator, reseller } = operations<{ readonly db: Db; readonly streams: Streams }>()
+const { operator, reseller } = operations<FeedSource & { readonly streams: Streams }>()
 
 const RECORD_ID = /^\d{1,15}$/
 
@@ -53,7 +53,10 @@ const followChanges = reseller({
   answer: { about: 'Events without end.', type: 'text/event-stream' },
   problems: ['changes.beyond_head', 'changes.archived'],
   example: { query: { after: '0' } },
-  handler: async ({ db, resellerId, streams }, { query, request, reply, reauthorize }) => {
+  handler: async (
+    { db, publicUrl, resellerId, streams },
+    { query, request, reply, reauthorize },
+  ) => {
     const { after: given, ...filter } = query
     const lastId = readLastEventId(request, RECORD_ID, 'a number such as 42')
     const bounds = await readWatchFeedBounds(db, resellerId)
@@ -67,7 +70,10 @@ const followChanges = reseller({
     streams.follow(reply, (notify) => {
       const { watchTails: tails } = streams
       const tail = tails.join(resellerId, bounds.head, notify)
-      const cursor = createWatchCursor(db, { resellerId, after, filter, tail, tails })
+      const cursor = createWatchCursor(
+        { db, publicUrl },
+        { resellerId, after, filter, tail, tails },
+      )
       return {
         name: 'watch_changes',
         reauthorize,
@@ -90,7 +96,7 @@ interface WatchCursorArgs {
 
 /** The position of one stream in a reseller's feed. */
 function createWatchCursor(
-  db: Db,
+  source: FeedSource,
   { resellerId, after, filter, tail, tails }: WatchCursorArgs,
 ): FeedCursor {
   if (!isFiltered(filter)) {
@@ -102,12 +108,12 @@ function createWatchCursor(
     })
   }
   const findPrevious = (before: number) =>
-    tails.limitRead(() => findPassedBefore(db, resellerId, { before, filter }))
+    tails.limitRead(() => findPassedBefore(source.db, resellerId, { before, filter }))
   return createFeedCursor<WatchValue>({
     tail,
     after,
     readPage: (position) =>
-      tails.limitRead(() => readWatchPage(db, resellerId, { after: position, filter })),
+      tails.limitRead(() => readWatchPage(source, resellerId, { after: position, filter })),
     filter: { passes: (value) => passes(filter, value), findPrevious, span: PREVIOUS_SPAN },
   })
 }

@@ -1,13 +1,18 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import type { Db } from '../../platform/db/database.ts'
 import { operations, type WhileWaiting } from '../../platform/http/operation.ts'
 import { object } from '../../platform/http/schemas.ts'
 import type { FeedHeads, FeedWait } from '../feed-heads.ts'
-import { type FollowArgs, readFeedPage, type WatchFeedPage } from '../watch-feed-queries.ts'
-import { changePage, FILTERS, PAGE_PARAMETERS, WatchChange } from './change-shapes.ts'
+import {
+  type FeedSource,
+  type FollowArgs,
+  readFeedPage,
+  type WatchFeedPage,
+} from '../watch-feed-queries.ts'
+import { changePage, FILTERS, PAGE_PARAMETERS } from './change-shapes.ts'
+import { WatchChange } from './watch-change-shapes.ts'
 
-const { reseller } = operations<{ readonly db: Db; readonly feedHeads: FeedHeads }>()
+const { reseller } = operations<FeedSource & { readonly feedHeads: FeedHeads }>()
 
 const MAX_WAIT_SECONDS = 30
 
@@ -39,7 +44,7 @@ const listChanges = reseller({
   ),
   problems: ['changes.beyond_head', 'changes.archived'],
   example: { query: { after: '0', limit: '1' } },
-  handler: async ({ db, resellerId, feedHeads }, { query, reply, ...request }) => {
+  handler: async ({ db, publicUrl, resellerId, feedHeads }, { query, reply, ...request }) => {
     const { after, limit, wait, ...filter } = query
     const waiting = {
       feedHeads,
@@ -48,7 +53,7 @@ const listChanges = reseller({
       reauthorize: request.reauthorize,
       whileWaiting: request.whileWaiting,
     }
-    return awaitFeedPage(db, { resellerId, after, limit, filter }, waiting)
+    return awaitFeedPage({ db, publicUrl }, { resellerId, after, limit, filter }, waiting)
   },
 })
 
@@ -78,12 +83,12 @@ const REAUTHORIZE_EVERY_MS = 5_000
  * the feed.
  */
 async function awaitFeedPage(
-  db: Db,
+  source: FeedSource,
   args: FollowArgs,
   { feedHeads, waitMs, signal, reauthorize, whileWaiting }: WaitArgs,
 ): Promise<WatchFeedPage> {
   const endsAt = performance.now() + waitMs
-  let page = await readFeedPage(db, args)
+  let page = await readFeedPage(source, args)
   while (page.items.length === 0 && !signal.aborted) {
     const ms = endsAt - performance.now()
     if (ms <= 0) break
@@ -94,7 +99,7 @@ async function awaitFeedPage(
       await reauthorize()
       if (!mayHaveMore) break
     }
-    page = await readFeedPage(db, { ...args, after: page.seq })
+    page = await readFeedPage(source, { ...args, after: page.seq })
   }
   return page
 }

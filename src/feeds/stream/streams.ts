@@ -5,6 +5,7 @@ import { readFeedBounds } from '../feed-bounds.ts'
 import type { FeedHeads, OperatorFeed } from '../feed-heads.ts'
 import { readAvailabilityChanges, readRouteChanges } from '../operator-feed-queries.ts'
 import {
+  type FeedSource,
   readPageWithin,
   readWatchFeedBounds,
   type WatchChangeFilter,
@@ -22,17 +23,18 @@ export interface Streams extends EventStreams {
   readonly presentState: PresentState
 }
 
-export interface StreamsDeps extends Omit<EventStreamsOptions, 'onFailure'> {
-  readonly db: Db
+export interface StreamsDeps extends Omit<EventStreamsOptions, 'onFailure'>, FeedSource {
   readonly feedHeads: Pick<FeedHeads, 'watch'>
   readonly log: Logger
   /** What operators see in addition to the feeds. */
   readonly states: StateReaders
 }
 
-export function createStreams({ db, feedHeads, log, states, ...options }: StreamsDeps): Streams {
+export function createStreams(deps: StreamsDeps): Streams {
+  const { db, publicUrl, feedHeads, log, states, ...options } = deps
   const watchTails = createFeedTails<number, WatchValue>({
-    readPage: (resellerId, after) => readWatchPage(db, resellerId, { after, filter: {} }),
+    readPage: (resellerId, after) =>
+      readWatchPage({ db, publicUrl }, resellerId, { after, filter: {} }),
     heads: feedHeads,
     log,
   })
@@ -138,13 +140,13 @@ async function readOperatorPage(
 
 /** One page of a reseller's feed, for streams. */
 export async function readWatchPage(
-  db: Db,
+  source: FeedSource,
   resellerId: number,
   { after, filter }: { readonly after: number; readonly filter: WatchChangeFilter },
 ): Promise<RecordPage<WatchValue>> {
-  const bounds = await readWatchFeedBounds(db, resellerId)
+  const bounds = await readWatchFeedBounds(source.db, resellerId)
   const page = { resellerId, after, limit: PAGE_RECORDS, filter }
-  const { items, seq, first, head } = await readPageWithin(db, bounds, page)
+  const { items, seq, first, head } = await readPageWithin(source, bounds, page)
   const records = items.map(({ previous: _previous, ...change }) => {
     const { kind, list, reference, flightId, returnFlightId } = change
     const value = { kind, list, reference, flightId, returnFlightId }

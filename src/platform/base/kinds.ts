@@ -91,6 +91,15 @@ export const MASS_KINDS = [
   'mass_expiry',
 ] as const
 export type MassKind = (typeof MASS_KINDS)[number]
+/** What each mass holds. */
+export const HELD_BY: Readonly<Record<MassKind, HeldKind>> = {
+  mass_loss: 'became_unavailable',
+  mass_gain: 'became_available',
+  mass_identity_change: 'identity_changed',
+  mass_itinerary_change: 'itinerary_changed',
+  mass_price_change: 'price_changed',
+  mass_expiry: 'expired',
+}
 export const INCIDENT_KINDS = [...MASS_KINDS, 'upstream_trouble'] as const
 export type IncidentKind = (typeof INCIDENT_KINDS)[number]
 

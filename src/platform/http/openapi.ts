@@ -41,6 +41,16 @@ export interface OpenApiOptions {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   /** The body of each operation's response to its example request, by the operation's id. */
   readonly answers: Readonly<Record<string, unknown>>
+  /** The bodies that are sent to receivers, by their `type`. */
+  readonly events: Readonly<Record<string, SentEvent>>
+  /** A schema that refers to all of them. */
+  readonly eventUnion: TSchema
+}
+
+interface SentEvent {
+  readonly about: string
+  readonly schema: TSchema
+  readonly example: object
 }
 
 /**
@@ -49,7 +59,7 @@ export interface OpenApiOptions {
  */
 export function openApiDocument(
   operations: readonly AnyOperation[],
-  { info, answers }: OpenApiOptions,
+  { info, answers, events, eventUnion }: OpenApiOptions,
 ) {
   const components = createSchemaComponents()
   const responses: Shared = {}
@@ -66,12 +76,18 @@ export function openApiDocument(
     }
     paths[operation.path] = path
   }
+  components.refer(eventUnion)
+  const webhooks = Object.entries(events).map(([type, event]) => [
+    type,
+    { post: webhookObject(components, event) },
+  ])
   return {
     openapi: '3.1.0',
     info,
     servers: [{ url: '/' }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
+    webhooks: Object.fromEntries(webhooks) as Record<string, object>,
     components: {
       securitySchemes: SECURITY_SCHEMES,
       schemas: components.all(),
@@ -131,6 +147,17 @@ function operationObject(
             },
           },
         }),
+  }
+}
+
+function webhookObject(components: SchemaComponents, { about, schema, example }: SentEvent) {
+  return {
+    summary: about,
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: components.refer(schema), example } },
+    },
+    responses: { '2XX': { description: 'The receiver has stored the message.' } },
   }
 }
 

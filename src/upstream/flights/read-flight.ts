@@ -50,7 +50,7 @@ export function readFlight(
   const summary = {
     from: placeName(pathTo(flight, 'from'), show),
     to: placeName(pathTo(flight, 'to'), show),
-    airline: airlineName(pathTo(flight, 'airline'), show),
+    ...airlineOf(pathTo(flight, 'airline'), show),
     numbers: segments.map((segment) => segment.number),
     departsAt,
     arrivesAt,
@@ -124,8 +124,10 @@ function placeName({ value }: JsonPath, show: FlightContext['show']): string {
   return firstText(value, ['iata', 'city', 'id'], show)
 }
 
-function airlineName({ value }: JsonPath, show: FlightContext['show']): string {
-  return firstText(value, ['name', 'twoLetterCode', 'id'], show)
+function airlineOf({ value }: JsonPath, show: FlightContext['show']) {
+  const airlineCode = firstText(value, ['twoLetterCode'], show)
+  const airline = firstText(value, ['name', 'twoLetterCode', 'id'], show)
+  return airlineCode === '' ? { airline } : { airline, airlineCode }
 }
 
 /** The first of the fields that has a text to show. */

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { Passengers } from '../../feeds/operations/change-shapes.ts'
 import { WATCH_PRIORITIES } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
@@ -18,11 +19,6 @@ export const WatchParams = object({
   }),
 })
 
-const Counts = object(
-  { adults: Type.Integer(), children: Type.Integer(), infants: Type.Integer() },
-  { title: 'PassengerCounts' },
-)
-
 /** The settings of a watch, and when they began to apply. */
 export const watchMembers = {
   list: Type.String(),
@@ -32,7 +28,7 @@ export const watchMembers = {
   }),
   flightId: Type.String(),
   returnFlightId: orNull(Type.String()),
-  passengers: object({ residents: Counts, nonResidents: Counts }),
+  passengers: Passengers,
   priceThresholdAmount: orNull(Type.String()),
   priceThresholdPercent: orNull(Type.String()),
   departsOn: orNull(Type.String()),

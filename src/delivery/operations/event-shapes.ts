@@ -1,0 +1,72 @@
+import { type TSchema, Type } from 'typebox'
+import { exampleRecord } from '../../feeds/example-records.ts'
+import { recordOf, titleOf, unionBy } from '../../feeds/operations/watch-change-shapes.ts'
+import { WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
+import { Instant, instant, object, oneOf } from '../../platform/http/schemas.ts'
+import { EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
+
+/** A body that webhooks send, by its `type`. */
+export interface WebhookEvent {
+  readonly about: string
+  readonly schema: TSchema
+  readonly example: object
+}
+
+function eventOf(type: string, data: TSchema): TSchema {
+  return object(
+    { type: oneOf([type]), timestamp: instant('When the record was written.'), data },
+    { title: `${titleOf(type)}Event` },
+  )
+}
+
+const EXAMPLE_TIME = exampleRecord('expired').recordedAt
+
+const TEST = object({ endpointId: Type.String({ format: 'uuid' }), message: Type.String() })
+
+const DISABLED = object({
+  endpointId: Type.String({ format: 'uuid' }),
+  description: Type.String({ description: 'Your own text.' }),
+  target: Type.String({ description: 'The host of its URL, or a shortened e-mail address.' }),
+  reason: oneOf(['gone', 'failing']),
+  disabledAt: Instant,
+})
+
+const own = (type: string, about: string, schema: TSchema, data: object) =>
+  [
+    type,
+    { about, schema: eventOf(type, schema), example: { type, timestamp: EXAMPLE_TIME, data } },
+  ] as const
+
+const ofKinds = (family: 'fare' | 'example') =>
+  WATCH_CHANGE_KINDS.map((kind) => {
+    const isExample = family === 'example'
+    const schema = recordOf(kind, { isExample })
+    const data = { ...(isExample ? {} : { seq: 41, previous: 38 }), ...exampleRecord(kind) }
+    const { description = '' } = schema as { description?: string }
+    const about = isExample ? `An example of fare.${kind}, without a number.` : description
+    return own(`${family}.${kind}`, about, schema, data)
+  })
+
+/** Every body that webhooks send, by its `type`, with an example. */
+export const WEBHOOK_EVENTS: Readonly<Record<string, WebhookEvent>> = Object.fromEntries([
+  ...ofKinds('fare'),
+  ...ofKinds('example'),
+  own('webhook.test', 'You asked for a test.', TEST, {
+    ...EXAMPLE_ENDPOINT,
+    message: 'This is a test of the endpoint.',
+  }),
+  own('webhook.disabled', 'Another endpoint of yours was disabled.', DISABLED, {
+    ...EXAMPLE_ENDPOINT,
+    description: 'booking engine',
+    target: 'receiver.example',
+    reason: 'failing',
+    disabledAt: EXAMPLE_TIME,
+  }),
+])
+
+/** The union of all bodies, by `type`. */
+export const WebhookEventShape = unionBy(
+  'type',
+  'WebhookEvent',
+  Object.fromEntries(Object.entries(WEBHOOK_EVENTS).map(([type, { schema }]) => [type, schema])),
+)

@@ -1,0 +1,175 @@
+import { describe, expect } from 'vitest'
+import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
+import type { WatchChange } from '../../src/feeds/watch-record.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import type { FlightSummary, LegObservation } from '../../src/upstream/observation.ts'
+import { appendRecords } from '../delivery/delivery-fixtures.ts'
+import { available, gone, minute, record, recordAll, trackFares } from '../fares/fare-fixtures.ts'
+import { it } from '../support/test-database.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
+
+const MIX = { residents_adults: '1', non_residents_adults: '2', non_residents_children: '1' }
+
+/** An answer with this flight from place 101 to place 103. */
+function flying(given: Partial<FlightSummary> = {}, price = '100.00'): LegObservation {
+  const flight: FlightSummary = {
+    from: 'PMI',
+    to: 'BCN',
+    airline: 'Llevant Airways',
+    airlineCode: 'LV',
+    numbers: [1579],
+    departsAt: '2027-07-10 10:25',
+    arrivesAt: '2027-07-10 11:20',
+    stops: [],
+    ...given,
+  }
+  const identity = `airline 7, legs 1, 101 to 103, ${flight.departsAt.slice(0, 10)}`
+  const leg = available(price, { identity, itinerary: flight.departsAt })
+  return leg.kind === 'available' ? { ...leg, flight: { ...leg.flight, flight } } : leg
+}
+
+async function addPlaces(db: Db): Promise<void> {
+  await sql`
+    insert into place_version (place_id, iata, city, country, valid_from)
+    values ('101', 'PMI', 'Palma', 'Spain', now()), ('103', 'BCN', 'Barcelona', '', now())
+  `.execute(db)
+}
+
+async function feedOf(db: Db, resellerId: number, publicUrl?: string): Promise<WatchChange[]> {
+  return readWatchChanges({ db, publicUrl }, resellerId, { after: 0, limit: 100 })
+}
+
+async function fareOf(db: Db): Promise<number> {
+  const { id } = await db.selectFrom('tracked_fare').select('id').executeTakeFirstOrThrow()
+  return id
+}
+
+describe('a record of a reseller', () => {
+  it('names passengers, flights, places, times with their offset, evidence and page', async ({
+    db,
+  }) => {
+    const resellerId = await resellerWith(db, [cells({ ...MIX, reference: 'A/1 ä' })])
+    await addPlaces(db)
+    const fareId = await fareOf(db)
+    await record(db, fareId, minute(0), flying())
+    await record(db, fareId, minute(2), gone)
+    await record(db, fareId, minute(4), gone)
+
+    const [started, lost] = await feedOf(db, resellerId, 'https://fares.example/x')
+
+    const flight = {
+      airline: { code: 'LV', name: 'Llevant Airways' },
+      numbers: [1579],
+      departure: {
+        place: { id: '101', code: 'PMI', city: 'Palma', country: 'Spain' },
+        localTime: '2027-07-10 10:25',
+        zone: 'Europe/Madrid',
+        at: '2027-07-10T10:25:00+02:00',
+      },
+      arrival: {
+        place: { id: '103', code: 'BCN', city: 'Barcelona', country: null },
+        localTime: '2027-07-10 11:20',
+        zone: 'Europe/Madrid',
+        at: '2027-07-10T11:20:00+02:00',
+      },
+      stops: [],
+    }
+    expect(lost).toMatchObject({
+      kind: 'became_unavailable',
+      passengers: {
+        residents: { adults: 1, children: 0, infants: 0 },
+        nonResidents: { adults: 2, children: 1, infants: 0 },
+      },
+      link: 'https://fares.example/x/#/watches/summer/A%2F1%20%C3%A4',
+      before: { pair: 'bookable', price: { amount: '100.00', currency: 'EUR' } },
+      after: { pair: 'not_bookable' },
+      evidence: { askedAt: minute(4), since: minute(2), held: null },
+    })
+    expect(lost?.flights).toEqual({ outbound: flight, return: null })
+    expect(started?.flights.outbound).toEqual(flight)
+    expect(started?.evidence).toEqual({ askedAt: minute(0), since: minute(0), held: null })
+  })
+
+  it('names the last flight that the fare showed where its own states show none', async ({
+    db,
+  }) => {
+    const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
+    const fareId = await fareOf(db)
+    await record(db, fareId, minute(0), flying())
+    await record(db, fareId, minute(1), flying({ departsAt: '2027-07-10 12:00' }))
+    await record(db, fareId, minute(2), flying({ departsAt: '2027-07-10 12:00' }))
+    for (const at of [4, 6]) await record(db, fareId, minute(at), gone)
+    await appendRecords(db, { resellerId, reference: 'A' }, [
+      { kind: 'expired', before: { pair: 'not_bookable' }, after: { pair: 'not_bookable' } },
+    ])
+
+    const changes = await feedOf(db, resellerId)
+
+    const shown = changes.map(({ kind, flights }) => [kind, flights.outbound?.departure.localTime])
+    expect(shown).toEqual([
+      ['watch_started', '2027-07-10 10:25'],
+      ['itinerary_changed', '2027-07-10 12:00'],
+      ['became_unavailable', '2027-07-10 12:00'],
+      ['expired', '2027-07-10 12:00'],
+    ])
+    expect(changes.every(({ link }) => link === null)).toBe(true)
+  })
+
+  it('guesses nothing: places without a known zone, airlines without a code, odd flights', async ({
+    db,
+  }) => {
+    const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
+    const { airlineCode: _none, ...plain } = { ...flightOf(flying()), from: 'Nowhere', to: 'ZZZ' }
+    const states = [
+      { outbound: { flight: plain, identity: null } },
+      { outbound: { flight: { ...plain, departsAt: 'soon' } } },
+      { outbound: { flight: { ...plain, numbers: 'many' } } },
+      { outbound: { flight: 'none' } },
+      'text',
+      null,
+    ]
+    await appendRecords(
+      db,
+      { resellerId, reference: 'A' },
+      states.map((after) => ({ before: {}, after })),
+    )
+
+    const [first, ...odd] = (await feedOf(db, resellerId)).map(({ flights }) => flights.outbound)
+
+    expect(first).toMatchObject({
+      airline: { code: null, name: 'Llevant Airways' },
+      departure: {
+        place: { id: null, code: null, city: null, country: null },
+        localTime: '2027-07-10 10:25',
+        zone: null,
+        at: null,
+      },
+      arrival: { place: { id: null, code: 'ZZZ' }, zone: null, at: null },
+    })
+    expect(odd).toEqual([null, null, null, null, null])
+  })
+
+  it('says since when it was held, and by which incident', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
+    const own = await fareOf(db)
+    const others = await trackFares(db, 40)
+    const all = [own, ...others]
+    await recordAll(db, all, minute(0), flying())
+    for (const at of [2, 4]) await recordAll(db, all, minute(at), gone)
+    for (const at of [15, 16]) await recordAll(db, all, minute(at), gone)
+
+    const lost = (await feedOf(db, resellerId)).find(({ kind }) => kind === 'became_unavailable')
+
+    const incident = await db
+      .selectFrom('incident')
+      .select(['id', 'kind'])
+      .executeTakeFirstOrThrow()
+    expect(incident.kind).toBe('mass_loss')
+    expect(lost?.evidence).toMatchObject({ since: minute(2), held: { since: minute(2), incident } })
+  })
+})
+
+function flightOf(leg: LegObservation): FlightSummary {
+  if (leg.kind !== 'available') throw new Error('the leg has no flight')
+  return leg.flight.flight
+}
