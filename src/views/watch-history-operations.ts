@@ -250,7 +250,7 @@ interface StripsPage {
 async function readStrips(db: Db, page: StripsPage) {
   const { rows } = await sql<StripRow>`
     select w.reference, w.id as "watchId", coalesce(v.intervals, '[]') as intervals,
-           coalesce(v.bookable, 0) / nullif(v.known, 0) as "bookableShare"
+           round((coalesce(v.bookable, 0) / nullif(v.known, 0))::numeric, 3)::float8 as "bookableShare"
       from watch_list l
      cross join lateral (
            select *

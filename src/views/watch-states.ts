@@ -53,7 +53,7 @@ async function readWatchFacts(
     .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
     .select(['s.last_reason as lastReason', 's.last_check_why as lastCheckWhy', 'q.lane'])
     .select('q.lane_due_at as laneDueAt')
-    .select('w.started_at as startedAt')
+    .select(['w.started_at as startedAt', 's.departs_at as departsAt'])
     .select(['s.price_checked_at as priceCheckedAt', 's.ever_available_at as everAvailableAt'])
     .select(['s.price_reason as shownPriceReason', 's.hidden as hiddenReason'])
     .select(['s.contradicted_since as contradictedSince', 's.held_since as heldSince'])

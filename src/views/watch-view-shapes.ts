@@ -40,6 +40,8 @@ export interface WatchFacts extends StateRow {
   readonly lastCheckWhy: CheckReason | null
   /** When the fare or the watch ended; null if neither has. */
   readonly endedAt: Date | null
+  /** When the first of its known flights departs; null if no answer showed one. */
+  readonly departsAt: Date | null
   /** When its record `watch_started` was written; null before. Until then an early check is due. */
   readonly startedAt: Date | null
   /** The last price since the watch began at which the fare was bookable, and when the last check showed it. */
@@ -95,8 +97,9 @@ export const viewMembers = {
   lastFlight: Type.Unsafe<LastFlight | null>(
     orNull(
       LastFlightShape,
-      'The flights as the last answers that showed them, and their last price: of a fare that is sold out or ended. ' +
-        'Null while `belief` shows all flights, if no answer ever showed one, and while the watch is paused.',
+      'The flights as the last answers showed them, and their last price: of a fare that is sold out or has departed. ' +
+        'Null while `belief` shows all flights, if no answer ever showed one, while the watch is paused, and if it ended ' +
+        'before the departure.',
     ),
   ),
   lastGoodCheckAt: orNull(
@@ -172,7 +175,9 @@ export function viewOfWatch(
   // The fare may still be checked for other watches.
   if (facts.endedAt !== null) {
     const belief = endedView(hasReturn)
-    const lastFlight = lastFlightOf(belief, stateOfRow(facts), facts)
+    // A fare that had not departed may go on for other watches, with other flights.
+    const hasDeparted = facts.departsAt !== null && facts.departsAt <= facts.endedAt
+    const lastFlight = hasDeparted ? lastFlightOf(belief, stateOfRow(facts), facts) : null
     return { status: 'expired', belief, lastFlight, ...nothing }
   }
   // The clock of the database was set back since the last check, so the instants of the facts say nothing.

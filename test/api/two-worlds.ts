@@ -83,20 +83,24 @@ const NEW_ID = /[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g
 /** Ages grow between two requests, so they are compared to the minute. */
 const AGE = /"(p50|p90|p99|max)":([\d.]+)/g
 
+/** Shares of the time grow between two requests, too. */
+const SHARE = /"bookableShare":[\d.]+/g
+
 /**
  * A response with all its bytes and headers, except those of its request, the instants at which the test ran, and the
  * seconds of ages.
  */
 export function bytesOf({ status, headers, text }: Answer, { begunAt }: Worlds): unknown {
-  const hasAge = text.includes('"ageSeconds"')
+  const hasTime = /"(ageSeconds|bookableShare)":/.test(text)
   const compared = [...headers]
     .filter(([name]) => !OF_THE_REQUEST.test(name))
-    .filter(([name]) => !(hasAge && name === 'content-length'))
+    .filter(([name]) => !(hasTime && name === 'content-length'))
   const comparable = (part: string) =>
     part
       .replaceAll(INSTANT, (instant) => (new Date(instant) >= begunAt ? '<now>' : instant))
       .replaceAll(NEW_ID, '<id>')
       .replaceAll(AGE, (_, name, seconds) => `"${name}":${Math.floor(Number(seconds) / 60)} min`)
+      .replaceAll(SHARE, '"bookableShare":0')
       .replaceAll(/"requestId":"[^"]+"/g, '"requestId":"<id>"')
       .replaceAll(/whsec_[^"]+/g, '<secret>')
       .replaceAll(/fwk_[\w-]+/g, '<key>')

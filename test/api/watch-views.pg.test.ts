@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
-import { available, gone, record } from '../fares/fare-fixtures.ts'
+import { available, endFares, gone, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -121,10 +121,13 @@ describe('the last flight of a watch', () => {
     await record(db, fareId, ago(15), gone)
 
     const soldOut = await ana.get(A_1)
-    await sql`update watch set ended_at = clock_timestamp()`.execute(db)
-    const ended = await ana.get(A_1)
     await ana.send('POST', '/watch-lists/summer/pause', {})
     const paused = await ana.get(A_1)
+    await ana.send('POST', '/watch-lists/summer/resume', {})
+    await beginAt(db, ana, ago(30))
+    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
+    expect(await endFares(db)).toBe(1)
+    const departed = await ana.get(A_1)
 
     const lastFlight = {
       outbound: FLIGHT,
@@ -134,7 +137,7 @@ describe('the last flight of a watch', () => {
     }
     expect(bookable.body).toMatchObject({ belief: { pair: 'bookable' }, lastFlight: null })
     expect(soldOut.body).toMatchObject({ belief: { outbound: { flight: null } }, lastFlight })
-    expect(ended.body).toMatchObject({ status: 'expired', lastFlight })
+    expect(departed.body).toMatchObject({ status: 'expired', lastFlight })
     expect(paused.body).toMatchObject({ status: 'paused', lastFlight: null })
   })
 

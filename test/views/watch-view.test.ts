@@ -62,6 +62,7 @@ function facts(given: Partial<WatchFacts> = {}): WatchFacts {
     endedAt: null,
     lastCheckWhy: 'scheduled',
     startedAt: at(11),
+    departsAt: null,
     lastAmount: null,
     lastCurrency: null,
     lastBookableAt: null,
