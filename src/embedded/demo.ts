@@ -169,6 +169,18 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
   return watches.length - departed.length + rows.length
 }
 
+/** A flight that can be booked and that the demo reseller does not watch. */
+export async function findFlightToTry(
+  db: Db,
+  world: World,
+  instant: Date,
+): Promise<string | undefined> {
+  const { id } = await ensureDemoReseller(db)
+  const watched = (await listWatches(db, id, { limit: 1000 })).map(({ entry }) => entry.question)
+  const without = new Set(watched.map(({ flightId }) => flightId))
+  return searchQuietFlights(world, instant, 1, without)[0]
+}
+
 const referenceOf = (flightId: string) => `demo-${flightId}`
 /** Version 0.1 numbered them. */
 const REFERENCE_OF_0_1 = /^demo-\d\d$/

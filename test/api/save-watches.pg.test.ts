@@ -22,7 +22,7 @@ async function newCsvCaller(db: Db): Promise<Caller> {
 }
 
 const WATCHES = '/watch-lists/summer/watches'
-const NONE = { added: 0, changed: 0, unchanged: 0, ended: 0, cleared: 0 }
+const NONE = { added: 0, changed: 0, unchanged: 0, ended: 0, cleared: 0, warnings: [] }
 
 function problem(status: number, code: string): unknown {
   return expect.objectContaining({ status, body: expect.objectContaining({ code }) })

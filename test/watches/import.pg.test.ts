@@ -22,6 +22,7 @@ const NOTHING = {
   unchanged: 0,
   ended: 0,
   cleared: 0,
+  warnings: expect.anything() as object,
   invalid: 0,
   trackedFaresAdded: 0,
   trackedFaresEnded: 0,

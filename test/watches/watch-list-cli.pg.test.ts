@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { describe, expect } from 'vitest'
+import { requireReseller } from '../../src/resellers/resellers.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
-import { fareRows, fileOf, newReseller } from './watch-fixtures.ts'
+import { exportText, fareRows, fileOf, newReseller } from './watch-fixtures.ts'
 
 const CSV = `list,reference,flight_id,return_flight_id,residents_adults,non_residents_adults,price_threshold_amount
 summer,A-1,101,201,0,2,
@@ -44,6 +45,7 @@ describe('farewatch watch-list', () => {
       invalid: 0,
       trackedFaresAdded: 2,
       trackedFaresEnded: 0,
+      warnings: [],
     })
     expect((await lists('import', file)).stdout).toBe(
       '0 added, 0 changed, 3 unchanged; no tracked fares added, 0 ended\n',
@@ -113,6 +115,34 @@ describe('farewatch watch-list', () => {
       exit: 1,
       stderr: 'farewatch: the reseller "northwind" is disabled\n',
     })
+  })
+
+  it('one flight is added without a file, and a doubtful id is a warning', async ({
+    databaseUrl,
+    db,
+  }) => {
+    await newReseller(db, 'northwind')
+    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+    const add = (...args: string[]) =>
+      runCommand(['watch-list', 'add', ...args, '--reseller', 'northwind'], env)
+
+    const added = await add('104', '--list', 'autumn', '--return', '204', '--adults', '2')
+    const doubtful = await add('LH104', '--json')
+
+    expect(added).toEqual({
+      exit: 0,
+      stdout: '1 added, 0 changed, 0 unchanged; 1 tracked fare added, 0 ended\n',
+      stderr: '',
+    })
+    const warning = 'is no number, as the flight ids of the upstream are'
+    expect(doubtful.stderr).toBe(`warnings:\n  line 1, flight_id: ${warning}\n`)
+    expect(JSON.parse(doubtful.stdout)).toMatchObject({
+      added: 1,
+      warnings: [{ line: 1, column: 'flight_id', message: warning }],
+    })
+    expect(await exportText(db, (await requireReseller(db, 'northwind')).id)).toContain(
+      'autumn,104,104,204,0,0,0,2,0,0,,,,,normal,\nwatches,LH104,LH104,,0,0,0,1,',
+    )
   })
 
   it('a diff fails as the import of the same file would', async ({ databaseUrl, db }) => {

@@ -8,6 +8,7 @@ import {
   DEMO_RESELLER,
   type DemoReceiver,
   ensureDemoReseller,
+  findFlightToTry,
   seedDemoWatches,
   startDemoReceiver,
 } from '../../embedded/demo.ts'
@@ -138,13 +139,17 @@ async function openReceiver(
 }
 
 async function seedDemo(
-  { terminal }: CliContext,
+  { terminal, log }: CliContext,
   { database: { db }, config, sealer }: App,
   { sandbox, receiver }: Embedded & WithReceiver,
 ): Promise<void> {
   if (sandbox === undefined) return
   const watches = await seedDemoWatches(db, sandbox.world, sandbox.now())
   terminal.step(`${watches} sandbox flights watched for the reseller "${DEMO_RESELLER}"`)
+  const flight = await findFlightToTry(db, sandbox.world, sandbox.now())
+  const command = `bin/farewatch watch-list add ${flight} --reseller ${DEMO_RESELLER}`
+  if (terminal.interactive) terminal.step(`flight ${flight} to try it with: ${command}`)
+  else log.info({ flight, command }, 'a flight to try it with')
   await receiver?.register(db, { sealer, targetRules: targetRulesOf(config) })
 }
 

@@ -13,9 +13,14 @@ import {
   type DiffRow,
   diffWatchList,
 } from '../../watches/import/diff-watch-list.ts'
-import { type ImportOutcome, importWatchList } from '../../watches/import/import-watch-list.ts'
+import {
+  type ImportOutcome,
+  importWatchList,
+  type WarnedPlan,
+} from '../../watches/import/import-watch-list.ts'
 import type { ImportPlan } from '../../watches/import/plan-import.ts'
 import { invalidRowLines } from '../../watches/rows/check-rows.ts'
+import { type RowSource, rowsOf } from '../../watches/rows/watch-row.ts'
 import type { TrackedFaresEffect } from '../../watches/sync-tracked-fares.ts'
 import { withReseller } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -64,6 +69,7 @@ export function addWatchListCommands(program: Command): void {
     .addHelpText('after', '\nImporting the same file again changes nothing.')
     .addHelpText('after', example('watch-list import summer.csv --reseller northwind'))
     .action(importFile)
+  addAdd(lists)
   lists
     .command('diff <file>')
     .description('Print what an import of the file would change')
@@ -84,6 +90,39 @@ export function addWatchListCommands(program: Command): void {
   for (const [name, verb] of Object.entries(VERBS)) addVerb(lists, name, verb)
 }
 
+interface AddOptions {
+  readonly reseller: string
+  readonly list: string
+  readonly reference?: string
+  readonly return?: string
+  readonly adults: string
+  readonly json?: boolean
+}
+
+function addAdd(lists: Command): void {
+  lists
+    .command('add <flight>')
+    .description('Watch one flight, or change its watch; an import does so for many')
+    .requiredOption('--reseller <name>', 'the owner of the watch')
+    .option('--list <list>', 'the watch list', 'watches')
+    .option('--reference <reference>', 'the name of the watch; unset: the id of the flight')
+    .option('--return <flight>', 'the return flight')
+    .option('--adults <count>', 'how many adults, none of them a resident', '1')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('watch-list add 153142210230 --reseller northwind'))
+    .action((flight: string, { reseller, json, ...given }: AddOptions) => {
+      const row = {
+        list: given.list,
+        reference: given.reference ?? flight,
+        flight_id: flight,
+        return_flight_id: given.return ?? '',
+        residents_adults: '0',
+        non_residents_adults: given.adults,
+      }
+      return importRows(rowsOf('the command', [row]), { reseller, json: json === true })
+    })
+}
+
 function addVerb(lists: Command, name: string, { about, done, change }: Verb): void {
   lists
     .command(name)
@@ -101,8 +140,11 @@ function addVerb(lists: Command, name: string, { about, done, change }: Verb): v
     )
 }
 
-async function importFile(file: string, { reseller, skipInvalid, json }: FileOptions) {
-  const source = await openWatchFile(file)
+async function importFile(file: string, options: FileOptions): Promise<void> {
+  return importRows(await openWatchFile(file), options)
+}
+
+function importRows(source: RowSource, { reseller, skipInvalid, json }: FileOptions) {
   return withReseller(
     'watch-list',
     reseller,
@@ -119,6 +161,7 @@ async function importFile(file: string, { reseller, skipInvalid, json }: FileOpt
             process.stderr.write(`${escapeControls(invalidRowLines(invalid).join('\n'))}\n`)
           },
         })
+        writeWarnings(outcome)
         terminal.print(json, importResult(outcome), () => importText(outcome))
         return EXIT.ok
       } catch (err) {
@@ -142,6 +185,7 @@ async function diffFile(file: string, { reseller, json }: FileOptions): Promise<
           rows.map((row) => `${json === true ? JSON.stringify(row) : diffLine(row)}\n`).join(''),
         ),
     })
+    writeWarnings(outcome)
     if (json !== true) terminal.out(diffText(outcome))
   })
 }
@@ -151,6 +195,12 @@ function exportLists({ reseller, list, format }: ExportOptions): Promise<void> {
     const pages = exportWatchList(database.db, { resellerId, list, format })
     for await (const text of pages) await writeOut(text)
   })
+}
+
+function writeWarnings({ warnings }: WarnedPlan): void {
+  if (warnings.count === 0) return
+  const lines = invalidRowLines(warnings, 'warning')
+  process.stderr.write(`${escapeControls(['warnings:', ...lines].join('\n'))}\n`)
 }
 
 /** The outcome of an import as one sentence. */
@@ -166,6 +216,9 @@ function importResult(outcome: ImportOutcome) {
   return {
     ...pick(outcome, 'added', 'changed', 'unchanged', 'ended', 'cleared', 'invalid'),
     ...pick(outcome, 'trackedFaresAdded', 'trackedFaresEnded'),
+    warnings: outcome.warnings.rows.flatMap(({ line, errors }) =>
+      errors.map(({ column, message }) => ({ line, column, message })),
+    ),
   }
 }
 

@@ -59,6 +59,8 @@ export const watches = {
     reference: 'Reference',
     referenceHint: 'your name for the watch',
     flightId: 'Outbound flight id',
+    flightHelp:
+      'A flight id is the number under which the upstream’s search shows a flight; where the sandbox replaces the upstream, the start of farewatch prints one.',
     returnFlightId: 'Return flight id',
     optional: 'optional',
     residents: 'Residents',
@@ -90,6 +92,7 @@ export const watches = {
       `${n.toLocaleString()} of the changed ones would lose a threshold, a day, an interval or a priority that the file leaves out.`,
     /** @param {number} n */
     ended: (n) => `${n.toLocaleString()} of them have ended and stay ended.`,
+    warnings: 'Some flights are doubtful, but no reason to refuse the file:',
     nothing: 'The file changes nothing.',
     import: 'Import',
     /** @param {string} size */

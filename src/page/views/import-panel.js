@@ -4,7 +4,7 @@ import { html } from '../html.js'
 import { Action, Badge, Failure } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { texts } from '../texts.js'
-import { Faults } from './watch-form.js'
+import { FaultList, Faults } from './watch-form.js'
 
 /** As large as the API reads at once. */
 const MAX_BYTES = 3_000_000
@@ -38,6 +38,7 @@ export function ImportPanel({ current, onImported }) {
   return html`<section class="drop ${over ? 'over' : ''}" aria-label=${texts.import.import} onDrop=${drop} onDragOver=${drag} onDragLeave=${() => setOver(false)}>
     <label>${texts.import.drop}
       <input type="file" accept=".csv,text/csv" onChange=${choose} /></label>
+    <p class="help">${texts.form.flightHelp}</p>
     ${
       file &&
       html`<${Preview} key=${file.key} file=${file.given} list=${current ?? 'watches'}
@@ -87,10 +88,11 @@ function Preview({ file, list, onEnd }) {
 
 /** What an import would do. @param {{ plan: any }} props */
 function Plan({ plan }) {
-  const { added, changed, cleared, ended } = plan
+  const { added, changed, cleared, ended, warnings } = plan
   return html`<div role="status">
     <p><${Badge} level=${added + changed === 0 ? 'idle' : 'good'}>${added + changed === 0 ? texts.import.nothing : texts.import.plan(plan)}<//></p>
     ${cleared > 0 && html`<p><${Badge} level="warn">${texts.import.cleared(cleared)}<//></p>`}
     ${ended > 0 && html`<p><${Badge} level="warn">${texts.import.ended(ended)}<//></p>`}
+    ${warnings.length > 0 && html`<p><${Badge} level="warn">${texts.import.warnings}<//></p><${FaultList} faults=${warnings} />`}
   </div>`
 }

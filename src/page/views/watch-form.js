@@ -44,6 +44,7 @@ export function WatchForm({ list, watch, onEnd }) {
     ${watch === undefined && field('reference', { required: true, hint: texts.form.referenceHint })}
     ${field('flightId', { required: true })}
     ${field('returnFlightId')}
+    <p class="help">${texts.form.flightHelp}</p>
     ${GROUPS.map(
       (group) => html`<fieldset><legend>${texts.form[group]}</legend>
       ${AGES.map((age) => html`<label>${texts.form[age]}<input type="number" min="0" max="12" value=${values[`${group} ${age}`]} onInput=${set(`${group} ${age}`)} /></label>`)}</fieldset>`,
@@ -62,7 +63,11 @@ export function WatchForm({ list, watch, onEnd }) {
 
 /** What is wrong with each value. @param {{ error: Error }} props */
 export function Faults({ error }) {
-  const faults = error instanceof ProblemError ? (error.problem.errors ?? []) : []
+  return html`<${FaultList} faults=${error instanceof ProblemError ? (error.problem.errors ?? []) : []} />`
+}
+
+/** @param {{ faults: any[] }} props */
+export function FaultList({ faults }) {
   if (faults.length === 0) return null
   return html`<ul class="plain-list faults">
     ${faults.map(({ pointer, detail, message }) => html`<li>${pointer && html`<code>${pointer}</code> `}${detail ?? message}</li>`)}

@@ -94,8 +94,8 @@ export function isProblemCode(code: string): code is ProblemCode {
 }
 
 /** One fault of a body. */
-const Fault = Type.Object({ pointer: Type.String(), detail: Type.String() })
-export type ProblemFault = Static<typeof Fault>
+export const ProblemFault = Type.Object({ pointer: Type.String(), detail: Type.String() })
+export type ProblemFault = Static<typeof ProblemFault>
 
 /** A problem as clients see it. */
 export const ProblemSchema = Type.Object(
@@ -126,7 +126,7 @@ export const ProblemSchema = Type.Object(
       Type.Integer({ description: 'The first number that the feed still has.' }),
     ),
     errors: Type.Optional(
-      Type.Array(Fault, { description: 'The first faults of a body with many rows.' }),
+      Type.Array(ProblemFault, { description: 'The first faults of a body with many rows.' }),
     ),
     requestId: Type.Optional(Type.String({ description: 'As in the header x-request-id.' })),
   },

@@ -1,13 +1,9 @@
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { COLUMNS, type Column, cellsAt, type FlatEntry } from '../rows/watch-row.ts'
 import { ENTRY_COLUMNS } from '../watch-lists.ts'
-import {
-  assertPlannedDelays,
-  type ImportPlan,
-  planImport,
-  type StageArgs,
-  stageRows,
-} from './plan-import.ts'
+import { findWarnings } from './find-warnings.ts'
+import type { WarnedPlan } from './import-watch-list.ts'
+import { assertPlannedDelays, planImport, type StageArgs, stageRows } from './plan-import.ts'
 
 interface DiffArgs extends Pick<StageArgs, 'resellerId' | 'source'> {
   /** Receives the rows in pages, sorted by list and reference. */
@@ -29,7 +25,7 @@ interface ChangedCell {
   readonly after: string | number | null
 }
 
-export interface DiffOutcome extends ImportPlan {
+export interface DiffOutcome extends WarnedPlan {
   /** Watches that are not in the file. An import does not change them. */
   readonly absent: number
 }
@@ -48,7 +44,7 @@ export async function diffWatchList(db: Db, args: DiffArgs): Promise<DiffOutcome
     await assertPlannedDelays(tx, args.resellerId)
     await collectDifferences(tx, args.resellerId)
     const absent = await reportDifferences(tx, args)
-    return { ...plan, absent }
+    return { ...plan, absent, warnings: await findWarnings(tx, args.resellerId) }
   } finally {
     await tx.rollback().execute()
   }

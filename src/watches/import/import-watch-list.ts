@@ -9,6 +9,7 @@ import {
   type TrackedFaresEffect,
 } from '../sync-tracked-fares.ts'
 import { requireWatchList } from '../watch-lists.ts'
+import { findWarnings, type RowWarnings } from './find-warnings.ts'
 import {
   assertPlannedDelays,
   type ImportPlan,
@@ -37,8 +38,13 @@ export interface SkippedRows {
   readonly count: number
 }
 
+/** What an import would do, with what is doubtful about it. */
+export interface WarnedPlan extends ImportPlan {
+  readonly warnings: RowWarnings
+}
+
 /** The outcome of an import: counts of rows, then of tracked fares. */
-export interface ImportOutcome extends ImportPlan, TrackedFaresEffect {
+export interface ImportOutcome extends WarnedPlan, TrackedFaresEffect {
   /** Invalid rows, which were skipped. */
   readonly invalid: number
 }
@@ -60,12 +66,12 @@ export async function importWatchList(db: Db, args: ImportArgs): Promise<ImportO
 }
 
 /** Counts what `importWatchList` would do, and changes nothing. Throws what it would throw. */
-export async function planWatchImport(db: Db, args: ImportArgs): Promise<ImportPlan> {
+export async function planWatchImport(db: Db, args: ImportArgs): Promise<WarnedPlan> {
   return inTransaction(db, async (tx) => {
     await lockAndStage(tx, args)
     const plan = await planImport(tx, args.resellerId)
     await assertPlannedDelays(tx, args.resellerId)
-    return plan
+    return { ...plan, warnings: await findWarnings(tx, args.resellerId) }
   })
 }
 
@@ -99,7 +105,9 @@ async function applyStaged(tx: Tx, resellerId: number, invalid: number): Promise
   await addLists(tx, resellerId)
   await addWatches(tx, resellerId)
   await changeWatches(tx, resellerId)
-  return { ...plan, invalid, ...(await syncTrackedFares(tx, fareIds)) }
+  // Before the fares are synced: a fare that is watched again forgets what was believed.
+  const warnings = await findWarnings(tx, resellerId)
+  return { ...plan, warnings, invalid, ...(await syncTrackedFares(tx, fareIds)) }
 }
 
 async function addLists(tx: Tx, resellerId: number): Promise<void> {

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { nameFault } from '../../platform/base/text.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { ProblemError, type ProblemFault } from '../../platform/http/problems.ts'
+import { ProblemError, ProblemFault } from '../../platform/http/problems.ts'
 import { object, orNull } from '../../platform/http/schemas.ts'
 import { changeWatch } from '../change-watches.ts'
 import { importWatchList, planWatchImport } from '../import/import-watch-list.ts'
@@ -142,6 +142,10 @@ const saveWatches = reseller({
           description:
             'How many of the changed ones lost a threshold, `departsOn`, `minIntervalSeconds` or `maxDelaySeconds`, or returned to the `priority` `normal`, because the request leaves it out.',
         }),
+        warnings: Type.Array(ProblemFault, {
+          description:
+            'The first 50 doubts about watches that begin: a flight id that is no number, a flight that has departed or that no answer has shown. They are saved all the same.',
+        }),
       },
       { title: 'SavedWatches' },
     ),
@@ -165,11 +169,12 @@ const saveWatches = reseller({
     const rows = csv === undefined ? await jsonRows(list, body.watches) : await csvRows(list, csv)
     const args = { resellerId, source: rows.source, ...(query.createList ? {} : { list }) }
     const plan = query.dryRun ? planWatchImport(db, args) : importWatchList(db, args)
-    const { added, changed, unchanged, ended, cleared } = await orNotFound(
+    const { added, changed, unchanged, ended, cleared, warnings } = await orNotFound(
       orInvalidRows(plan, rows.faultsOf),
     )
     // The counts of tracked fares are left out: they would reveal which fares other resellers watch.
-    return { added, changed, unchanged, ended, cleared }
+    const doubts = warnings.rows.flatMap(rows.faultsOf)
+    return { added, changed, unchanged, ended, cleared, warnings: doubts }
   },
 })
 

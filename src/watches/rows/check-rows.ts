@@ -211,15 +211,15 @@ export class InvalidRowsError extends AppError {
 }
 
 /** One line for each error, with line number and column, and how many rows are not shown. */
-export function invalidRowLines(invalid: {
-  readonly rows: readonly InvalidRow[]
-  readonly count: number
-}): string[] {
+export function invalidRowLines(
+  invalid: { readonly rows: readonly InvalidRow[]; readonly count: number },
+  what = 'invalid row',
+): string[] {
   const lines = invalid.rows.flatMap(({ line, errors }) =>
     errors.map((error) => `  line ${error.line ?? line}, ${error.column}: ${error.message}`),
   )
   const more = invalid.count - invalid.rows.length
-  return more > 0 ? [...lines, `  and ${more} more invalid ${more === 1 ? 'row' : 'rows'}`] : lines
+  return more > 0 ? [...lines, `  and ${more} more ${what}${more === 1 ? '' : 's'}`] : lines
 }
 
 type Parsed<T> = { readonly value: T } | { readonly error: string }
