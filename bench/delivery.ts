@@ -99,7 +99,8 @@ async function appendSteadily(app: App, seconds: number): Promise<void> {
 async function measureLag(app: App, fixture: Fixture, receiver: Receiver): Promise<void> {
   await clear(app)
   await enable(app, 'all')
-  const api = createApiServer(app)
+  const queue = openQueue(app)
+  const api = createApiServer(app, queue)
   const url = await listen(api, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
   const ending = new AbortController()
   let streamed: number[] = []
@@ -121,6 +122,7 @@ async function measureLag(app: App, fixture: Fixture, receiver: Receiver): Promi
   ending.abort()
   await following.catch(() => undefined)
   await api.close()
+  await queue.close({ graceMs: 1_000 })
 }
 
 function printLags(name: string, lagsMs: readonly number[]): void {

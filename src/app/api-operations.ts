@@ -32,9 +32,14 @@ import { ROUTE_OPERATIONS } from '../routes/read/route-operations.ts'
 import { SYNC_RUN_OPERATIONS } from '../routes/read/sync-run-operations.ts'
 import { REVIEW_OPERATIONS } from '../routes/review/review-operations.ts'
 import { BUDGET_OPERATIONS } from '../schedule/budget-operations.ts'
+import type { DelayReader } from '../views/detection-delays.ts'
 import { FARE_OPERATIONS } from '../views/fare-operations.ts'
 import { INCIDENT_OPERATIONS } from '../views/incident-operations.ts'
-import { type DelayReader, STATUS_OPERATIONS } from '../views/status-operations.ts'
+import {
+  STATUS_HISTORY_OPERATIONS,
+  type StatusHistories,
+} from '../views/status-history-operations.ts'
+import { STATUS_OPERATIONS, type WorkState } from '../views/status-operations.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../views/watch-history-operations.ts'
 import { WATCH_VIEW_OPERATIONS } from '../views/watch-view-operations.ts'
 import type { disableReseller } from '../watches/change-watches.ts'
@@ -57,6 +62,10 @@ export interface ApiDeps extends EndpointDeps, FeedSource {
   readonly guard: GuardLimits
   /** The budget of upstream requests for all processes together. */
   readonly requestsPerSecond: number
+  /** How long a change waits because of a mass. */
+  readonly massHoldMs: number
+  readonly statusHistories: StatusHistories
+  readonly readWork?: (() => Promise<WorkState>) | undefined
   /** The version of farewatch. */
   readonly version: string
   /** Reads how late changes were detected. */
@@ -81,6 +90,7 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...HISTORY_OPERATIONS,
   ...NETWORK_OPERATIONS,
   ...STATUS_OPERATIONS,
+  ...STATUS_HISTORY_OPERATIONS,
   ...SYNC_RUN_OPERATIONS,
   ...REVIEW_OPERATIONS,
   ...RESELLER_OPERATIONS,

@@ -8,32 +8,39 @@ import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
 import { createApi } from '../platform/http/api.ts'
 import { createRateLimit } from '../platform/http/rate-limit.ts'
 import { drainOnClose, type HttpServer } from '../platform/http/server.ts'
+import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { createKeyAccess, type KeyAccess } from '../resellers/check-keys.ts'
 import { createRenderedLists } from '../routes/read/rendered-lists.ts'
 import { listSyncRuns } from '../routes/runs/sync-run-queries.ts'
+import { createDelayReader } from '../views/detection-delays.ts'
 import { listIncidents } from '../views/incident-operations.ts'
-import { createDelayReader, type Freshness, readFreshness } from '../views/status-operations.ts'
+import { createStatusHistories } from '../views/status-history-operations.ts'
+import { type Freshness, readFreshness, type WorkState } from '../views/status-operations.ts'
 import { disableReseller } from '../watches/change-watches.ts'
 import { API_DOCUMENT } from './api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
 import { requestCounter } from './count-work.ts'
-import { publicUrlOf, targetRulesOf } from './settings-for.ts'
+import { readWork } from './read-overview.ts'
+import { publicUrlOf, targetRulesOf, verifyRulesOf } from './settings-for.ts'
 
 /** How long requests in progress may take when the process stops: a little less than the API role has. */
 const DRAIN_MS = 2_500
 
 /** Requests without a key must not cost more than one query in this time. */
 const FRESHNESS_CACHE_MS = 5_000
+/** Every page of an operator asks for the status every few seconds. */
+const WORK_CACHE_MS = 3_000
 
 /** Creates the server of the API. */
-export function createApiServer(app: App): HttpServer {
+export function createApiServer(app: App, queue: Pick<QueueSystem, 'kind' | 'counts'>): HttpServer {
   const { config, log } = app
   const { db } = app.requestDatabase
   const nowMs = () => performance.now()
   const access = createKeyAccess({ db, log, nowMs })
   const onDemand = createOnDemand({ ...app.verifyDeps, db })
   const freshness = createTtlCache<Freshness>({ ttlMs: FRESHNESS_CACHE_MS, nowMs, maxKeys: 1 })
+  const work = createTtlCache<WorkState>({ ttlMs: WORK_CACHE_MS, nowMs, maxKeys: 1 })
   const { feedHeads, streams, stopFollowing } = followFeeds(app, access)
   const server = createApi({
     log,
@@ -41,6 +48,7 @@ export function createApiServer(app: App): HttpServer {
     operations: API_OPERATIONS,
     deps: {
       ...depsOf(app),
+      readWork: () => work.get('', () => readWork(db, queue)),
       routeLists: createRenderedLists({ db, nowMs }),
       onDemand,
       feedHeads,
@@ -115,6 +123,8 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedHeads'
     scrub: syncDeps.scrub,
     guard: syncDeps.guard,
     requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
+    massHoldMs: verifyRulesOf(config).massHoldMs,
+    statusHistories: createStatusHistories(() => performance.now()),
     minRecheckSeconds: config.MIN_RECHECK_SECONDS,
     version: packageJson.version,
     readDelays: createDelayReader(requestDatabase.db, () => performance.now()),

@@ -3,22 +3,11 @@ import os from 'node:os'
 import packageJson from '../../package.json' with { type: 'json' }
 import { endsWithin } from '../platform/base/clock.ts'
 import { type Db, sql } from '../platform/db/database.ts'
+import type { KnownProcess } from '../views/status-shapes.ts'
+import { PROGRESS_MS } from '../views/status-warnings.ts'
 import type { App } from './app.ts'
 
-/** A worker or an API of any host, running or not stopped in order. */
-export interface KnownProcess {
-  /** `worker`, `api` or `worker+api`. */
-  readonly role: string
-  readonly version: string
-  readonly host: string
-  readonly pid: number
-  readonly startedAt: Date
-  readonly lastProgressAt: Date
-}
-
 const REFRESH_MS = 20_000
-/** A process without progress for longer was killed, hangs or has lost the database. */
-export const PROGRESS_MS = 60_000
 const CLOSE_MS = 800
 
 /**

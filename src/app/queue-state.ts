@@ -3,9 +3,10 @@ import { messageOf } from '../platform/base/errors.ts'
 import type { Db } from '../platform/db/database.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
-import { type LastTick, listLastTicks } from '../platform/ticks/ticks.ts'
+import { listLastTicks } from '../platform/ticks/ticks.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../schedule/dispatch-checks.ts'
+import type { QueueState } from '../views/status-shapes.ts'
 
 /** Every queue. */
 export const QUEUES = [SYNC_QUEUE, VERIFY_QUEUE] as const
@@ -45,15 +46,6 @@ export async function setQueueGauges(
       metrics.queueDepth.set({ queue: depth.queue, state }, depth[state])
     }
   }
-}
-
-export interface QueueState {
-  readonly kind: 'postgres' | 'redis'
-  /** Why the store is unavailable; null if it is available. */
-  readonly fault: string | null
-  /** The last run of a tick that one process runs for all. */
-  readonly lastTick: LastTick | null
-  readonly queues: readonly QueueDepth[]
 }
 
 /** Reads the state of all queues. Rejects if the database is down. */

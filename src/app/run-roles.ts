@@ -172,7 +172,7 @@ async function startRoles(
   }
   const addresses: Addresses = []
   if (roles.includes('api')) {
-    const api = createApiServer(app)
+    const api = createApiServer(app, queue)
     parts.push(part('api', () => api.close()))
     const url = await listen(api, apiAddress(app.config))
     running.api = true

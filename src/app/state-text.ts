@@ -1,7 +1,6 @@
-import type { DeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
 import { durationText } from '../platform/base/text.ts'
-import type { Status, UpstreamState } from '../views/status-shapes.ts'
-import { type KnownProcess, PROGRESS_MS } from './processes.ts'
+import type { KnownProcess, Status, UpstreamState } from '../views/status-shapes.ts'
+import { isWithoutProgress } from '../views/status-warnings.ts'
 
 /**
  * An instant, and how long ago it was.
@@ -49,24 +48,10 @@ export function heldText({ kind, fares, since }: Status['held'][number], now: Da
   return `${wait} with ${kind} since ${sinceText(since, now)}`
 }
 
-/** Whether a process was killed, hangs, or has lost the database. */
-export function isWithoutProgress({ lastProgressAt }: KnownProcess, now: Date): boolean {
-  return now.getTime() - lastProgressAt.getTime() > PROGRESS_MS
-}
-
 /** @example processText(one, now) // 'worker 0.1.0 on host a (pid 7) since 2026-01-31 03:07:07 UTC (5 min), progress 3 s ago' */
 export function processText(one: KnownProcess, now: Date): string {
   const { role, version, host, pid, startedAt, lastProgressAt } = one
   const ms = durationText(now.getTime() - lastProgressAt.getTime())
   const progress = isWithoutProgress(one, now) ? `NO PROGRESS for ${ms}` : `progress ${ms} ago`
   return `${role} ${version} on host ${host} (pid ${pid}) since ${sinceText(startedAt, now)}, ${progress}`
-}
-
-/** A delivery that farewatch could send is late after this time. */
-const DELIVERY_LATE_MS = 300_000
-
-/** For how long a delivery that farewatch could send has waited. Null if none is late. */
-export function deliveryLateMs({ oldest }: DeliveryState, now: Date): number | null {
-  const waitedMs = oldest.healthy === null ? 0 : now.getTime() - oldest.healthy * 1000
-  return waitedMs > DELIVERY_LATE_MS ? waitedMs : null
 }

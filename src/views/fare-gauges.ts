@@ -4,7 +4,7 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
-import { readDetectionDelays } from './status-operations.ts'
+import { readDetectionDelays } from './detection-delays.ts'
 
 const PAIRS = ['bookable', 'not_bookable', 'unknown']
 /** The shares of the fares with a belief whose age is exported: the median, nearly all, all. */

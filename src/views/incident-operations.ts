@@ -4,7 +4,8 @@ import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
-import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
+import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
+import { LANE_SHARE } from '../upstream/budget/reserve-slots.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
 
@@ -27,6 +28,7 @@ export const HeldFaresShape = object({
   fares: Type.Integer({ description: 'How many fares wait.' }),
   since: Instant,
   latestSince: Instant,
+  until: instant('By when the last of them is recorded, or forgotten.'),
   watches: Type.Integer({
     description: 'How many watches will be notified if all are recorded.',
   }),
@@ -88,9 +90,18 @@ export async function listIncidents(
   return query.execute()
 }
 
+interface HoldRules {
+  readonly massHoldMs: number
+  readonly requestsPerSecond: number
+}
+
 /** What waits, by the kind of the change: of all fares, or of those that a reseller watches, with its own watches. */
-export async function readHeld(db: Db, resellerId?: ResellerId): Promise<HeldFares[]> {
-  const { rows } = await sql<HeldFares>`
+export async function readHeld(
+  db: Db,
+  { massHoldMs, requestsPerSecond }: HoldRules,
+  resellerId?: ResellerId,
+): Promise<HeldFares[]> {
+  const { rows } = await sql<Omit<HeldFares, 'until'>>`
     select coalesce(s.held[1], 'expired') as kind, count(*) as fares, min(s.held_since) as since,
            max(s.held_since) as "latestSince", sum(w.watches)::bigint as watches
       from fare_state s
@@ -104,5 +115,9 @@ export async function readHeld(db: Db, resellerId?: ResellerId): Promise<HeldFar
      group by 1
      order by 1
   `.execute(db)
-  return rows
+  return rows.map((held) => {
+    // What is still so is asked once more, in the part of the budget that the lanes have.
+    const askedMs = (1000 * held.fares) / (LANE_SHARE * requestsPerSecond)
+    return { ...held, until: new Date(held.latestSince.getTime() + massHoldMs + askedMs) }
+  })
 }

@@ -1,38 +1,50 @@
-import { createTtlCache } from '../platform/base/cache.ts'
+import { readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
 import type { Clock } from '../platform/base/clock.ts'
-import { FARE_CHANGE_KINDS, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { readVersions } from '../platform/db/migrate.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import { type Caller, operations } from '../platform/http/operation.ts'
+import { GUARD_LIMITS } from '../routes/plan/guard.ts'
 import { readSyncStates } from '../routes/read/sync-state.ts'
-import { listHeldRuns } from '../routes/runs/sync-run-queries.ts'
+import { listHeldRuns, type SyncRunRow } from '../routes/runs/sync-run-queries.ts'
 import { listBreakers } from '../upstream/breaker/breaker-state.ts'
 import { readHealth, type UpstreamHealth } from '../upstream/breaker/circuit-breaker.ts'
 import { readBudgetAhead } from '../upstream/budget/reserve-slots.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
+import { type DelayReader, readDetectionDelays } from './detection-delays.ts'
 import { listIncidents, readHeld } from './incident-operations.ts'
 import {
   type BeliefAges,
   type BudgetUse,
-  DELAY_GROUPS,
-  type DetectionDelay,
+  type KnownProcess,
+  type QueueState,
   type Status,
   StatusShape,
   type UpstreamState,
 } from './status-shapes.ts'
+import { warningsOf } from './status-warnings.ts'
+
+/** What does the work: the queues, and the processes. */
+export interface WorkState {
+  readonly queue: QueueState
+  readonly processes: KnownProcess[]
+}
 
 interface StatusDeps {
   readonly db: Db
   readonly clock: Clock
   /** The budget of upstream requests for all processes together. */
   readonly requestsPerSecond: number
+  /** How long a change waits because of a mass. */
+  readonly massHoldMs: number
   /** The version of farewatch. */
   readonly version: string
   /** Reads the detection delays. If unset, they are read each time. */
   readonly readDelays?: DelayReader
+  /** If unset, the state of the work is not known. */
+  readonly readWork?: (() => Promise<WorkState>) | undefined
 }
 
 const SHOWN_HELD = 10
@@ -43,39 +55,87 @@ const SHOWN_INCIDENTS = 10
  * neither budget nor delays, because they would show what other resellers watch.
  */
 export async function readStatus(
-  { db, clock, requestsPerSecond, version, readDelays }: StatusDeps,
+  deps: StatusDeps,
   { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
 ): Promise<Status> {
-  const [lists, heldRuns, beliefs, health, incidents, held, unkept, versions] = await Promise.all([
-    readSyncStates(db),
-    listHeldRuns(db, { limit: SHOWN_HELD }),
-    readBeliefAges(db, { resellerId }),
-    readHealth(db),
-    listIncidents(db, { open: true, limit: SHOWN_INCIDENTS }),
-    readHeld(db, resellerId),
-    findUnkeptMaxDelays(db, { resellerId }),
-    readVersions(db),
-  ])
+  const { db, clock, requestsPerSecond, version } = deps
+  const [lists, heldRuns, beliefs, health, incidents, held, deliveries, unkept] = await Promise.all(
+    [
+      readSyncStates(db),
+      listHeldRuns(db, { limit: SHOWN_HELD }),
+      readBeliefAges(db, { resellerId }),
+      readHealth(db),
+      listIncidents(db, { open: true, limit: SHOWN_INCIDENTS }),
+      readHeld(db, deps, resellerId),
+      readDeliveryState(db, resellerId),
+      findUnkeptMaxDelays(db, { resellerId }),
+    ],
+  )
   const asked = { requestsPerSecond, share: health.share }
-  const isOperator = resellerId === undefined
-  return {
+  const status = {
     at: clock.now(),
     lists,
-    heldRuns: heldRuns.map(({ runId, list, fetchedAt, reason }) => ({
-      runId,
-      list,
-      fetchedAt,
-      reason,
-    })),
+    heldRuns: heldRuns.map((run) => heldRun(run, heldRuns)),
     beliefs,
     upstream: upstreamState(health),
     incidents: incidents.map(({ kind, openedAt }) => ({ kind, openedAt })),
     held,
-    budget: isOperator ? await readBudgetUse(db, asked) : null,
-    detectionDelays: isOperator ? await (readDelays?.() ?? readDetectionDelays(db)) : null,
+    deliveries,
+    ...(resellerId === undefined ? await readForOperators(deps, asked) : HIDDEN),
     unkeptMaxDelays: unkept,
-    versions: { farewatch: version, ...versions },
+    versions: { farewatch: version, ...(await readVersions(db)) },
   }
+  return { ...status, warnings: warningsOf(status) }
+}
+
+/** It would show what other resellers watch, or how the service is run. */
+const HIDDEN = {
+  budget: null,
+  detectionDelays: null,
+  contradicted: null,
+  queue: null,
+  processes: null,
+}
+
+async function readForOperators(
+  { db, readDelays, readWork }: StatusDeps,
+  asked: Parameters<typeof readBudgetUse>[1],
+): Promise<Pick<Status, keyof typeof HIDDEN>> {
+  const [budget, detectionDelays, contradicted, work] = await Promise.all([
+    readBudgetUse(db, asked),
+    readDelays?.() ?? readDetectionDelays(db),
+    readContradicted(db),
+    readWork?.() ?? { queue: null, processes: null },
+  ])
+  return { budget, detectionDelays, contradicted, ...work }
+}
+
+const HOUR_MS = 3_600_000
+
+/** A held run as the status shows it. The limits of the guard say which lists no others release. */
+function heldRun(run: SyncRunRow, all: readonly SyncRunRow[]): Status['heldRuns'][number] {
+  const { runId, list, fetchedAt, reason, fetched, wouldRemove, live } = run
+  const { releaseHours, releaseLostShare } = GUARD_LIMITS
+  const mayBeReleased = fetched !== 0 && (wouldRemove ?? 0) <= releaseLostShare * (live ?? 0)
+  const agreeing = all.filter(({ reviewId }) => reviewId === run.reviewId)
+  const firstMs = Math.min(...agreeing.map((one) => one.fetchedAt?.getTime() ?? Infinity))
+  const releasableAt =
+    mayBeReleased && Number.isFinite(firstMs) ? new Date(firstMs + releaseHours * HOUR_MS) : null
+  return { runId, list, fetchedAt, reason, releasableAt }
+}
+
+/** The fares whose belief an answer contradicts. */
+async function readContradicted(db: Db): Promise<Status['contradicted']> {
+  const found = await selectOne(
+    sql<NonNullable<Status['contradicted']>>`
+      select count(*) as fares, min(s.contradicted_since) as since, max(q.lane_due_at) as until
+        from fare_schedule q
+        join fare_state s using (tracked_fare_id)
+       where q.lane = 'confirmation'
+    `,
+    db,
+  )
+  return found.fares === 0 ? null : found
 }
 
 /** How fresh everything is, in two numbers that reveal nothing else. */
@@ -183,65 +243,6 @@ function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
   `
 }
 
-interface DelayRow extends Pick<DetectionDelay, 'priority' | 'changes'> {
-  readonly midpoint: readonly [p50: number, p95: number]
-  readonly atMost: readonly [p50: number, p95: number]
-}
-
-const RANK = sql`array_position(${[...WATCH_PRIORITIES]}::text[], w.priority)`
-
-/**
- * Reads how late the changes were recorded that checks found in the last day. A change happened after the last good
- * check that did not show it, and by the first check that did: its delay is from then to its record, the time for
- * confirmations and in a hold included. Changes before which nothing was known have no delay, and neither have ends
- * and reversals, which no check found: these cite no answer.
- */
-export async function readDetectionDelays(db: Db): Promise<DetectionDelay[]> {
-  const { rows } = await sql<DelayRow>`
-    with delay as materialized (
-      select tracked_fare_id as id, extract(epoch from recorded_at - last_good_check_at)::float8 as at_most,
-             extract(epoch from recorded_at - last_good_check_at - (detected_at - last_good_check_at) / 2)::float8 as midpoint
-        from availability_change
-       where kind = any(${FARE_CHANGE_KINDS}) and recorded_at > clock_timestamp() - interval '1 day'
-         and last_good_check_at <= detected_at and evidence_hash is not null
-    ), fare as materialized (
-      select id, (select w.priority
-                    from watch w
-                   where w.tracked_fare_id = f.id and w.paused_at is null and w.ended_at is null
-                   order by ${RANK} desc
-                   limit 1) as priority
-        from (select distinct id from delay) f
-    )
-    select case when grouping(priority) = 1 then 'all' else priority end as priority, count(*) as changes,
-           percentile_disc(array[0.5, 0.95]) within group (order by midpoint) as midpoint,
-           percentile_disc(array[0.5, 0.95]) within group (order by at_most) as "atMost"
-      from delay
-      join fare using (id)
-     group by grouping sets ((), (priority))
-    having count(*) > 0 and (grouping(priority) = 1 or priority is not null)
-  `.execute(db)
-  return DELAY_GROUPS.flatMap((group) =>
-    rows
-      .filter(({ priority }) => priority === group)
-      .map(({ priority, changes, midpoint, atMost }) => ({
-        priority,
-        changes,
-        midpointSeconds: { p50: midpoint[0], p95: midpoint[1] },
-        atMostSeconds: { p50: atMost[0], p95: atMost[1] },
-      })),
-  )
-}
-
-export type DelayReader = () => Promise<DetectionDelay[]>
-
-const CACHE_MS = 60_000
-
-/** A reader for requests: it reads all changes of a day, so callers of one minute share its answer. */
-export function createDelayReader(db: Db, nowMs: () => number): DelayReader {
-  const cache = createTtlCache<DetectionDelay[]>({ ttlMs: CACHE_MS, nowMs, maxKeys: 1 })
-  return () => cache.get('', () => readDetectionDelays(db))
-}
-
 const { shared } = operations<StatusDeps>()
 
 const showStatus = shared({
@@ -261,6 +262,7 @@ const showStatus = shared({
 /** The status of the service. */
 export const STATUS_OPERATIONS = [showStatus]
 
-function scopeOf(caller: Caller): Parameters<typeof readStatus>[1] {
+/** Whose data a caller sees: all, or that of one reseller. */
+export function scopeOf(caller: Caller): { readonly resellerId?: ResellerId } {
   return caller.kind === 'reseller' ? { resellerId: caller.resellerId } : {}
 }

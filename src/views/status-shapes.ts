@@ -20,6 +20,10 @@ const HeldRun = object({
   list: ListName,
   fetchedAt: MaybeInstant,
   reason: orNull(Reason),
+  releasableAt: orNull(
+    Instant,
+    'From when on a list that agrees with it is applied without an operator, if enough lists agree. Null: an operator decides.',
+  ),
 })
 
 const Seconds = Type.Number({ minimum: 0 })
@@ -70,6 +74,88 @@ const Budget = object({
   unknownLastMinute: Type.Integer({ description: 'How many of them were unknown.' }),
   used: Type.Number({ description: 'The share of the whole budget that those checks used.' }),
 })
+
+const Count = Type.Integer({ minimum: 0 })
+const MaybeSeconds = orNull(Type.Number(), 'Seconds since 1970. Null if none waits.')
+const Deliveries = object(
+  {
+    pending: Count,
+    dead: Count,
+    endpoints: object({ healthy: Count, busy: Count, failing: Count }),
+    oldest: object({ healthy: MaybeSeconds, busy: MaybeSeconds, failing: MaybeSeconds }),
+    disabled: object({
+      paused: Type.Optional(Count),
+      gone: Type.Optional(Count),
+      failing: Type.Optional(Count),
+    }),
+  },
+  {
+    description:
+      'For a reseller its own deliveries, for an operator all. `endpoints`: how many are enabled, by condition. `busy`: as ' +
+      'many requests as an endpoint may have are in progress. `failing`: the last attempt failed, or the receiver asked for ' +
+      'a pause. `oldest`: since when the longest-waiting delivery is due, by the condition of its endpoint. `disabled`: how ' +
+      'many endpoints receive nothing, by reason.',
+  },
+)
+
+const Contradicted = orNull(
+  object({
+    fares: Count,
+    since: orNull(Instant, 'When the first answer began that contradicts the belief.'),
+    until: orNull(Instant, 'When the last of their second checks is due.'),
+  }),
+  'The fares whose last answers contradict what is believed: they wait for a second check. Null if there are none, and for a reseller.',
+)
+
+const Process = object({
+  role: Type.String({ description: '`worker`, `api` or `worker+api`.' }),
+  version: Type.String(),
+  host: Type.String(),
+  pid: Type.Integer(),
+  startedAt: Instant,
+  lastProgressAt: Instant,
+})
+
+const Queue = object({
+  kind: oneOf(['postgres', 'redis']),
+  fault: orNull(Type.String(), 'Why the store is unavailable. Null if it is available.'),
+  lastTick: orNull(
+    object({
+      name: Type.String(),
+      at: Instant,
+      failure: orNull(Type.String(), 'Null if it succeeded.'),
+    }),
+    'The last run of a tick that one process runs for all.',
+  ),
+  queues: Type.Array(
+    object({ queue: Type.String(), waiting: Count, active: Count, delayed: Count, dead: Count }),
+  ),
+})
+
+/** What a warning is about. */
+export const WARNING_SUBJECTS = [
+  'routes',
+  'fares',
+  'delay',
+  'upstream',
+  'budget',
+  'held',
+  'incidents',
+  'deliveries',
+  'work',
+] as const
+
+const WarningShape = object(
+  {
+    about: oneOf(WARNING_SUBJECTS),
+    code: Type.String({ description: 'A stable name, such as `list_overdue`.' }),
+    level: oneOf(['warn', 'bad'], { description: '`bad`: an operator must act.' }),
+    text: Type.String({ description: 'A sentence.' }),
+    since: MaybeInstant,
+    until: orNull(Instant, 'When it ends by itself. Null if it does not, or if that is not known.'),
+  },
+  { title: 'StatusWarning' },
+)
 
 /** All changes, then by priority from the highest. */
 export const DELAY_GROUPS = ['all', ...WATCH_PRIORITIES.toReversed()] as const
@@ -135,6 +221,16 @@ export const StatusShape = object(
           'shortest interval has been raised. For a reseller only itself.',
       },
     ),
+    deliveries: Deliveries,
+    contradicted: Contradicted,
+    queue: orNull(Queue, 'The queues of jobs. Null for a reseller.'),
+    processes: orNull(
+      Type.Array(Process, { description: 'By their start.' }),
+      'Every worker and API that runs, or did not stop in order. Null for a reseller.',
+    ),
+    warnings: Type.Array(WarningShape, {
+      description: 'What is not well, the worst first. Empty if all is well.',
+    }),
     versions: object({
       farewatch: Type.String(),
       schema: Type.String(),
@@ -148,5 +244,9 @@ export type Status = Static<typeof StatusShape>
 export type BudgetUse = Static<typeof Budget>
 export type BeliefAges = Static<typeof Beliefs>
 export type DetectionDelay = Static<typeof DetectionDelayShape>
+export type QueueState = Static<typeof Queue>
+/** A worker or an API of any host, running or not stopped in order. */
+export type KnownProcess = Static<typeof Process>
+export type StatusWarning = Static<typeof WarningShape>
 /** What stops calls to the upstream: a pause that it asked for, and open circuit breakers. */
 export type UpstreamState = Static<typeof Upstream>

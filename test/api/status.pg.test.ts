@@ -1,11 +1,13 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
+import type { Status } from '../../src/views/status-shapes.ts'
 import { available, record, silent, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { putState } from '../upstream/health-fixtures.ts'
+import { seedApi } from './seed.ts'
 
 async function statusOf(db: Db, key: string): Promise<Record<string, unknown>> {
   const base = await startApi(db)
@@ -53,6 +55,24 @@ describe('the status', () => {
       },
       detectionDelays: [],
       unkeptMaxDelays: [],
+      deliveries: {
+        pending: 0,
+        dead: 0,
+        endpoints: { healthy: 0, busy: 0, failing: 0 },
+        oldest: { healthy: null, busy: null, failing: null },
+        disabled: {},
+      },
+      contradicted: null,
+      queue: null,
+      processes: null,
+      warnings: ['routes', 'with-availability'].map((list) => ({
+        about: 'routes',
+        code: 'list_never_accepted',
+        level: 'warn',
+        text: `No list ${list} has been accepted yet.`,
+        since: null,
+        until: null,
+      })),
       versions: {
         farewatch: '0.0.0',
         schema: expect.stringMatching(/^\d{4}_\w+$/) as string,
@@ -74,6 +94,8 @@ describe('the status', () => {
         list: 'routes',
         fetchedAt: expect.any(String) as string,
         reason: { code: 'mass_absence', text: expect.any(String) as string },
+        // It lacks over half of the routes.
+        releasableAt: null,
       },
     ])
   })
@@ -119,6 +141,26 @@ describe('the status', () => {
       ({ beliefs }) => (beliefs as { ageSeconds: { max: number } }).ageSeconds.max,
     )
     expect(oldest.map((age) => Math.round(age / 100) * 100)).toEqual([100, 3_000])
+  })
+
+  it('a reseller’s status covers only its own deliveries, and warns of its endpoints alone', async ({
+    db,
+  }) => {
+    const { alpha, keys } = await seedApi(db)
+    await sql`update webhook_endpoint set failures = 1, failing_since = clock_timestamp() where reseller_id = ${alpha}`.execute(
+      db,
+    )
+
+    const statuses = [await statusOf(db, keys.alpha), await statusOf(db, keys.beta)]
+
+    const failing = statuses.map(({ deliveries, warnings }) => [
+      (deliveries as Status['deliveries']).endpoints.failing,
+      (warnings as Status['warnings']).filter(({ about }) => about === 'deliveries').length,
+    ])
+    expect(failing).toEqual([
+      [1, 1],
+      [0, 0],
+    ])
   })
 
   it('an operator’s status shows the budget and its use', async ({ db }) => {

@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest'
 import { announceProcess, listProcesses } from '../../src/app/processes.ts'
-import { isWithoutProgress, processText } from '../../src/app/state-text.ts'
+import { processText } from '../../src/app/state-text.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
 import { type Database, sql } from '../../src/platform/db/database.ts'
+import { isWithoutProgress } from '../../src/views/status-warnings.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 

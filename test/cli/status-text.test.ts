@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Overview } from '../../src/app/read-overview.ts'
 import { statusText } from '../../src/cli/text/status-text.ts'
+import { warningsOf } from '../../src/views/status-warnings.ts'
 
 const AT = new Date('2026-01-31T03:12:07Z')
 const ago = (seconds: number) => new Date(AT.getTime() - seconds * 1000)
@@ -11,16 +12,24 @@ const WELL: Overview = {
   at: AT,
   routes: { live: 34_354, available: 28_101 },
   lists: [
-    { list: 'routes', lastSuccessAt: ago(720), lastAttemptAt: ago(725), nextDueAt: null, held: 0 },
+    {
+      list: 'routes',
+      lastSuccessAt: ago(720),
+      lastAttemptAt: ago(725),
+      nextDueAt: ago(-6_420),
+      held: 0,
+    },
     {
       list: 'with-availability',
       lastSuccessAt: ago(540),
       lastAttemptAt: ago(545),
-      nextDueAt: null,
+      nextDueAt: ago(-7_320),
       held: 0,
     },
   ],
   heldRuns: [],
+  contradicted: null,
+  warnings: [],
   schedules: [
     { name: 'sync-availability', cron: '15 * * * *', nextDueAt: ago(-7_320), lastDueAt: null },
     { name: 'sync-routes', cron: '0 * * * *', nextDueAt: ago(-6_420), lastDueAt: null },
@@ -138,7 +147,13 @@ describe('the status', () => {
     const bad: Overview = {
       ...WELL,
       lists: [
-        { list: 'routes', lastSuccessAt: null, lastAttemptAt: ago(60), nextDueAt: null, held: 1 },
+        {
+          list: 'routes',
+          lastSuccessAt: null,
+          lastAttemptAt: ago(60),
+          nextDueAt: ago(600),
+          held: 1,
+        },
       ],
       heldRuns: [
         {
@@ -146,6 +161,7 @@ describe('the status', () => {
           list: 'routes',
           fetchedAt: ago(60),
           reason: { code: 'guard.empty', text: 'the list is empty' },
+          releasableAt: null,
         },
       ],
       schedules: [{ name: 'sync-routes', cron: '0 * * * *', nextDueAt: ago(600), lastDueAt: null }],
@@ -180,7 +196,8 @@ describe('the status', () => {
       ],
       budget: WELL.budget && { ...WELL.budget, share: 0.5 },
       queue: {
-        ...WELL.queue,
+        kind: 'redis',
+        fault: null,
         lastTick: { name: 'schedules', at: ago(600), failure: null },
         queues: [{ queue: 'verify', waiting: 0, active: 0, delayed: 0, dead: 2 }],
       },
@@ -194,6 +211,22 @@ describe('the status', () => {
       },
     }
 
+    expect(warningsOf(WELL)).toEqual([])
+    expect(warningsOf(bad).map(({ level, code }) => `${level} ${code}`)).toEqual([
+      'bad credential_refused',
+      'bad calls_failing',
+      'bad mass_loss',
+      'bad deliveries_late',
+      'bad no_tick',
+      'warn list_overdue',
+      'warn list_held',
+      'warn max_delays_unkept',
+      'warn upstream_paused',
+      'warn endpoints_failing',
+      'warn endpoints_disabled',
+      'warn jobs_dead',
+      'warn process_silent',
+    ])
     const loud = statusText(bad, Number.POSITIVE_INFINITY).match(/(NO )?[A-Z_]{4,}[A-Z ]*/g)
 
     expect(loud).toEqual([
@@ -246,6 +279,7 @@ describe('the status', () => {
         fares: 110,
         since: ago(300),
         latestSince: ago(60),
+        until: ago(-540),
         watches: 120,
       },
     ]
@@ -308,11 +342,11 @@ describe('the status', () => {
 
   it('reports a queue that does not answer and shows the rest', () => {
     const queue = {
-      kind: 'redis',
+      kind: 'redis' as const,
       fault: 'no answer within 5000 ms',
       lastTick: null,
       queues: [],
-    } as const
+    } satisfies Overview['queue']
 
     expect(statusText({ ...WELL, queue }, 120)).toContain(
       '\nqueue      NO ANSWER: no answer within 5000 ms\nprocesses ',

@@ -210,7 +210,7 @@ export async function openKinds(db: Db): Promise<string[]> {
 
 /** How many fares wait, by the kind of the change. */
 export async function heldFares(db: Db): Promise<Record<string, number>> {
-  return Object.fromEntries((await readHeld(db)).map(({ kind, fares }) => [kind, fares]))
+  return Object.fromEntries((await readHeld(db, RULES)).map(({ kind, fares }) => [kind, fares]))
 }
 
 /** How many records of a kind the feed has. */

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { readDetectionDelays } from '../../src/views/status-operations.ts'
+import { readDetectionDelays } from '../../src/views/detection-delays.ts'
 import { seeded } from '../soak/run-soak.ts'
 import { it } from '../support/test-database.ts'
 import { UNAVAILABLE } from './answers.ts'

@@ -25,7 +25,8 @@ import { createApiKey, type NewApiKey } from '../../src/resellers/api-keys.ts'
 import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
 import { createRenderedLists } from '../../src/routes/read/rendered-lists.ts'
-import { readFreshness } from '../../src/views/status-operations.ts'
+import { createStatusHistories } from '../../src/views/status-history-operations.ts'
+import { readFreshness, type WorkState } from '../../src/views/status-operations.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
@@ -51,6 +52,8 @@ export interface ApiArgs {
   readonly sealer?: Sealer
   /** Networks that webhooks may reach, in addition to public addresses. */
   readonly allowedNetworks?: readonly string[]
+  /** Default: what does the work is not known. */
+  readonly readWork?: () => Promise<WorkState>
   /** The clock of the key cache and the rate limit, in milliseconds. Default: performance.now. */
   readonly nowMs?: () => number
   /** Overrides for verify. By default every fare is unavailable and the budget is 1,000 requests a second. */
@@ -122,6 +125,9 @@ export async function openApi(
       scrub: (text) => text,
       guard: GUARD_LIMITS,
       requestsPerSecond: 5,
+      massHoldMs: 600_000,
+      statusHistories: createStatusHistories(nowMs),
+      ...(args.readWork === undefined ? {} : { readWork: args.readWork }),
       minRecheckSeconds: 60,
       feedHeads,
       streams,

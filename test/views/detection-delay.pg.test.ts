@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
+import { createDelayReader, readDetectionDelays } from '../../src/views/detection-delays.ts'
 import { readFareGauges } from '../../src/views/fare-gauges.ts'
-import { createDelayReader, readDetectionDelays } from '../../src/views/status-operations.ts'
 import { available, gone, minute, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
 

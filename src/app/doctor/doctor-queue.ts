@@ -2,9 +2,10 @@ import { messageOf } from '../../platform/base/errors.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../platform/queue/queue-system.ts'
 import { listLastTicks } from '../../platform/ticks/ticks.ts'
+import { isWithoutProgress } from '../../views/status-warnings.ts'
 import { listProcesses } from '../processes.ts'
 import { QUEUES, readDepth } from '../queue-state.ts'
-import { isWithoutProgress, processText } from '../state-text.ts'
+import { processText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /**

@@ -7,8 +7,9 @@ import { durationText } from '../../platform/base/text.ts'
 import { listSchedules } from '../../platform/ticks/schedules.ts'
 import { countPastDepartures } from '../../views/fare-operations.ts'
 import type { Status } from '../../views/status-shapes.ts'
+import { deliveryLateMs } from '../../views/status-warnings.ts'
 import { schedulesOf } from '../settings-for.ts'
-import { checksStopText, deliveryLateMs, heldText, sinceText } from '../state-text.ts'
+import { checksStopText, heldText, sinceText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /** A tick enqueues due schedules within five seconds. */

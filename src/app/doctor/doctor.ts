@@ -3,6 +3,7 @@ import { withTimeout } from '../../platform/base/clock.ts'
 import { messageOf } from '../../platform/base/errors.ts'
 import { readStatus } from '../../views/status-operations.ts'
 import type { Status } from '../../views/status-shapes.ts'
+import { verifyRulesOf } from '../settings-for.ts'
 import {
   examineAnalysts,
   examineArchive,
@@ -76,13 +77,9 @@ async function examineWork(deps: DoctorDeps): Promise<{ first: Finding[]; rest: 
   const { database, clock, config } = deps.app
   let status: Status | undefined
   const read = await findingsOf('status', async () => {
-    const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
-    status = await readStatus({
-      db: database.db,
-      clock,
-      requestsPerSecond,
-      version: packageJson.version,
-    })
+    const { db } = database
+    const deps = { db, clock, ...verifyRulesOf(config), version: packageJson.version }
+    status = await readStatus(deps)
     return []
   })
   const known = status

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander'
+import { verifyRulesOf } from '../../app/settings-for.ts'
 import { closeIncident } from '../../fares/hold/change-incidents.ts'
 import { type Reversal, revertRecords } from '../../fares/hold/revert-records.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type MassKind,
 } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
-import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
 import {
   type HeldFares,
   type Incident,
@@ -81,14 +81,9 @@ async function printIncidents({ limit, json }: ListOptions): Promise<void> {
     { role: 'incidents' },
     async ({ config, database: { db }, clock }, { terminal }) => {
       const incidents = await listIncidents(db, { limit })
-      const held = await readHeld(db)
-      const heldUntil = ({ fares, latestSince }: HeldFares) => {
-        // What is still so is asked once more, in the part of the budget that the lanes have.
-        const askedMs = (1000 * fares) / (LANE_SHARE * config.UPSTREAM_REQUESTS_PER_SECOND)
-        return new Date(latestSince.getTime() + config.MASS_HOLD_MINUTES * 60_000 + askedMs)
-      }
+      const held = await readHeld(db, verifyRulesOf(config))
       terminal.printRows(json, incidents, () =>
-        incidentsText(incidents, { held, heldUntil, now: clock.now(), width: terminal.width }),
+        incidentsText(incidents, { held, now: clock.now(), width: terminal.width }),
       )
     },
   )
@@ -100,14 +95,12 @@ function isOpen({ closedAt }: Incident): boolean {
 
 interface Held {
   readonly held: readonly HeldFares[]
-  /** By when the last of them is recorded, or forgotten. */
-  readonly heldUntil: (held: HeldFares) => Date
 }
 
 /** The table of incidents; while one is open or a change waits also what to do, wrapped to the width. */
 export function incidentsText(
   incidents: readonly Incident[],
-  { held, heldUntil, now, width }: Held & { readonly now: Date; readonly width: number },
+  { held, now, width }: Held & { readonly now: Date; readonly width: number },
 ): string {
   if (incidents.length === 0) return 'no incidents'
   const rows = incidents.map(({ id, kind, openedAt, closedAt }) => [
@@ -122,7 +115,7 @@ export function incidentsText(
   // A change that has begun to wait does so until the end of its hold, also after the mass.
   const waiting = held.flatMap(({ kind }) => MASS_KINDS.filter((mass) => HELD_BY[mass] === kind))
   const advice = [...new Set([...open, ...waiting])].map((kind) =>
-    adviceText(kind, { held, heldUntil }, width),
+    adviceText(kind, { held }, width),
   )
   return [all, ...advice].join('\n\n')
 }
@@ -140,14 +133,14 @@ const TRUE_IF: Readonly<Record<MassKind, string>> = {
 const TROUBLE_ADVICE = 'What stops the checks: bin/farewatch status'
 
 /** The command has its own line and is not wrapped. */
-function adviceText(kind: IncidentKind, { held, heldUntil }: Held, width: number): string {
+function adviceText(kind: IncidentKind, { held }: Held, width: number): string {
   if (kind === 'upstream_trouble') return TROUBLE_ADVICE
   const waiting = held.find((one) => one.kind === HELD_BY[kind])
   const sentences = [
     waiting === undefined
       ? `${kind}: no fare waits now.`
       : `${kind}: the change of ${countOf(waiting.fares, 'fare')} waits since ${secondText(waiting.since)}, until ` +
-        `${secondText(heldUntil(waiting))} at the latest. ` +
+        `${secondText(waiting.until)} at the latest. ` +
         `${countOf(waiting.watches, 'watch', 'watches')} will be notified of what is still so then.`,
     'Compare some of them with the selling site. If the answers are wrong, do nothing: what disappears is forgotten.',
     `If ${TRUE_IF[kind]}, the changes are true, and need not wait:`,

@@ -1,14 +1,20 @@
-import type { QueueState } from '../../app/queue-state.ts'
 import type { Overview } from '../../app/read-overview.ts'
 import {
   breakerText,
   checksStopText,
-  deliveryLateMs,
   heldText,
   processText,
   sinceText,
 } from '../../app/state-text.ts'
 import { durationText } from '../../platform/base/text.ts'
+import type { QueueState } from '../../views/status-shapes.ts'
+import {
+  areMostUnknown,
+  deliveryLateMs,
+  exceedsShare,
+  isOverdue,
+  isTickLate,
+} from '../../views/status-warnings.ts'
 import type { UnkeptMaxDelays } from '../../watches/max-delays.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
@@ -39,17 +45,15 @@ export function statusText(overview: Overview, width: number): string {
   return [head, '', ...body].join('\n')
 }
 
-function listLines({ lists, schedules, at }: Overview): [string, string][] {
-  return lists.map(({ list, lastSuccessAt, lastAttemptAt }) => {
+function listLines({ lists, at }: Overview): [string, string][] {
+  return lists.map(({ list, lastSuccessAt, lastAttemptAt, nextDueAt: due }) => {
     const accepted =
       lastSuccessAt === null ? 'NEVER ACCEPTED' : `accepted ${agoText(lastSuccessAt, at)}`
     const tried =
       lastAttemptAt === null || (lastSuccessAt !== null && lastAttemptAt <= lastSuccessAt)
         ? ''
         : `, tried ${agoText(lastAttemptAt, at)}`
-    const name = list === 'routes' ? 'sync-routes' : 'sync-availability'
-    const due = schedules.find((one) => one.name === name)?.nextDueAt
-    return ['', `${list}: ${accepted}${tried}${due === undefined ? '' : nextText(due, at)}`]
+    return ['', `${list}: ${accepted}${tried}${due === null ? '' : nextText(due, at)}`]
   })
 }
 
@@ -62,11 +66,8 @@ function nextText(due: Date, at: Date): string {
 export function dueText(due: Date, at: Date): string {
   const ms = due.getTime() - at.getTime()
   if (ms >= 0) return `in ${durationText(ms)}`
-  return ms > -OVERDUE_MS ? 'now' : `OVERDUE ${durationText(-ms)}`
+  return isOverdue(due, at) ? `OVERDUE ${durationText(-ms)}` : 'now'
 }
-
-/** A tick starts due work within five seconds. */
-const OVERDUE_MS = 30_000
 
 function heldLines({ heldRuns }: Overview): [string, string][] {
   return heldRuns.map(({ runId, list, reason }) => [
@@ -169,9 +170,7 @@ function upstreamText({ upstream, budget, at }: Overview): string {
     }),
   ]
   if (parts.length > 0) return parts.join('; ')
-  const { checksLastMinute = 0, unknownLastMinute = 0 } = budget ?? {}
-  // With few checks it takes half a minute until a breaker opens.
-  return 2 * unknownLastMinute > checksLastMinute ? 'MOST CHECKS are unknown' : 'no trouble'
+  return areMostUnknown(budget) ? 'MOST CHECKS are unknown' : 'no trouble'
 }
 
 function incidentsText({ incidents, held, at }: Overview): string {
@@ -209,11 +208,8 @@ function deliveriesText({ deliveries, at }: Overview): string {
   return `${count(pending)} pending${late}, ${count(dead)} dead; ${[`${countOf(enabled, 'endpoint')} enabled`, ...notes].join(', ')}`
 }
 
-const TICK_SILENCE_MS = 60_000
-
 function tickText(tickedAt: Date, at: Date): string {
-  const isLate = at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
-  return isLate
+  return isTickLate(tickedAt, at)
     ? `NO TICK for ${durationText(at.getTime() - tickedAt.getTime())}`
     : `last tick ${agoText(tickedAt, at)}`
 }
@@ -247,8 +243,6 @@ function unkeptDelaysText(unkept: UnkeptMaxDelays): string {
   const { reseller, fares, tooShort, neededPerSecond, allowedPerSecond } = unkept
   const need = `${countOf(fares, 'fare')} need ${neededPerSecond.toFixed(2)} checks a second, its share allows ${allowedPerSecond.toFixed(2)}`
   const short = `${countOf(tooShort, 'fare')} with a delay below the shortest interval between two checks`
-  // A sum that was accepted at the limit may be above it by an error of rounding.
-  const exceeds = neededPerSecond > allowedPerSecond * (1 + 1e-9)
-  const reasons = [...(exceeds ? [need] : []), ...(tooShort > 0 ? [short] : [])]
+  const reasons = [...(exceedsShare(unkept) ? [need] : []), ...(tooShort > 0 ? [short] : [])]
   return `MAX DELAYS of ${reseller} NOT KEPT: ${reasons.join('; ')}`
 }

@@ -1,4 +1,5 @@
 import { DISABLED_REASONS, type DisabledReason } from '../../platform/base/kinds.ts'
+import type { ResellerId } from '../../platform/base/reseller-id.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
@@ -31,8 +32,12 @@ interface Row extends Pick<DeliveryState, 'pending' | 'dead' | 'disabled'> {
   readonly oldest: Readonly<Partial<Record<EndpointCondition, number>>>
 }
 
-/** Reads the state of the deliveries. A record that the fan-out has not reached waits too, and not for its receiver. */
-export async function readDeliveryState(db: Db): Promise<DeliveryState> {
+/**
+ * Reads the state of the deliveries, of all resellers or of one. A record that the fan-out has not reached waits too,
+ * and not for its receiver.
+ */
+export async function readDeliveryState(db: Db, resellerId?: ResellerId): Promise<DeliveryState> {
+  const own = resellerId === undefined ? sql`true` : sql`e.reseller_id = ${resellerId}`
   const { endpoints, oldest, ...counts } = await selectOne(
     sql<Row>`
       with enabled as (
@@ -47,9 +52,9 @@ export async function readDeliveryState(db: Db): Promise<DeliveryState> {
                             count(*) filter (where claim_id is not null and due_at > now()) as sending,
                             min(due_at) filter (where due_at <= now() and not replayed) as due_at
                        from delivery
-                      where state = 'pending'
+                      where state = 'pending' and endpoint_id in (select e.id from webhook_endpoint e where ${own})
                       group by endpoint_id) d on d.endpoint_id = e.id
-         where e.disabled_at is null
+         where e.disabled_at is null and ${own}
       ), waiting as (
         select condition, since from enabled where since is not null
         union all
@@ -58,7 +63,8 @@ export async function readDeliveryState(db: Db): Promise<DeliveryState> {
           join watch_change w on w.reseller_id = e.reseller_id and w.seq = e.cursor_seq + 1
       )
       select (select coalesce(sum(pending), 0)::bigint from enabled) as pending,
-             (select count(*) from delivery where state = 'dead') as dead,
+             (select count(*) from delivery d join webhook_endpoint e on e.id = d.endpoint_id
+               where d.state = 'dead' and ${own}) as dead,
              (select coalesce(jsonb_object_agg(condition, n), '{}')
                 from (select condition, count(*) as n from enabled group by 1) c) as endpoints,
              (select coalesce(jsonb_object_agg(condition, since), '{}')
@@ -67,7 +73,7 @@ export async function readDeliveryState(db: Db): Promise<DeliveryState> {
                 from (select disabled_reason as reason, count(*) as n
                         from webhook_endpoint e
                         join reseller r on r.id = e.reseller_id and r.disabled_at is null
-                       where e.disabled_at is not null
+                       where e.disabled_at is not null and ${own}
                        group by 1) d) as disabled
     `,
     db,

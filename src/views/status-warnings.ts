@@ -1,0 +1,270 @@
+import type { IncidentKind } from '../platform/base/kinds.ts'
+import { durationText } from '../platform/base/text.ts'
+import type { UnkeptMaxDelays } from '../watches/max-delays.ts'
+import type { BudgetUse, KnownProcess, QueueState, Status, StatusWarning } from './status-shapes.ts'
+
+/** What is judged: all that the status shows. */
+export type JudgedStatus = Omit<Status, 'warnings'>
+
+/** A tick starts due work within five seconds. */
+const OVERDUE_MS = 30_000
+/** A list that is later than this will not come by itself. */
+const LONG_OVERDUE_MS = 600_000
+/** A sync and its repetitions end within this time. */
+const SYNC_MS = 120_000
+/** With a larger share of stale fares an operator must act. */
+const STALE_SHARE = 0.1
+const TICK_SILENCE_MS = 60_000
+/** A process without progress for longer was killed, hangs or has lost the database. */
+export const PROGRESS_MS = 60_000
+/** A delivery that farewatch could send is late after this time. */
+const DELIVERY_LATE_MS = 300_000
+
+/** Whether work that is due has not been started. */
+export function isOverdue(due: Date, at: Date): boolean {
+  return at.getTime() - due.getTime() >= OVERDUE_MS
+}
+
+/** With few checks it takes half a minute until a breaker opens. */
+export function areMostUnknown(budget: BudgetUse | null): boolean {
+  return budget !== null && 2 * budget.unknownLastMinute > budget.checksLastMinute
+}
+
+/** A sum that was accepted at the limit may be above it by an error of rounding. */
+export function exceedsShare({ neededPerSecond, allowedPerSecond }: UnkeptMaxDelays): boolean {
+  return neededPerSecond > allowedPerSecond * (1 + 1e-9)
+}
+
+/** Whether no process runs the ticks that one process runs for all. */
+export function isTickLate(tickedAt: Date, at: Date): boolean {
+  return at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
+}
+
+/** Whether a process was killed, hangs, or has lost the database. */
+export function isWithoutProgress({ lastProgressAt }: KnownProcess, now: Date): boolean {
+  return now.getTime() - lastProgressAt.getTime() > PROGRESS_MS
+}
+
+/** For how long a delivery that farewatch could send has waited. Null if none is late. */
+export function deliveryLateMs(
+  { oldest }: Pick<Status['deliveries'], 'oldest'>,
+  now: Date,
+): number | null {
+  const waitedMs = oldest.healthy === null ? 0 : now.getTime() - oldest.healthy * 1000
+  return waitedMs > DELIVERY_LATE_MS ? waitedMs : null
+}
+
+/**
+ * What is not well, the worst first. This is the one judgement of the status: the command line, the page and the API
+ * show it, each in its own way.
+ */
+export function warningsOf(status: JudgedStatus): StatusWarning[] {
+  return [
+    ...listWarnings(status),
+    ...heldRunWarnings(status),
+    ...fareWarnings(status),
+    ...delayWarnings(status),
+    ...upstreamWarnings(status),
+    ...budgetWarnings(status),
+    ...incidentWarnings(status),
+    ...heldWarnings(status),
+    ...deliveryWarnings(status),
+    ...queueWarnings(status.queue, status.at),
+    ...processWarnings(status.processes ?? undefined, status.at),
+  ].toSorted((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'))
+}
+
+type Subject = Pick<StatusWarning, 'about' | 'code'> & Partial<StatusWarning>
+
+function warn(subject: Subject, text: string): StatusWarning {
+  const { about, code, level = 'warn', since = null, until = null } = subject
+  return { about, code, level, text, since, until }
+}
+
+function bad(subject: Subject, text: string): StatusWarning {
+  return warn({ ...subject, level: 'bad' }, text)
+}
+
+function listWarnings({ lists, at }: JudgedStatus): StatusWarning[] {
+  return lists.flatMap(({ list, lastSuccessAt, lastAttemptAt, nextDueAt, held }) => {
+    const lateMs = nextDueAt === null ? 0 : at.getTime() - nextDueAt.getTime()
+    const overdue = { about: 'routes', code: 'list_overdue', since: nextDueAt } as const
+    if (nextDueAt !== null && isOverdue(nextDueAt, at)) {
+      const text = `The list ${list} was due ${durationText(lateMs)} ago and was not fetched.`
+      return [lateMs > LONG_OVERDUE_MS ? bad(overdue, text) : warn(overdue, text)]
+    }
+    if (lastSuccessAt === null) {
+      const never = { about: 'routes', code: 'list_never_accepted' } as const
+      return [warn(never, `No list ${list} has been accepted yet.`)]
+    }
+    // A held list has a warning of its own. A sync that has just begun has not failed.
+    const triedMs = (lastAttemptAt ?? lastSuccessAt).getTime()
+    const failed =
+      held === 0 && triedMs - lastSuccessAt.getTime() > SYNC_MS && at.getTime() - triedMs > SYNC_MS
+    if (!failed) return []
+    const failing = { about: 'routes', code: 'list_failing', since: lastSuccessAt } as const
+    const age = durationText(at.getTime() - lastSuccessAt.getTime())
+    return [
+      bad(failing, `The last sync of the list ${list} failed: the accepted one is ${age} old.`),
+    ]
+  })
+}
+
+function heldRunWarnings({ heldRuns }: JudgedStatus): StatusWarning[] {
+  return heldRuns.map(({ runId, list, fetchedAt, reason }) =>
+    warn(
+      { about: 'held', code: 'list_held', since: fetchedAt },
+      `Run ${runId} of the list ${list} waits for a decision: ${reason?.text ?? 'no reason given'}.`,
+    ),
+  )
+}
+
+function fareWarnings({ beliefs: { fares, stale, unanswered } }: JudgedStatus): StatusWarning[] {
+  if (stale > 0) {
+    const about = { about: 'fares', code: 'fares_stale' } as const
+    const text = `${stale} of ${ofFares(fares)} ${stale === 1 ? 'is' : 'are'} too old to rely on.`
+    return [stale > STALE_SHARE * fares ? bad(about, text) : warn(about, text)]
+  }
+  if (unanswered === 0) return []
+  const text = `${unanswered} of ${ofFares(fares)} had no good check yet.`
+  return [warn({ about: 'fares', code: 'fares_unanswered' }, text)]
+}
+
+function ofFares(n: number): string {
+  return n === 1 ? '1 fare' : `${n} fares`
+}
+
+function delayWarnings({ unkeptMaxDelays }: JudgedStatus): StatusWarning[] {
+  return unkeptMaxDelays.map(({ reseller, fares }) =>
+    warn(
+      { about: 'delay', code: 'max_delays_unkept' },
+      `The longest delays of ${reseller} are not kept: they concern ${ofFares(fares)}.`,
+    ),
+  )
+}
+
+function upstreamWarnings({ upstream, budget, at }: JudgedStatus): StatusWarning[] {
+  const { pausedUntil, openBreakers } = upstream
+  const paused = pausedUntil !== null && pausedUntil > at
+  const found = [
+    ...(paused
+      ? [
+          warn(
+            { about: 'upstream', code: 'upstream_paused', until: pausedUntil },
+            'The upstream asked for a pause.',
+          ),
+        ]
+      : []),
+    ...openBreakers.map(({ endpoint, breaker, since, cause }) => {
+      const why = cause === null ? '' : ` (${cause})`
+      return breaker === 'auth'
+        ? bad(
+            { about: 'upstream', code: 'credential_refused', since },
+            `The upstream refuses our credential for ${endpoint}${why}. Single calls test it.`,
+          )
+        : bad(
+            { about: 'upstream', code: 'calls_failing', since },
+            `Calls of ${endpoint} fail${why}. Single calls test it.`,
+          )
+    }),
+  ]
+  if (found.length > 0 || !areMostUnknown(budget)) return found
+  const text = 'Most checks of the last minute had no good answer.'
+  return [warn({ about: 'upstream', code: 'checks_unknown' }, text)]
+}
+
+/** A pause has a warning of its own. */
+function budgetWarnings({ budget, upstream }: JudgedStatus): StatusWarning[] {
+  if (budget === null || budget.share >= 1 || upstream.pausedUntil !== null) return []
+  const share = `${Math.round(budget.share * 100)} % of ${budget.requestsPerSecond} requests a second`
+  return [warn({ about: 'budget', code: 'budget_limited' }, `The upstream allows ${share}.`)]
+}
+
+const INCIDENTS: Readonly<Record<IncidentKind, string>> = {
+  mass_loss: 'Many fares were lost at once: such changes wait.',
+  mass_gain: 'Many fares reopened at once: such changes wait.',
+  mass_identity_change: 'Many fares show another flight at once: such changes wait.',
+  mass_itinerary_change: 'Many itineraries changed at once: such changes wait.',
+  mass_price_change: 'Many prices changed at once: such changes wait.',
+  mass_expiry: 'Many fares ended at once: such ends wait.',
+  upstream_trouble: 'Most checks have no good answer: checks are slowed.',
+}
+
+function incidentWarnings({ incidents }: JudgedStatus): StatusWarning[] {
+  return incidents.map(({ kind, openedAt }) =>
+    bad({ about: 'incidents', code: kind, since: openedAt }, INCIDENTS[kind]),
+  )
+}
+
+function heldWarnings({ held }: JudgedStatus): StatusWarning[] {
+  return held.map(({ kind, fares, since, until }) =>
+    warn(
+      { about: 'held', code: 'changes_held', since, until },
+      `${ofFares(fares)} ${fares === 1 ? 'waits' : 'wait'} with ${kind.replaceAll('_', ' ')}, as many change at once.`,
+    ),
+  )
+}
+
+function deliveryWarnings({ deliveries, at }: JudgedStatus): StatusWarning[] {
+  const { endpoints, disabled } = deliveries
+  const lateMs = deliveryLateMs(deliveries, at)
+  const broken = (disabled.gone ?? 0) + (disabled.failing ?? 0)
+  const late = { about: 'deliveries', code: 'deliveries_late' } as const
+  const failing = { about: 'deliveries', code: 'endpoints_failing' } as const
+  const off = { about: 'deliveries', code: 'endpoints_disabled' } as const
+  return [
+    ...(lateMs === null
+      ? []
+      : [bad(late, `Deliveries that could be sent have waited ${durationText(lateMs)}.`)]),
+    ...(endpoints.failing === 0
+      ? []
+      : [warn(failing, `The last attempts to ${ofEndpoints(endpoints.failing)} failed.`)]),
+    ...(broken === 0
+      ? []
+      : [
+          warn(
+            off,
+            `Nothing is sent to ${ofEndpoints(broken)}: disabled, gone or failing too long.`,
+          ),
+        ]),
+  ]
+}
+
+function ofEndpoints(n: number): string {
+  return n === 1 ? '1 endpoint' : `${n} endpoints`
+}
+
+function queueWarnings(queue: QueueState | null, at: Date): StatusWarning[] {
+  if (queue === null) return []
+  const { fault, lastTick, queues } = queue
+  if (fault !== null) {
+    return [bad({ about: 'work', code: 'queue_down' }, `The queue does not answer: ${fault}.`)]
+  }
+  const dead = queues.reduce((sum, one) => sum + one.dead, 0)
+  const noTick = { about: 'work', code: 'no_tick', since: lastTick?.at ?? null } as const
+  const jobs = dead === 1 ? '1 job of the queues is dead' : `${dead} jobs of the queues are dead`
+  return [
+    ...(lastTick === null || isTickLate(lastTick.at, at)
+      ? [bad(noTick, 'No worker runs the regular work.')]
+      : []),
+    ...(dead === 0 ? [] : [warn({ about: 'work', code: 'jobs_dead' }, `${jobs}.`)]),
+  ]
+}
+
+function processWarnings(
+  processes: readonly KnownProcess[] | undefined,
+  at: Date,
+): StatusWarning[] {
+  if (processes === undefined) return []
+  if (processes.length === 0) {
+    return [bad({ about: 'work', code: 'no_process' }, 'No worker and no API runs.')]
+  }
+  return processes
+    .filter((one) => isWithoutProgress(one, at))
+    .map(({ role, host, pid, lastProgressAt }) =>
+      warn(
+        { about: 'work', code: 'process_silent', since: lastProgressAt },
+        `The ${role} on host ${host} (pid ${pid}) makes no progress.`,
+      ),
+    )
+}
