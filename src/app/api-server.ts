@@ -5,6 +5,7 @@ import { createStreams, type StateReaders } from '../feeds/stream/streams.ts'
 import { createTtlCache } from '../platform/base/cache.ts'
 import type { Db } from '../platform/db/database.ts'
 import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
+import { followHints } from '../platform/db/listener.ts'
 import { createApi } from '../platform/http/api.ts'
 import { createRateLimit } from '../platform/http/rate-limit.ts'
 import { drainOnClose, type HttpServer } from '../platform/http/server.ts'
@@ -85,10 +86,13 @@ function followFeeds(
   const subscriptions = [
     listenForHeads(feedHeads, listener),
     listener.subscribe('upstream', () => breaker.notify()),
-    listener.subscribe('key', () => {
-      access.forget()
-      streams.reauthorize()
-    }),
+    listener.subscribe(
+      'key',
+      followHints(() => {
+        access.forget()
+        return streams.reauthorize()
+      }),
+    ),
   ]
   const stopFollowing = () => {
     for (const unsubscribe of subscriptions) unsubscribe()

@@ -11,6 +11,7 @@ import { createWebhookFormat } from '../delivery/formats/webhook.ts'
 import { createScrub } from '../platform/base/secrets.ts'
 import { splitList } from '../platform/base/text.ts'
 import { secretsOf } from '../platform/config/config.ts'
+import { followHints } from '../platform/db/listener.ts'
 import type { SharedTick } from '../platform/ticks/ticks.ts'
 import type { App } from './app.ts'
 import { publicUrlOf, targetPolicyOf } from './settings-for.ts'
@@ -41,9 +42,10 @@ export function createDelivery(app: App): Delivery {
     log,
   })
   // The tick repeats what fails here, and reports the error.
-  const unsubscribe = listener.subscribe('watch', () => {
-    dispatcher.dispatch().catch(() => undefined)
-  })
+  const unsubscribe = listener.subscribe(
+    'watch',
+    followHints(() => dispatcher.dispatch()),
+  )
   return {
     own: [
       {

@@ -8,6 +8,7 @@ import { createScrub } from '../platform/base/secrets.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import { cancelLongStatements } from '../platform/db/analyst-logins.ts'
 import type { Db } from '../platform/db/database.ts'
+import { followHints } from '../platform/db/listener.ts'
 import { withSessionLock } from '../platform/db/session-lock.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import {
@@ -101,11 +102,8 @@ export function startTicks(
     start(shareTick(sharing, { ...tick, run: countTick({ metrics, clock }, tick) })),
   )
   const unsubscribe = [
-    listener.subscribe('due', () => {
-      dispatch.notify()
-      update.notify()
-    }),
-    listener.subscribe('schedule', () => schedules.notify()),
+    listener.subscribe('due', hinted(dispatch, update)),
+    listener.subscribe('schedule', hinted(schedules)),
     listener.subscribe('upstream', () => app.breaker.notify()),
     queue.onReconnect(() => schedules.notify()),
   ]
@@ -117,6 +115,14 @@ export function startTicks(
       await Promise.all([dispatch, update, schedules, ...own, ...shared].map((tick) => tick.stop()))
     },
   }
+}
+
+/** Whether a hint to a tick was true is not known. */
+function hinted(...ticks: readonly Pick<RunningDueTick, 'notify'>[]): () => void {
+  return followHints(async () => {
+    for (const tick of ticks) tick.notify()
+    return false
+  })
 }
 
 function dispatchTick(

@@ -1,5 +1,6 @@
+import { coalesce } from '../platform/base/clock.ts'
 import { type Db, PREPARED, sql } from '../platform/db/database.ts'
-import type { Listener } from '../platform/db/listener.ts'
+import { followHints, type Listener } from '../platform/db/listener.ts'
 
 /** The feeds of all routes and of all fares, in the order of a position. */
 export const OPERATOR_FEEDS = ['route', 'availability'] as const
@@ -96,45 +97,68 @@ export function createFeedHeads<F = FeedName>(options: FeedHeadsOptions<F>): Fee
   }
 }
 
+interface Watched {
+  readonly members: Set<OnHead>
+  /** The last head that was read; undefined before, and if it could not be read. */
+  head: number | undefined
+  /** Reads the head, because a notification says that the feed has grown. */
+  readonly hint: () => void
+}
+
 /**
  * One query runs at a time for all watched feeds, and none while none is watched: a thousand waiting requests hold no
  * connection. A query that fails is reported to all watchers of its feeds.
  */
-function createHeadReader<F>(
+function createHeadReader<F = FeedName>(
   readHeads: FeedHeadsOptions<F>['readHeads'],
 ): Pick<FeedHeads<F>, 'watch' | 'readNow'> {
-  const watched = new Map<F, Set<OnHead>>()
+  const watched = new Map<F, Watched>()
   const due = new Set<F>()
-  let isReading = false
 
-  const read = async () => {
-    if (isReading) return
-    isReading = true
-    while (due.size > 0) {
-      const feeds = [...due].filter((feed) => watched.has(feed))
-      due.clear()
-      if (feeds.length === 0) break
-      const heads = await readHeads(feeds).catch(() => undefined)
-      for (const feed of feeds) {
-        for (const onHead of [...(watched.get(feed) ?? [])]) onHead(heads && (heads.get(feed) ?? 0))
+  const readDue = coalesce(async () => {
+    const feeds = [...due].filter((feed) => watched.has(feed))
+    due.clear()
+    if (feeds.length === 0) return
+    const heads = await readHeads(feeds).catch(() => undefined)
+    for (const feed of feeds) {
+      const found = watched.get(feed)
+      if (found === undefined) continue
+      found.head = heads && (heads.get(feed) ?? 0)
+      for (const onHead of [...found.members]) onHead(found.head)
+    }
+  })
+  const read = (feed: F) => {
+    due.add(feed)
+    return readDue()
+  }
+  const addWatched = (feed: F): Watched => {
+    const added: Watched = {
+      members: new Set(),
+      head: undefined,
+      hint: followHints(async () => {
+        const before = added.head
+        await read(feed)
+        return added.head !== before
+      }),
+    }
+    watched.set(feed, added)
+    return added
+  }
+  return {
+    readNow: (feed) => {
+      if (feed !== undefined) watched.get(feed)?.hint()
+      else for (const one of watched.keys()) void read(one)
+    },
+    watch: (feed, onHead) => {
+      const found = watched.get(feed) ?? addWatched(feed)
+      found.members.add(onHead)
+      void read(feed)
+      return () => {
+        found.members.delete(onHead)
+        if (found.members.size === 0 && watched.get(feed) === found) watched.delete(feed)
       }
-    }
-    isReading = false
+    },
   }
-  const readNow = (feed?: F) => {
-    for (const one of feed === undefined ? watched.keys() : [feed]) due.add(one)
-    void read()
-  }
-  const watch = (feed: F, onHead: OnHead) => {
-    const members = watched.get(feed) ?? new Set()
-    watched.set(feed, members.add(onHead))
-    readNow(feed)
-    return () => {
-      members.delete(onHead)
-      if (members.size === 0 && watched.get(feed) === members) watched.delete(feed)
-    }
-  }
-  return { watch, readNow }
 }
 
 /** Reads the heads of feeds after every notification of new records until the returned function is called. */

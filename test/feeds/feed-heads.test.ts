@@ -121,9 +121,7 @@ describe('the watcher of feed heads', () => {
     )
     await until('some queries', () => queries.length >= 3)
 
-    const [first, ...others] = queries
-    expect(first).toEqual([0])
-    expect(others.every((ids) => ids.length === 25 && new Set(ids).size === 25)).toBe(true)
+    expect(queries.every((ids) => ids.length === 25 && new Set(ids).size === 25)).toBe(true)
     for (let id = 0; id < 25; id += 1) heads.set(id, 1_000)
     await Promise.all(waits)
     const rounds = queries.length

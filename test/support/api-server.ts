@@ -108,7 +108,7 @@ export async function openApi(
   if (args.listener !== undefined) listenForHeads(feedHeads, args.listener)
   args.listener?.subscribe('key', () => {
     access.forget()
-    streams.reauthorize()
+    void streams.reauthorize()
   })
   const server = createApi({
     log,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { endsWithin, TimeoutError, withTimeout } from '../../platform/base/clock.ts'
+import { coalesce, endsWithin, TimeoutError, withTimeout } from '../../platform/base/clock.ts'
 import { AppError } from '../../platform/base/errors.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
@@ -29,8 +29,9 @@ export interface Dispatcher {
    * Records the requests that have ended, writes the deliveries of new records, claims what is due and begins its
    * requests. Resolves when that is done; the requests end later, and each end causes another call. Calls while one
    * runs share the next run.
+   * @returns whether there was something to deliver.
    */
-  dispatch(): Promise<void>
+  dispatch(): Promise<boolean>
   /** Whether requests have ended that are not recorded yet. */
   hasUnrecorded(): boolean
   /** Begins no more requests, gives those in progress some time, and releases the rest. Never rejects. */
@@ -72,16 +73,16 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   }
   const run = coalesce(async () => {
     await record(deps, ended)
-    if (closing.signal.aborted) return
+    if (closing.signal.aborted) return false
     if (mayBeBehind) {
       mayBeBehind = false
       // A call during the fan-out has set it again.
       if (await fanOut(db)) mayBeBehind = true
     }
-    for (const request of await claim(deps, freeRequests([...inProgress.values()]))) {
-      begin(request)
-    }
+    const requests = await claim(deps, freeRequests([...inProgress.values()]))
+    for (const request of requests) begin(request)
     if (mayBeBehind) runSoon()
+    return requests.length > 0
   })
   // If it fails, the next tick repeats it and reports the error.
   const runSoon = () => void run().catch(() => undefined)
@@ -99,21 +100,6 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       await Promise.all(inProgress.keys())
       await endsWithin(run(), graceMs * (1 - FINISH_SHARE))
     },
-  }
-}
-
-/** Runs the work once at a time. Calls while it runs share the next run. */
-function coalesce(work: () => Promise<void>): () => Promise<void> {
-  let current: Promise<void> = Promise.resolve()
-  let next: Promise<void> | undefined
-  const run = () => {
-    next = undefined
-    current = work()
-    return current
-  }
-  return () => {
-    next ??= current.catch(() => undefined).then(run)
-    return next
   }
 }
 

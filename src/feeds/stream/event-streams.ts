@@ -23,8 +23,11 @@ export interface EventStreams {
    * @param join joins the feeds. Their growth, and other news, call `notify`.
    */
   follow(reply: Reply, join: (notify: () => void) => Following): void
-  /** Checks the keys of all streams now, and ends those whose key is no longer valid. */
-  reauthorize(): void
+  /**
+   * Checks the keys of all streams now, and ends those whose key is no longer valid.
+   * @returns whether it ended one.
+   */
+  reauthorize(): Promise<boolean>
   /** Ends all streams and asks their clients to connect again, at times that are spread out. */
   close(): void
 }
@@ -58,19 +61,15 @@ interface Open {
 
 export function createEventStreams(options: EventStreamsOptions): EventStreams {
   const { metrics, random = Math.random, writeDeadlineMs = WRITE_DEADLINE_MS } = options
+  const { reauthorizeEveryMs = REAUTHORIZE_EVERY_MS } = options
   const streams = new Set<Open>()
   const retryMs = ({ from, spread }: typeof RETRY_MS) => Math.round(from + random() * spread)
-  const reauthorizeAll = () => {
-    for (const open of streams) void reauthorizeOne(open)
-  }
-  const beat = () => {
-    for (const { sender } of streams) sender.beat()
-  }
+  const reauthorizeAll = () => endRefused(streams)
   // Without a stream the gauge is 0. A series that is missing means that the process is gone.
   for (const stream of STREAMS) metrics.streamOpen.set({ stream }, 0)
   const timers = [
-    setInterval(reauthorizeAll, options.reauthorizeEveryMs ?? REAUTHORIZE_EVERY_MS).unref(),
-    setInterval(beat, options.heartbeatEveryMs ?? HEARTBEAT_EVERY_MS).unref(),
+    setInterval(() => void reauthorizeAll(), reauthorizeEveryMs).unref(),
+    setInterval(() => beatAll(streams), options.heartbeatEveryMs ?? HEARTBEAT_EVERY_MS).unref(),
   ]
   return {
     follow: (reply, join) => {
@@ -109,12 +108,23 @@ export function createEventStreams(options: EventStreamsOptions): EventStreams {
   }
 }
 
-/** An unavailable database ends no stream. */
-async function reauthorizeOne({ stream, reauthorize }: Open): Promise<void> {
+function beatAll(streams: ReadonlySet<Open>): void {
+  for (const { sender } of streams) sender.beat()
+}
+
+async function endRefused(streams: ReadonlySet<Open>): Promise<boolean> {
+  const ended = await Promise.all([...streams].map(reauthorizeOne))
+  return ended.includes(true)
+}
+
+/** An unavailable database ends no stream. Returns whether the stream was ended. */
+async function reauthorizeOne({ stream, reauthorize }: Open): Promise<boolean> {
   try {
     await reauthorize()
+    return false
   } catch (err) {
     if (err instanceof ProblemError) stream.end('refused', problemText(err.code))
+    return err instanceof ProblemError
   }
 }
 

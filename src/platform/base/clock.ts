@@ -70,3 +70,19 @@ export async function endsWithin(work: Promise<unknown>, ms: number): Promise<bo
     return !(err instanceof TimeoutError)
   }
 }
+
+/** Runs the work once at a time. Calls while it runs share the next run. */
+export function coalesce<T>(work: () => Promise<T>): () => Promise<T> {
+  let current: Promise<unknown> = Promise.resolve()
+  let next: Promise<T> | undefined
+  const run = () => {
+    next = undefined
+    const running = work()
+    current = running
+    return running
+  }
+  return () => {
+    next ??= current.catch(() => undefined).then(run)
+    return next
+  }
+}

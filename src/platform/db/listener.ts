@@ -20,8 +20,8 @@ export interface Listener {
   /**
    * Calls `onNotify` after each commit with a notification of the topic, and after each connect, because
    * notifications may have been lost before it. A notification is a hint: any login can send one, and one may be
-   * late when the connection stalls. So `onNotify` reads the tables, and a slower poll makes sure. `onNotify` must
-   * not throw. Returns the function that ends the subscription.
+   * late when the connection stalls. So `onNotify` reads the tables, by `followHints`, and a slower poll makes sure.
+   * `onNotify` must not throw. Returns the function that ends the subscription.
    */
   subscribe(topic: Topic, onNotify: OnNotify): () => void
   close(): Promise<void>
@@ -32,6 +32,34 @@ export interface ListenerOptions {
   readonly log: Logger
   /** How often the connection is tested. */
   readonly probeEveryMs?: number
+}
+
+/** After a hint that was false, the next one waits this long. */
+const FALSE_HINT_MS = 250
+
+/**
+ * Follows hints, of which any login can send thousands: at most one `read` runs and one waits. A true hint is followed
+ * at once.
+ * @param read returns whether the hint was true. A failure counts as false.
+ */
+export function followHints(read: () => Promise<boolean>, falseHintMs = FALSE_HINT_MS): () => void {
+  let isBusy = false
+  let isHinted = false
+  const done = () => {
+    isBusy = false
+    if (isHinted) void follow()
+  }
+  const follow = async () => {
+    isBusy = true
+    isHinted = false
+    const isTrue = await read().catch(() => false)
+    if (isTrue) done()
+    else setTimeout(done, falseHintMs).unref()
+  }
+  return () => {
+    isHinted = true
+    if (!isBusy) void follow()
+  }
 }
 
 const CHANNEL = 'farewatch'

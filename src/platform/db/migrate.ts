@@ -66,8 +66,9 @@ export class SchemaBefore01Error extends AppError {
 /**
  * Applies the missing migrations under kysely's lock: of many processes that start at once, one migrates. Returns the
  * names of the migrations that this call applied.
+ * @param last for tests. Default: the newest.
  */
-export async function migrate(db: Db): Promise<string[]> {
+export async function migrate(db: Db, last?: string): Promise<string[]> {
   const files = await readMigrations()
   await adopt(db, files)
   await refuseNewerSchema(db, files)
@@ -77,7 +78,8 @@ export async function migrate(db: Db): Promise<string[]> {
     migrationTableSchema: PRIVATE_SCHEMA,
   })
   if (await hasUnknownMigrations(db, files)) return []
-  const { error, results } = await migrator.migrateToLatest()
+  const { error, results } =
+    last === undefined ? await migrator.migrateToLatest() : await migrator.migrateTo(last)
   if (error !== undefined) throw await migrationError(db, error)
   return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
 }
