@@ -28,7 +28,7 @@ function inhabited({ features }) {
 
 /** The land of the world, fetched once a tab. */
 export function readLand() {
-  land ??= fetch('/assets/packages/land-110m.json')
+  land ??= fetch(import.meta.resolve('/assets/packages/land-110m.json'))
     .then((response) => response.json())
     .then((world) => inhabited(topojson.feature(world, world.objects.land)))
   land.catch(() => {

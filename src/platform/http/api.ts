@@ -16,7 +16,7 @@ import {
   sendEncoded,
 } from './responses.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
-import { addRunbooksPage, addWebPage } from './web-page.ts'
+import { addPageFiles, addRunbooksPage, addWebPage } from './web-page.ts'
 
 export interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
   /** The OpenAPI document, served at /openapi.json and /docs. */
@@ -69,6 +69,10 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
   addNoEndpoint(server, options)
   // The hook of the compression sees only routes that are added later. The documentation needs no key, so it comes before:
   // a caller without a key cannot make the server compress.
+  server.register((scope, _options, done) => {
+    addPageFiles(scope)
+    done()
+  })
   server.register((scope, _options, done) => {
     addDocsPages(scope, options)
     addRunbooksPage(scope)

@@ -39,42 +39,82 @@ interface Asset {
   readonly type: string
   readonly tag: string
   readonly body: EncodedBody
+}
+
+interface Page {
+  readonly html: Asset
+  /** By their plain addresses. */
+  readonly files: ReadonlyMap<string, Asset>
   readonly policy: string
 }
 
 /**
- * Serves the page at / and its modules at /assets, from memory, and how fresh the data is at /freshness. All of it
- * is public: the page shows other data by the API alone.
+ * Serves the page at /, from memory, and how fresh the data is at /freshness. All of it is public: the page shows
+ * other data by the API alone.
  */
 export function addWebPage(
   server: FastifyInstance,
   { readFreshness }: { readonly readFreshness?: () => Promise<object> },
 ): void {
   if (readFreshness !== undefined) server.get('/freshness', readFreshness)
-  for (const [url, asset] of assets()) {
+  const { html, files, policy } = page()
+  // The plain addresses are for what the import map does not cover, such as images.
+  for (const [url, asset] of [['/', html] as const, ...files]) {
     server.get(url, (request, reply) => {
-      reply.headers({ 'content-type': asset.type, 'content-security-policy': asset.policy })
+      reply.type(asset.type).header('content-security-policy', policy)
       if (isNotModified(request, reply, asset)) return reply.code(304).send()
       return sendEncoded(request, reply, asset.body)
     })
   }
 }
 
-/** By address. */
-const assets = lazily(readAssets)
+/**
+ * Serves the files of the page under names with the hash of their contents. A browser keeps them, so they count
+ * against no limit.
+ */
+export function addPageFiles(server: FastifyInstance): void {
+  for (const [url, asset] of page().files) {
+    server.get(hashedUrl(url, asset), (request, reply) => {
+      reply.header('cache-control', 'public, max-age=31536000, immutable')
+      return sendEncoded(request, reply.type(asset.type), asset.body)
+    })
+  }
+}
 
-function readAssets(): Map<string, Asset> {
-  const imports = Object.keys(IMPORTS).map((name) => [name, packageUrl(name)])
+/** @example '/assets/views/now.js' becomes '/assets/views/now-4xF3….js' */
+function hashedUrl(url: string, { tag }: Asset): string {
+  const extension = path.extname(url)
+  return `${url.slice(0, -extension.length)}-${tag}${extension}`
+}
+
+/**
+ * The import map gives each module the name with its hash: modules name each other by plain addresses, and no build
+ * step rewrites them.
+ */
+const page = lazily((): Page => {
+  const files = readFiles()
+  const hashed = (url: string) => {
+    const asset = files.get(url)
+    return asset === undefined ? url : hashedUrl(url, asset)
+  }
+  const modules = [...files.keys()].filter((url) => !url.endsWith('.css'))
+  const imports = [
+    ...Object.keys(IMPORTS).map((name) => [name, hashed(packageUrl(name))]),
+    ...modules.map((url) => [url, hashed(url)]),
+  ]
   const importMap = JSON.stringify({ imports: Object.fromEntries(imports) })
-  const policy = policyFor(importMap)
-  const assets = new Map<string, Asset>()
+  const text = readFileSync(path.join(SOURCES, 'index.html'), 'utf8')
+    .replaceAll(/"(\/assets\/[^"]+)"/g, (_whole, url: string) => `"${hashed(url)}"`)
+    .replace(IMPORT_MAP_MARK, importMap)
+  return { html: assetOf(text, '.html'), files, policy: policyFor(importMap) }
+})
+
+function readFiles(): Map<string, Asset> {
+  const files = new Map<string, Asset>()
   for (const name of readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })) {
     const extension = path.extname(name)
-    if (TYPES[extension] === undefined) continue
-    const text = readFileSync(path.join(SOURCES, name), 'utf8')
-    const isPage = name === 'index.html'
-    const body = isPage ? text.replace(IMPORT_MAP_MARK, importMap) : text
-    assets.set(isPage ? '/' : `/assets/${name}`, assetOf(body, extension, policy))
+    if (TYPES[extension] === undefined || name === 'index.html') continue
+    files.set(`/assets/${name}`, assetOf(readFileSync(path.join(SOURCES, name), 'utf8'), extension))
   }
   const packages = { ...FILES }
   for (const [name, file] of Object.entries(IMPORTS)) packages[packageUrl(name)] = file
@@ -82,19 +122,19 @@ function readAssets(): Map<string, Asset> {
     const text = readFileSync(path.join(PACKAGES, file), 'utf8')
     // The source maps are not served.
     const body = text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n')
-    assets.set(url, assetOf(body, path.extname(file), policy))
+    files.set(url, assetOf(body, path.extname(file)))
   }
-  return assets
+  return files
 }
 
 function packageUrl(name: string): string {
   return `/assets/packages/${name.replace('/', '-')}.js`
 }
 
-function assetOf(text: string, extension: string, policy: string): Asset {
+function assetOf(text: string, extension: string): Asset {
   const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16)
   const type = TYPES[extension] ?? 'application/octet-stream'
-  return { type, tag, body: createEncodedBody(Buffer.from(text)), policy }
+  return { type, tag, body: createEncodedBody(Buffer.from(text)) }
 }
 
 /** Browsers run our modules and the import map, which is known by its hash, and connect to us alone. */

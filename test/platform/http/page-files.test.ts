@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest'
+import { createApi } from '../../../src/platform/http/api.ts'
+import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
+import { silentLog } from '../../support/silent-log.ts'
+
+function startApi() {
+  return createApi({
+    log: silentLog,
+    operations: [],
+    deps: {},
+    document: {},
+    access: { callerOf: async () => 'unknown' },
+    limit: createRateLimit({ requestsPerSecond: 1, nowMs: () => 0 }),
+    isUnavailable: () => false,
+  })
+}
+
+it('every file of the page is kept by browsers and counts against no limit', async () => {
+  const api = startApi()
+  const html = (await api.inject('/')).body
+  const named = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, url]) => String(url))
+  const { imports } = JSON.parse(/importmap">(.*?)<\/script>/.exec(html)?.[1] ?? '{}') as {
+    imports: Record<string, string>
+  }
+  const files = new Set([...named.filter((url) => !(url in imports)), ...Object.values(imports)])
+  expect(files.size).toBeGreaterThan(40)
+
+  for (let load = 0; load < 3; load += 1) {
+    for (const url of files) {
+      const { statusCode, headers } = await api.inject(url)
+      expect({ url, statusCode }).toEqual({ url, statusCode: 200 })
+      expect(headers['cache-control']).toBe('public, max-age=31536000, immutable')
+      expect(headers.ratelimit).toBeUndefined()
+    }
+  }
+  expect(imports['/assets/page.js']).toMatch(/^\/assets\/page-[\w-]{16}\.js$/)
+  expect((await api.inject('/assets/page-0000000000000000.js')).statusCode).toBe(404)
+})
+
+it('a plain address of a file still counts, and is revalidated', async () => {
+  const api = startApi()
+
+  const first = await api.inject('/assets/icon.svg')
+  const again = await api.inject({
+    url: '/assets/icon.svg',
+    headers: { 'if-none-match': String(first.headers.etag) },
+  })
+
+  expect(first.headers.ratelimit).toBeDefined()
+  expect([first.statusCode, again.statusCode]).toEqual([200, 304])
+})
