@@ -1,8 +1,6 @@
 import type { EndpointDeps } from '../delivery/endpoints/change-endpoints.ts'
-import {
-  DELIVERY_LOG_OPERATIONS,
-  DELIVERY_OPERATIONS,
-} from '../delivery/operations/delivery-operations.ts'
+import { DELIVERY_LOG_OPERATIONS } from '../delivery/operations/delivery-log-operations.ts'
+import { DELIVERY_OPERATIONS } from '../delivery/operations/delivery-operations.ts'
 import { WEBHOOK_ENDPOINT_OPERATIONS } from '../delivery/operations/endpoint-operations.ts'
 import type { OnDemand } from '../fares/on-demand/verify-on-demand.ts'
 import { VERIFY_OPERATIONS } from '../fares/on-demand/verify-operations.ts'

@@ -211,7 +211,7 @@ export async function startReceiver(answer: Answer = answerOk): Promise<Receiver
 /** A dispatcher whose `recorded` resolves when this number of results has been recorded. */
 export function startDispatcher(
   db: Db,
-  given: Partial<Pick<DispatcherDeps, 'formats' | 'openTarget' | 'log'>> = {},
+  given: Partial<Pick<DispatcherDeps, 'formats' | 'openTarget' | 'log' | 'publicUrl'>> = {},
 ): Dispatcher & { recorded(count: number): Promise<void> } {
   let recordedCount = 0
   let onRecorded: () => void = () => undefined

@@ -6,7 +6,15 @@ import { createTransport } from '../../src/delivery/formats/transport.ts'
 import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
 import { createLogger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { newCaller, type ResellerCalls } from '../api/reseller-calls.ts'
+import {
+  fareOf,
+  itemsOf,
+  listWith,
+  newCaller,
+  type ResellerCalls,
+  watch,
+} from '../api/reseller-calls.ts'
+import { available, record } from '../fares/fare-fixtures.ts'
 import { startApi, TEST_SEALER } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { makeDue, startDispatcher } from './delivery-fixtures.ts'
@@ -40,6 +48,7 @@ async function start(
   const dispatcher = startDispatcher(db, {
     formats: [createWebhookFormat({ transport })],
     openTarget: createOpenTarget(TEST_SEALER),
+    publicUrl: 'https://fares.example',
     log,
   })
   const base = await startApi(db, { log, allowedNetworks: LOOPBACK })
@@ -141,6 +150,50 @@ it('each secret signs for 24 hours after its rotation, and a rotation that would
   expect(verified(first)).toEqual([true, true, true, true])
   expect(accepted.status).toBe(200)
   expect(verified(second)).toEqual([false, true, true, true])
+})
+
+it('an endpoint says what failed last and since when records wait, and is tried again at once on request', async ({
+  db,
+}) => {
+  const { calls, dispatcher } = await start(db)
+  const statuses = [503]
+  await using receiver = await startReceiver((_request, response) => {
+    response.writeHead(statuses.shift() ?? 204, { 'retry-after': '3600' })
+    response.end(response.statusCode === 503 ? 'upgrading' : undefined)
+  })
+  await listWith(calls, 'summer', [watch('A-1')])
+  const { path } = await newEndpoint(calls, `${receiver.url}/hook`)
+  await record(db, await fareOf(db, '101'), new Date(), available())
+
+  await dispatcher.dispatch()
+  await dispatcher.recorded(1)
+  const failing = (await calls.get(path)).body
+  const retried = await calls.send('POST', `${path}/retry`)
+  await dispatcher.dispatch()
+  await dispatcher.recorded(2)
+  const works = (await calls.get(path)).body
+  const [sent] = itemsOf<{ id: string }>(await calls.get(`${path}/recent-deliveries`))
+  const delivery = await calls.get(`${path}/deliveries/${sent?.id ?? ''}`)
+  await calls.send('PATCH', path, { enabled: false })
+  const disabled = await calls.send('POST', `${path}/retry`)
+
+  expect(failing).toMatchObject({
+    pending: 1,
+    oldestPendingAt: expect.any(String) as string,
+    heldUntil: expect.any(String) as string,
+    lastFailure: { status: 503, outcome: 'http_5xx', answer: 'upgrading' },
+  })
+  expect(retried).toMatchObject({ status: 202, body: { due: 1 } })
+  expect(works).toMatchObject({
+    pending: 0,
+    oldestPendingAt: null,
+    heldUntil: null,
+    failingSince: null,
+    lastFailure: null,
+  })
+  expect(delivery.body).toMatchObject({ attemptsMade: [{ status: 503 }, { status: 204 }] })
+  expect(JSON.stringify(delivery.body.body)).toBe(receiver.requests[1]?.body)
+  expect(disabled.body).toMatchObject({ code: 'delivery.endpoint_disabled' })
 })
 
 const status =

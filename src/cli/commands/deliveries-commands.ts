@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { type Command, InvalidArgumentError } from 'commander'
 import {
-  type Attempt,
   type DeadDelivery,
   listAttempts,
   listDead,
   requireDelivery,
   type ShownDelivery,
 } from '../../delivery/endpoints/delivery-queries.ts'
+import type { Attempt } from '../../delivery/endpoints/endpoint-queries.ts'
 import {
   MAX_REPLAYED,
   replayFailed,

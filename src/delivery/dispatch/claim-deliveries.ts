@@ -155,6 +155,9 @@ interface ClaimArgs {
   readonly free: FreeRequests
 }
 
+/** What a message is made of. */
+type Composable = Omit<ClaimedDelivery, 'claimId' | 'attempts'>
+
 /** A delivery with what a format sends of it. */
 export interface ComposedDelivery {
   readonly delivery: ClaimedDelivery
@@ -165,13 +168,13 @@ export interface ComposedDelivery {
  * Reads the records of claimed deliveries, in the order of the feed. `data` is what `/api/v1/watch-changes`
  * answers.
  */
-export async function composeMessages(
+export async function composeMessages<D extends Composable>(
   source: FeedSource,
-  claimed: readonly ClaimedDelivery[],
-  ready: readonly ReadyEndpoint[],
-): Promise<ComposedDelivery[]> {
+  claimed: readonly D[],
+  ready: readonly Pick<ReadyEndpoint, 'id' | 'resellerId'>[],
+): Promise<{ readonly delivery: D; readonly message: Message }[]> {
   const resellerOf = new Map(ready.map(({ id, resellerId }) => [id, resellerId]))
-  const placeOf = ({ endpointId, seq }: ClaimedDelivery) =>
+  const placeOf = ({ endpointId, seq }: Composable) =>
     seq === null ? [] : [{ resellerId: resellerOf.get(endpointId) ?? 0, seq }]
   const places = claimed.flatMap(placeOf)
   const records = places.length === 0 ? [] : await readRecords(source, places)

@@ -140,15 +140,30 @@ async function makeDueBy(tx: Tx, id: string, digest: Digest | null): Promise<voi
 }
 
 /** Deliveries that failed before are due, and get their whole time again, because the endpoint may have been mended. */
-async function tryAtOnce(tx: Tx, id: string): Promise<void> {
-  await tx
+async function tryAtOnce(tx: Tx, id: string): Promise<number> {
+  const { numUpdatedRows } = await tx
     .updateTable('delivery')
     .set({ due_at: sql<Date>`clock_timestamp()`, first_attempt_at: null })
     .where('endpoint_id', '=', id)
     .where('state', '=', 'pending')
     .where('attempts', '>', 0)
     .where('claim_id', 'is', null)
-    .execute()
+    .executeTakeFirstOrThrow()
+  return Number(numUpdatedRows)
+}
+
+/**
+ * Tries the deliveries of an endpoint again that failed, without the pause that its failures or its receiver have set.
+ * Whether it fails is decided by the next attempt. Returns how many there are. Throws EndpointDisabledError.
+ */
+export async function retryEndpoint(owner: EndpointOwner, id: string): Promise<number> {
+  return inTransaction(owner.db, async (tx) => {
+    const { enabled } = await lockEndpoint(tx, owner.resellerId, id)
+    if (!enabled) throw new EndpointDisabledError()
+    const noPause = { open_until: null, held_until: null }
+    await tx.updateTable('webhook_endpoint').set(noPause).where('id', '=', id).execute()
+    return tryAtOnce(tx, id)
+  })
 }
 
 /** Deletes an endpoint with its deliveries. */

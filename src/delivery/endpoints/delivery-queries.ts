@@ -2,7 +2,13 @@ import type { DeadReason, DeliveryState, EndpointFormat } from '../../platform/b
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import type { EndpointOwner } from './endpoint-queries.ts'
+import {
+  ATTEMPT,
+  type Attempt,
+  type EndpointOwner,
+  splitAttempt,
+  type WithAttempt,
+} from './endpoint-queries.ts'
 
 /** A delivery as it may be shown. */
 export interface ShownDelivery {
@@ -28,20 +34,13 @@ const SHOWN = sql`
   d.recorded_at as "recordedAt", d.due_at as "dueAt", d.ended_at as "endedAt"
 `
 
-/** The columns of attempt `a`. */
-const ATTEMPT = sql`a.started_at as "startedAt", a.duration_ms as "durationMs", a.status, a.outcome, a.answer`
-
 const LAST_ATTEMPT = sql`
   left join lateral (select * from delivery_attempt where delivery_id = d.id order by started_at desc limit 1) a on true
 `
 
-type WithColumns<R> = Omit<R, 'lastAttempt'> &
-  Omit<Attempt, 'startedAt'> & { readonly startedAt: Date | null }
-
-function withLastAttempt<R>(row: WithColumns<R>): R {
-  const { startedAt, durationMs, status, outcome, answer, ...delivery } = row
-  const lastAttempt = startedAt === null ? null : { startedAt, durationMs, status, outcome, answer }
-  return { ...delivery, lastAttempt } as unknown as R
+function withLastAttempt<R>(row: WithAttempt<Omit<R, 'lastAttempt'>>): R {
+  const { rest, attempt } = splitAttempt(row)
+  return { ...rest, lastAttempt: attempt } as R
 }
 
 /** Whether delivery `d` is of an endpoint of the reseller, or of this one of its endpoints. */
@@ -68,22 +67,24 @@ export async function requireDelivery(
   })
 }
 
+/** What a delivery carries itself: the content of an event, or how its record follows the last one. */
+export function readContent(
+  db: Db,
+  deliveryId: string,
+): Promise<{ readonly previousSeq: number | null; readonly payload: unknown }> {
+  return db
+    .selectFrom('delivery')
+    .select(['previous_seq as previousSeq', 'payload'])
+    .where('id', '=', deliveryId)
+    .executeTakeFirstOrThrow()
+}
+
 /** A delivery that is not tried any more, with its last attempt. */
 export interface DeadDelivery extends Omit<ShownDelivery, 'state' | 'dueAt'> {
   readonly deadReason: DeadReason
   readonly endedAt: Date
   /** Null if none was made, or if the retention has deleted it. */
   readonly lastAttempt: Attempt | null
-}
-
-export interface Attempt {
-  readonly startedAt: Date
-  readonly durationMs: number
-  /** The status of the answer; null if there was none. */
-  readonly status: number | null
-  readonly outcome: string
-  /** The beginning of the answer, scrubbed. */
-  readonly answer: string
 }
 
 export interface DeadPage {
@@ -99,7 +100,9 @@ export async function listDead(
   resellerId: number,
   { endpointId, after, limit }: DeadPage,
 ): Promise<DeadDelivery[]> {
-  const { rows } = await sql<WithColumns<DeadDelivery & Pick<ShownDelivery, 'state' | 'dueAt'>>>`
+  const { rows } = await sql<
+    WithAttempt<Omit<DeadDelivery, 'lastAttempt'> & Pick<ShownDelivery, 'state' | 'dueAt'>>
+  >`
     select ${SHOWN}, ${ATTEMPT}
       from delivery d ${LAST_ATTEMPT}
      where d.state = 'dead' and ${isOfReseller(resellerId, endpointId)}
@@ -207,7 +210,7 @@ async function readLog<R extends LoggedDelivery>(
   db: Db,
   { columns = sql``, chosen, order }: Log,
 ): Promise<R[]> {
-  const { rows } = await sql<WithColumns<R>>`
+  const { rows } = await sql<WithAttempt<Omit<R, 'lastAttempt'>>>`
     select ${SHOWN}, e.format, e.target_shown as target, ${ATTEMPT} ${columns}
       from (${chosen}) d
       join webhook_endpoint e on e.id = d.endpoint_id

@@ -21,12 +21,40 @@ export interface ShownEndpoint extends EndpointFilters {
   readonly heldUntil: Date | null
   /** Deliveries that are not over. */
   readonly pending: number
+  /** When the oldest record was written that is not over; null if there is none. */
+  readonly oldestPendingAt: Date | null
+  /** The last failed attempt of those that have not arrived; null if there is none. */
+  readonly lastFailure: Attempt | null
   /** Deliveries that are not tried any more. */
   readonly dead: number
   /** Until when the secret before the last rotation signs too. Those before it end earlier. */
   readonly previousSecretUntil: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
+}
+
+/** One request that was made for a delivery. */
+export interface Attempt {
+  readonly startedAt: Date
+  readonly durationMs: number
+  /** The status of the answer; null if there was none. */
+  readonly status: number | null
+  readonly outcome: string
+  /** The beginning of the answer, scrubbed. */
+  readonly answer: string
+}
+
+/** The columns of attempt `a`. */
+export const ATTEMPT = sql`a.started_at as "startedAt", a.duration_ms as "durationMs", a.status, a.outcome, a.answer`
+
+/** A row that was joined with an attempt, or with none. */
+export type WithAttempt<R> = R & Omit<Attempt, 'startedAt'> & { readonly startedAt: Date | null }
+
+/** Separates the columns of the attempt from the others. */
+export function splitAttempt<R>(row: WithAttempt<R>) {
+  const { startedAt, durationMs, status, outcome, answer, ...rest } = row
+  const attempt = startedAt === null ? null : { startedAt, durationMs, status, outcome, answer }
+  return { rest: rest as unknown as R, attempt }
 }
 
 export interface EndpointOwner {
@@ -77,19 +105,43 @@ async function readEndpoints(
   { db, resellerId }: EndpointOwner,
   id: string | null,
 ): Promise<ShownEndpoint[]> {
-  const { rows } = await sql<ShownEndpoint>`
+  const { rows } = await sql<WithAttempt<Omit<ShownEndpoint, 'lastFailure'>>>`
     select e.id, e.format, e.target_shown as target, e.description, e.kinds, e.reasons, e.lists, e.rules, e.digest,
            e.disabled_at is null as enabled, e.disabled_reason as "disabledReason", e.disabled_at as "disabledAt",
            e.failing_since as "failingSince", e.last_success_at as "lastSuccessAt",
            case when e.held_until > clock_timestamp() then e.held_until end as "heldUntil",
-           (select count(*) from delivery d where d.endpoint_id = e.id and d.state = 'pending') as pending,
+           p.pending, p.oldest as "oldestPendingAt",
            (select count(*) from delivery d where d.endpoint_id = e.id and d.state = 'dead') as dead,
            (select max(p.signs_until) from previous_secret p
              where p.endpoint_id = e.id and p.signs_until > clock_timestamp()) as "previousSecretUntil",
-           e.created_at as "createdAt", e.updated_at as "updatedAt"
+           e.created_at as "createdAt", e.updated_at as "updatedAt", ${ATTEMPT}
       from webhook_endpoint e
+     cross join lateral (
+       select count(*) as pending, min(recorded_at) as oldest
+         from delivery where endpoint_id = e.id and state = 'pending') p
+      left join lateral (${LAST_FAILURE}) a on true
      where e.reseller_id = ${resellerId} and (${id}::uuid is null or e.id = ${id}::uuid)
      order by e.created_at, e.id
   `.execute(db)
-  return rows
+  return rows.map((row) => {
+    const { rest, attempt } = splitAttempt(row)
+    return { ...rest, lastFailure: attempt }
+  })
 }
+
+/**
+ * The last failed attempt of endpoint `e`. An endpoint that fails has one request in progress, so it is among the few
+ * deliveries that began last; of the dead ones, the newest stand for all.
+ */
+const LAST_FAILURE = sql`
+  select last.*
+    from ((select id from delivery where endpoint_id = e.id and state = 'pending' and attempts > 0
+            order by first_attempt_at desc limit 20)
+          union all
+          (select id from delivery where endpoint_id = e.id and state = 'dead' order by id desc limit 20)) d
+   cross join lateral (
+     select * from delivery_attempt
+      where delivery_id = d.id and outcome <> 'ok' order by started_at desc limit 1) last
+   order by last.started_at desc
+   limit 1
+`

@@ -1,30 +1,29 @@
 import { Type } from 'typebox'
-import { RecordParams } from '../../feeds/operations/change-shapes.ts'
-import { DEAD_REASONS, DELIVERY_STATES, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
-import type { Db } from '../../platform/db/database.ts'
+import type { FeedSource } from '../../feeds/watch-feed-queries.ts'
+import { DEAD_REASONS, DELIVERY_STATES } from '../../platform/base/kinds.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { composeMessages } from '../dispatch/claim-deliveries.ts'
 import {
-  hasRecord,
   listAttempts,
-  listChangeDeliveries,
   listDead,
-  listRecentDeliveries,
-  listRecordDeliveries,
+  readContent,
   requireDelivery,
+  type ShownDelivery,
 } from '../endpoints/delivery-queries.ts'
-import { requireEndpoint } from '../endpoints/endpoint-queries.ts'
+import { type EndpointOwner, requireEndpoint } from '../endpoints/endpoint-queries.ts'
 import {
   MAX_REPLAYED,
   replayFailed,
   replayRange,
   retryDelivery,
 } from '../endpoints/replay-deliveries.ts'
-import { EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
+import type { Message } from '../formats/format.ts'
+import { Attempt, EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
 
-const { operator, reseller } = operations<{ readonly db: Db }>()
+const { reseller } = operations<FeedSource>()
 
 const Id = Type.String({ format: 'uuid' })
 const DeliveryParams = object({
@@ -32,18 +31,7 @@ const DeliveryParams = object({
   deliveryId: Type.String({ format: 'uuid', description: 'The `webhook-id` of the request.' }),
 })
 
-const Attempt = object(
-  {
-    startedAt: Instant,
-    durationMs: Type.Integer(),
-    status: orNull(Type.Integer(), 'Null if there was no answer.'),
-    outcome: Type.String({ description: '`ok`, or a stable code of why the attempt failed.' }),
-    answer: Type.String({ description: 'The first kilobyte of the answer, without your secrets.' }),
-  },
-  { title: 'DeliveryAttempt' },
-)
-
-const subject = {
+export const subject = {
   id: Id,
   endpointId: Id,
   seq: orNull(Type.Integer(), 'The number of the record in your feed. Null for an event.'),
@@ -68,7 +56,7 @@ const DeadDelivery = object(
   { title: 'DeadDelivery' },
 )
 
-const progress = {
+export const progress = {
   state: oneOf(DELIVERY_STATES),
   deadReason: orNull(oneOf(DEAD_REASONS)),
   attempts,
@@ -77,10 +65,17 @@ const progress = {
   endedAt: orNull(Instant),
 }
 
+type Body = Omit<Message, 'deliveryId'>
+
 const Delivery = object(
   {
     ...subject,
     ...progress,
+    body: orNull(
+      Type.Unsafe<Body>(object({ type: Type.String(), timestamp: Instant, data: Type.Unknown() })),
+      'What is sent: the body of a webhook, and what the text of a message for people is made of. Null if the record is ' +
+        'archived.',
+    ),
     attemptsMade: Type.Array(Attempt, { description: 'Of the last 30 days, oldest first.' }),
   },
   { title: 'Delivery' },
@@ -126,15 +121,27 @@ const read = reseller({
   ...one,
   id: 'readDelivery',
   method: 'GET',
-  summary: 'Read a delivery with its attempts',
+  summary: 'Read a delivery with its body and its attempts',
   scope: 'read',
   answer: { about: 'The delivery.', schema: Delivery },
   handler: async (owner, { params }) => {
     const delivery = await requireDelivery(owner, params)
     const attemptsMade = await listAttempts(owner.db, owner.resellerId, params.deliveryId)
-    return { ...delivery, attemptsMade }
+    return { ...delivery, body: await readBody(owner, delivery), attemptsMade }
   },
 })
+
+async function readBody(
+  source: FeedSource & EndpointOwner,
+  delivery: ShownDelivery,
+): Promise<Body | null> {
+  const content = await readContent(source.db, delivery.id)
+  const owner = { id: delivery.endpointId, resellerId: source.resellerId }
+  const [composed] = await composeMessages(source, [{ ...delivery, ...content }], [owner])
+  if (composed === undefined || composed.message.type === '') return null
+  const { type, timestamp, data } = composed.message
+  return { type, timestamp, data }
+}
 
 const retry = reseller({
   ...one,
@@ -212,86 +219,3 @@ function instantOf(text: string): Date {
 
 /** The operations with which a reseller sees what did not arrive, and sends it again. */
 export const DELIVERY_OPERATIONS = [listDeadOnes, read, retry, replay]
-
-const LoggedDelivery = object(
-  {
-    ...subject,
-    format: oneOf(ENDPOINT_FORMATS),
-    target: Type.String({ description: 'The target of the endpoint, without its secret parts.' }),
-    ...progress,
-    lastAttempt: orNull(Attempt),
-  },
-  { title: 'LoggedDelivery' },
-)
-const Deliveries = object({ items: Type.Array(LoggedDelivery) })
-
-const ofRecord = reseller({
-  id: 'listRecordDeliveries',
-  method: 'GET',
-  path: '/api/v1/watch-changes/{seq}/deliveries',
-  tag: 'Webhooks',
-  summary: 'List the deliveries of a record to your endpoints',
-  description:
-    'An endpoint whose filters the record does not pass has no delivery. Deliveries that are over are kept for 30 days.',
-  scope: 'read',
-  params: RecordParams,
-  answer: { about: 'One delivery for each endpoint.', schema: Deliveries },
-  problems: ['not_found'],
-  example: { params: { seq: '1' } },
-  handler: async (owner, { params: { seq } }) => {
-    if (await hasRecord(owner, seq)) return { items: await listRecordDeliveries(owner, seq) }
-    throw new ProblemError('not_found', {
-      parameter: 'seq',
-      detail: `the feed has no record ${seq}`,
-    })
-  },
-})
-
-const recent = reseller({
-  id: 'listRecentDeliveries',
-  method: 'GET',
-  path: '/api/v1/webhook-endpoints/{endpointId}/recent-deliveries',
-  tag: 'Webhooks',
-  summary: 'List the last deliveries of an endpoint with their states, newest first',
-  scope: 'read',
-  params: EndpointParams,
-  query: object({
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: 200,
-      default: 50,
-      description: 'The maximum number of items.',
-    }),
-  }),
-  answer: {
-    about: 'The deliveries of the last records, and of the last events.',
-    schema: Deliveries,
-  },
-  problems: ['not_found'],
-  example: { params: EXAMPLE_ENDPOINT },
-  handler: async (owner, { params: { endpointId }, query: { limit } }) => {
-    await requireEndpoint(owner, endpointId)
-    return { items: await listRecentDeliveries(owner, endpointId, limit) }
-  },
-})
-
-const ofChange = operator({
-  id: 'listChangeDeliveries',
-  method: 'GET',
-  path: '/api/v1/availability-changes/{seq}/deliveries',
-  tag: 'Operators',
-  summary: 'List the deliveries of a change to the endpoints of all resellers',
-  scope: 'operate',
-  params: RecordParams,
-  answer: {
-    about: 'At most 200 deliveries, with the names of their resellers.',
-    schema: object({
-      items: Type.Array(object({ ...LoggedDelivery.properties, reseller: Type.String() })),
-    }),
-  },
-  example: { params: { seq: '1' } },
-  handler: async ({ db }, { params: { seq } }) => ({ items: await listChangeDeliveries(db, seq) }),
-})
-
-/** The operations that show what was sent. */
-export const DELIVERY_LOG_OPERATIONS = [ofRecord, recent, ofChange]

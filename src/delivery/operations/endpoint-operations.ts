@@ -9,6 +9,7 @@ import {
   createEndpoint,
   deleteEndpoint,
   type EndpointDeps,
+  retryEndpoint,
   rotateSecret,
   updateEndpoint,
 } from '../endpoints/change-endpoints.ts'
@@ -161,5 +162,34 @@ const test = reseller({
   }),
 })
 
+const retry = reseller({
+  ...one,
+  path: `${one.path}/retry`,
+  id: 'retryWebhookEndpoint',
+  method: 'POST',
+  summary: 'Try the failed deliveries of a webhook endpoint again at once',
+  description:
+    'Ends the pause after failures, and the one that your receiver asked for. Deliveries that failed before are due now and ' +
+    'have all their attempts before them again.',
+  scope: 'watch',
+  answer: {
+    about: 'How many deliveries are due now. They are sent within seconds.',
+    status: 202,
+    schema: object({ due: Type.Integer() }),
+  },
+  problems: ['not_found', 'delivery.endpoint_disabled'],
+  example: { params: EXAMPLE_ENDPOINT },
+  handler: async (owner, { params }) => ({ due: await retryEndpoint(owner, params.endpointId) }),
+})
+
 /** The operations with which a reseller manages its webhook endpoints. */
-export const WEBHOOK_ENDPOINT_OPERATIONS = [listAll, create, read, update, remove, rotate, test]
+export const WEBHOOK_ENDPOINT_OPERATIONS = [
+  listAll,
+  create,
+  read,
+  update,
+  remove,
+  rotate,
+  test,
+  retry,
+]

@@ -73,6 +73,17 @@ const settings = {
   ),
 }
 
+export const Attempt = object(
+  {
+    startedAt: Instant,
+    durationMs: Type.Integer(),
+    status: orNull(Type.Integer(), 'Null if there was no answer.'),
+    outcome: Type.String({ description: '`ok`, or a stable code of why the attempt failed.' }),
+    answer: Type.String({ description: 'The first kilobyte of the answer, without your secrets.' }),
+  },
+  { title: 'DeliveryAttempt' },
+)
+
 export const WebhookEndpoint = object(
   {
     id: Type.String({ format: 'uuid' }),
@@ -94,6 +105,14 @@ export const WebhookEndpoint = object(
       'Until when no attempt is made, because the receiver answered `Retry-After`. Null if it did not.',
     ),
     pending: Type.Integer({ description: 'Deliveries that are not over.' }),
+    oldestPendingAt: orNull(
+      Instant,
+      'When the record of the oldest of them was written. Null if there are none.',
+    ),
+    lastFailure: orNull(
+      Attempt,
+      'The last failed attempt of the deliveries that have not arrived. Null if there is none.',
+    ),
     dead: Type.Integer({ description: 'Deliveries that are not tried any more.' }),
     previousSecretUntil: orNull(Instant, 'Until when the secret before the rotation signs too.'),
     createdAt: Instant,
