@@ -77,6 +77,8 @@ interface CommandNeeds {
   readonly sandbox?: boolean
   /** Whether to log warnings and errors only. If unset, true. */
   readonly quiet?: boolean
+  /** Whether the work ends by itself after an interrupt, because it has something to undo. */
+  readonly endsItself?: boolean
 }
 
 /**
@@ -97,7 +99,7 @@ export function withApp(
 
 /** As withApp, for a database that need not be migrated. */
 export async function withStores(
-  { role, sandbox = false, quiet = true }: CommandNeeds,
+  { role, sandbox = false, quiet = true, endsItself = false }: CommandNeeds,
   work: (app: App, context: CliContext, embedded: Embedded) => Promise<unknown>,
 ): Promise<void> {
   const context = createContext({ quiet })
@@ -111,7 +113,8 @@ export async function withStores(
     const app = openApp({ config: embedded.config, log, clock: systemClock, role })
     if (sandbox) warnOfTokenInClear(app)
     try {
-      const exit = await untilInterrupted(work(app, context, embedded), signal)
+      const working = work(app, context, embedded)
+      const exit = await (endsItself ? working : untilInterrupted(working, signal))
       if (typeof exit === 'number') process.exitCode = exit
     } finally {
       // After an interrupt a statement may still hold its connection; it ends with this process.

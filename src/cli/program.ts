@@ -4,7 +4,7 @@ import { AppError, messageOf, nameFullDisk } from '../platform/base/errors.ts'
 import { createScrub } from '../platform/base/secrets.ts'
 import { ConfigError, loadConfig, secretsOf } from '../platform/config/config.ts'
 import { addMigrateCommand, addSqlCommands } from './commands/database-commands.ts'
-import { addDeliveriesCommands, addReceiveCommand } from './commands/deliveries-commands.ts'
+import { addDeliveriesCommands } from './commands/deliveries-commands.ts'
 import { addEndpointsCommands } from './commands/endpoints-commands.ts'
 import { addChangesCommand, addFaresCommands } from './commands/fares-commands.ts'
 import {
@@ -21,6 +21,7 @@ import {
 } from './commands/history-commands.ts'
 import { addIncidentsCommands } from './commands/incidents-commands.ts'
 import { addJobsCommands } from './commands/jobs-commands.ts'
+import { addReceiveCommand } from './commands/receive-command.ts'
 import { addKeysCommands, addResellersCommands } from './commands/resellers-commands.ts'
 import { addDemoCommand, addSandboxCommand } from './commands/sandbox-commands.ts'
 import {

@@ -2,9 +2,22 @@ import { timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  type EndpointDeps,
+  type EndpointWithSecret,
+} from './endpoints/change-endpoints.ts'
+import { type EndpointOwner, listEndpoints } from './endpoints/endpoint-queries.ts'
+import type { NewEndpoint } from './endpoints/endpoint-settings.ts'
 import type { Message } from './formats/format.ts'
 import { sentenceOf } from './formats/sentences.ts'
 import { SECRET_PREFIX, sign } from './formats/webhook.ts'
+
+/** The port that `receive` takes unless told otherwise. */
+export const RECEIVER_PORT = 8092
+/** What must be allowed so that an endpoint may deliver to that port of this machine. */
+export const RECEIVER_NETWORK = `127.0.0.1/32:${RECEIVER_PORT}`
 
 /** A webhook that arrived, for people. */
 export interface ShownWebhook {
@@ -28,6 +41,18 @@ interface ReceiverOptions {
 export interface Receiver {
   readonly url: string
   close(): Promise<void>
+}
+
+/** Creates an endpoint for a receiver, in place of that of an earlier start, which its description tells. */
+export async function registerReceiver(
+  owner: EndpointOwner,
+  deps: EndpointDeps,
+  given: NewEndpoint & { readonly description: string },
+): Promise<EndpointWithSecret> {
+  for (const { id, description } of await listEndpoints(owner)) {
+    if (description === given.description) await deleteEndpoint(owner, id)
+  }
+  return createEndpoint(owner, deps, given)
 }
 
 const MAX_BODY_BYTES = 65_536

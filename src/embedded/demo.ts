@@ -2,13 +2,13 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { hasDeparted, searchQuietFlights } from '../../sandbox/world/story.ts'
 import type { World } from '../../sandbox/world/world.ts'
+import type { EndpointDeps } from '../delivery/endpoints/change-endpoints.ts'
 import {
-  createEndpoint,
-  deleteEndpoint,
-  type EndpointDeps,
-} from '../delivery/endpoints/change-endpoints.ts'
-import { listEndpoints } from '../delivery/endpoints/endpoint-queries.ts'
-import { type Receiver, type ShownWebhook, startReceiver } from '../delivery/receiver.ts'
+  type Receiver,
+  registerReceiver,
+  type ShownWebhook,
+  startReceiver,
+} from '../delivery/receiver.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { AVAILABILITY_CHANGE_KINDS } from '../platform/base/kinds.ts'
 import type { Db } from '../platform/db/database.ts'
@@ -234,16 +234,12 @@ export async function startDemoReceiver(
     network: `${RECEIVER_HOST}/32:${new URL(receiver.url).port}`,
     register: async (db, deps) => {
       const { id: resellerId } = await ensureDemoReseller(db)
-      const owner = { db, resellerId }
-      for (const { id, description } of await listEndpoints(owner)) {
-        if (description === RECEIVER_DESCRIPTION) await deleteEndpoint(owner, id)
-      }
       const given = {
         target: receiver.url,
         description: RECEIVER_DESCRIPTION,
         kinds: AVAILABILITY_CHANGE_KINDS,
       }
-      secret = (await createEndpoint(owner, deps, given)).secret
+      secret = (await registerReceiver({ db, resellerId }, deps, given)).secret
     },
   }
 }

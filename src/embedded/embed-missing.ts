@@ -3,6 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox-server.ts'
 import type { ReadyConfig } from '../app/app.ts'
+import { RECEIVER_NETWORK } from '../delivery/receiver.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { type Config, SETTINGS } from '../platform/config/settings.ts'
@@ -52,7 +53,8 @@ const NO_UPSTREAM = 'http://127.0.0.1:9'
  * Starts what is not configured: an embedded PostgreSQL, and a sandbox instead of the upstream. Throws
  * NoSandboxRunsError if a command needs a sandbox and none runs.
  */
-export async function embedMissing(config: Config, options: EmbedOptions): Promise<Embedded> {
+export async function embedMissing(given: Config, options: EmbedOptions): Promise<Embedded> {
+  const config = withReceiver(given)
   const started: (() => Promise<void>)[] = []
   const release = async () => {
     const stops = started.splice(0).reverse()
@@ -89,6 +91,16 @@ export async function embedMissing(config: Config, options: EmbedOptions): Promi
     await release()
     throw err
   }
+}
+
+/**
+ * Without a database and an upstream of the user's, farewatch is tried on this machine: endpoints may have the address
+ * of `bin/farewatch receive`.
+ */
+function withReceiver(config: Config): Config {
+  const { DATABASE_URL, UPSTREAM_BASE_URL, WEBHOOK_ALLOWED_NETWORKS: allowed } = config
+  if (DATABASE_URL !== undefined || UPSTREAM_BASE_URL !== undefined) return config
+  return { ...config, WEBHOOK_ALLOWED_NETWORKS: `${allowed},${RECEIVER_NETWORK}` }
 }
 
 /** Undefined if a database is configured. */

@@ -40,6 +40,7 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   const dead = jsonLines(await farewatch('deliveries', 'list', ...owner, '--json'))
   const shown = await farewatch('deliveries', 'show', deliveryId, ...owner)
   const replayed = await farewatch('deliveries', 'replay', ...owner, '--since', '2026-01-01')
+  const blocked = await farewatch('receive', ...owner, '--port', '0')
   const listed = await farewatch('endpoints', 'list', ...owner)
   const resealed = await inWorld({ ...world, env: { ...world.env, ...NEW_KEY } })(
     'endpoints',
@@ -48,6 +49,8 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   const deleted = await farewatch('endpoints', 'delete', id, ...owner)
   await close()
 
+  expect(blocked).toMatchObject({ exit: 2, stdout: '' })
+  expect(blocked.stderr).toMatch(/set WEBHOOK_ALLOWED_NETWORKS=127\.0\.0\.1\/32:\d+ in \.env/)
   expect(refused).toMatchObject({ exit: 2, stdout: '' })
   expect(refused.stderr).toContain('target must begin with https://')
   expect(made).toMatchObject({

@@ -29,7 +29,7 @@ export function urlFault(text: string, policy: TargetPolicy): string | undefined
   if (url.hash !== '') return 'must hold no fragment'
   const literal = literalOf(url.hostname)
   if (literal !== undefined && !isAllowedAddress(literal, policy.allowedNetworks, url.port)) {
-    return 'must not name an address of a private or special network'
+    return 'must not name an address of a private or special network that WEBHOOK_ALLOWED_NETWORKS lacks'
   }
   return undefined
 }
