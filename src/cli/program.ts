@@ -5,7 +5,7 @@ import { createScrub } from '../platform/base/secrets.ts'
 import { ConfigError, loadConfig, secretsOf } from '../platform/config/config.ts'
 import { addMigrateCommand, addSqlCommands } from './commands/database-commands.ts'
 import { addDeliveriesCommands } from './commands/deliveries-commands.ts'
-import { addEndpointsCommands } from './commands/endpoints-commands.ts'
+import { addEndpointsCommands, addTriggerCommand } from './commands/endpoints-commands.ts'
 import { addChangesCommand, addFaresCommands } from './commands/fares-commands.ts'
 import {
   addDoctorCommand,
@@ -58,6 +58,7 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
       addWatchListCommands,
       addEndpointsCommands,
       addDeliveriesCommands,
+      addTriggerCommand,
       addReceiveCommand,
     ],
   ],

@@ -37,15 +37,31 @@ export function flightText(flight) {
  * @param {any} record
  * @returns {Subject}
  */
-export function subjectOf({ before, after, flightId, belief, reference }) {
+export function subjectOf({ kind, before, after, flightId, belief, reference, passengers }) {
   const views = [after, before, belief].filter(Boolean)
   const outbound = views.map((view) => view.outbound?.flight).find(Boolean)
   const back = views.map((view) => view.return?.flight).find(Boolean)
+  const mix = kind && passengers ? mixText(passengers) : ''
   if (outbound === undefined) {
-    return { title: flightId ? texts.flight(flightId) : (reference ?? ''), detail: '' }
+    return { title: flightId ? texts.flight(flightId) : (reference ?? ''), detail: mix }
   }
   const { title, detail } = flightSubject(outbound)
-  return { title, detail: back ? `${detail}; ${flightText(back)}` : detail }
+  const parts = [detail, back && flightText(back), mix].filter(Boolean)
+  return { title, detail: parts.join('; ') }
+}
+
+/**
+ * For whom a fare is, unless it is for one adult: "2 adults, 1 resident child".
+ * @param {any} passengers
+ */
+function mixText({ nonResidents, residents }) {
+  const counted = [nonResidents, residents].flatMap((group, i) =>
+    Object.entries(group)
+      .filter(([, count]) => count > 0)
+      .map(([type, count]) => texts.travellers(count, type, i === 1)),
+  )
+  const text = counted.join(', ')
+  return text === texts.travellers(1, 'adults', false) ? '' : text
 }
 
 /** @param {any} record */

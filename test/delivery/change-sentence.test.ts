@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { changeSentence, type ShownChange } from '../../src/delivery/formats/sentences.ts'
+import { changeSentence, type ShownChange } from '../../src/delivery/formats/change-sentence.ts'
+import { exampleRecord } from '../../src/feeds/example-records.ts'
 
 const OUT = {
   from: 'PMI',
@@ -149,6 +150,31 @@ describe('the sentence of a change', () => {
       'flight 7, back 8: watched from now on, availability not known',
     )
     expect(changeSentence({ ...change, fareId: 4 }, 2026)).toMatch(/^fare 4: /)
+  })
+})
+
+describe('the passengers of a sentence', () => {
+  const none = { adults: 0, children: 0, infants: 0 }
+  it.each([
+    [none, { ...none, adults: 1 }, ''],
+    [none, { adults: 2, children: 1, infants: 1 }, ', for 2 adults, 1 child, 1 infant'],
+    [{ ...none, adults: 1 }, none, ', for 1 resident adult'],
+    [{ ...none, children: 2 }, { ...none, adults: 1 }, ', for 1 adult, 2 resident children'],
+  ])('%j and %j not resident are named: "%s"', (residents, nonResidents, words) => {
+    const change = { kind: 'expired', before: OPEN, after: UNKNOWN }
+
+    expect(changeSentence({ ...change, passengers: { residents, nonResidents } }, 2026)).toBe(
+      `PMI → BCN, 24 Nov 10:25, Llevant Airways 1579${words}: no longer watched`,
+    )
+  })
+
+  it('a change whose states show no flight is named by the one that the record knows', () => {
+    const { flights } = exampleRecord('legs_changed')
+    const change = { kind: 'expired', reason: 'departed', before: GONE, after: GONE, flights }
+
+    expect(changeSentence(change, 2030)).toBe(
+      'PMI ⇄ BCN, 31 Jan 10:25, Llevant Airways 1579, back 7 Feb 18:40, Llevant Airways 1580: departed',
+    )
   })
 })
 

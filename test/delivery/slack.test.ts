@@ -54,6 +54,21 @@ describe('a message to Slack', () => {
     expect(lines.at(-1)).toBe('• and 40 more: numbers 51 to 90 of your feed')
   })
 
+  it('counts no test as a change, and says which sentence is an example', async () => {
+    const { deliveryId, timestamp, data } = soldOut()
+    const test = { deliveryId, timestamp, type: 'webhook.test', data: {} }
+    const example = { deliveryId, timestamp, type: 'example.became_unavailable', data }
+
+    const { text } = await send([test, example, soldOut()])
+
+    expect(text.split('\n')).toEqual([
+      '1 change of your watched fares, 2 tests:',
+      '• This is a test. Messages of farewatch arrive here.',
+      `• Example: ${SOLD_OUT}`,
+      `• ${SOLD_OUT}`,
+    ])
+  })
+
   it('shows hostile names and references as text', async () => {
     const hostile = soldOut({
       airline: '<!channel> *free* @here https://evil.example',
@@ -90,14 +105,19 @@ describe('a message to Slack', () => {
     const event = { deliveryId: 'd', timestamp: '2026-11-22T13:00:00.000Z' }
 
     const test = await send([{ ...event, type: 'webhook.test', data: {} }])
-    const gone = await send([{ ...event, type: 'webhook.disabled', data: { reason: 'gone' } }])
-    const failing = await send([
-      { ...event, type: 'webhook.disabled', data: { reason: 'failing' } },
-    ])
+    const disabled = (data: object) => ({ ...event, type: 'webhook.disabled', data })
+    const target = 'receiver.example'
+    const named = { endpointId: 'e-7', description: 'booking engine', target }
+    const gone = await send([disabled({ ...named, reason: 'gone' })])
+    const failing = await send([disabled({ endpointId: 'e-7', reason: 'failing' })])
 
     expect(test.text).toBe('This is a test. Messages of farewatch arrive here.')
-    expect(gone.text).toMatch(/was disabled: its receiver answered that it is gone\./)
-    expect(failing.text).toMatch(/was disabled: every delivery to it failed for five days\./)
+    expect(gone.text).toMatch(
+      /^Another endpoint of this account \(booking engine, receiver\u2024example, e-7\) was disabled: its receiver answered that it is gone\./,
+    )
+    expect(failing.text).toMatch(
+      /\(e-7\) was disabled: every delivery to it failed for five days\./,
+    )
   })
 })
 
@@ -148,11 +168,14 @@ describe('an incoming webhook on a real connection', () => {
 })
 
 describe('the URL of an incoming webhook', () => {
-  const hosts = ['hooks.slack.com', 'chat.example:8065']
+  const hosts = ['hooks.slack.com', 'chat.example:8065', 'Mattermost.example:443', 'rocket.example']
   it.each([
     [SLACK, undefined],
     ['https://HOOKS.slack.com/services/x', undefined],
     ['https://chat.example:8065/hooks/x', undefined],
+    ['https://mattermost.example/hooks/x', undefined],
+    ['https://rocket.example:443/hooks/x', undefined],
+
     [
       'https://chat.example/hooks/x',
       'must be the URL of an incoming webhook at hooks.slack.com or',

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { targetRulesOf } from '../../app/settings-for.ts'
 import {
+  addExample,
   addTestEvent,
   createEndpoint,
   deleteEndpoint,
@@ -23,6 +24,7 @@ import type {
 import { resealEndpoints } from '../../delivery/endpoints/sealer.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import { type CliContext, withApp, withReseller } from '../context.ts'
+import { UsageError } from '../exit-codes.ts'
 import { uuidOption } from '../option-parsers.ts'
 import { count, countOf, example, table } from '../text/text-format.ts'
 
@@ -141,6 +143,37 @@ function addActions(one: Declare): void {
         terminal.print(flags.json, { deliveryId }, () => `delivery ${deliveryId} added`)
       }),
     )
+}
+
+/** Adds `trigger`, which sends an example of a record. */
+export function addTriggerCommand(program: Command): void {
+  program
+    .command('trigger')
+    .description('Send an example of a record to an endpoint')
+    .argument('[kind]', `one of ${WATCH_CHANGE_KINDS.join(', ')}`)
+    .requiredOption('--endpoint <id>', 'as "endpoints list" prints it', uuidOption)
+    .requiredOption('--reseller <name>', 'the owner of the endpoint')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nIts type is "example." and the kind. It has no number and is no part of the feed.',
+    )
+    .addHelpText('after', example('trigger became_unavailable --endpoint ID --reseller northwind'))
+    .action(trigger)
+}
+
+function trigger(
+  kind: string | undefined,
+  flags: OwnerFlags & { readonly endpoint: string },
+): Promise<void> {
+  const known = WATCH_CHANGE_KINDS.find((one) => one === kind)
+  if (known === undefined) {
+    throw new UsageError(`name the kind of the record: one of ${WATCH_CHANGE_KINDS.join(', ')}`)
+  }
+  return withOwner(flags, async ({ owner }, { terminal }) => {
+    const deliveryId = await addExample(owner, flags.endpoint, known)
+    terminal.print(flags.json, { deliveryId }, () => `delivery ${deliveryId} added`)
+  })
 }
 
 interface Opened {

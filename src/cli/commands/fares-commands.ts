@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { App } from '../../app/app.ts'
 import { publicUrlOf } from '../../app/settings-for.ts'
-import { changeSentence, type ShownChange } from '../../delivery/formats/sentences.ts'
+import { changeSentence, type ShownChange } from '../../delivery/formats/change-sentence.ts'
 import { verifyOnDemand } from '../../fares/on-demand/verify-on-demand.ts'
 import { type FeedBounds, readFeedBounds, startAfter } from '../../feeds/feed-bounds.ts'
 import { readAvailabilityChanges } from '../../feeds/operator-feed-queries.ts'

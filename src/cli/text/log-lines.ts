@@ -1,4 +1,4 @@
-import { changeSentence, type ShownChange } from '../../delivery/formats/sentences.ts'
+import { changeSentence, type ShownChange } from '../../delivery/formats/change-sentence.ts'
 import { NO_COUNTS, type SyncOutcome } from '../../routes/runs/sync-run.ts'
 import { syncSentence } from './sync-runs-text.ts'
 import { printable } from './text-format.ts'

@@ -94,8 +94,11 @@ export async function nextDeliveryMs(db: Db): Promise<number | undefined> {
 }
 
 /**
- * Claims due deliveries of locked endpoints, oldest first, and replayed ones after the others. If the process has
- * too few free requests, all endpoints get a first one before any gets a second.
+ * Claims due deliveries of locked endpoints: events first, so that a test does not wait behind records, then new records,
+ * then replayed ones. If the process has too few free requests, all endpoints get a first one before any gets a second.
+ *
+ * Those that are due first go first. At an endpoint that fails it is the oldest instead: the pause after its failed
+ * attempt would let every newer record pass it.
  *
  * An endpoint has at most four requests in progress, and one while its last attempt failed or none has succeeded yet. A
  * format that joins messages has one, which takes all that is due.
@@ -106,7 +109,7 @@ export async function claimDeliveries(
 ): Promise<ClaimedDelivery[]> {
   const { rows } = await sql<ClaimedDelivery>`
     with open as (
-      select e.id, o.healthy, f.messages > 1 as joined, f.messages,
+      select e.id, o.healthy, e.failures > 0 as failing, f.messages > 1 as joined, f.messages,
              case when f.messages > 1 or e.failures > 0 or e.last_success_at is null then 1 else ${REQUESTS} end as width,
              (select case when f.messages > 1 then count(distinct d.claim_id) else count(*) end
                 from delivery d
@@ -121,10 +124,10 @@ export async function claimDeliveries(
              case when o.joined then first_value(d.due_at) over w else d.due_at end as since
         from open o
        cross join lateral (
-         select * from (${dueOf({ replayed: false })} union all ${dueOf({ replayed: true })}) both_kinds
-          order by replayed, due_at, id
+         select * from (${sql.join(QUEUES.map(dueOf), sql` union all `)}) queues
+          order by place, since, id
           limit greatest(0, o.width - o.sending) * o.messages) d
-      window w as (partition by o.id order by d.replayed, d.due_at, d.seq)
+      window w as (partition by o.id order by d.place, d.since, d.id)
     ), ranked as (
       select id, healthy, dense_rank() over (partition by healthy order by position, since, endpoint_id) as rank from due
     )
@@ -138,12 +141,26 @@ export async function claimDeliveries(
   return rows
 }
 
-/** The oldest due deliveries of endpoint `o`. Each kind by itself reads the index in its order. */
-function dueOf({ replayed }: { readonly replayed: boolean }): RawBuilder<unknown> {
+const IS_NEW = sql`seq is not null and not replayed`
+const IS_REPLAYED = sql`seq is not null and replayed`
+/**
+ * What endpoint `o` is sent, in this order, and what decides within a queue. The index has records in the order of `due_at`.
+ * A failing endpoint is tried seldom, so its records may be sorted. Events are few.
+ */
+const QUEUES = [
+  { place: 0, isOf: sql`seq is null`, by: 'recorded_at' },
+  { place: 1, isOf: sql`${IS_NEW} and not o.failing`, by: 'due_at' },
+  { place: 1, isOf: sql`${IS_NEW} and o.failing`, by: 'recorded_at' },
+  { place: 2, isOf: sql`${IS_REPLAYED} and not o.failing`, by: 'due_at' },
+  { place: 2, isOf: sql`${IS_REPLAYED} and o.failing`, by: 'recorded_at' },
+] as const
+
+/** The first due deliveries of one queue. */
+function dueOf({ place, isOf, by }: (typeof QUEUES)[number]): RawBuilder<unknown> {
   return sql`
-    (select id, due_at, seq, replayed from delivery
-      where endpoint_id = o.id and state = 'pending' and replayed = ${sql.lit(replayed)} and due_at <= now()
-      order by due_at, id
+    (select id, due_at, ${sql.lit(place)} as place, ${sql.ref(by)} as since from delivery
+      where endpoint_id = o.id and state = 'pending' and ${isOf} and due_at <= now()
+      order by ${sql.ref(by)}, id
       limit greatest(0, o.width - o.sending) * o.messages)
   `
 }

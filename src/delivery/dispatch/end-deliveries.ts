@@ -94,7 +94,8 @@ export async function disableEndpoints(
   await sql`
     insert into delivery (endpoint_id, type, payload, recorded_at)
     select other.id, 'webhook.disabled',
-           jsonb_build_object('endpointId', e.id, 'reason', e.disabled_reason, 'disabledAt', e.disabled_at),
+           jsonb_build_object('endpointId', e.id, 'description', e.description, 'target', split_part(e.target_shown, '/…', 1),
+                              'reason', e.disabled_reason, 'disabledAt', e.disabled_at),
            e.disabled_at
       from webhook_endpoint e
       join webhook_endpoint other on other.reseller_id = e.reseller_id and other.disabled_at is null

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { EndpointFormat } from '../../platform/base/kinds.ts'
+import { exampleRecord } from '../../feeds/example-records.ts'
+import type { EndpointFormat, WatchChangeKind } from '../../platform/base/kinds.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
+import { notify } from '../../platform/db/listener.ts'
 import { takeTransactionLock } from '../../platform/db/session-lock.ts'
 import { affected, databaseNow, inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import { SECRET_PREFIX } from '../formats/webhook.ts'
@@ -18,12 +20,14 @@ import {
   type Given,
   MAX_ENDPOINTS,
   MAX_PREVIOUS_SECRETS,
+  MAX_TESTS_PER_HOUR,
   type NewEndpoint,
   nextDigestAt,
   shownTarget,
   type TargetRules,
   TooManyEndpointsError,
   TooManyRotationsError,
+  TooManyTestsError,
   UnsignedFormatError,
 } from './endpoint-settings.ts'
 import { type Sealer, secretPlace, targetPlace } from './sealer.ts'
@@ -211,24 +215,59 @@ async function assertRotatable(tx: Tx, id: string): Promise<void> {
   if (count >= MAX_PREVIOUS_SECRETS && until !== null) throw new TooManyRotationsError(until)
 }
 
-/** Adds a test event to the endpoint's deliveries and returns its id. Throws EndpointDisabledError. */
-export async function addTestEvent(owner: EndpointOwner, id: string): Promise<string> {
-  return inTransaction(owner.db, async (tx) => {
-    const { enabled } = await lockEndpoint(tx, owner.resellerId, id)
+/** Adds a test event to the endpoint's deliveries and returns its id. Throws as `addEvent` does. */
+export function addTestEvent(owner: EndpointOwner, id: string): Promise<string> {
+  const data = { endpointId: id, message: 'This is a test of the endpoint.' }
+  return addEvent(owner, id, { type: 'webhook.test', data })
+}
+
+/** Adds an example of a record, without a number, and returns the id of its delivery. Throws as `addEvent` does. */
+export function addExample(
+  owner: EndpointOwner,
+  id: string,
+  kind: WatchChangeKind,
+): Promise<string> {
+  return addEvent(owner, id, { type: `example.${kind}`, data: exampleRecord(kind) })
+}
+
+/**
+ * Adds an event that its reseller asked for. It is sent at once, also while the circuit breaker is open: then it is the
+ * attempt that tests the endpoint. Throws EndpointDisabledError and TooManyTestsError.
+ */
+async function addEvent(
+  { db, resellerId }: EndpointOwner,
+  id: string,
+  { type, data }: { readonly type: string; readonly data: object },
+): Promise<string> {
+  return inTransaction(db, async (tx) => {
+    const { enabled } = await lockEndpoint(tx, resellerId, id)
     if (!enabled) throw new EndpointDisabledError()
-    const payload = { endpointId: id, message: 'This is a test of the endpoint.' }
-    const added = await tx
-      .insertInto('delivery')
-      .values({
-        endpoint_id: id,
-        type: 'webhook.test',
-        payload: JSON.stringify(payload),
-        recorded_at: sql<Date>`clock_timestamp()`,
-      })
-      .returning('id')
-      .executeTakeFirstOrThrow()
+    await assertTestable(tx, id)
+    const added = await selectOne(
+      sql<{ id: string }>`
+        insert into delivery (endpoint_id, type, payload, recorded_at)
+        values (${id}, ${type}, ${JSON.stringify(data)}, clock_timestamp())
+        returning id, ${notify('watch', sql`${resellerId}::bigint`)}
+      `,
+      tx,
+    )
+    await sql`update webhook_endpoint set open_until = null where id = ${id}`.execute(tx)
     return added.id
   })
+}
+
+async function assertTestable(tx: Tx, id: string): Promise<void> {
+  const { count, retryAfterMs } = await selectOne(
+    sql<{ count: number; retryAfterMs: number | null }>`
+      select count(*),
+             extract(epoch from min(recorded_at) + interval '1 hour' - clock_timestamp())::float8 * 1000 as "retryAfterMs"
+        from delivery
+       where endpoint_id = ${id} and seq is null and type <> 'webhook.disabled'
+         and recorded_at > clock_timestamp() - interval '1 hour'
+    `,
+    tx,
+  )
+  if (count >= MAX_TESTS_PER_HOUR) throw new TooManyTestsError(retryAfterMs ?? 0)
 }
 
 async function lockEndpoint(tx: Tx, resellerId: number, id: string) {

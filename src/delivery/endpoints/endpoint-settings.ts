@@ -212,6 +212,21 @@ export class EndpointDisabledError extends AppError {
   }
 }
 
+/** How many tests and examples an endpoint is sent in an hour. */
+export const MAX_TESTS_PER_HOUR = 30
+
+export class TooManyTestsError extends AppError {
+  override readonly name = 'TooManyTestsError'
+  override readonly code = 'delivery.too_many_tests'
+  override readonly retryable = true
+  readonly retryAfterMs: number
+
+  constructor(retryAfterMs: number) {
+    super(`an endpoint is sent ${MAX_TESTS_PER_HOUR} tests and examples an hour at most`)
+    this.retryAfterMs = Math.max(0, retryAfterMs)
+  }
+}
+
 /** Only webhooks are signed. */
 export class UnsignedFormatError extends AppError {
   override readonly name = 'UnsignedFormatError'

@@ -20,7 +20,9 @@ const GONE = /^(no_service|no_team|team_disabled|channel_not_found)\b/
  */
 export function slackUrlFault(address: string, hosts: readonly string[]): string | undefined {
   const url = URL.parse(address)
-  if (url !== null && hosts.some((host) => host.toLowerCase() === url.host)) {
+  // The default port may be written or left out.
+  const isAllowed = (host: string) => URL.parse(`${url?.protocol}//${host}`)?.host === url?.host
+  if (url !== null && hosts.some(isAllowed)) {
     return url.pathname === '/' ? 'must be the whole URL of an incoming webhook' : undefined
   }
   return `must be the URL of an incoming webhook at ${hosts.join(' or ')}`

@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
-import { ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
+import { ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
 import { object, oneOf } from '../../platform/http/schemas.ts'
 import {
+  addExample,
   addTestEvent,
   createEndpoint,
   deleteEndpoint,
@@ -14,7 +15,7 @@ import {
   updateEndpoint,
 } from '../endpoints/change-endpoints.ts'
 import { listEndpoints, requireEndpoint } from '../endpoints/endpoint-queries.ts'
-import { MAX_ENDPOINTS } from '../endpoints/endpoint-settings.ts'
+import { MAX_ENDPOINTS, MAX_TESTS_PER_HOUR } from '../endpoints/endpoint-settings.ts'
 import {
   EndpointParams,
   EXAMPLE_ENDPOINT,
@@ -140,22 +141,26 @@ const rotate = reseller({
   },
 })
 
+const added = {
+  about: 'The event is sent within seconds.',
+  status: 202,
+  schema: object({
+    deliveryId: Type.String({ format: 'uuid', description: 'The `webhook-id` of the event.' }),
+  }),
+} as const
+
 const test = reseller({
   ...one,
   path: `${one.path}/test`,
   id: 'testWebhookEndpoint',
   method: 'POST',
   summary: 'Send a test event to a webhook endpoint',
-  description: 'The event has the type `webhook.test`. It is tried as a record is.',
+  description:
+    'The event has the type `webhook.test`. It is sent at once, before all that waits, and tried as a record is. ' +
+    `Tests and examples together: at most ${MAX_TESTS_PER_HOUR} an hour.`,
   scope: 'watch',
-  answer: {
-    about: 'The event is sent within seconds.',
-    status: 202,
-    schema: object({
-      deliveryId: Type.String({ format: 'uuid', description: 'The `webhook-id` of the event.' }),
-    }),
-  },
-  problems: ['not_found', 'delivery.endpoint_disabled'],
+  answer: added,
+  problems: ['not_found', 'delivery.endpoint_disabled', 'delivery.too_many_tests'],
   example: { params: EXAMPLE_ENDPOINT },
   handler: async (owner, { params }) => ({
     deliveryId: await addTestEvent(owner, params.endpointId),
@@ -182,6 +187,24 @@ const retry = reseller({
   handler: async (owner, { params }) => ({ due: await retryEndpoint(owner, params.endpointId) }),
 })
 
+const trigger = reseller({
+  ...one,
+  path: `${one.path}/trigger`,
+  id: 'triggerWebhookExample',
+  method: 'POST',
+  summary: 'Send an example of a record to a webhook endpoint',
+  description:
+    'The event has the type `example.` and the kind. It has no number and is no part of your feed. It is sent as a test is.',
+  scope: 'watch',
+  body: object({ kind: oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' }) }),
+  answer: added,
+  problems: ['not_found', 'delivery.endpoint_disabled', 'delivery.too_many_tests'],
+  example: { params: EXAMPLE_ENDPOINT, body: { kind: 'became_unavailable' } },
+  handler: async (owner, { params, body }) => ({
+    deliveryId: await addExample(owner, params.endpointId, body.kind),
+  }),
+})
+
 /** The operations with which a reseller manages its webhook endpoints. */
 export const WEBHOOK_ENDPOINT_OPERATIONS = [
   listAll,
@@ -192,4 +215,5 @@ export const WEBHOOK_ENDPOINT_OPERATIONS = [
   rotate,
   test,
   retry,
+  trigger,
 ]

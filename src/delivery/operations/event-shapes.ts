@@ -25,8 +25,14 @@ const TEST = object({ endpointId: Type.String({ format: 'uuid' }), message: Type
 
 const DISABLED = object({
   endpointId: Type.String({ format: 'uuid' }),
-  description: Type.String({ description: 'Your own text.' }),
-  target: Type.String({ description: 'The host of its URL, or a shortened e-mail address.' }),
+  description: Type.Optional(
+    Type.String({ description: 'Your own text. Missing in events of older versions.' }),
+  ),
+  target: Type.Optional(
+    Type.String({
+      description: 'The host of its URL, or a shortened e-mail address. Missing likewise.',
+    }),
+  ),
   reason: oneOf(['gone', 'failing']),
   disabledAt: Instant,
 })

@@ -44,6 +44,11 @@ export const records = {
     retry: 'the last check had no good answer',
     scheduled: 'its regular check',
   },
+  /** @param {number} count @param {string} type @param {boolean} areResidents */
+  travellers: (count, type, areResidents) => {
+    const one = type === 'children' ? 'child' : type.slice(0, -1)
+    return `${count} ${areResidents ? 'resident ' : ''}${count === 1 ? one : type}`
+  },
   /** @param {string} id */
   flight: (id) => `flight ${id}`,
   /** @param {string} was @param {string} is */

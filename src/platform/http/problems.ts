@@ -76,6 +76,10 @@ export const PROBLEMS = {
   },
   'delivery.too_many_endpoints': { status: 409, title: 'There are 20 endpoints already' },
   'delivery.endpoint_disabled': { status: 409, title: 'The endpoint is disabled' },
+  'delivery.too_many_tests': {
+    status: 429,
+    title: 'The endpoint was sent too many tests in the last hour',
+  },
   'delivery.unsigned_format': { status: 409, title: 'Only webhooks have a secret' },
   'delivery.too_many_rotations': {
     status: 409,
