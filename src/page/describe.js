@@ -6,7 +6,7 @@ import { localText } from './times.js'
  * @param {{ amount: string, currency: string } | null | undefined} price
  */
 export function priceText(price) {
-  return price ? `${price.amount} ${price.currency}` : null
+  return price ? `${price.amount}\u00A0${price.currency}` : null
 }
 
 /**
@@ -64,12 +64,21 @@ function mixText({ nonResidents, residents }) {
   return text === texts.travellers(1, 'adults', false) ? '' : text
 }
 
+/** The step between two prices of one currency: " (+10 %)". @param {any} before @param {any} after */
+function stepText(before, after) {
+  if (before.currency !== after.currency || !(Number(before.amount) > 0)) return ''
+  const percent = Math.round((100 * after.amount) / before.amount - 100)
+  return percent === 0 ? '' : ` (${percent > 0 ? '+' : '−'}${Math.abs(percent)}\u00A0%)`
+}
+
 /** @param {any} record */
 export function changeText({ kind, reason, before, after }) {
   const was = priceText(before?.price)
   const is = priceText(after?.price)
-  if (kind === 'price_changed')
-    return is && was ? texts.priceMoved(was, is) : texts.kinds.price_changed
+  if (kind === 'price_changed') {
+    if (!is || !was) return texts.kinds.price_changed
+    return `${texts.priceMoved(was, is)}${stepText(before.price, after.price)}`
+  }
   if (kind === 'legs_changed') {
     // Of a fare with one leg this is its first state.
     return after?.return

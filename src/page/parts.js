@@ -14,13 +14,13 @@ export function Badge({ level, children }) {
 }
 
 /**
- * One question, its answer as a sentence, and what helps.
- * @param {{ title: string, level: Level, sentence: unknown, help?: unknown, children?: unknown }} props
+ * One question, its answer as a sentence, and what helps. Without a level it is neither good nor bad.
+ * @param {{ title: string, level?: Level, sentence: unknown, help?: unknown, children?: unknown }} props
  */
 export function Card({ title, level, sentence, help, children }) {
-  return html`<section class="card ${level}">
+  return html`<section class="card ${level ?? ''}">
     <h2>${title}</h2>
-    <p class="sentence"><${Badge} level=${level}>${sentence}<//></p>
+    <p class="sentence">${level ? html`<${Badge} level=${level}>${sentence}<//>` : sentence}</p>
     ${children}
     ${help && html`<p class="help">${help}</p>`}
   </section>`

@@ -25,15 +25,34 @@ function twoUnits(n, size, [large, small]) {
   return `${Math.floor(n / size)}\u00A0${large}${rest === 0 ? '' : ` ${rest}\u00A0${small}`}`
 }
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+/** A length of time with tenths of a second below ten seconds. @param {number} seconds */
+export function shortText(seconds) {
+  return seconds < 10 ? `${seconds.toFixed(1)}\u00A0s` : durationText(seconds)
+}
+
+/*
+ * One clock: instants are shown by the clock of this browser, in 24 hours; the footer names its zone. Only the
+ * departures and arrivals of flights are local times of their places.
+ */
+const hours = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const exact = new Intl.DateTimeFormat(undefined, {
+  ...hours,
+  second: '2-digit',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZoneName: 'short',
+})
+const clock = new Intl.DateTimeFormat(undefined, { ...hours, second: '2-digit' })
+const minute = new Intl.DateTimeFormat(undefined, hours)
+const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: 'longOffset' })
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
 const dayOfYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
 /** A time that the upstream gave is that of its place: it is shown as it is, whatever the reader's zone. */
-const ofPlace = { timeZone: 'UTC', hour: '2-digit', minute: '2-digit' }
 const ofPlaceDay = new Intl.DateTimeFormat(undefined, {
-  .../** @type {Intl.DateTimeFormatOptions} */ (ofPlace),
+  ...hours,
+  timeZone: 'UTC',
   day: 'numeric',
   month: 'short',
   year: 'numeric',
@@ -46,6 +65,18 @@ const ofPlaceDay = new Intl.DateTimeFormat(undefined, {
 export function localText(local) {
   const date = new Date(`${local.replace(' ', 'T')}Z`)
   return Number.isNaN(date.getTime()) ? local : ofPlaceDay.format(date)
+}
+
+/** The zone of the clock: "Europe/Madrid, GMT+01:00". */
+export function zoneText() {
+  const { timeZone } = zone.resolvedOptions()
+  const offset = zone.formatToParts(serverNow()).find(({ type }) => type === 'timeZoneName')?.value
+  return offset === undefined || offset === 'GMT' ? timeZone : `${timeZone}, ${offset}`
+}
+
+/** The time of day to the minute. @param {number} ms */
+export function minuteText(ms) {
+  return minute.format(ms)
 }
 
 /** @param {string | number | Date} instant */

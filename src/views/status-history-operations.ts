@@ -29,11 +29,19 @@ const StatusHistoryShape = object(
     }),
     routes: object({ added: Counts, removed: Counts }),
     fares: Type.Array(object({ kind: oneOf(FARE_CHANGE_KINDS), counts: Counts }), {
-      description: 'Changes of fares by kind; for a reseller those of its feed.',
+      description:
+        'Changes of fares by kind; for a reseller those of its feed. What the first check shows is no change.',
     }),
     delaySeconds: object(
-      { p50: Lengths, p95: Lengths },
-      { description: 'The delay of these changes, as `midpointSeconds` of the status.' },
+      {
+        p50: Lengths,
+        p95: Lengths,
+        all: orNull(object({ changes: Type.Integer(), p50: Type.Number(), p95: Type.Number() })),
+      },
+      {
+        description:
+          'The delay of these changes in each step and in all, as `midpointSeconds` of the status. Null without changes.',
+      },
     ),
     checks: orNull(
       object({ made: Counts, unknown: Counts }),
@@ -71,6 +79,12 @@ function stepOf(instant: RawBuilder<unknown>, { since, stepMinutes }: Steps): Ra
   return sql`floor(extract(epoch from ${instant} - ${since}::timestamptz) / (60 * ${stepMinutes}::integer))::integer`
 }
 
+type InEachStep = <R extends { readonly step: number | null }, V, N>(
+  rows: readonly R[],
+  read: (row: R) => V,
+  none: N,
+) => (V | N)[]
+
 /** Reads what the status was in the last hours, of all or of one reseller. */
 export async function readStatusHistory(
   db: Db,
@@ -85,11 +99,7 @@ export async function readStatusHistory(
     readDelays(db, steps, resellerId),
     resellerId === undefined ? readChecks(db, steps) : [],
   ])
-  const each = <R extends { readonly step: number }, V, N>(
-    rows: readonly R[],
-    read: (row: R) => V,
-    none: N,
-  ): (V | N)[] => {
+  const each: InEachStep = (rows, read, none) => {
     const values = new Map(rows.map((row) => [row.step, read(row)]))
     return Array.from({ length: steps.count }, (_, step) => values.get(step) ?? none)
   }
@@ -109,10 +119,7 @@ export async function readStatusHistory(
       const own = fares.filter((row) => row.kind === kind)
       return { kind, counts: each(own, ({ n }) => n, 0) }
     }),
-    delaySeconds: {
-      p50: each(delays, ({ delay: [p50] }) => p50, null),
-      p95: each(delays, ({ delay: [, p95] }) => p95, null),
-    },
+    delaySeconds: delaysOf(delays, each),
     checks:
       resellerId === undefined
         ? {
@@ -120,6 +127,15 @@ export async function readStatusHistory(
             unknown: each(checks, ({ unknown }) => unknown, 0),
           }
         : null,
+  }
+}
+
+function delaysOf(rows: readonly DelayRow[], each: InEachStep): StatusHistory['delaySeconds'] {
+  const all = rows.find(({ step }) => step === null)
+  return {
+    p50: each(rows, ({ delay: [p50] }) => p50, null),
+    p95: each(rows, ({ delay: [, p95] }) => p95, null),
+    all: all === undefined ? null : { changes: all.n, p50: all.delay[0], p95: all.delay[1] },
   }
 }
 
@@ -156,9 +172,11 @@ async function readChecks(db: Db, steps: Steps) {
   return rows
 }
 
-/** The changes of fares in the span: all, or those in the feed of a reseller. */
+/** The changes of fares in the span, without those before which nothing was known: all, or those in the feed of a reseller. */
 function changesIn({ since, until }: Steps, resellerId: ResellerId | undefined) {
-  const inSpan = sql`c.kind = any(${FARE_CHANGE_KINDS}) and c.recorded_at >= ${since} and c.recorded_at < ${until}`
+  const inSpan = sql`
+    c.kind = any(${FARE_CHANGE_KINDS}) and c.recorded_at >= ${since} and c.recorded_at < ${until} and c.last_good_check_at is not null
+  `
   if (resellerId === undefined) return sql`select c.* from availability_change c where ${inSpan}`
   // Numbers follow time, and no index has the time: the first number of the span is searched by halves.
   return sql`
@@ -188,14 +206,21 @@ async function readFareChanges(db: Db, steps: Steps, resellerId: ResellerId | un
   return rows
 }
 
+interface DelayRow {
+  /** Null: all steps. */
+  readonly step: number | null
+  readonly n: number
+  readonly delay: readonly [p50: number, p95: number]
+}
+
 async function readDelays(db: Db, steps: Steps, resellerId: ResellerId | undefined) {
-  const { rows } = await sql<{ step: number; delay: readonly [number, number] }>`
-    select ${stepOf(sql`recorded_at`, steps)} as step,
+  const { rows } = await sql<DelayRow>`
+    select step, count(*) as n,
            percentile_disc(array[0.5, 0.95]) within group (
              order by ${MIDPOINT_SECONDS}) as delay
-      from (${changesIn(steps, resellerId)}) c
-     where ${HAS_DELAY}
-     group by 1
+      from (select *, ${stepOf(sql`recorded_at`, steps)} as step from (${changesIn(steps, resellerId)}) c where ${HAS_DELAY}) c
+     group by grouping sets ((step), ())
+    having count(*) > 0
   `.execute(db)
   return rows
 }

@@ -150,6 +150,10 @@ const WarningShape = object(
     about: oneOf(WARNING_SUBJECTS),
     code: Type.String({ description: 'A stable name, such as `list_overdue`.' }),
     level: oneOf(['warn', 'bad'], { description: '`bad`: an operator must act.' }),
+    subject: orNull(
+      Type.String(),
+      'The list, run or reseller that it names. Null if it names none.',
+    ),
     text: Type.String({ description: 'A sentence.' }),
     since: MaybeInstant,
     until: orNull(Instant, 'When it ends by itself. Null if it does not, or if that is not known.'),

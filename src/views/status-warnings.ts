@@ -74,27 +74,36 @@ export function warningsOf(status: JudgedStatus): StatusWarning[] {
   ].toSorted((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'))
 }
 
-type Subject = Pick<StatusWarning, 'about' | 'code'> & Partial<StatusWarning>
+type Named = Pick<StatusWarning, 'about' | 'code'> & Partial<StatusWarning>
 
-function warn(subject: Subject, text: string): StatusWarning {
-  const { about, code, level = 'warn', since = null, until = null } = subject
-  return { about, code, level, text, since, until }
+function warn(named: Named, text: string): StatusWarning {
+  const { level = 'warn', since = null, until = null } = named
+  return {
+    about: named.about,
+    code: named.code,
+    level,
+    subject: named.subject ?? null,
+    text,
+    since,
+    until,
+  }
 }
 
-function bad(subject: Subject, text: string): StatusWarning {
-  return warn({ ...subject, level: 'bad' }, text)
+function bad(named: Named, text: string): StatusWarning {
+  return warn({ ...named, level: 'bad' }, text)
 }
 
 function listWarnings({ lists, at }: JudgedStatus): StatusWarning[] {
   return lists.flatMap(({ list, lastSuccessAt, lastAttemptAt, nextDueAt, held }) => {
     const lateMs = nextDueAt === null ? 0 : at.getTime() - nextDueAt.getTime()
-    const overdue = { about: 'routes', code: 'list_overdue', since: nextDueAt } as const
+    const about = { about: 'routes', subject: list } as const
+    const overdue = { ...about, code: 'list_overdue', since: nextDueAt } as const
     if (nextDueAt !== null && isOverdue(nextDueAt, at)) {
       const text = `The list ${list} was due ${durationText(lateMs)} ago and was not fetched.`
       return [lateMs > LONG_OVERDUE_MS ? bad(overdue, text) : warn(overdue, text)]
     }
     if (lastSuccessAt === null) {
-      const never = { about: 'routes', code: 'list_never_accepted' } as const
+      const never = { ...about, code: 'list_never_accepted' }
       return [warn(never, `No list ${list} has been accepted yet.`)]
     }
     // A held list has a warning of its own. A sync that has just begun has not failed.
@@ -102,7 +111,7 @@ function listWarnings({ lists, at }: JudgedStatus): StatusWarning[] {
     const failed =
       held === 0 && triedMs - lastSuccessAt.getTime() > SYNC_MS && at.getTime() - triedMs > SYNC_MS
     if (!failed) return []
-    const failing = { about: 'routes', code: 'list_failing', since: lastSuccessAt } as const
+    const failing = { ...about, code: 'list_failing', since: lastSuccessAt }
     const age = durationText(at.getTime() - lastSuccessAt.getTime())
     return [
       bad(failing, `The last sync of the list ${list} failed: the accepted one is ${age} old.`),
@@ -113,7 +122,7 @@ function listWarnings({ lists, at }: JudgedStatus): StatusWarning[] {
 function heldRunWarnings({ heldRuns }: JudgedStatus): StatusWarning[] {
   return heldRuns.map(({ runId, list, fetchedAt, reason }) =>
     warn(
-      { about: 'held', code: 'list_held', since: fetchedAt },
+      { about: 'held', code: 'list_held', subject: String(runId), since: fetchedAt },
       `Run ${runId} of the list ${list} waits for a decision: ${reason?.text ?? 'no reason given'}.`,
     ),
   )
@@ -137,7 +146,7 @@ function ofFares(n: number): string {
 function delayWarnings({ unkeptMaxDelays }: JudgedStatus): StatusWarning[] {
   return unkeptMaxDelays.map(({ reseller, fares }) =>
     warn(
-      { about: 'delay', code: 'max_delays_unkept' },
+      { about: 'delay', code: 'max_delays_unkept', subject: reseller },
       `The longest delays of ${reseller} are not kept: they concern ${ofFares(fares)}.`,
     ),
   )

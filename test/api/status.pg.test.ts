@@ -69,6 +69,7 @@ describe('the status', () => {
         about: 'routes',
         code: 'list_never_accepted',
         level: 'warn',
+        subject: list,
         text: `No list ${list} has been accepted yet.`,
         since: null,
         until: null,

@@ -40,6 +40,7 @@ describe('the status of the last hours', () => {
 
     const lost = fares.find(({ kind }) => kind === 'became_unavailable')?.counts ?? []
     expect([stepMinutes, lost.length, lost.indexOf(2)]).toEqual([1, 60, 57])
+    expect(delaySeconds.all).toEqual({ changes: 2, p50: 20, p95: 20 })
     // Half of the time between the two checks, and the time until the record.
     expect([delaySeconds.p50[57], delaySeconds.p95[57], delaySeconds.p50[56]]).toEqual([
       20,

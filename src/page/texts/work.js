@@ -1,85 +1,134 @@
+const INCIDENTS = { command: 'bin/farewatch incidents list', says: 'shows what waits.' }
+const DOCTOR = { command: 'bin/farewatch doctor', says: 'names the cause.' }
+const PROBE = { command: 'bin/farewatch upstream probe', says: 'calls the upstream once.' }
+const ENDPOINTS = { command: 'bin/farewatch endpoints list', says: 'names them.' }
+
+/** What an operator does about a warning, by its code. */
+const HELPS = {
+  list_overdue: DOCTOR,
+  list_failing: { command: 'bin/farewatch sync runs', says: 'names the cause.' },
+  fares_stale: {
+    command: 'UPSTREAM_REQUESTS_PER_SECOND',
+    says: 'is the budget: a larger one helps, or fewer watches.',
+  },
+  credential_refused: PROBE,
+  calls_failing: PROBE,
+  checks_unknown: PROBE,
+  mass_loss: INCIDENTS,
+  mass_gain: INCIDENTS,
+  mass_identity_change: INCIDENTS,
+  mass_itinerary_change: INCIDENTS,
+  mass_price_change: INCIDENTS,
+  mass_expiry: INCIDENTS,
+  upstream_trouble: INCIDENTS,
+  changes_held: INCIDENTS,
+  deliveries_late: DOCTOR,
+  endpoints_failing: ENDPOINTS,
+  endpoints_disabled: ENDPOINTS,
+  queue_down: DOCTOR,
+  no_tick: DOCTOR,
+  no_process: DOCTOR,
+  process_silent: DOCTOR,
+  jobs_dead: { command: 'bin/farewatch jobs list', says: 'shows why.' },
+}
+
 /** The Now view and the Schedule view. */
 export const work = {
   now: {
+    allWell: 'All is well.',
+    notWell: 'What is not well',
+    since: 'since',
+    until: 'until',
+    lastChanges: 'Last changes',
+    allChanges: 'All changes',
+    history: 'The last hours',
+    /** @type {Record<string, string>} */
+    spans: { 1: '1 h', 6: '6 h', 24: '24 h' },
+    /** @type {Record<string, string>} */
+    inSpan: { 1: 'in the last hour', 6: 'in the last 6 hours', 24: 'in the last day' },
+    changesTitle: 'What changed?',
+    changes: {
+      gained: 'bookable again',
+      lost: 'not bookable any more',
+      priced: 'other prices',
+      others: 'other changes',
+    },
+    /** @param {string} span */
+    noChanges: (span) => `No fare changed ${span}.`,
+    /** @param {string} count @param {string} span @param {string} parts */
+    changed: (count, span, parts) => `${count} of fares ${span}: ${parts}.`,
+    /** @param {string} added @param {string} removed */
+    routesChanged: (added, removed) => `${added} added, ${removed} removed.`,
     routes: 'Are the routes fresh?',
-    noRoutes: 'No list of routes has been accepted yet.',
-    /** @param {string[]} lists */
-    late: (lists) =>
-      lists.length === 1
-        ? `No: the list ${lists[0]} was not fetched when it was due.`
-        : `No: the lists ${lists.join(' and ')} were not fetched when they were due.`,
-    lateHelp: 'names what stops the syncs.',
     fetched: 'Yes. The routes were fetched',
+    listAges: 'The age of each list of routes',
     /** @param {string} list */
     nextFetch: (list) => `${list}: next fetch`,
     fares: 'Are the fares fresh?',
     noFares: 'No fare is watched yet.',
     noFaresHelp: 'Add some under',
-    /** @param {string} count @param {string} all @param {boolean} one */
-    stale: (count, all, one) => `No: ${count} of ${all} ${one ? 'is' : 'are'} too old to rely on.`,
-    /** @param {string} count @param {string} all */
-    unanswered: (count, all) => `${count} of ${all} had no good check yet.`,
     /** @param {string} count @param {string} age */
     checked: (count, age) => `Yes. Half of ${count} were checked in the last ${age}.`,
-    staleHelp: 'A larger budget or fewer watches help. The setting of the budget is',
-    medianAge: 'median age',
-    oldestTenth: 'the oldest tenth is older than',
-    oldest: 'oldest',
+    medianAge: 'half within',
+    oldestTenth: '90 % within',
+    oldest: 'all within',
     delay: 'How soon are changes detected?',
-    noDelay: 'No change was detected in the last day.',
-    /** @param {string} changes @param {string} half @param {string} most */
-    delays: (changes, half, most) =>
-      `Half of ${changes} in the last day were detected within about ${half}, and 95 % within ${most}.`,
+    /** @param {string} span */
+    noDelay: (span) => `No check found a change ${span}.`,
+    /** @param {string} changes @param {string} span @param {string} half @param {string} most */
+    delays: (changes, span, half, most) =>
+      `Half of ${changes} ${span} were detected within about ${half}, and 95 % within ${most}.`,
+    half: 'half within',
+    slowest: '95 % within',
     /** @param {string} priority */
     p50: (priority) => `half of ${priority}`,
-    /** @param {string} priority */
-    p95: (priority) => `95 % of ${priority}`,
-    atMost: '95 % of all changes, at most',
+    checks: 'How much is checked?',
+    /** @param {string} checks @param {string | null} silent */
+    checksMade: (checks, silent) =>
+      `${checks} checks in the last minute${silent === null ? '' : `; ${silent} of all shown had no good answer`}.`,
+    good: 'checks a minute',
+    unknown: 'without a good answer',
     upstream: 'Is the upstream well?',
     well: 'Yes. It answers.',
     notAsked: 'No call has had an answer yet.',
-    /** @param {string} share */
-    silent: (share) => `${share} of the checks in the last minute had no good answer.`,
-    /** @param {string} endpoint */
-    failing: (endpoint) => `No: calls of ${endpoint} have failed since`,
-    probes: 'Single calls test it.',
-    paused: 'It asked for a pause until',
-    probeHelp:
-      'calls the upstream once and prints the answer. Beliefs stay, and are marked as too old with time.',
-    budget: 'Is the budget used?',
-    callsPaused: 'No: all calls are paused.',
     /** @param {string} share @param {number} rate */
-    limited: (share, rate) => `The upstream allows ${share} of ${rate} requests a second.`,
-    /** @param {string} share @param {number} rate */
-    used: (share, rate) => `${share} of ${rate} requests a second are used.`,
-    checks: 'checks in the last minute',
-    unknown: 'of them without a good answer',
+    used: (share, rate) => `${share} of the budget of ${rate} requests a second is used.`,
+    checksLastMinute: 'checks in the last minute',
     /** @param {string} users */
     usedBy: (users) => `Most calls of the last hour: ${users}.`,
-    held: 'Is anything held?',
-    /** @param {string} lists @param {boolean} one @param {string} reason */
-    heldLists: (lists, one, reason) =>
-      `Yes: ${lists} ${one ? 'waits' : 'wait'} for a decision. ${reason}`,
-    heldReason: 'It looks like an accident.',
-    nothingHeld: 'No. Every list was applied or rejected.',
-    /** @param {number} id */
-    review: (id) => `Review run ${id}`,
-    incidents: 'Are there incidents?',
-    /** @type {Record<string, string>} */
-    incidentKinds: {
-      mass_loss: 'Many fares were lost at once',
-      mass_gain: 'Many fares reopened at once',
-      mass_identity_change: 'Many fares show another flight at once',
-      mass_itinerary_change: 'Many itineraries changed at once',
-      mass_price_change: 'Many prices changed at once',
-      mass_expiry: 'Many fares ended at once',
-      upstream_trouble: 'Most checks have no good answer',
-    },
-    since: 'since',
-    incidentEffect: 'Changes of this kind wait. What is still so when its hold ends is recorded.',
-    noIncident: 'No.',
-    incidentHelp: 'shows them. Read also the',
-    runbook: 'runbook',
+    deliveries: 'Do changes reach their receivers?',
+    noEndpoints: 'No endpoint receives changes yet.',
+    /** @param {string} endpoints */
+    delivered: (endpoints) =>
+      `Yes. ${endpoints} ${endpoints.startsWith('1 ') ? 'is' : 'are'} enabled.`,
+    endpoints: 'The endpoints',
+    pending: 'pending',
+    oldestPending: 'oldest',
+    failingEndpoints: 'failing',
+    disabled: 'disabled',
+    dead: 'not delivered',
+    heldTitle: 'Does anything wait?',
+    /** @param {number} n */
+    held: (n) => (n === 1 ? 'Yes:' : `Yes, ${n} things:`),
+    nothingHeld: 'No. Nothing is held or contradicted.',
+    /** @param {string} fares @param {boolean} one */
+    contradicted: (fares, one) =>
+      `The last answer of ${fares} contradicts what is believed of ${one ? 'it' : 'them'}.`,
+    secondCheck: 'The last second check comes',
+    soon: 'now',
+    /** @param {number} run */
+    releasable: (run) => `Run ${run}: lists that agree with it are applied by themselves from`,
+    /** @param {number} run */
+    notReleasable: (run) => `Run ${run} waits until an operator decides.`,
+    work: 'Do the workers work?',
+    /** @param {string} processes */
+    works: (processes) => `Yes. ${processes} ${processes.startsWith('1 ') ? 'runs' : 'run'}.`,
+    lastTick: 'last tick',
+    jobs: 'jobs',
+    deadJobs: 'dead jobs',
+    /** @param {string} run */
+    review: (run) => `Review run ${run}`,
+    helps: HELPS,
     /** @param {string} farewatch @param {string} schema @param {string} postgresql */
     versions: (farewatch, schema, postgresql) =>
       `farewatch ${farewatch}, schema ${schema}, PostgreSQL ${postgresql}; as of`,
@@ -96,8 +145,6 @@ export const work = {
     /** @param {string} list */
     list: (list) => `The list ${list}`,
     listNext: 'It is fetched again',
-    listLate: 'It is overdue. It was to be fetched',
-    listFailing: 'The last attempts failed. The next one is',
     accepted: 'last accepted',
     tried: 'last tried',
     calls: 'Where the calls of the last hour went',

@@ -1,16 +1,23 @@
 import { usesOf } from '../calls.js'
+import { changeLevel, changeText, feedOf } from '../describe.js'
 import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { judgeList, judgeUpstream, silentShareOf } from '../judge.js'
 import { useEvents } from '../live.js'
-import { Card, Figure, Loaded, Meter } from '../parts.js'
+import { Badge, Card, Figure, Loaded, Meter } from '../parts.js'
+import { keyOf, useChanges } from '../recent-changes.js'
 import { callApi } from '../session.js'
-import { textOf, texts } from '../texts.js'
+import { texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
+import { levelOf, Warning, warningsAbout } from '../warnings.js'
+import { HistoryCards } from './now-history.js'
 
 const EVERY_MS = 5_000
+/** Many routes may change at once: fares must not disappear among them. */
+const CHANGES = { shown: 300, earlier: 8 }
+const SHOWN_FARES = 8
+const SHOWN_ROUTES = 4
 
-/** How fresh and how reliable everything is, each as one sentence. @param {{ caller: any }} props */
+/** What is not well, what changed last, and how fresh and reliable everything is. @param {{ caller: any }} props */
 export function NowView({ caller }) {
   const status = useResource((signal) => callApi('/status', { signal }), [], { everyMs: EVERY_MS })
   // Runs and incidents are sent when they change: the status is read again at once.
@@ -27,61 +34,70 @@ export function NowView({ caller }) {
     { everyMs: 12 * EVERY_MS },
   )
   return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
-    <div class="cards">
-      <${RoutesCard} status=${data} />
-      <${FaresCard} status=${data} mayWatch=${caller.reseller !== null} />
-      ${data.detectionDelays && html`<${DelayCard} delays=${data.detectionDelays} />`}
-      <${UpstreamCard} status=${data} />
-      ${data.budget && html`<${BudgetCard} budget=${data.budget} calls=${calls.data} />`}
-      <${HeldCard} status=${data} isOperator=${isOperator} />
-      <${IncidentsCard} incidents=${data.incidents} />
+    <${Banner} status=${data} caller=${caller} />
+    <div class="now">
+      <div>
+        <${LastChanges} caller=${caller} />
+        <${HistoryCards} status=${data} />
+      </div>
+      <div>
+        <${FaresCard} status=${data} mayWatch=${caller.reseller !== null} />
+        <${DeliveriesCard} status=${data} caller=${caller} />
+        <${UpstreamCard} status=${data} calls=${calls.data} />
+        <${HeldCard} status=${data} />
+        ${data.processes && html`<${WorkCard} status=${data} />`}
+      </div>
     </div>
     <p class="muted small">${texts.now.versions(data.versions.farewatch, data.versions.schema, data.versions.postgresql)} <${Clock} at=${data.at} /></p>
   `}<//>`
 }
 
-/** @param {{ status: any }} props */
-function RoutesCard({ status: { lists, at } }) {
-  const routes = lists.find((/** @type {any} */ list) => list.list === 'routes')
-  const late = lists.filter((/** @type {any} */ list) =>
-    ['late', 'failing'].includes(judgeList(list, Date.parse(at)).state),
-  )
-  const never = routes.lastSuccessAt === null
-  const level = late.length > 0 ? 'bad' : never ? 'idle' : 'good'
-  const sentence =
-    late.length > 0
-      ? texts.now.late(late.map((/** @type {any} */ list) => list.list))
-      : never
-        ? texts.now.noRoutes
-        : html`${texts.now.fetched} <${Age} at=${routes.lastSuccessAt} />.`
-  return html`<${Card} title=${texts.now.routes} level=${level} sentence=${sentence}
-    help=${level === 'bad' && html`<code>bin/farewatch doctor</code> ${texts.now.lateHelp}`}>
-    <div class="figures">
-      ${lists.map(
-        (/** @type {any} */ list) =>
-          html`<${Figure} label=${texts.now.nextFetch(list.list)}><${Age} at=${list.nextDueAt} /><//>`,
-      )}
-    </div>
-  <//>`
+/** All warnings in one place, or that there are none. @param {{ status: any, caller: any }} props */
+function Banner({ status: { warnings }, caller }) {
+  if (warnings.length === 0) {
+    return html`<p class="banner good"><${Badge} level="good">${texts.now.allWell}<//></p>`
+  }
+  return html`<ul class="banner ${warnings[0].level}" aria-label=${texts.now.notWell}>
+    ${warnings.map((/** @type {any} */ warning) => html`<li><${Warning} warning=${warning} isOperator=${caller.isOperator} /></li>`)}
+  </ul>`
+}
+
+/** @param {{ caller: any }} props */
+function LastChanges({ caller }) {
+  const changes = useChanges(caller, CHANGES)
+  return html`<section class="panel last-changes">
+    <div class="row"><h2>${texts.now.lastChanges}</h2><a href=${linkTo('changes')}>${texts.now.allChanges}</a></div>
+    <${Loaded} of=${changes}>${(/** @type {any[]} */ items) =>
+      items.length === 0
+        ? html`<p class="muted">${texts.changes.empty} ${texts.changes.emptyHelp}</p>`
+        : html`
+          <${ChangeList} changes=${items.filter((change) => feedOf(change) !== 'route').slice(0, SHOWN_FARES)} />
+          <${ChangeList} changes=${items.filter((change) => feedOf(change) === 'route').slice(0, SHOWN_ROUTES)} />`}<//>
+  </section>`
+}
+
+/** @param {{ changes: any[] }} props */
+function ChangeList({ changes }) {
+  return html`<ol>${changes.map(
+    (change) => html`<li key=${keyOf(change)}>
+              <span class="muted"><${Clock} at=${change.recordedAt} /></span>
+              <span class="subject"><strong>${change.subject.title}</strong> <span class="muted">${change.subject.detail}</span></span>
+              <${Badge} level=${changeLevel(change)}>${changeText(change)}<//>
+            </li>`,
+  )}</ol>`
 }
 
 /** @param {{ status: any, mayWatch: boolean }} props */
-function FaresCard({ status: { beliefs }, mayWatch }) {
-  const { fares, stale, unanswered, ageSeconds } = beliefs
+function FaresCard({ status, mayWatch }) {
+  const { fares, ageSeconds } = status.beliefs
   if (fares === 0) {
     return html`<${Card} title=${texts.now.fares} level="idle" sentence=${texts.now.noFares}
       help=${mayWatch && html`${texts.now.noFaresHelp} <a href=${linkTo('watches')}>${texts.views.watches}</a>.`} />`
   }
-  const bad = stale * 10 > fares
-  const level = bad ? 'bad' : stale + unanswered > 0 ? 'warn' : 'good'
+  const [first] = warningsAbout(status, 'fares')
   const sentence =
-    stale > 0
-      ? texts.now.stale(texts.count(stale, 'fare'), fares.toLocaleString(), stale === 1)
-      : unanswered > 0
-        ? texts.now.unanswered(texts.count(unanswered, 'fare'), fares.toLocaleString())
-        : texts.now.checked(texts.count(fares, 'fare'), durationText(ageSeconds.p50))
-  return html`<${Card} title=${texts.now.fares} level=${level} sentence=${sentence}
-    help=${bad && html`${texts.now.staleHelp} <code>UPSTREAM_REQUESTS_PER_SECOND</code>.`}>
+    first?.text ?? texts.now.checked(texts.count(fares, 'fare'), durationText(ageSeconds.p50))
+  return html`<${Card} title=${texts.now.fares} level=${levelOf(status, 'fares')} sentence=${sentence}>
     ${
       ageSeconds &&
       html`<div class="figures">
@@ -93,46 +109,51 @@ function FaresCard({ status: { beliefs }, mayWatch }) {
   <//>`
 }
 
-/** How late the changes of the last day were detected. @param {{ delays: any[] }} props */
-function DelayCard({ delays }) {
-  const all = delays.find(({ priority }) => priority === 'all')
-  if (!all) {
-    return html`<${Card} title=${texts.now.delay} level="idle" sentence=${texts.now.noDelay} />`
+/** @param {{ status: any, caller: any }} props */
+function DeliveriesCard({ status, caller }) {
+  const { pending, dead, endpoints, oldest, disabled } = status.deliveries
+  const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
+  const off = (disabled.gone ?? 0) + (disabled.failing ?? 0) + (disabled.paused ?? 0)
+  if (enabled + off === 0) {
+    return html`<${Card} title=${texts.now.deliveries} level="idle" sentence=${texts.now.noEndpoints} />`
   }
-  const { p50, p95 } = all.midpointSeconds
-  // With one priority its figures are those of all changes.
-  const shown = delays.length > 2 ? delays : [all]
-  return html`<${Card} title=${texts.now.delay} level="good"
-    sentence=${texts.now.delays(texts.count(all.changes, 'change'), shortText(p50), shortText(p95))}>
+  const waiting = Object.values(oldest).filter((at) => at !== null)
+  const since = waiting.length === 0 ? null : new Date(1000 * Math.min(...waiting)).toISOString()
+  const [first] = warningsAbout(status, 'deliveries')
+  const sentence = first?.text ?? texts.now.delivered(texts.count(enabled, 'endpoint'))
+  const link = caller.reseller !== null && linkTo('watches')
+  return html`<${Card} title=${texts.now.deliveries} level=${levelOf(status, 'deliveries')} sentence=${sentence}
+    help=${link && html`<a href=${link}>${texts.now.endpoints}</a>`}>
     <div class="figures">
-      ${shown.map(
-        ({ priority, midpointSeconds }) => html`
-        <${Figure} label=${texts.now.p50(texts.priority(priority))}>${shortText(midpointSeconds.p50)}<//>
-        <${Figure} label=${texts.now.p95(texts.priority(priority))}>${shortText(midpointSeconds.p95)}<//>`,
-      )}
-      <${Figure} label=${texts.now.atMost}>${shortText(all.atMostSeconds.p95)}<//>
+      <${Figure} label=${texts.now.pending}>${pending.toLocaleString()}<//>
+      <${Figure} label=${texts.now.oldestPending}><${Age} at=${since} /><//>
+      <${Figure} label=${texts.now.failingEndpoints}>${endpoints.failing.toLocaleString()}<//>
+      <${Figure} label=${texts.now.disabled}>${off.toLocaleString()}<//>
+      <${Figure} label=${texts.now.dead}>${dead.toLocaleString()}<//>
     </div>
   <//>`
 }
 
-/** A delay may be below a second. @param {number} seconds */
-const shortText = (seconds) => (seconds < 10 ? `${seconds.toFixed(1)} s` : durationText(seconds))
-
-/** @param {{ status: any }} props */
-function UpstreamCard({ status }) {
-  const { pausedUntil, openBreakers } = status.upstream
-  const [first] = openBreakers
-  const { state, level, silentShare } = judgeUpstream(status)
-  const sentence = {
-    failing: () =>
-      html`${texts.now.failing(first.endpoint)} <${Clock} at=${first.since} />${first.cause && ` (${first.cause})`}. ${texts.now.probes}`,
-    paused: () => html`${texts.now.paused} <${Clock} at=${pausedUntil} />.`,
-    silent: () => texts.now.silent(texts.percent(silentShare)),
-    unknown: () => texts.now.notAsked,
-    good: () => texts.now.well,
-  }[state]()
-  return html`<${Card} title=${texts.now.upstream} level=${level} sentence=${sentence}
-    help=${['failing', 'silent'].includes(state) && html`<code>bin/farewatch upstream probe</code> ${texts.now.probeHelp}`} />`
+/** @param {{ status: any, calls: any }} props */
+function UpstreamCard({ status, calls }) {
+  const [first] = warningsAbout(status, 'upstream', 'budget')
+  const isKnown =
+    status.beliefs.ageSeconds !== null ||
+    status.lists.some((/** @type {any} */ list) => list.lastSuccessAt !== null)
+  const level = first === undefined && !isKnown ? 'idle' : levelOf(status, 'upstream', 'budget')
+  const sentence = first
+    ? html`<${Warning} warning=${first} isPlain />`
+    : isKnown
+      ? texts.now.well
+      : texts.now.notAsked
+  const { budget } = status
+  return html`<${Card} title=${texts.now.upstream} level=${level} sentence=${sentence} help=${usersOf(calls)}>
+    ${
+      budget &&
+      html`<${Meter} share=${budget.used} label=${texts.percent(budget.used)} />
+      <p class="muted small">${texts.now.used(texts.percent(budget.used), budget.requestsPerSecond)}</p>`
+    }
+  <//>`
 }
 
 /** The most resellers that are named. */
@@ -151,42 +172,49 @@ function usersOf(calls) {
   )
 }
 
-/** @param {{ budget: any, calls: any }} props */
-function BudgetCard({ budget, calls }) {
-  const { requestsPerSecond, share, used, checksLastMinute } = budget
-  const level = share < 1 ? 'warn' : 'good'
-  const sentence =
-    share === 0
-      ? texts.now.callsPaused
-      : share < 1
-        ? texts.now.limited(texts.percent(share), requestsPerSecond)
-        : texts.now.used(texts.percent(used), requestsPerSecond)
-  return html`<${Card} title=${texts.now.budget} level=${level} sentence=${sentence} help=${usersOf(calls)}>
-    <${Meter} share=${used} label=${texts.percent(used)} />
-    <div class="figures">
-      <${Figure} label=${texts.now.checks}>${checksLastMinute.toLocaleString()}<//>
-      <${Figure} label=${texts.now.unknown}>${texts.percent(silentShareOf(budget))}<//>
-    </div>
+/** What waits, and until when: lists, changes of a mass, and fares that their last answer contradicts. @param {{ status: any }} props */
+function HeldCard({ status }) {
+  const { heldRuns, contradicted } = status
+  const waiting = warningsAbout(status, 'held', 'incidents')
+  const [first] = waiting
+  const sentence = first
+    ? texts.now.held(waiting.length)
+    : contradicted
+      ? texts.now.contradicted(texts.count(contradicted.fares, 'fare'), contradicted.fares === 1)
+      : texts.now.nothingHeld
+  return html`<${Card} title=${texts.now.heldTitle} level=${levelOf(status, 'held', 'incidents')} sentence=${sentence}>
+    <ul class="plain-list">
+      ${waiting.map((warning) => html`<li><${Warning} warning=${warning} isPlain /></li>`)}
+      ${heldRuns.map(
+        (/** @type {any} */ { runId, releasableAt }) =>
+          html`<li class="muted">${
+            releasableAt
+              ? html`${texts.now.releasable(runId)} <${Clock} at=${releasableAt} />.`
+              : texts.now.notReleasable(runId)
+          }</li>`,
+      )}
+      ${
+        contradicted &&
+        html`<li class="muted">${first && `${texts.now.contradicted(texts.count(contradicted.fares, 'fare'), contradicted.fares === 1)} `}
+          ${contradicted.until && html`${texts.now.secondCheck} <${Age} at=${contradicted.until} past=${texts.now.soon} />.`}</li>`
+      }
+    </ul>
   <//>`
 }
 
-/** @param {{ status: any, isOperator: boolean }} props */
-function HeldCard({ status: { heldRuns }, isOperator }) {
-  const [first] = heldRuns
-  const lists = texts.count(heldRuns.length, 'list')
-  const sentence = first
-    ? texts.now.heldLists(lists, heldRuns.length === 1, first.reason?.text ?? texts.now.heldReason)
-    : texts.now.nothingHeld
-  return html`<${Card} title=${texts.now.held} level=${first ? 'warn' : 'good'} sentence=${sentence}
-    help=${first && isOperator && html`<a href=${linkTo('runs', String(first.runId))}>${texts.now.review(first.runId)}</a>`} />`
-}
-
-/** @param {{ incidents: any[] }} props */
-function IncidentsCard({ incidents }) {
-  const [first] = incidents
-  const sentence = first
-    ? html`${textOf(texts.now.incidentKinds, first.kind)}, ${texts.now.since} <${Clock} at=${first.openedAt} />. ${texts.now.incidentEffect}`
-    : texts.now.noIncident
-  return html`<${Card} title=${texts.now.incidents} level=${first ? 'bad' : 'good'} sentence=${sentence}
-    help=${first && html`<code>bin/farewatch incidents list</code> ${texts.now.incidentHelp} <a href="/docs/runbooks">${texts.now.runbook}</a>.`} />`
+/** @param {{ status: any }} props */
+function WorkCard({ status }) {
+  const { processes, queue } = status
+  const waiting = warningsAbout(status, 'work')
+  const sentence =
+    waiting[0]?.text ?? texts.now.works(texts.count(processes.length, 'process', 'processes'))
+  const jobs = (/** @type {string} */ state) =>
+    queue.queues.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one[state], 0)
+  return html`<${Card} title=${texts.now.work} level=${levelOf(status, 'work')} sentence=${sentence}>
+    <div class="figures">
+      ${queue.lastTick && html`<${Figure} label=${texts.now.lastTick}><${Age} at=${queue.lastTick.at} /><//>`}
+      <${Figure} label=${texts.now.jobs}>${(jobs('waiting') + jobs('active')).toLocaleString()}<//>
+      <${Figure} label=${texts.now.deadJobs}>${jobs('dead').toLocaleString()}<//>
+    </div>
+  <//>`
 }

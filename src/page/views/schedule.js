@@ -1,11 +1,11 @@
 import { UseTable, usesOf } from '../calls.js'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { judgeList } from '../judge.js'
 import { Card, Figure, Loaded, Meter } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
+import { levelOf, warningsAbout } from '../warnings.js'
 import { FareSearch } from './fare.js'
 
 const EVERY_MS = 10_000
@@ -16,10 +16,10 @@ export function ScheduleView({ path: [fareId] }) {
   const calls = useResource((signal) => callApi('/budget/calls', { signal }), [], {
     everyMs: 3 * EVERY_MS,
   })
-  return html`<${Loaded} of=${status}>${(/** @type {any} */ { budget, beliefs, lists, at }) => html`
+  return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
     <div class="cards">
-      ${budget && html`<${Budget} budget=${budget} fares=${beliefs.fares} />`}
-      ${lists.map((/** @type {any} */ list) => html`<${List} key=${list.list} list=${list} now=${Date.parse(at)} />`)}
+      ${data.budget && html`<${Budget} status=${data} />`}
+      ${data.lists.map((/** @type {any} */ list) => html`<${List} key=${list.list} list=${list} status=${data} />`)}
     </div>`}<//>
     <${Loaded} of=${calls}>${(/** @type {any} */ data) => html`<${Calls} calls=${data} />`}<//>
     <${FareSearch} fareId=${fareId} />`
@@ -63,37 +63,31 @@ function Calls({ calls: { byLane, byReseller, byPriority } }) {
   </section>`
 }
 
-/** @param {{ list: any, now: number }} props */
-function List({ list, now }) {
-  const { state, level } = judgeList(list, now)
+/** @param {{ list: any, status: any }} props */
+function List({ list, status }) {
+  const warning = warningsAbout(status, 'routes').find(({ subject }) => subject === list.list)
   const sentence =
-    state === 'late'
-      ? texts.schedule.listLate
-      : state === 'failing'
-        ? texts.schedule.listFailing
-        : texts.schedule.listNext
-  return html`<${Card} title=${texts.schedule.list(list.list)} level=${level}
-    sentence=${html`${sentence} <${Age} at=${list.nextDueAt} />.`}>
+    warning?.text ?? html`${texts.schedule.listNext} <${Age} at=${list.nextDueAt} />.`
+  return html`<${Card} title=${texts.schedule.list(list.list)} level=${warning?.level ?? 'good'} sentence=${sentence}>
     <div class="figures">
       <${Figure} label=${texts.schedule.accepted}><${Age} at=${list.lastSuccessAt} none=${texts.never} /><//>
       <${Figure} label=${texts.schedule.tried}><${Age} at=${list.lastAttemptAt} none=${texts.never} /><//>
+      <${Figure} label=${texts.schedule.next}><${Age} at=${list.nextDueAt} /><//>
     </div><//>`
 }
 
-/** @param {{ budget: any, fares: number }} props */
-function Budget({ budget, fares }) {
-  const { requestsPerSecond, share, used, checksLastMinute, aheadSeconds } = budget
+/** @param {{ status: any }} props */
+function Budget({ status }) {
+  const { fares } = status.beliefs
+  const { requestsPerSecond, used, checksLastMinute, aheadSeconds } = status.budget
+  const [warning] = warningsAbout(status, 'budget')
   const sentence =
-    share === 0
-      ? texts.now.callsPaused
-      : share < 1
-        ? texts.now.limited(texts.percent(share), requestsPerSecond)
-        : texts.schedule.budgetFor(requestsPerSecond, texts.count(fares, 'fare'))
-  return html`<${Card} title=${texts.schedule.budget} level=${share < 1 ? 'warn' : 'good'} sentence=${sentence}>
+    warning?.text ?? texts.schedule.budgetFor(requestsPerSecond, texts.count(fares, 'fare'))
+  return html`<${Card} title=${texts.schedule.budget} level=${levelOf(status, 'budget')} sentence=${sentence}>
     <${Meter} share=${used} label=${texts.percent(used)} />
     <div class="figures">
       <${Figure} label=${texts.schedule.used}>${texts.percent(used)}<//>
-      <${Figure} label=${texts.now.checks}>${checksLastMinute.toLocaleString()}<//>
+      <${Figure} label=${texts.now.checksLastMinute}>${checksLastMinute.toLocaleString()}<//>
       <${Figure} label=${texts.schedule.ahead}>${aheadSeconds.toFixed(1)} s<//>
       <${Figure} label=${texts.schedule.round}>${durationText(fares / requestsPerSecond)}<//>
     </div>

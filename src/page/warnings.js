@@ -1,0 +1,51 @@
+import { linkTo } from './hooks.js'
+import { html } from './html.js'
+import { Badge } from './parts.js'
+import { texts } from './texts.js'
+import { Clock } from './times.js'
+
+/**
+ * A warning of the status, as the API judges it.
+ * @typedef {{ about: string, code: string, level: 'warn' | 'bad', subject: string | null, text: string,
+ *   since: string | null, until: string | null }} StatusWarning
+ */
+
+/**
+ * The warnings about some subjects, the worst first.
+ * @param {any} status the answer of /status
+ * @param {...string} subjects
+ * @returns {StatusWarning[]}
+ */
+export function warningsAbout({ warnings }, ...subjects) {
+  return warnings.filter((/** @type {StatusWarning} */ { about }) => subjects.includes(about))
+}
+
+/** How well a subject is: what the API warns of is never green. @param {any} status @param {...string} subjects @returns {import('./parts.js').Level} */
+export function levelOf(status, ...subjects) {
+  return warningsAbout(status, ...subjects)[0]?.level ?? 'good'
+}
+
+/**
+ * A warning as a sentence, with its times and with what helps. `isPlain`: without a sign of its own and without help.
+ * @param {{ warning: StatusWarning, isOperator?: boolean, isPlain?: boolean }} props
+ */
+export function Warning({ warning, isOperator = false, isPlain = false }) {
+  const { level, text, since, until, code, subject } = warning
+  const sentence = html`${text} ${since && html`<span class="muted">${texts.now.since} <${Clock} at=${since} /></span>`}
+    ${until && html` <span class="muted">${texts.now.until} <${Clock} at=${until} /></span>`}`
+  if (isPlain) return sentence
+  const help = isOperator ? helpFor(code, subject) : null
+  return html`<${Badge} level=${level}>${sentence}<//>${help && html` <span class="help">${help}</span>`}`
+}
+
+/** What an operator does about it. @param {string} code @param {string | null} subject */
+function helpFor(code, subject) {
+  if (code === 'list_held' && subject !== null) {
+    return html`<a href=${linkTo('runs', subject)}>${texts.now.review(subject)}</a>`
+  }
+  const help = /** @type {Record<string, { command: string, says: string }>} */ (texts.now.helps)[
+    code
+  ]
+  if (help === undefined) return null
+  return html`<code>${help.command}</code> ${help.says}`
+}

@@ -1,0 +1,68 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { createListener } from '../../src/platform/db/listener.ts'
+import { fareOf } from '../api/reseller-calls.ts'
+import { seedApi } from '../api/seed.ts'
+import { available, passSeconds, record } from '../fares/fare-fixtures.ts'
+import { startApi } from '../support/api-server.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { canBrowse, openPage } from './browser.ts'
+
+async function startLiveApi(db: Db, url: string): Promise<string> {
+  const listener = createListener({ url, log: silentLog })
+  onTestFinished(() => listener.close())
+  return startApi(db, {
+    listener,
+    streams: { lasting: true },
+    readWork: async () => ({
+      queue: { kind: 'postgres', fault: null, lastTick: null, queues: [] },
+      processes: [],
+    }),
+  })
+}
+
+describe.runIf(canBrowse)('the Now view', () => {
+  it('names all that the status warns of, and what to do, and is not green', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { keys, alpha } = await seedApi(db)
+    await sql`
+      update webhook_endpoint set failures = 1, failing_since = clock_timestamp() where reseller_id = ${alpha}
+    `.execute(db)
+    const base = await startLiveApi(db, databaseUrl)
+    const { page, complaints } = await openPage({ base, key: keys.operator, path: '#/now' })
+
+    const warnings = page.getByRole('list', { name: 'What is not well' })
+    await warnings.getByText('The last attempts to 1 endpoint failed.').waitFor()
+    await warnings.getByText('No worker and no API runs.').waitFor()
+    await warnings.getByRole('link', { name: 'Review run 4' }).waitFor()
+    const signs = async (title: string) =>
+      page
+        .locator('.card', { has: page.getByRole('heading', { name: title }) })
+        .getAttribute('class')
+
+    expect(await signs('Do changes reach their receivers?')).toContain('warn')
+    expect(await signs('Do the workers work?')).toContain('bad')
+    expect(await signs('Does anything wait?')).toContain('warn')
+    expect(complaints).toEqual([])
+  })
+
+  it('shows a change of a reseller by itself, with its price step', async ({ db, databaseUrl }) => {
+    const { keys } = await seedApi(db)
+    const base = await startLiveApi(db, databaseUrl)
+    const { page, complaints } = await openPage({ base, key: keys.alpha, path: '#/now' })
+
+    await page.getByText('live', { exact: true }).waitFor()
+    await passSeconds(db, 120)
+    await record(db, await fareOf(db, '101'), new Date(), available('110.00'))
+
+    await page.getByText('100.00 EUR → 110.00 EUR (+10 %)').waitFor()
+    await page.getByRole('img', { name: /of fares in the last hour|No fare changed/ }).waitFor()
+    // Checks and workers are the operator's.
+    expect(await page.getByText('How much is checked?').count()).toBe(0)
+    expect(await page.getByText('Do the workers work?').count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+})

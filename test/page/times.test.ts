@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+
+/** The page's modules have no types for TypeScript: they are checked on their own, with those of browsers. */
+async function load<T>(name: string): Promise<T> {
+  return (await import(new URL(`../../src/page/${name}`, import.meta.url).href)) as T
+}
+
+const { durationText, localText, minuteText } = await load<{
+  durationText(seconds: number): string
+  localText(local: string): string
+  minuteText(ms: number): string
+}>('times.js')
+const { runsOf } = await load<{ runsOf(values: (number | null)[]): object[][] }>('chart.js')
+
+describe('a length of time', () => {
+  it.each([
+    [42, '42 s'],
+    [5 * 60, '5 min'],
+    [3 * 3600 + 59 * 60 + 45, '4 h'],
+    [3 * 3600 + 10 * 60, '3 h 10 min'],
+    [2 * 86_400 + 23 * 3600 + 50 * 60, '3 d'],
+  ])('of %d s is rounded before it is divided', (seconds, text) => {
+    expect(durationText(seconds).replaceAll('\u00A0', ' ')).toBe(text)
+  })
+})
+
+describe('the clock', () => {
+  it('has 24 hours, for instants and for the local times of flights', () => {
+    expect(minuteText(new Date(2027, 0, 2, 0, 5).getTime())).toBe('00:05')
+    expect(minuteText(new Date(2027, 0, 2, 17, 5).getTime())).toBe('17:05')
+    expect(localText('2027-01-05 20:40')).toContain('20:40')
+  })
+})
+
+describe('a line of a chart', () => {
+  it('is interrupted where a value is missing', () => {
+    expect(runsOf([null, 1, 2, null, 0, null])).toEqual([
+      [
+        { step: 1, value: 1 },
+        { step: 2, value: 2 },
+      ],
+      [{ step: 4, value: 0 }],
+    ])
+  })
+})
