@@ -15,11 +15,15 @@ grant farewatch_analyst to farewatch with admin option;
 create role analyst login password :'analyst_password' connection limit 20 in role farewatch_analyst;
 alter role analyst set default_transaction_read_only = on;
 alter role analyst set statement_timeout = '30s';
+alter role analyst set idle_in_transaction_session_timeout = '60s';
+alter role analyst set temp_file_limit = '2GB';
 alter role analyst set search_path = farewatch;
 
 create database farewatch owner farewatch;
 revoke all on database farewatch from public;
 grant connect on database farewatch to farewatch_analyst;
+-- Analysts cannot take the last connections.
+grant pg_use_reserved_connections to farewatch;
 
 -- Logins of analysts cannot stop farewatch.
 \connect farewatch

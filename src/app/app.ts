@@ -10,7 +10,8 @@ import type { Config } from '../platform/config/settings.ts'
 import { type Database, type Db, openDatabase } from '../platform/db/database.ts'
 import { probeDatabase } from '../platform/db/database-health.ts'
 import { createListener, type Listener } from '../platform/db/listener.ts'
-import { assertMigrated, migrate } from '../platform/db/migrate.ts'
+import { type MigrateOptions, migrate } from '../platform/db/migrate.ts'
+import { assertMigrated } from '../platform/db/schema-version.ts'
 import { createMetrics, type Metrics } from '../platform/metrics/metrics.ts'
 import { migrateQueue } from '../platform/queue/queue-connection.ts'
 import { createQueueSystem, type QueueSystem } from '../platform/queue/queue-system.ts'
@@ -184,9 +185,12 @@ export function openQueue({ config, log }: App): QueueSystem {
  * Migrates our schema and fills the airports, then migrates BullMQ's schema. Returns the names of the applied
  * migrations.
  */
-export async function migrateApp({ config, database }: App): Promise<string[]> {
+export async function migrateApp(
+  { config, database }: App,
+  options?: MigrateOptions,
+): Promise<string[]> {
   await probeDatabase(database.db, config.DATABASE_URL)
-  const applied = await migrate(database.db)
+  const applied = await migrate(database.db, options)
   await fillAirports(database.db)
   const client = await database.pool.connect()
   try {

@@ -3,8 +3,8 @@ import os from 'node:os'
 import packageJson from '../../package.json' with { type: 'json' }
 import { endsWithin } from '../platform/base/clock.ts'
 import { type Db, sql } from '../platform/db/database.ts'
+import { PROGRESS_MS } from '../platform/db/live-processes.ts'
 import type { KnownProcess } from '../views/status-shapes.ts'
-import { PROGRESS_MS } from '../views/status-warnings.ts'
 import type { App } from './app.ts'
 
 const REFRESH_MS = 20_000

@@ -5,6 +5,9 @@ import { withTimeout } from '../platform/base/clock.ts'
 import { AppError, messageOf } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Config } from '../platform/config/settings.ts'
+import { PROGRESS_MS } from '../platform/db/live-processes.ts'
+import { nameProcesses } from '../platform/db/migrate.ts'
+import { watchSchema } from '../platform/db/schema-version.ts'
 import { assertPortUsable, type ListenOptions, listen } from '../platform/http/server.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { createAdminServer } from './admin-server.ts'
@@ -78,6 +81,7 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
     app.log.info({ roles: options.roles, ...Object.fromEntries(addresses) }, 'ready')
     await Promise.race([
       signal.aborted ? undefined : once(signal, 'abort'),
+      watchSchema(app.database.db, ending.signal),
       ...(liveness === undefined ? [] : [liveness.watch(ending.signal)]),
       ...(monitor === undefined ? [] : [monitor(app, ending.signal)]),
     ])
@@ -116,7 +120,11 @@ function part(name: keyof typeof PART_GRACE_MS, stop: Part['stop']): Part {
 
 async function prepareDatabase(app: App, { migrate, onStep }: RunOptions): Promise<void> {
   if (migrate) {
-    const applied = await migrateApp(app)
+    const applied = await migrateApp(app, {
+      // Until a process that was killed is forgotten.
+      waitMs: PROGRESS_MS + 5_000,
+      onWait: (processes) => onStep(`waiting for the end of ${nameProcesses(processes)}`),
+    })
     onStep(applied.length === 0 ? 'schema up to date' : `${applied.length} migrations applied`)
   } else await assertReady(app)
   await assertEncryptionKey(app.database.db, app.sealer)

@@ -6,7 +6,7 @@ import { closeUncheckedIncidents } from '../fares/hold/change-incidents.ts'
 import { rollUpDays } from '../history/roll-up-days.ts'
 import { createScrub } from '../platform/base/secrets.ts'
 import { secretsOf } from '../platform/config/config.ts'
-import { cancelLongStatements } from '../platform/db/analyst-logins.ts'
+import { endLongSessions } from '../platform/db/analyst-logins.ts'
 import type { Db } from '../platform/db/database.ts'
 import { followHints } from '../platform/db/listener.ts'
 import { withSessionLock } from '../platform/db/session-lock.ts'
@@ -255,9 +255,8 @@ function sharedTicks({ config, database: { db }, log, metrics }: App): SharedTic
       name: 'cancel-analysts',
       everyMs: 15_000,
       run: async () => {
-        const cancelled = await cancelLongStatements(db, config.ANALYST_STATEMENT_SECONDS)
-        for (const statement of cancelled) {
-          log.warn(statement, 'statement of an analyst ran too long and was cancelled')
+        for (const ended of await endLongSessions(db, config.ANALYST_STATEMENT_SECONDS)) {
+          log.warn(ended, 'a statement or session of an analyst was ended')
         }
       },
     },

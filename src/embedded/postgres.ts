@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, nameFullDisk } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
+import { isRunning } from '../platform/base/running-pid.ts'
 import { openDatabase, sql } from '../platform/db/database.ts'
 import { DATABASE, ensureData, readPassword, type Settings, SUPERUSER } from './postgres-data.ts'
 import {
@@ -16,13 +17,7 @@ import {
 } from './postgres-errors.ts'
 import { findPlace, type Place } from './postgres-place.ts'
 import { isShared } from './root-place.ts'
-import {
-  findPostmaster,
-  isRunning,
-  poll,
-  postgresProcessesIn,
-  stopServer,
-} from './server-process.ts'
+import { findPostmaster, poll, postgresProcessesIn, stopServer } from './server-process.ts'
 import { hasEnded, startOnFreePort, startServer, tailOfLogs } from './start-server.ts'
 
 /** What a server does now. The reason of a server that died is the end of its log. */

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { AppError } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
+import { isRunning } from '../platform/base/running-pid.ts'
 import { undefinedIfMissing } from './postgres-errors.ts'
-import { isRunning } from './server-process.ts'
 
 /** How a command reaches the sandbox of a running service. The token is valid for that sandbox only. */
 export interface RunningSandbox {

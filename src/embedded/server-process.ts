@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
+import { isRunning } from '../platform/base/running-pid.ts'
 import { EmbeddedPostgresError, hasCode, undefinedIfMissing } from './postgres-errors.ts'
 
 /** A server as postmaster.pid describes it. `ready`: it accepts connections. */
@@ -95,16 +96,6 @@ export async function stopServer(data: string, log: Logger): Promise<void> {
     'stop_failed',
     `the processes ${left} of the embedded PostgreSQL in ${data} do not stop: kill them by hand`,
   )
-}
-
-export function isRunning(pid: number): boolean {
-  if (!isPositive(pid)) return false
-  try {
-    return process.kill(pid, 0)
-  } catch (err) {
-    // A process of another user runs too.
-    return !hasCode(err, 'ESRCH')
-  }
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

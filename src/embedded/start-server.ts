@@ -34,6 +34,8 @@ const SETTINGS: Settings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
+  // Not for analysts.
+  reserved_connections: '60',
   shared_buffers: '128MB',
   jit: 'off',
   timezone: 'UTC',

@@ -1,5 +1,6 @@
 import type { IncidentKind } from '../platform/base/kinds.ts'
 import { durationText } from '../platform/base/text.ts'
+import { PROGRESS_MS } from '../platform/db/live-processes.ts'
 import type { UnkeptMaxDelays } from '../watches/max-delays.ts'
 import type { BudgetUse, KnownProcess, QueueState, Status, StatusWarning } from './status-shapes.ts'
 
@@ -15,8 +16,6 @@ const SYNC_MS = 120_000
 /** With a larger share of stale fares an operator must act. */
 const STALE_SHARE = 0.1
 const TICK_SILENCE_MS = 60_000
-/** A process without progress for longer was killed, hangs or has lost the database. */
-export const PROGRESS_MS = 60_000
 /** A delivery that farewatch could send is late after this time. */
 const DELIVERY_LATE_MS = 300_000
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished } from 'vitest'
+import { sql } from '../../src/platform/db/database.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -99,5 +100,27 @@ describe('a service that gets two signals', () => {
     })
     expect((await fetch(health.replace('readyz', 'livez'))).status).toBe(200)
     expect(await up.ended).toBe(0)
+  })
+})
+
+describe('a service whose database a newer version migrates', () => {
+  it('ends in order with a sentence, if the new schema would break it', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const upstream = await silentUpstream()
+    const worker = startFarewatch(['worker'], {
+      DATABASE_URL: databaseUrl,
+      UPSTREAM_BASE_URL: upstream.url,
+      ADMIN_PORT: '0',
+    })
+    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    await until('the start', () => readyLine(worker.stdout()))
+
+    await sql`insert into migration_note values ('9999_newer', false)`.execute(db)
+
+    expect(await worker.ended).toBe(1)
+    expect(worker.stderr()).toContain('the database has schema 9999_newer of a newer farewatch')
+    expect(logLines(worker.stdout(), 'stopped')).toHaveLength(1)
   })
 })

@@ -4,7 +4,7 @@ import { readAnalystRisks } from '../../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { probeDatabase, readStorage } from '../../platform/db/database-health.ts'
 import { readHistoryFloor } from '../../platform/db/history-floor.ts'
-import { assertMigrated, readVersions } from '../../platform/db/migrate.ts'
+import { assertMigrated, readVersions } from '../../platform/db/schema-version.ts'
 import { databaseNow, selectOne } from '../../platform/db/transaction.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
@@ -72,13 +72,21 @@ async function readRoles(
 
 /** Whether a login of an analyst could stop farewatch. PostgreSQL allows that by default. */
 export async function examineAnalysts({ app }: DoctorDeps): Promise<Finding[]> {
-  const { logins, mayLock, maySignal } = await readAnalystRisks(app.database.db)
-  if (logins.length === 0 || !(mayLock || !maySignal)) return []
-  const says = mayLock
-    ? 'may take advisory locks, which stop syncs, and store large objects'
-    : 'may lift their statement_timeout, and farewatch may not cancel their statements'
+  const { logins, mayLock, maySignal, mayStore, unlimited } = await readAnalystRisks(
+    app.database.db,
+  )
+  const found = [
+    ...(mayLock ? ['may take advisory locks, which stop syncs, and store large objects'] : []),
+    ...(mayStore ? ['may make temporary tables'] : []),
+    ...(maySignal
+      ? []
+      : ['may lift their statement_timeout, and farewatch may not cancel their statements']),
+    ...(unlimited.length > 0 ? ['may write temporary files without a limit'] : []),
+  ]
+  if (logins.length === 0 || found.length === 0) return []
   const todo = 'as a superuser, run deploy/analyst-limits.sql in the database'
-  return [warning('analysts', `the logins of analysts (${logins.join(', ')}) ${says}`, todo)]
+  const says = `the logins of analysts (${logins.join(', ')}) ${found.join('; ')}`
+  return [warning('analysts', says, todo)]
 }
 
 /** Compares the clocks of this machine, the database and the store of the queue. */

@@ -11,6 +11,7 @@ import {
   streamAnalystQuery,
 } from '../../platform/db/analyst-session.ts'
 import type { Database } from '../../platform/db/database.ts'
+import { nameProcesses } from '../../platform/db/migrate.ts'
 import { withApp, withStores } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { type Terminal, writeOut } from '../terminal.ts'
@@ -20,11 +21,15 @@ export function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
     .description('Apply the migrations that the database lacks')
+    .option('--wait', 'wait for the end of processes that the new schema would stop')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… bin/farewatch migrate')
-    .action(({ json }: { json?: boolean }) =>
-      withStores({ role: 'migrate' }, async (app, { terminal }) => {
-        const applied = await migrateApp(app)
+    .action(({ wait = false, json }: { wait?: boolean; json?: boolean }) =>
+      withStores({ role: 'migrate' }, async (app, { terminal, log }) => {
+        const applied = await migrateApp(app, {
+          waitMs: wait ? Number.POSITIVE_INFINITY : 0,
+          onWait: (processes) => log.warn(`waiting for the end of ${nameProcesses(processes)}`),
+        })
         const names = applied.map((name) => `\n  ${name}`).join('')
         terminal.print(
           json,

@@ -1,87 +1,134 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type Migration,
+  type MigrationProvider,
+  type MigrationResult,
+  type MigrationResultSet,
+  Migrator,
+} from 'kysely/migration'
 import { AppError } from '../base/errors.ts'
+import { endLongSessions } from './analyst-logins.ts'
 import { type Db, PRIVATE_SCHEMA, sql } from './database.ts'
+import { type LiveProcess, listLiveProcesses } from './live-processes.ts'
+import {
+  appliedMigrations,
+  isOf01,
+  type MigrationFile,
+  readMigrations,
+  refuseNewerSchema,
+} from './schema-version.ts'
 import { migrationError } from './session-lock.ts'
-import { inTransaction, selectOne } from './transaction.ts'
+import { inTransaction } from './transaction.ts'
 
-const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
 const ANALYST_LIMITS = new URL('../../../deploy/analyst-limits.sql', import.meta.url)
-/** The first line of every migration says whether processes of the previous version may run on the new schema. */
-const COMPATIBILITY_LINE = /^-- older code: (may run|must stop)\n/
-
-/**
- * Version 0.1 had a migration for each of its steps. The first files of today make the same schema at once, so a
- * database at the last step of 0.1 is adopted: it gets their names instead. Any older one comes up through version
- * 0.1.
- */
-const STEPS_OF_0_1 = { first: '0001_ground', last: '0083_constraint_names' }
+/** The last of the migrations that make the schema of version 0.1. */
 const LAST_ADOPTED = '0012_public_fares'
 
-interface MigrationFile {
-  readonly name: string
-  readonly text: string
-  readonly olderCodeMayRun: boolean
-}
-
-/** A newer version migrated the database, and this code cannot run on the new schema. */
-export class SchemaTooNewError extends AppError {
-  override readonly name = 'SchemaTooNewError'
-  override readonly code = 'db.schema_too_new'
-  override readonly retryable = false
-
-  constructor(schema: string, known: string) {
-    super(
-      `the database has schema ${schema} of a newer farewatch, and this farewatch knows schemas up to ${known}: ` +
-        'start the newer version again, or restore a backup from before the upgrade',
-    )
-  }
-}
-
-/** The database lacks a migration, and this process does not migrate. */
-export class SchemaTooOldError extends AppError {
-  override readonly name = 'SchemaTooOldError'
-  override readonly code = 'db.schema_too_old'
+/** Processes run that the new schema would break. */
+export class ProcessesMustStopError extends AppError {
+  override readonly name = 'ProcessesMustStopError'
+  override readonly code = 'db.processes_must_stop'
   override readonly retryable = true
 
-  constructor(migration: string) {
-    super(`the database lacks migration ${migration}: run "bin/farewatch migrate" first`)
-  }
-}
-
-/** A version before 0.1 left the database, and this version does not have its migrations. */
-export class SchemaBefore01Error extends AppError {
-  override readonly name = 'SchemaBefore01Error'
-  override readonly code = 'db.schema_before_0_1'
-  override readonly retryable = false
-
-  constructor(schema: string) {
+  constructor(processes: readonly LiveProcess[]) {
     super(
-      `the database has schema ${schema}, which only farewatch 0.1 can upgrade: run "bin/farewatch migrate" of version 0.1 ` +
-        '(git tag v0.1.0, commit 9a2621b3ac4e2781a6c83902a281d2259df46ed9) first, then start this version again',
+      `the new schema stops what runs now: stop ${nameProcesses(processes)} first, or let "bin/farewatch migrate --wait" ` +
+        'wait for their end. A process that was killed is forgotten after a minute',
     )
   }
 }
+
+/** @example 'worker 0.2.0 on host-a (pid 17)' */
+export function nameProcesses(processes: readonly LiveProcess[]): string {
+  return processes
+    .map(({ role, version, host, pid }) => `${role} ${version} on ${host} (pid ${pid})`)
+    .join(', ')
+}
+
+export interface MigrateOptions {
+  /** How long to wait for the end of processes that the new schema would break. Default: not at all. */
+  readonly waitMs?: number
+  /** Called each time that the processes that are waited for have changed. */
+  readonly onWait?: (processes: readonly LiveProcess[]) => void
+  /** For tests. Default: the newest. */
+  readonly last?: string
+  /** For tests. */
+  readonly lockTimeoutMs?: number
+}
+
+/** A migration that waits for a table gives up after this time, because what comes later waits behind it. */
+const LOCK_TIMEOUT_MS = 4_000
+/** For this time it is tried again. */
+const LOCK_RETRIES_MS = 60_000
+/** PostgreSQL's codes of a lock that was not free in time, and of a deadlock. */
+const OF_LOCKS: ReadonlySet<unknown> = new Set(['55P03', '40P01'])
+const LONG_SESSION_SECONDS = 30
 
 /**
  * Applies the missing migrations under kysely's lock: of many processes that start at once, one migrates. Returns the
- * names of the migrations that this call applied.
- * @param last for tests. Default: the newest.
+ * names of the migrations that this call applied. Throws ProcessesMustStopError.
  */
-export async function migrate(db: Db, last?: string): Promise<string[]> {
+export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
   const files = await readMigrations()
+  await untilProcessesStop(db, files, options)
   await adopt(db, files)
   await refuseNewerSchema(db, files)
   const migrator = new Migrator({
     db,
-    provider: providerOf(files),
+    provider: providerOf(files, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS),
     migrationTableSchema: PRIVATE_SCHEMA,
   })
   if (await hasUnknownMigrations(db, files)) return []
-  const { error, results } =
-    last === undefined ? await migrator.migrateToLatest() : await migrator.migrateTo(last)
-  if (error !== undefined) throw await migrationError(db, error)
-  return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName)
+  const apply = () =>
+    options.last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(options.last)
+  // A forgotten transaction of an analyst would hold up every migration of what it has read.
+  const clearing = setInterval(() => {
+    endLongSessions(db, LONG_SESSION_SECONDS).catch(() => undefined)
+  }, 1_000)
+  try {
+    const applied = await repeatForLocks(db, apply)
+    return applied.filter((r) => r.status === 'Success').map((r) => r.migrationName)
+  } finally {
+    clearInterval(clearing)
+  }
+}
+
+/** Processes that go on hold locks for moments, and a migration may wait for them in another order than they do. */
+async function repeatForLocks(
+  db: Db,
+  apply: () => Promise<MigrationResultSet>,
+): Promise<readonly MigrationResult[]> {
+  const endsMs = performance.now() + LOCK_RETRIES_MS
+  for (;;) {
+    const { error, results = [] } = await apply()
+    if (error === undefined) return results
+    const { code } = error as { code?: unknown }
+    if (!OF_LOCKS.has(code) || performance.now() > endsMs) throw await migrationError(db, error)
+    await delay(500 + Math.random() * 1_000)
+  }
+}
+
+/** Waits until no process runs that a missing migration would break. Throws ProcessesMustStopError. */
+async function untilProcessesStop(
+  db: Db,
+  files: readonly MigrationFile[],
+  { waitMs = 0, onWait }: MigrateOptions,
+): Promise<void> {
+  const applied = (await appliedMigrations(db)).map(({ name }) => name)
+  const isMissing = ({ name }: MigrationFile) => !applied.includes(name)
+  const mustStop = files.filter(isMissing).some(({ olderCodeMayRun }) => !olderCodeMayRun)
+  if (applied.length === 0 || !mustStop) return
+  const endsMs = performance.now() + waitMs
+  let named = ''
+  for (;;) {
+    const processes = await listLiveProcesses(db)
+    if (processes.length === 0) return
+    if (performance.now() >= endsMs) throw new ProcessesMustStopError(processes)
+    if (nameProcesses(processes) !== named) onWait?.(processes)
+    named = nameProcesses(processes)
+    await delay(500)
+  }
 }
 
 /** Within the transaction of the last migration. Does nothing unless the user is a superuser. */
@@ -108,40 +155,10 @@ async function adopt(db: Db, files: readonly MigrationFile[]): Promise<void> {
   })
 }
 
-/** Throws SchemaBefore01Error for a schema between the first and the last step of 0.1. */
-function isOf01(applied: readonly { name: string }[]): boolean {
-  const names = applied.map(({ name }) => name)
-  if (!names.includes(STEPS_OF_0_1.first)) return false
-  if (names.includes(STEPS_OF_0_1.last)) return true
-  throw new SchemaBefore01Error(names.at(-1) ?? '')
-}
-
-/** Throws SchemaTooOldError or SchemaTooNewError unless this code can run on the current schema. */
-export async function assertMigrated(db: Db): Promise<void> {
-  const files = await readMigrations()
-  const applied = await appliedMigrations(db)
-  isOf01(applied)
-  const names = new Set(applied.map(({ name }) => name))
-  const missing = files.find((file) => !names.has(file.name))
-  if (missing !== undefined) throw new SchemaTooOldError(missing.name)
-  await refuseNewerSchema(db, files)
-}
-
-async function readMigrations(): Promise<MigrationFile[]> {
-  const names = (await readdir(MIGRATIONS_DIR)).filter((name) => name.endsWith('.sql')).sort()
-  return Promise.all(
-    names.map(async (name) => {
-      const text = await readFile(new URL(name, MIGRATIONS_DIR), 'utf8')
-      const found = COMPATIBILITY_LINE.exec(text)
-      if (found === null) throw new Error(`${name} does not say whether older code may run on it`)
-      return { name: name.replace(/\.sql$/, ''), text, olderCodeMayRun: found[1] === 'may run' }
-    }),
-  )
-}
-
-function providerOf(files: readonly MigrationFile[]): MigrationProvider {
+function providerOf(files: readonly MigrationFile[], lockTimeoutMs: number): MigrationProvider {
   const asMigration = (file: MigrationFile): Migration => ({
     up: async (db) => {
+      await sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`.execute(db)
       await sql.raw(file.text).execute(db)
       if (file === files.at(-1)) await limitAnalysts(db as Db)
       await (db as Db)
@@ -160,44 +177,4 @@ function providerOf(files: readonly MigrationFile[]): MigrationProvider {
 async function hasUnknownMigrations(db: Db, files: readonly MigrationFile[]): Promise<boolean> {
   const known = new Set(files.map((file) => file.name))
   return (await appliedMigrations(db)).some((applied) => !known.has(applied.name))
-}
-
-async function refuseNewerSchema(db: Db, files: readonly MigrationFile[]): Promise<void> {
-  const known = new Set(files.map((file) => file.name))
-  const applied = await appliedMigrations(db)
-  const refuses = applied.some(({ name, olderCodeMayRun }) => !known.has(name) && !olderCodeMayRun)
-  if (refuses) throw new SchemaTooNewError(applied.at(-1)?.name ?? '', files.at(-1)?.name ?? '')
-}
-
-async function appliedMigrations(db: Db): Promise<{ name: string; olderCodeMayRun: boolean }[]> {
-  const { exists } = await selectOne(
-    sql<{
-      exists: boolean
-    }>`select to_regclass(${`${PRIVATE_SCHEMA}.migration_note`}) is not null as exists`,
-    db,
-  )
-  if (!exists) return []
-  return db
-    .withSchema(PRIVATE_SCHEMA)
-    .selectFrom('migration_note')
-    .select(['name', 'older_code_may_run as olderCodeMayRun'])
-    .orderBy('name')
-    .execute()
-}
-
-export interface DatabaseVersions {
-  /** The name of the last migration. */
-  readonly schema: string
-  readonly postgresql: string
-}
-
-/** Returns the versions of the schema and of the server. Throws when the database was never migrated. */
-export async function readVersions(db: Db): Promise<DatabaseVersions> {
-  return selectOne(
-    sql<DatabaseVersions>`
-      select max(name) as schema, current_setting('server_version') as postgresql
-        from ${sql.table(`${PRIVATE_SCHEMA}.migration_note`)}
-    `,
-    db,
-  )
 }

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { describe, expect, inject, onTestFinished } from 'vitest'
 import { examineAnalysts } from '../../../src/app/doctor/doctor-database.ts'
 import type { DoctorDeps } from '../../../src/app/doctor/doctor-finding.ts'
-import { cancelLongStatements, createAnalyst } from '../../../src/platform/db/analyst-logins.ts'
+import { createAnalyst, endLongSessions } from '../../../src/platform/db/analyst-logins.ts'
 import { sql } from '../../../src/platform/db/database.ts'
 import { migrate } from '../../../src/platform/db/migrate.ts'
 import { adminQuery } from '../../support/postgres-server.ts'
@@ -27,6 +27,8 @@ async function connectAs(url: string, kind: string, rights: string) {
   await client.connect()
   onTestFinished(async () => {
     await client.end()
+    // A right to a setting belongs to the server.
+    await adminQuery(server, `drop owned by ${role}`)
     await adminQuery(server, `drop role ${role}`)
   })
   return { role, client, url: own.href }
@@ -42,6 +44,16 @@ describe('a login of an analyst', () => {
   }) => {
     const { role, client } = await connectAs(databaseUrl, 'analyst', ANALYST)
     const doctor = () => examineAnalysts({ app: { database } } as unknown as DoctorDeps)
+    // A clone of a database has the default rights.
+    expect(await doctor()).toMatchObject([
+      {
+        says: expect.stringMatching(
+          /may make temporary tables; may write temporary files without a limit$/,
+        ) as string,
+      },
+    ])
+    await adminQuery(databaseUrl, await readFile(LIMITS, 'utf8'))
+    await expect(client.query('create temporary table t ()')).rejects.toThrow('permission denied')
     for (const call of ['pg_advisory_lock(1)', 'pg_try_advisory_xact_lock(1, 2)', 'lo_create(0)']) {
       await expect(client.query(`select ${call}`)).rejects.toThrow(
         /^permission denied for function/,
@@ -82,6 +94,11 @@ describe('a login of an analyst', () => {
     )
     expect(rows).toEqual([{ places: 0, zone: 'UTC', memory: '64MB' }])
     await expect(client.query('create temp table t ()')).rejects.toThrow('read-only')
+    await expect(client.query(`set temp_file_limit = '10GB'`)).rejects.toThrow('permission denied')
+    const limit = await sql<{ rolconnlimit: number }>`
+      select rolconnlimit from pg_roles where rolname = ${name}
+    `.execute(db)
+    expect(limit.rows).toEqual([{ rolconnlimit: 10 }])
     await expect(client.query('select from farewatch_private.sync_run')).rejects.toThrow(
       'permission',
     )
@@ -132,19 +149,46 @@ describe('a login of an analyst', () => {
     ]
     const long = sql`select count(*) from pg_stat_activity where query like '%pg_sleep(600)%' and state = 'active'
                         and usename like 'analyst%'`
-    expect(await cancelLongStatements(db, 3600)).toEqual([])
+    expect(await endLongSessions(db, 3600)).toEqual([])
 
     const cancelled = await until('the cancellation', async () =>
-      (await cancelLongStatements(db, 0)).find((statement) => statement.role === role),
+      (await endLongSessions(db, 0)).find((statement) => statement.role === role),
     )
     await until('the end of both', async () => {
-      await cancelLongStatements(db, 0)
+      await endLongSessions(db, 0)
       return Object.values((await long.execute(db)).rows[0] as object)[0] === 0
     })
 
     expect(cancelled).toMatchObject({ pid: expect.any(Number), seconds: expect.any(Number) })
     expect(['57014', '57P01']).toContain(await ends[0])
     expect(await ends[1]).toBe('57P01')
+  })
+
+  it('loses a transaction that is idle for too long, or that one of ours waits for', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const idle = await connectAs(databaseUrl, 'analyst', ANALYST)
+    const blocking = await connectAs(databaseUrl, 'analyst', ANALYST)
+    for (const { client } of [idle, blocking]) {
+      await client.query('set idle_in_transaction_session_timeout = 0')
+      await client.query('begin')
+    }
+    await blocking.client.query('select from farewatch.places')
+    expect(await endLongSessions(db, 3600)).toEqual([])
+
+    const locking = db.transaction().execute(async (tx) => {
+      await sql`lock table place_version in access exclusive mode`.execute(tx)
+    })
+    const [inTheWay] = await until('the end of the one in the way', async () => {
+      const ended = await endLongSessions(db, 3600)
+      return ended.length > 0 && ended
+    })
+    await locking
+    const [tooLong] = await endLongSessions(db, 0)
+
+    expect(inTheWay).toMatchObject({ role: blocking.role, why: 'in the way' })
+    expect(tooLong).toMatchObject({ role: idle.role, why: 'idle in a transaction' })
   })
 
   it('differs from a role of ours, whose statements are never cancelled', async ({
@@ -161,7 +205,7 @@ describe('a login of an analyst', () => {
       return rows.length === 1
     })
 
-    expect(await cancelLongStatements(db, 0)).toEqual([])
+    expect(await endLongSessions(db, 0)).toEqual([])
 
     await sql`revoke usage on schema farewatch_private from ${sql.ref(role)}`.execute(db)
     await sql`select pg_cancel_backend(pid) from pg_stat_activity where usename = ${role}`.execute(

@@ -2,21 +2,25 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, openDatabase, sql } from '../../../src/platform/db/database.ts'
+import { migrate, nameProcesses } from '../../../src/platform/db/migrate.ts'
 import {
   assertMigrated,
-  migrate,
   SchemaBefore01Error,
   SchemaTooNewError,
   SchemaTooOldError,
-} from '../../../src/platform/db/migrate.ts'
+} from '../../../src/platform/db/schema-version.ts'
 import { silentLog } from '../../support/silent-log.ts'
 import { it } from '../../support/test-database.ts'
+import { until } from '../../support/until.ts'
 import { createEmptyDatabase, openAnother } from './empty-database.ts'
 import { backendOf } from './sessions.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../../migrations')
 const FILES = readdirSync(FOLDER).sort((a, b) => a.localeCompare(b, 'en'))
 const NAMES = FILES.map((file) => path.basename(file, '.sql'))
+
+/** The last of the migrations that make the schema of version 0.1. */
+const LAST_OF_01 = '0012_public_fares'
 
 /** Records a migration of a newer version. */
 async function applyNewer(
@@ -98,6 +102,74 @@ describe('a migration', () => {
   })
 })
 
+describe('migrating while processes run', () => {
+  const announce = (db: Db, pid: number) =>
+    sql`
+    insert into process (id, role, version, host, pid)
+    values (gen_random_uuid(), 'worker', '0.1.0', 'host-a', ${pid})
+  `.execute(db)
+
+  it('is refused while processes live that the new schema would stop, and names them', async () => {
+    const { db } = openAnother(await createEmptyDatabase())
+    await migrate(db, { last: '0011_public_routes' })
+    await announce(db, 17)
+
+    const refused: unknown = await migrate(db).catch((err: unknown) => err)
+
+    expect(refused).toMatchObject({ code: 'db.processes_must_stop' })
+    expect(String(refused)).toContain('stop worker 0.1.0 on host-a (pid 17) first')
+    expect(await appliedNames(db)).toHaveLength(11)
+  })
+
+  it('waits for their end where that is asked, and forgets those that were killed', async () => {
+    const { db } = openAnother(await createEmptyDatabase())
+    await migrate(db, { last: '0011_public_routes' })
+    await announce(db, 17)
+    const waited: string[] = []
+
+    const migrating = migrate(db, {
+      waitMs: 60_000,
+      onWait: (processes) => void waited.push(nameProcesses(processes)),
+    })
+    await until('the wait', () => waited.length > 0)
+    await sql`update process set last_progress_at = clock_timestamp() - interval '61 s'`.execute(db)
+
+    expect(await migrating).toEqual(NAMES.slice(11))
+    expect(waited).toEqual(['worker 0.1.0 on host-a (pid 17)'])
+  })
+
+  it('goes on while processes run that the new schema does not break', async () => {
+    const { db } = openAnother(await createEmptyDatabase())
+    await migrate(db, { last: LAST_OF_01 })
+    await announce(db, 17)
+
+    expect(await migrate(db)).toEqual(NAMES.filter((name) => name > LAST_OF_01))
+  })
+
+  it('is repeated until the tables are free, so that nothing waits behind it for long', async () => {
+    const { db } = openAnother(await createEmptyDatabase())
+    await migrate(db, { last: LAST_OF_01 })
+    let migrating: Promise<string[]> | undefined
+    await db.transaction().execute(async (tx) => {
+      await sql`lock table reseller in access exclusive mode`.execute(tx)
+      migrating = migrate(db, { lockTimeoutMs: 50 })
+      // The wait has ended once: another reader of the table is not behind it.
+      await until('a first attempt', async () => (await waiting(db)) === 1)
+      await until('its end', async () => (await waiting(db)) === 0)
+    })
+
+    expect(await migrating).toEqual(NAMES.filter((name) => name > LAST_OF_01))
+  })
+
+  async function waiting(db: Db): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'
+    `.execute(db)
+    return rows[0]?.n ?? 0
+  }
+})
+
 describe('a database that a newer version has migrated', () => {
   it('is accepted when the newer migration lets older code run', async ({ db }) => {
     await applyNewer(db, { olderCodeMayRun: true })
@@ -134,14 +206,11 @@ async function nameAs01(db: Db, steps: readonly string[]): Promise<void> {
   }
 }
 
-/** The last of the migrations that make the schema of version 0.1. */
-const LAST_OF_01 = '0012_public_fares'
-
 describe('a database of version 0.1', () => {
   it('is adopted at its last step by one of the processes that start, and keeps its rows', async () => {
     const databaseUrl = await createEmptyDatabase()
     const { db } = openAnother(databaseUrl)
-    await migrate(db, LAST_OF_01)
+    await migrate(db, { last: LAST_OF_01 })
     await nameAs01(db, ['0001_ground', '0083_constraint_names'])
     await sql`insert into reseller (name) values ('ana')`.execute(db)
     await expect(assertMigrated(db)).rejects.toThrow(
