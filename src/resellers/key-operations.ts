@@ -5,8 +5,8 @@ import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations, SCOPES } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
-import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
-import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 import { exchangeCode } from './sign-in.ts'
 
@@ -127,7 +127,7 @@ const listOwn = reseller({
   path: '/api/v1/own-keys',
   tag: 'Keys',
   summary: 'List your own keys, oldest first',
-  description: 'An operator creates keys and revokes them.',
+  description: 'An operator creates keys and revokes them. You can rotate them.',
   scope: 'read',
   answer: {
     about: 'The keys, including expired and revoked ones; at most the first thousand.',
@@ -136,6 +136,52 @@ const listOwn = reseller({
   handler: async ({ db, resellerId }) => {
     const keys = await listApiKeys(db, { resellerId, limit: 1_000 })
     return { items: keys.map(({ id: _, reseller: _r, ...own }) => own) }
+  },
+})
+
+const DAY_SECONDS = 86_400
+
+const rotateOwn = reseller({
+  id: 'rotateOwnKey',
+  method: 'POST',
+  path: '/api/v1/own-keys/rotate',
+  tag: 'Keys',
+  summary: 'Replace the key of the request by a new one',
+  description:
+    'The new key has the scopes and the end of yours. Yours ends after the overlap, in which both are valid: use the new one ' +
+    'first, then forget the old one. If the response is lost, rotate again with the old one.',
+  scope: 'any',
+  body: object({
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 7 * DAY_SECONDS,
+        description: 'For how long your key stays valid. Default: a day.',
+      }),
+    ),
+  }),
+  answer: {
+    about: 'The new key, whose text appears nowhere else.',
+    status: 201,
+    schema: object(
+      { ...ownMembers, key: Type.String(), previousEndsAt: instant('When your key ends.') },
+      { title: 'RotatedKey' },
+    ),
+  },
+  problems: ['access.too_many_rotations'],
+  example: { body: { overlapSeconds: DAY_SECONDS } },
+  handler: async (
+    { db, resellerId, keyId, log },
+    { body: { overlapSeconds = DAY_SECONDS }, caller, request },
+  ) => {
+    const { key, text, previousEndsAt } = await rotateApiKey(db, {
+      resellerId,
+      keyId,
+      overlapSeconds,
+    })
+    const { id, reseller: _reseller, ...own } = key
+    logOperation(log, { caller, request }, { event: 'key rotated', keyId: id })
+    return { ...own, key: text, previousEndsAt }
   },
 })
 
@@ -209,4 +255,4 @@ function readExpiry(text: string | undefined, clock: Clock): Date | undefined {
 }
 
 /** Keys: operators manage them, every caller sees its own, and a page receives some for a code. */
-export const KEY_OPERATIONS = [signIn, readCaller, listOwn, listAll, create, revoke]
+export const KEY_OPERATIONS = [signIn, readCaller, listOwn, rotateOwn, listAll, create, revoke]

@@ -1,7 +1,16 @@
 import { describe, expect } from 'vitest'
-import { createApiKey } from '../../src/resellers/api-keys.ts'
+import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
+import type { Db } from '../../src/platform/db/database.ts'
+import {
+  createApiKey,
+  listApiKeys,
+  type NewApiKey,
+  revokeApiKey,
+  rotateApiKey,
+} from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { type AnyOperation, call, KEYED, rightKey } from './calls.ts'
 import { scopedKey, wrongKeys } from './seed.ts'
 import { it } from './shared-api.ts'
@@ -39,19 +48,22 @@ describe.for(KEYED)('%s', ([id, operation]) => {
     expect(shapes).toEqual([shapes[0], shapes[0], shapes[0]])
   })
 
-  it('a key without the scope is refused', async ({ api: { db, seed, base } }) => {
-    const { alpha } = seed
-    const without = {
-      read: () => scopedKey(db, alpha, ['watch']),
-      watch: () => scopedKey(db, alpha, ['read']),
-      operate: () => scopedKey(db, alpha, ['read', 'watch']),
-    }
+  it.runIf(operation.scope !== 'any')(
+    'a key without the scope is refused',
+    async ({ api: { db, seed, base } }) => {
+      const { alpha } = seed
+      const without: Record<string, () => Promise<string>> = {
+        read: () => scopedKey(db, alpha, ['watch']),
+        watch: () => scopedKey(db, alpha, ['read']),
+        operate: () => scopedKey(db, alpha, ['read', 'watch']),
+      }
 
-    const answer = await call(base, operation, { key: await without[operation.scope]() })
+      const answer = await call(base, operation, { key: await without[operation.scope]?.() })
 
-    expect(answer).toEqual(problem(403, 'access.missing_scope'))
-    expect(answer.headers.get('www-authenticate')).toContain(`scope="${operation.scope}"`)
-  })
+      expect(answer).toEqual(problem(403, 'access.missing_scope'))
+      expect(answer.headers.get('www-authenticate')).toContain(`scope="${operation.scope}"`)
+    },
+  )
 
   it.runIf(operation.audience === 'resellers')(
     'an operator’s key is refused',
@@ -60,7 +72,9 @@ describe.for(KEYED)('%s', ([id, operation]) => {
 
       const answer = await call(base, operation, { key: keys.operator })
 
-      const code = operation.scope === 'read' ? 'access.resellers_only' : 'access.missing_scope'
+      const code = ['read', 'any'].includes(operation.scope)
+        ? 'access.resellers_only'
+        : 'access.missing_scope'
       expect(answer).toEqual(problem(403, code))
     },
   )
@@ -137,4 +151,85 @@ it('a caller sees who it is, and a reseller sees its own keys alone', async ({ d
   expect(keys.text).not.toContain(own.text)
   expect(other.body).toMatchObject({ kind: 'operator', reseller: null })
   expect(refused.status).toBe(403)
+})
+
+describe('a reseller that rotates its own key', () => {
+  async function rotatable(db: Db, args: Partial<NewApiKey> = {}) {
+    const base = await startApi(db)
+    const { id: resellerId } = await createReseller(db, 'ana')
+    const { text, key } = await createApiKey(db, { resellerId, ...args })
+    const rotate = (given: string, body: object = {}) =>
+      ask(`${base}/api/v1/own-keys/rotate`, {
+        method: 'POST',
+        headers: { ...bearer(given), 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const status = async (given: string) =>
+      (await ask(`${base}/api/v1/own-keys`, { headers: bearer(given) })).status
+    return { base, resellerId, text, key, rotate, status }
+  }
+  const HOUR_MS = 3_600_000
+
+  it('receives a key with the same scopes and end, and its own ends after the overlap', async ({
+    db,
+  }) => {
+    const expiresAt = new Date(Date.now() + 90 * 24 * HOUR_MS)
+    const { text, rotate, status } = await rotatable(db, { scopes: ['read'], expiresAt })
+
+    const first = await rotate(text)
+    const again = await rotate(text, { overlapSeconds: 3_600 })
+    const other = await rotate(String(again.body.key), { overlapSeconds: 0 })
+
+    expect(first).toMatchObject({ status: 201, body: { scopes: ['read'] } })
+    const overlapMs = Date.parse(String(first.body.previousEndsAt)) - Date.now()
+    expect(Math.abs(overlapMs - 24 * HOUR_MS)).toBeLessThan(60_000)
+    expect(Date.parse(String(again.body.previousEndsAt)) - Date.now()).toBeLessThan(HOUR_MS)
+    for (const { body } of [first, again, other]) {
+      expect(body.expiresAt).toBe(expiresAt.toISOString())
+    }
+    expect(await status(text)).toBe(200)
+    expect(await status(String(other.body.key))).toBe(200)
+    await until(
+      'the key without an overlap ends',
+      async () => (await status(String(again.body.key))) === 401,
+    )
+  })
+
+  it('needs no scope, and never receives more than it has', async ({ db }) => {
+    const { text, rotate } = await rotatable(db, { scopes: ['watch'] })
+
+    const { status, body } = await rotate(text)
+
+    expect(status).toBe(201)
+    expect(body).toMatchObject({ scopes: ['watch'], expiresAt: null })
+  })
+
+  it('is refused an overlap of over a week, and more than twenty rotations a day', async ({
+    db,
+  }) => {
+    const { text, rotate } = await rotatable(db)
+
+    const long = await rotate(text, { overlapSeconds: 604_801 })
+    const answers = await Promise.all(Array.from({ length: 25 }, () => rotate(text)))
+
+    expect(long.body).toMatchObject({ code: 'request.invalid_body', pointer: '/overlapSeconds' })
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(20)
+    expect(answers.find(({ status }) => status === 409)?.body.code).toBe(
+      'access.too_many_rotations',
+    )
+  })
+
+  it('is refused a key for one that was revoked meanwhile', async ({ db }) => {
+    const { key, resellerId } = await rotatable(db)
+    await revokeApiKey(db, key.id)
+
+    const rotating = rotateApiKey(db, {
+      resellerId: resellerId as ResellerId,
+      keyId: key.id,
+      overlapSeconds: 60,
+    })
+
+    await expect(rotating).rejects.toMatchObject({ code: 'access.unknown_key' })
+    expect(await listApiKeys(db)).toHaveLength(1)
+  })
 })

@@ -28,6 +28,7 @@ describe('the check of a key', () => {
 
     expect(await access.callerOf(theirs.text)).toEqual({
       kind: 'reseller',
+      keyId: theirs.key.id,
       resellerId,
       resellerName: expect.any(String) as string,
       scopes: ['read'],

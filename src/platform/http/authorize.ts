@@ -122,7 +122,7 @@ function unauthorized(what: Unauthenticated): ProblemError {
 }
 
 function assertAllowed({ scope, audience }: Requirements, caller: Caller): void {
-  if (!caller.scopes.includes(scope)) {
+  if (scope !== 'any' && !caller.scopes.includes(scope)) {
     throw new ProblemError('access.missing_scope', {
       headers: {
         'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`,

@@ -114,6 +114,7 @@ function operationObject(
   shared: Shared,
 ): object {
   const { id, tag, summary, description, scope, upstream, audience, body, csv, example } = operation
+  const scopes = scope === 'any' ? [] : [scope]
   return {
     operationId: id,
     tags: [tag],
@@ -122,7 +123,7 @@ function operationObject(
     security:
       audience === 'everybody'
         ? []
-        : [{ bearer: [scope] }, ...(upstream === true ? [{ accessToken: [scope] }] : [])],
+        : [{ bearer: scopes }, ...(upstream === true ? [{ accessToken: scopes }] : [])],
     'x-audience': audience,
     parameters: [
       ...parametersOf(components, { where: 'path', schema: operation.params }, example.params),

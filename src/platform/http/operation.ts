@@ -25,7 +25,8 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
   readonly summary: string
   readonly description?: string
   /** What the key must allow. */
-  readonly scope: Scope
+  /** `any`: every valid key. */
+  readonly scope: Scope | 'any'
   readonly params?: P
   /** A parameter that the schema lacks is refused. Lists are separated by commas or repeated. */
   readonly query?: Q
@@ -118,7 +119,7 @@ export interface Operation<D> extends AnyDeclaration {
 }
 
 /** The reseller of the key. */
-type Owner = Pick<ResellerCaller, 'resellerId' | 'resellerName'>
+type Owner = Omit<ResellerCaller, 'kind' | keyof AnyCaller>
 
 /** `Hidden` names what the handlers are not given of a request. */
 type Declare<In, D, Hidden extends string = never> = <
@@ -169,8 +170,8 @@ function runOf<D>(handler: (deps: D, request: never) => Promise<unknown>) {
 
 function ownerOf(caller: Caller | UnknownCaller): Owner {
   if (caller.kind === 'reseller') {
-    const { resellerId, resellerName } = caller
-    return { resellerId, resellerName }
+    const { keyId, resellerId, resellerName } = caller
+    return { keyId, resellerId, resellerName }
   }
   throw new ProblemError('access.resellers_only')
 }
@@ -200,6 +201,7 @@ interface AnyCaller {
 
 export interface ResellerCaller extends AnyCaller {
   readonly kind: 'reseller'
+  readonly keyId: number
   readonly resellerId: ResellerId
   readonly resellerName: string
 }

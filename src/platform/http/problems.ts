@@ -60,6 +60,7 @@ export const PROBLEMS = {
   'verify.same_flight': { status: 400, title: 'The return flight is the outbound flight' },
   'verify.unknown': { status: 503, title: 'The upstream gave no usable answer about the fare' },
   'access.no_such_key': { status: 404, title: 'There is no such key' },
+  'access.too_many_rotations': { status: 409, title: 'Too many keys were rotated in a day' },
   'access.scope_not_grantable': { status: 400, title: 'A key of this kind cannot have the scope' },
   'watch.duplicate_reseller': { status: 409, title: 'A reseller of this name already exists' },
   'watch.invalid_reseller_name': { status: 400, title: 'The name of the reseller is not allowed' },

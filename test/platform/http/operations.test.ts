@@ -61,7 +61,13 @@ const access: Access = {
     const [kind, ...scopes] = key.split('-') as [string, ...Scope[]]
     const caller = { scopes, limitKey: key }
     if (kind === 'operator') return { kind, ...caller } satisfies Caller
-    return { kind: 'reseller', resellerId: 7 as ResellerId, resellerName: 'ana', ...caller }
+    return {
+      kind: 'reseller',
+      keyId: 1,
+      resellerId: 7 as ResellerId,
+      resellerName: 'ana',
+      ...caller,
+    }
   },
 }
 

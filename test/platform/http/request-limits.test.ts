@@ -81,6 +81,7 @@ const poll = reseller({
 const access: Access = {
   callerOf: async (key) => ({
     kind: 'reseller',
+    keyId: 1,
     resellerName: key,
     resellerId: Number.parseInt(key, 10) as ResellerId,
     scopes: ['read', 'watch'],
