@@ -6,8 +6,9 @@ import { logOperation, operations, SCOPES } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
-import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys.ts'
+import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
+import { rotateApiKey } from './rotate-key.ts'
 import { exchangeCode } from './sign-in.ts'
 
 const { open, operator, reseller, shared } = operations<{

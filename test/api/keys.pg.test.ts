@@ -6,9 +6,9 @@ import {
   listApiKeys,
   type NewApiKey,
   revokeApiKey,
-  rotateApiKey,
 } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
+import { rotateApiKey } from '../../src/resellers/rotate-key.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { until } from '../support/until.ts'
 import { type AnyOperation, call, KEYED, rightKey } from './calls.ts'
