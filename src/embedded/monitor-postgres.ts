@@ -26,7 +26,7 @@ export class EmbeddedDiedError extends AppError {
  * after the reason is logged, when it died once more or does not answer for about 20 s. Ends with the signal.
  */
 export function monitorPostgres(
-  postgres: Supervision,
+  postgres: Pick<Supervision, 'check' | 'restart'>,
   { clock, log }: Pick<App, 'clock' | 'log'>,
   signal: AbortSignal,
 ): Promise<never> {

@@ -1,5 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  chown,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  statfs,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { majorOf, runBinary } from './postgres-binaries.ts'
 import {
@@ -23,6 +33,7 @@ export type Settings = Readonly<Record<string, string>>
  */
 export async function ensureData(place: Place, settings: Settings): Promise<boolean> {
   const version = await readFile(join(place.data, 'PG_VERSION'), 'utf8').catch(undefinedIfMissing)
+  await assertSpace(place, version === undefined ? FREE_MB.toCreate : FREE_MB.toRun)
   if (version !== undefined) {
     assertMajor(place, version.trim())
     return false
@@ -38,6 +49,21 @@ export async function ensureData(place: Place, settings: Settings): Promise<bool
   await rename(partial, place.data)
   await flush(place.directory)
   return true
+}
+
+/** A new data directory has 40 MB, and the first syncs write 100 MB of WAL. */
+const FREE_MB = { toCreate: 200, toRun: 64 }
+
+/** A server whose disk is full crashes while it starts and may not stop. */
+async function assertSpace({ directory }: Place, neededMb: number): Promise<void> {
+  const { bavail, bsize } = await statfs(directory)
+  const freeMb = Math.floor((bavail * bsize) / 2 ** 20)
+  if (freeMb >= neededMb) return
+  throw new EmbeddedPostgresError(
+    'storage',
+    `the disk of ${directory} has ${freeMb} MB free, and the embedded PostgreSQL needs ${neededMb} MB: free some, choose ` +
+      `another FAREWATCH_HOME, ${OR_SET_DATABASE_URL}`,
+  )
 }
 
 /** Throws `embedded.password_unknown` if the file is missing. */

@@ -3,10 +3,11 @@ import { chmodSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { messageOf, nameFullDisk } from '../platform/base/errors.ts'
+import { AppError, messageOf, nameFullDisk } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { isRunning } from '../platform/base/running-pid.ts'
 import { openDatabase, sql } from '../platform/db/database.ts'
+import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
 import { DATABASE, ensureData, readPassword, type Settings, SUPERUSER } from './postgres-data.ts'
 import {
   EmbeddedPostgresError,
@@ -30,6 +31,8 @@ export interface Supervision {
   check(): Promise<ServerState>
   /** Starts a server that died again, on its port. */
   restart(): Promise<void>
+  /** What the server wrote last, if that may explain the error. */
+  explain(err: unknown): Promise<unknown>
 }
 
 export interface EmbeddedPostgres {
@@ -222,8 +225,14 @@ function superviseServer(
     if (!hasEnded(server)) return { kind: 'silent', reason: answer.reason }
     return { kind: 'died', reason: nameFullDisk(await tailOfLogs(place)) }
   }
+  const explain = async (err: unknown) => {
+    if (err instanceof AppError || !isDatabaseUnavailable(err)) return err
+    const last = await tailOfLogs(place)
+    const message = `the embedded PostgreSQL in ${place.directory} failed: ${messageOf(err)}. Its log ends:\n${last}`
+    return new EmbeddedPostgresError('silent', message, { cause: err })
+  }
   return {
-    supervision: { check, restart: () => (restarted = restart()) },
+    supervision: { check, explain, restart: () => (restarted = restart()) },
     release: () => (released ??= release()),
   }
 }

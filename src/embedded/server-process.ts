@@ -17,12 +17,12 @@ interface Postmaster {
 /**
  * The signals that stop a server, one after the other. SIGINT, the fast shutdown, goes to the postmaster alone: it
  * would make the checkpointer write its last record too early. The others are a crash, from which the next start
- * recovers.
+ * recovers. Together they take less time than a process has from Ctrl-C to its end.
  */
 const STOP_STEPS = [
-  { signal: 'SIGINT', everyProcess: false, timeoutMs: 60_000 },
-  { signal: 'SIGQUIT', everyProcess: true, timeoutMs: 10_000 },
-  { signal: 'SIGKILL', everyProcess: true, timeoutMs: 10_000 },
+  { signal: 'SIGINT', everyProcess: false, timeoutMs: 7_000 },
+  { signal: 'SIGQUIT', everyProcess: true, timeoutMs: 2_000 },
+  { signal: 'SIGKILL', everyProcess: true, timeoutMs: 3_000 },
 ] as const
 
 /**

@@ -88,6 +88,8 @@ async function runService(name: keyof typeof SERVICES): Promise<void> {
         await embedded.release()
       },
     })
+  } catch (err) {
+    throw signal.aborted || supervision === undefined ? err : await supervision.explain(err)
   } finally {
     await embedded.release()
     terminal.step('stopped')
