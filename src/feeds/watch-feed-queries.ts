@@ -1,5 +1,5 @@
 import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
-import { type Db, sql } from '../platform/db/database.ts'
+import { type Db, PREPARED, sql } from '../platform/db/database.ts'
 import { type FeedBounds, linkToPrevious, startAfter } from './feed-bounds.ts'
 import { FACT_COLUMNS, toWatchChange, type WatchChange } from './watch-record.ts'
 
@@ -59,6 +59,7 @@ export async function readRecords(
         select * from unnest(${places.map(({ resellerId }) => resellerId)}::bigint[],
                              ${places.map(({ seq }) => seq)}::bigint[]))`,
     )
+    .modifyEnd(PREPARED)
     .execute()
   return rows.map((row) => toWatchChange(row, publicUrl))
 }

@@ -52,7 +52,6 @@ interface Flight {
   readonly numbers: readonly number[]
   readonly departure: FlightEnd
   readonly arrival: FlightEnd
-  readonly stops: readonly string[]
 }
 
 interface FlightEnd {
@@ -125,7 +124,8 @@ type StoredPlace = Omit<PlaceOfFlight, 'id'> & { readonly id: string }
 
 /**
  * A leg with its flight as the record shows it, after or before the change; else as the last record of the fare before
- * it did, because a state that is not bookable names no flight. The ids of its places are in its identity.
+ * it did, because a state that is not bookable names no flight. The ids of its places are in its identity. Without
+ * `offset 0` the planner would repeat the search at each of its six uses.
  */
 function shownLeg(leg: 'outbound' | 'return'): RawBuilder<ShownLeg | null> {
   const name = sql.lit(leg)
@@ -144,7 +144,8 @@ function shownLeg(leg: 'outbound' | 'return'): RawBuilder<ShownLeg | null> {
                  where earlier.tracked_fare_id = f.id and earlier.recorded_at <= w.recorded_at
                    and jsonb_typeof(earlier.before -> ${name} -> 'flight') = 'object'
                  order by earlier.seq desc
-                 limit 1)) as leg) shown
+                 limit 1)) as leg
+              offset 0) shown
       cross join lateral (
             select substring(shown.leg ->> 'identity' from '(\\d+) to ') as departure,
                    substring(shown.leg ->> 'identity' from ' to (\\d+)') as arrival) ids
@@ -193,13 +194,13 @@ function linkOf(
 
 /** Null for a flight of a form that this version does not know: it must not hold up other records. */
 function flightOf({ flight, from, to }: ShownLeg): Flight | null {
-  const { airline, airlineCode, numbers, stops } = flight
+  const { airline, airlineCode, numbers } = flight
   const departure = endOf(from, flight.from, flight.departsAt)
   const arrival = endOf(to, flight.to, flight.arrivesAt)
   if (departure === null || arrival === null || typeof airline !== 'string') return null
-  if (!Array.isArray(numbers) || !Array.isArray(stops)) return null
+  if (!Array.isArray(numbers)) return null
   const code = typeof airlineCode === 'string' ? airlineCode : null
-  return { airline: { code, name: airline }, numbers, departure, arrival, stops }
+  return { airline: { code, name: airline }, numbers, departure, arrival }
 }
 
 const CODE = /^[A-Z]{3}$/

@@ -72,7 +72,6 @@ describe('a record of a reseller', () => {
         zone: 'Europe/Madrid',
         at: '2027-07-10T11:20:00+02:00',
       },
-      stops: [],
     }
     expect(lost).toMatchObject({
       kind: 'became_unavailable',

@@ -43,7 +43,6 @@ const RecordFlight = object(
     numbers: Type.Array(Type.Integer(), { description: 'Flight numbers, one a segment.' }),
     departure: FlightEnd,
     arrival: FlightEnd,
-    stops: Type.Array(Type.String()),
   },
   { title: 'RecordFlight' },
 )
