@@ -31,6 +31,13 @@ export function Figure({ label, children }) {
   return html`<div class="figure"><strong>${children}</strong><span>${label}</span></div>`
 }
 
+/** What the colours of a map mean. @param {{ keys: Record<string, string> }} props by the class of the key */
+export function Legend({ keys }) {
+  return html`<p class="legend">${Object.entries(keys).map(
+    ([key, text]) => html`<span><i class="key ${key}"></i> ${text}</span>`,
+  )}</p>`
+}
+
 /** A share as a bar. @param {{ share: number, label: string }} props */
 export function Meter({ share, label }) {
   const percent = Math.round(100 * Math.min(1, Math.max(0, share)))

@@ -4,6 +4,7 @@ import { colourOf, useDark } from './colours.js'
 import { html } from './html.js'
 import { serverNow } from './session.js'
 import { texts } from './texts.js'
+import { axisText } from './times.js'
 
 const HEIGHT = 180
 const AXIS = {
@@ -23,9 +24,8 @@ export function PriceLine({ prices, beganAt }) {
     const element = ref.current
     if (element === null) return undefined
     const colour = colourOf(element, 'accent')
-    const ink = colourOf(element, 'muted')
+    const currency = prices.find((one) => one.currency !== null)?.currency ?? ''
     const stepped = uPlot.paths.stepped?.({ align: 1 })
-    const axis = { ...AXIS, stroke: ink }
     const plot = new uPlot(
       {
         width: element.clientWidth || 400,
@@ -33,7 +33,7 @@ export function PriceLine({ prices, beganAt }) {
         legend: { show: false },
         cursor: { y: false },
         scales: { x: { time: true } },
-        axes: [axis, { ...axis, size: 60 }],
+        axes: axesOf(colourOf(element, 'muted'), currency),
         series: [
           {},
           {
@@ -62,6 +62,24 @@ export function PriceLine({ prices, beganAt }) {
     ? texts.watch.lastPrice(String(last.price), String(last.currency))
     : texts.watch.noPrice
   return html`<div class="plot" ref=${ref} role="img" aria-label=${label}></div>`
+}
+
+/** Times by the clock of the page, and prices with their unit. @param {string} stroke @param {string} currency @returns {import('uplot').Axis[]} */
+function axesOf(stroke, currency) {
+  return [
+    {
+      ...AXIS,
+      stroke,
+      values: (_plot, seconds, _axis, _space, step) =>
+        seconds.map((s) => axisText(1000 * s, 1000 * step)),
+    },
+    {
+      ...AXIS,
+      stroke,
+      size: 90,
+      values: (_plot, amounts) => amounts.map((amount) => `${amount}\u00A0${currency}`),
+    },
+  ]
 }
 
 /** @param {readonly any[]} prices @param {string} beganAt @returns {[number[], (number | null)[]]} */

@@ -79,6 +79,11 @@ export function minuteText(ms) {
   return minute.format(ms)
 }
 
+/** An instant on an axis whose marks are this far apart. @param {number} ms @param {number} apartMs */
+export function axisText(ms, apartMs) {
+  return apartMs < 86_400_000 ? minute.format(ms) : day.format(ms)
+}
+
 /** @param {string | number | Date} instant */
 export function exactText(instant) {
   return exact.format(new Date(instant))

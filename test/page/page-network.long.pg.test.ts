@@ -50,6 +50,28 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
     expect(complaints).toEqual([])
   })
 
+  it('the map moves to a place that is searched, names what its colours mean, and shows all again', async ({
+    db,
+  }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'), { guard: NO_GUARD })
+    const { page, complaints } = await openAsOperator(db, '#/map')
+    const showAll = page.getByRole('button', { name: 'The whole map' })
+
+    await page.getByRole('application', { name: /World map/ }).waitFor()
+    expect(await showAll.isDisabled()).toBe(true)
+    await page.getByLabel('Place').fill('PMI')
+    await page.keyboard.press('Enter')
+
+    await page.getByRole('heading', { name: /^PMI/ }).waitFor()
+    await expect.poll(() => showAll.isEnabled()).toBe(true)
+    for (const meaning of ['live', 'added', 'removed', 'of the chosen place', 'place']) {
+      expect(await page.locator('.legend').getByText(meaning, { exact: true }).count()).toBe(1)
+    }
+    await showAll.click()
+    await expect.poll(() => showAll.isDisabled()).toBe(true)
+    expect(complaints).toEqual([])
+  })
+
   it('the schedule shows the calls of the last hour by lane, reseller and priority', async ({
     db,
   }) => {

@@ -54,10 +54,23 @@ export function useView(size) {
   }
   // A browser sends a click after a drag too.
   const wasDragged = () => dragged.current > CLICK_PX
-  return { view, handlers, moving, wasDragged }
+  return { view, handlers, buttons: buttonsOf({ zoom, move, size }), moving, wasDragged }
+}
+
+/** @param {{ zoom: (f: number, x: number, y: number) => void, move: (next: (last: any) => any) => void, size: { width: number, height: number } }} map */
+function buttonsOf({ zoom, move, size: { width, height } }) {
+  return {
+    zoomIn: () => zoom(STEP_ZOOM, width / 2, height / 2),
+    zoomOut: () => zoom(1 / STEP_ZOOM, width / 2, height / 2),
+    showAll: () => move(() => ({ x: 0, y: 0, k: 1 })),
+    /** Moves a point of the whole map to the middle. */
+    showPoint: (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ k) =>
+      move(() => ({ k, x: width / 2 - x * k, y: height / 2 - y * k })),
+  }
 }
 
 const STEP_PX = 60
+const STEP_ZOOM = 1.5
 
 /** @param {any} event @param {{ zoom: (f: number, x: number, y: number) => void, move: (next: any) => void, size: { width: number, height: number } }} map */
 function pressKey(event, { zoom, move, size }) {
@@ -73,8 +86,8 @@ function pressKey(event, { zoom, move, size }) {
     event.preventDefault()
     move((/** @type {any} */ last) => ({ ...last, x: last.x + step[0], y: last.y + step[1] }))
   }
-  if (event.key === '+' || event.key === '=') zoom(1.5, size.width / 2, size.height / 2)
-  if (event.key === '-') zoom(1 / 1.5, size.width / 2, size.height / 2)
+  if (event.key === '+' || event.key === '=') zoom(STEP_ZOOM, size.width / 2, size.height / 2)
+  if (event.key === '-') zoom(1 / STEP_ZOOM, size.width / 2, size.height / 2)
 }
 
 /** The world does not leave the map. @param {{ x: number, y: number, k: number }} view @param {{ width: number, height: number }} size */

@@ -20,7 +20,16 @@ export const network = {
     label: (live, added, removed) =>
       `World map with ${live.toLocaleString()} live routes, ${added} added and ${removed} removed`,
     failed: 'The map could not be loaded.',
-    legend: { live: 'live', added: 'added', removed: 'removed' },
+    legend: {
+      live: 'live',
+      added: 'added',
+      removed: 'removed',
+      focus: 'of the chosen place',
+      place: 'place',
+    },
+    zoomIn: 'Zoom in',
+    zoomOut: 'Zoom out',
+    showAll: 'The whole map',
     help: 'Click a place for its routes. Keys: arrows move the map, + and − zoom, Enter opens the place at the cross, Escape closes it.',
     changes: 'Changes',
     unchanged: 'No route was added or removed.',

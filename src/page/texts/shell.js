@@ -74,6 +74,8 @@ export const shell = {
     docs: 'API reference',
     runbooks: 'Runbooks',
     openapi: 'OpenAPI document',
-    metrics: 'Metrics on the admin port, by default',
+    metrics: 'on the admin port,',
+    /** @param {string} zone */
+    clock: (zone) => `Times: ${zone}. Times of flights: local.`,
   },
 }

@@ -4,7 +4,7 @@ import { html } from '../html.js'
 import { Action, Badge, Failure } from '../parts.js'
 import { callApi, callerOf, ProblemError, saveKeys } from '../session.js'
 import { texts } from '../texts.js'
-import { durationText } from '../times.js'
+import { durationText, zoneText } from '../times.js'
 
 /** Lists are fetched at least once a day. */
 const OLD_SECONDS = 26 * 3600
@@ -33,13 +33,14 @@ export function HomeView({ onEnter, error }) {
   </main>`
 }
 
-/** Where to read on. The metrics are served on the admin port, whose address the page does not know. */
+/** Where to read on, and what all views share. The page does not know the address of the admin port. */
 export function Links() {
   return html`<nav class="links" aria-label=${texts.home.links}>
     <a href="/docs">${texts.home.docs}</a>
     <a href="/docs/runbooks">${texts.home.runbooks}</a>
     <a href="/openapi.json">${texts.home.openapi}</a>
-    <span>${texts.home.metrics} <code>http://127.0.0.1:9091/metrics</code></span>
+    <span><code>/metrics</code> ${texts.home.metrics} <code>ADMIN_PORT</code></span>
+    <span>${texts.home.clock(zoneText())}</span>
   </nav>`
 }
 

@@ -4,7 +4,7 @@ import { html } from '../html.js'
 import { useEvents } from '../live.js'
 import { networkAt, readNetwork, readPlaces, steadyOf, withChanges } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
-import { Empty, Figure, Loaded } from '../parts.js'
+import { Empty, Figure, Legend, Loaded } from '../parts.js'
 import { serverNow } from '../session.js'
 import { texts } from '../texts.js'
 import { clockText } from '../times.js'
@@ -73,19 +73,27 @@ function dateText(date) {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
+const NO_FOCUS = { focus: /** @type {string | undefined} */ (undefined), isShown: false }
+
 /** @param {{ read: import('../map/network.js').Network, isPresent: boolean, picker: unknown }} props */
 function Player({ read, isPresent, picker }) {
   const network = useLiveNetwork(read, isPresent)
   const [step, setStep] = useState(STEPS)
   const [playing, setPlaying] = useState(false)
-  const [focus, setFocus] = useState(/** @type {string | undefined} */ (undefined))
+  const [{ focus, isShown }, setFocus] = useState(NO_FOCUS)
+  // A place that is clicked on the map is in view already.
+  const click = useCallback(
+    (/** @type {string | undefined} */ id) => setFocus({ focus: id, isShown: false }),
+    [],
+  )
+  const show = useCallback((/** @type {string} */ id) => setFocus({ focus: id, isShown: true }), [])
   const first = Math.min(network.changes[0]?.at ?? network.from, network.to)
   const at = first + ((network.to - first) * step) / STEPS
   const steady = useMemo(() => steadyOf(network), [network])
   const { returned, added, removed } = useMemo(() => networkAt(network, at), [network, at])
   const still = useMemo(() => [...steady, ...returned], [steady, returned.join('\n')])
   const all = useMemo(() => [...still, ...added], [still, added])
-  const close = useCallback(() => setFocus(undefined), [])
+  const close = useCallback(() => setFocus(NO_FOCUS), [])
   usePlaying(playing, setPlaying, setStep)
   if (network.live.length + network.changes.length === 0) {
     return html`${picker}<${Empty} title=${texts.map.empty}>${texts.map.emptyHelp}<//>`
@@ -107,7 +115,7 @@ function Player({ read, isPresent, picker }) {
         <${Figure} label=${texts.map.added}>${added.length.toLocaleString()}<//>
         <${Figure} label=${texts.map.removed}>${removed.length.toLocaleString()}<//>
       </div>
-      <${PlacePicker} onPlace=${setFocus} />
+      <${PlacePicker} onPlace=${show} />
     </div>
     <div class="player">
       <button type="button" onClick=${play}>${playing ? texts.map.pause : texts.map.play}</button>
@@ -115,14 +123,13 @@ function Player({ read, isPresent, picker }) {
       <output>${clockText(at)}</output>
     </div>
     <div class="split wide map-split">
-      <div><${NetworkMap} kind="big" steady=${still} added=${added} removed=${removed} focus=${focus} onPlace=${setFocus}
+      <div><${NetworkMap} kind="big" steady=${still} added=${added} removed=${removed} focus=${focus} isShown=${isShown} onPlace=${click}
         label=${texts.map.label(live, added.length, removed.length)} />
-        <p class="legend"><span class="key live"></span> ${texts.map.legend.live} <span class="key added"></span> ${texts.map.legend.added} <span class="key removed"></span> ${texts.map.legend.removed}
-          <span class="muted" id="map-help">${texts.map.help}</span></p></div>
+        <${Legend} keys=${texts.map.legend} /><p class="muted small" id="map-help">${texts.map.help}</p></div>
       ${
         focus === undefined
-          ? html`<${OverviewTables} network=${network} at=${at} routes=${all} onPlace=${setFocus} />`
-          : html`<${PlaceTable} id=${focus} routes=${all} onPlace=${setFocus} onClose=${close} />`
+          ? html`<${OverviewTables} network=${network} at=${at} routes=${all} onPlace=${show} />`
+          : html`<${PlaceTable} id=${focus} routes=${all} onPlace=${show} onClose=${close} />`
       }
     </div>`
 }

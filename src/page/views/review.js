@@ -4,7 +4,7 @@ import { html } from '../html.js'
 import { useRuns } from '../live.js'
 import { pairsOf, readNetwork } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
-import { Action, Badge, Failure, Figure, Loaded, Meter } from '../parts.js'
+import { Action, Badge, Failure, Figure, Legend, Loaded, Meter } from '../parts.js'
 import { callApi, serverNow } from '../session.js'
 import { texts } from '../texts.js'
 import { Clock } from '../times.js'
@@ -100,7 +100,7 @@ function DifferenceMap({ path, forecast }) {
   return html`
     ${difference.error && html`<${Failure} error=${difference.error} onRetry=${difference.reload} />`}
     <${NetworkMap} kind="middle" steady=${steady} added=${added} removed=${removed} label=${texts.runs.onMap(added.length, removed.length)} />
-    <p class="legend"><span class="key live"></span> ${texts.runs.kept} <span class="key added"></span> ${texts.map.legend.added} <span class="key removed"></span> ${texts.runs.missing}</p>`
+    <${Legend} keys=${{ live: texts.runs.kept, added: texts.map.legend.added, removed: texts.runs.missing }} />`
 }
 
 /** @param {any} difference @param {import('../map/network.js').Network | undefined} network */

@@ -34,17 +34,17 @@ export function RunsView({ caller, path: [runId] }) {
 /** @param {{ runs: any[], selected: number }} props */
 function RunTable({ runs, selected }) {
   const { run: runColumn, list, status, when, ...numbers } = texts.runs.columns
-  return html`<div class="scroll" tabindex="0"><table>
+  return html`<div class="scroll" tabindex="0"><table class="stacked">
     <thead><tr>${[runColumn, list, status, when].map((text) => html`<th>${text}</th>`)}${Object.values(numbers).map((text) => html`<th class="n">${text}</th>`)}</tr></thead>
     <tbody>${runs.map(
       (run) => html`<tr key=${run.runId} class=${run.runId === selected ? 'selected' : ''}>
       <td><a href=${linkTo('runs', String(run.runId))}>${run.runId}</a></td>
-      <td>${run.list}</td>
+      <td class="main">${run.list}</td>
       <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${textOf(texts.runs.statuses, run.status)}${run.baseline ? ` ${texts.runs.first}` : ''}<//></td>
       <td><${Clock} at=${run.finishedAt} /></td>
-      <td class="n">${run.live?.toLocaleString() ?? ''}</td>
-      ${['added', 'removed', 'gained', 'lost'].map((name) => html`<td class="n">${signed(name, run[name])}</td>`)}
-      <td class="n">${durationText((Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000)}</td>
+      <td class="n" data-label=${numbers.routes}>${run.live?.toLocaleString() ?? ''}</td>
+      ${/** @type {const} */ (['added', 'removed', 'gained', 'lost']).map((name) => html`<td class="n" data-label=${numbers[name]}>${signed(name, run[name])}</td>`)}
+      <td class="n" data-label=${numbers.took}>${durationText((Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000)}</td>
     </tr>`,
     )}</tbody>
   </table></div>`

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import compress from '@fastify/compress'
 import swagger, { type StaticDocumentSpec } from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
@@ -37,6 +38,7 @@ export interface Answered {
   readonly durationMs: number
 }
 
+const NARROW = readFileSync(new URL('docs-narrow.css', import.meta.url), 'utf8')
 const MAX_ADDRESS_CHARS = 8_000
 
 /** Headers of every response: browsers run, frame and cache nothing of it, and it depends on the key. */
@@ -145,7 +147,7 @@ function addDocsPages<D>(
   server.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: DOCS_POLICY,
-    theme: { title: 'farewatch API' },
+    theme: { title: 'farewatch API', css: [{ filename: 'narrow.css', content: NARROW }] },
     uiConfig: { docExpansion: 'list', defaultModelsExpandDepth: -1 },
   })
 }

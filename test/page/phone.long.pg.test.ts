@@ -1,0 +1,54 @@
+import type { Page } from 'playwright-core'
+import { describe, expect } from 'vitest'
+import { seedApi } from '../api/seed.ts'
+import { startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { canBrowse, openPage } from './browser.ts'
+
+const PHONE = { width: 390, height: 844 }
+const OPERATOR_PATHS = ['now', 'map', 'changes', 'runs', 'runs/4', 'schedule', 'schedule/1']
+const RESELLER_PATHS = ['now', 'changes', 'watches', 'watches/summer/A-1']
+
+/** What is wider than the screen, or cut by a box that holds it: text that nobody can read on a phone. */
+const CLIPPED = `[...document.querySelectorAll('body, nav, header, main, .scroll, table, .card, .panel, footer')]
+  .filter((element) => element.scrollWidth > element.clientWidth + 1 || element.getBoundingClientRect().right > innerWidth + 1)
+  .map((element) => element.tagName + '.' + element.className + ' ' + element.scrollWidth)`
+
+async function clipped(page: Page): Promise<string[]> {
+  await until('the view', async () => (await page.getByText('Loading …').count()) === 0)
+  return page.evaluate<string[]>(CLIPPED)
+}
+
+describe.runIf(canBrowse)('the page on a phone', () => {
+  it('clips no table, tab or text, and does not scroll sideways', async ({ db }) => {
+    const { keys } = await seedApi(db)
+    const base = await startApi(db)
+    const faults: string[] = []
+    for (const [key, paths] of [
+      [keys.operator, OPERATOR_PATHS],
+      [keys.alpha, RESELLER_PATHS],
+    ] as const) {
+      const { page } = await openPage({ base, key, path: '#/now' })
+      await page.setViewportSize(PHONE)
+      for (const path of paths) {
+        await page.goto(`${base}/#/${path}`)
+        faults.push(...(await clipped(page)).map((fault) => `${path}: ${fault}`))
+      }
+    }
+    expect(faults).toEqual([])
+  })
+
+  it('shows an operation of the API reference without cutting it', async ({ db }) => {
+    const { page } = await openPage({ base: await startApi(db), path: 'docs' })
+    await page.setViewportSize(PHONE)
+    await page.locator('.opblock-summary-control').nth(3).click()
+    await page.getByText('The outbound flight.').waitFor()
+
+    const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+    const description = await page.locator('td.parameters-col_description').first().boundingBox()
+
+    expect(width).toBe(PHONE.width)
+    expect(description?.width).toBeGreaterThan(280)
+  })
+})
