@@ -10,7 +10,7 @@ const PHONE = { width: 390, height: 844 }
 const OPERATOR_PATHS = ['now', 'map', 'changes', 'runs', 'runs/4', 'schedule', 'schedule/1']
 const RESELLER_PATHS = ['now', 'changes', 'watches', 'watches/summer/A-1']
 
-/** What is wider than the screen, or cut by a box that holds it: text that nobody can read on a phone. */
+/** What is wider than the screen, or cut by a box that holds it: text that cannot be read on a phone. */
 const CLIPPED = `[...document.querySelectorAll('body, nav, header, main, .scroll, table, .card, .panel, footer')]
   .filter((element) => element.scrollWidth > element.clientWidth + 1 || element.getBoundingClientRect().right > innerWidth + 1)
   .map((element) => element.tagName + '.' + element.className + ' ' + element.scrollWidth)`
