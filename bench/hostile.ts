@@ -96,16 +96,19 @@ async function measure(api: string, key: string): Promise<Latencies> {
 
 async function floodsOf(api: string, key: string, folder: string): Promise<Flood[]> {
   const bearer = (text: string) => ['-H', `authorization: Bearer ${text}`]
-  const importing = async (threshold: string) => {
-    const file = path.join(folder, `${threshold}.json`)
-    await writeFile(file, watches(FLOOD_ROWS, threshold))
+  const posting = async (name: string, body: string) => {
+    const file = path.join(folder, `${name}.json`)
+    await writeFile(file, body)
     const type = ['-H', 'content-type: application/json']
     return ['-m', 'POST', '-i', file, ...type, ...bearer(key), `${api}/watch-lists/l/watches`]
   }
+  const importing = (threshold: string) => posting(threshold, watches(FLOOD_ROWS, threshold))
   const mix = 'residents[adults]=0&nonResidents[adults]=1'
   return [
     // Two bodies in turn: each import changes every watch.
     { name: 'imports', cannons: [await importing('1'), await importing('2')] },
+    { name: 'brackets', cannons: [await posting('brackets', '['.repeat(3_000_000))] },
+    { name: 'empty objects', cannons: [await posting('objects', `[${'{},'.repeat(999_999)}{}]`)] },
     {
       name: 'verifies',
       cannons: [[...bearer(key), `${api}/flights/fares/verify?flightId=101000000000&${mix}`]],

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './authorize.ts'
+import { sizeOfSchema } from './json-size.ts'
 import type { Caller, Operation, UnknownCaller, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import { addCsvBodies, bodyReader } from './read-body.ts'
@@ -42,7 +43,10 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
       scope.route({
         method: operation.method,
         url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-        config: { operation: operation.id },
+        config: {
+          operation: operation.id,
+          ...(operation.body === undefined ? {} : { bodySize: sizeOfSchema(operation.body) }),
+        },
         ...(operation.bodyLimitBytes === undefined ? {} : { bodyLimit: operation.bodyLimitBytes }),
         // Before the body is read, so that no client can send megabytes without a key.
         onRequest: async (request, reply) => {

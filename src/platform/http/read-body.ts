@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { lazily } from '../base/cache.ts'
 import { cleanText } from '../base/text.ts'
+import { isLargerThan, type JsonSize } from './json-size.ts'
 import { ProblemError } from './problems.ts'
 import {
   isStorable,
@@ -141,6 +142,13 @@ export function addJsonBodies(server: FastifyInstance): void {
     (request, bytes: Buffer, done) => {
       if (bytes.length === 0) return done(null, undefined)
       if (!isUtf8(bytes)) return done(unreadable('the body is not UTF-8'))
+      const { bodySize } = request.routeOptions.config as { bodySize?: JsonSize }
+      if (bodySize !== undefined && isLargerThan(bytes, bodySize)) {
+        const { values, depth } = bodySize
+        return done(
+          unreadable(`the body has over ${values} values, or some that lie over ${depth} deep`),
+        )
+      }
       const text = bytes.toString()
       return parse(request, text, (fault, value) =>
         // The parser's own message may quote the body.
