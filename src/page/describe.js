@@ -119,3 +119,36 @@ export function feedOf({ kind, watchId }) {
   if (kind.startsWith('route_') || kind === 'place_changed') return 'route'
   return watchId === undefined ? 'fare' : 'watch'
 }
+
+/** What people call an endpoint. @param {any} endpoint */
+export function endpointName({ description, format }) {
+  return description || format
+}
+
+/** @param {any} endpoint @returns {{ level: import('./parts.js').Level, text: string }} */
+export function endpointState({ enabled, disabledReason, failingSince, lastSuccessAt }) {
+  if (!enabled) {
+    return { level: 'bad', text: textOf(texts.endpoints.disabledReasons, disabledReason) }
+  }
+  if (failingSince !== null) return { level: 'warn', text: texts.endpoints.failing }
+  return lastSuccessAt === null
+    ? { level: 'idle', text: texts.endpoints.nothingSent }
+    : { level: 'good', text: texts.endpoints.works }
+}
+
+/** How an attempt ended. @param {{ outcome: string, status: number | null }} attempt */
+export function attemptText({ outcome, status }) {
+  return texts.deliveries.attempt(textOf(texts.outcomes, outcome), status)
+}
+
+/** Which records an endpoint receives, and when. @param {any} endpoint */
+export function receivesText({ kinds, reasons, lists, rules, digest }) {
+  const isFiltered = [kinds, reasons, lists, rules].some((filter) => filter !== null)
+  const which = isFiltered ? texts.endpoints.chosen : texts.endpoints.everything
+  return digest === null
+    ? which
+    : `${which}, ${textOf(texts.endpointForm.digests, digest.every ?? 'daily')}`
+}
+
+/** The kinds of the records that endpoints receive. */
+export const WATCH_KINDS = Object.keys(texts.kinds).filter((kind) => feedOf({ kind }) !== 'route')

@@ -96,11 +96,36 @@ export function useRoute() {
 }
 
 function readRoute() {
-  return location.hash
+  return (location.hash.split('?')[0] ?? '')
     .replace(/^#\/?/, '')
     .split('/')
     .filter((part) => part !== '')
     .map(decoded)
+}
+
+/**
+ * The filters in the address, behind `?`, and a way to set one. An empty value removes it. Filters make no entry of
+ * the browser's history.
+ * @returns {[URLSearchParams, (name: string, value: string) => void]}
+ */
+export function useQuery() {
+  const [query, setQuery] = useState(readQuery())
+  useEffect(() => {
+    const update = () => setQuery(readQuery())
+    addEventListener('hashchange', update)
+    return () => removeEventListener('hashchange', update)
+  }, [])
+  const set = (/** @type {string} */ name, /** @type {string} */ value) => {
+    const next = readQuery()
+    if (value === '') next.delete(name)
+    else next.set(name, value)
+    location.replace(`${location.hash.split('?')[0]}${next.size === 0 ? '' : `?${next}`}`)
+  }
+  return [query, set]
+}
+
+function readQuery() {
+  return new URLSearchParams(location.hash.split('?')[1] ?? '')
 }
 
 /** @param {string} part */

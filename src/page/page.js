@@ -7,6 +7,7 @@ import { Badge, Empty } from './parts.js'
 import { forgetKeys, readCaller } from './session.js'
 import { textOf, texts } from './texts.js'
 import { ChangesView } from './views/changes.js'
+import { DeliveriesView } from './views/deliveries.js'
 import { HomeView, Links, SignInView, whoIs } from './views/home.js'
 import { MapView } from './views/map.js'
 import { NowView } from './views/now.js'
@@ -20,6 +21,7 @@ const VIEWS = [
   { name: 'map', view: MapView, operator: true, reseller: true },
   { name: 'changes', view: ChangesView, operator: true, reseller: true },
   { name: 'watches', view: WatchesView, operator: false, reseller: true },
+  { name: 'deliveries', view: DeliveriesView, operator: false, reseller: true },
   { name: 'runs', view: RunsView, operator: true, reseller: true },
   { name: 'schedule', view: ScheduleView, operator: true, reseller: false },
 ]

@@ -43,15 +43,21 @@ function keyFor(path) {
 export class ProblemError extends Error {
   /**
    * @param {number} status
-   * @param {{ code?: string, title?: string, detail?: string,
+   * @param {{ code?: string, title?: string, detail?: string, pointer?: string,
    *   errors?: { detail?: string, message?: string, pointer?: string }[] }} problem
    */
   constructor(status, problem) {
-    super(problem.detail ?? problem.title ?? texts.oddAnswer(status))
+    super(messageOf(problem) ?? texts.oddAnswer(status))
     this.status = status
     this.code = problem.code ?? ''
     this.problem = problem
   }
+}
+
+/** What is wrong, after the name of the field of the body that it is about. @param {{ title?: string, detail?: string, pointer?: string }} problem */
+function messageOf({ title, detail, pointer = '' }) {
+  const field = pointer.split('/').at(-1) ?? ''
+  return detail === undefined || detail.includes(field) ? (detail ?? title) : `${field} ${detail}`
 }
 
 /** A difference below this is the delay of an answer, not a wrong clock. */

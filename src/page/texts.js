@@ -1,3 +1,4 @@
+import { deliveries } from './texts/deliveries.js'
 import { network } from './texts/network.js'
 import { records } from './texts/records.js'
 import { shell } from './texts/shell.js'
@@ -5,7 +6,7 @@ import { watches } from './texts/watches.js'
 import { work } from './texts/work.js'
 
 /** Every text of the page. */
-export const texts = { ...shell, ...records, ...network, ...work, ...watches }
+export const texts = { ...shell, ...records, ...network, ...work, ...watches, ...deliveries }
 
 /**
  * The text of a code that the API gave; the code in plain letters if the page does not know it.

@@ -18,7 +18,7 @@ import { canBrowse, openPage } from './browser.ts'
 
 /** What an operator and a reseller can open: each view, and what opens inside it. */
 const OPERATOR_PATHS = ['now', 'map', 'changes', 'runs', 'runs/4', 'schedule', 'schedule/1']
-const RESELLER_PATHS = ['now', 'changes', 'watches', 'watches/summer/A-1', 'nowhere']
+const RESELLER_PATHS = ['now', 'changes', 'watches', 'watches/summer/A-1', 'deliveries', 'nowhere']
 
 /** The rules of accessibility that a page breaks, with the elements that break them. */
 async function axeFaults(page: Page): Promise<string[]> {

@@ -1,4 +1,9 @@
-import type { DeadReason, DeliveryState, EndpointFormat } from '../../platform/base/kinds.ts'
+import type {
+  DeadReason,
+  DeliveryState,
+  EndpointFormat,
+  WatchChangeKind,
+} from '../../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
@@ -18,6 +23,9 @@ export interface ShownDelivery {
   readonly seq: number | null
   /** The type of an event; null for a record. */
   readonly type: string | null
+  /** The kind of the record and the reference of its watch; null for an event, and once the record is archived. */
+  readonly kind: WatchChangeKind | null
+  readonly reference: string | null
   readonly state: DeliveryState
   readonly deadReason: DeadReason | null
   /** How many attempts failed since the delivery began or was sent again. */
@@ -30,8 +38,16 @@ export interface ShownDelivery {
 
 /** What a reader sees of delivery `d`. */
 const SHOWN = sql`
-  d.id, d.endpoint_id as "endpointId", d.seq, d.type, d.state, d.dead_reason as "deadReason", d.attempts,
+  d.id, d.endpoint_id as "endpointId", d.seq, d.type, coalesce(c.kind, n.kind) as kind, w.reference, d.state, d.dead_reason as "deadReason", d.attempts,
   d.recorded_at as "recordedAt", d.due_at as "dueAt", d.ended_at as "endedAt"
+`
+
+/** Delivery `d` with its endpoint and its record: a change `c` or event `n` of a watch. */
+const WITH_RECORD = sql`
+  join webhook_endpoint e on e.id = d.endpoint_id
+  left join watch_change w on w.reseller_id = e.reseller_id and w.seq = d.seq
+  left join availability_change c on c.id = w.change_id
+  left join watch_event n on n.id = w.watch_event_id
 `
 
 const LAST_ATTEMPT = sql`
@@ -57,7 +73,8 @@ export async function requireDelivery(
   { endpointId, deliveryId }: { readonly endpointId?: string; readonly deliveryId: string },
 ): Promise<ShownDelivery> {
   const { rows } = await sql<ShownDelivery>`
-    select ${SHOWN} from delivery d where d.id = ${deliveryId} and ${isOfReseller(resellerId, endpointId)}
+    select ${SHOWN} from delivery d ${WITH_RECORD}
+     where d.id = ${deliveryId} and ${isOfReseller(resellerId, endpointId)}
   `.execute(db)
   const [found] = rows
   if (found !== undefined) return found
@@ -104,7 +121,7 @@ export async function listDead(
     WithAttempt<Omit<DeadDelivery, 'lastAttempt'> & Pick<ShownDelivery, 'state' | 'dueAt'>>
   >`
     select ${SHOWN}, ${ATTEMPT}
-      from delivery d ${LAST_ATTEMPT}
+      from delivery d ${WITH_RECORD} ${LAST_ATTEMPT}
      where d.state = 'dead' and ${isOfReseller(resellerId, endpointId)}
        and (${after ?? null}::uuid is null or d.id < ${after ?? null}::uuid)
      order by d.id desc
@@ -212,8 +229,7 @@ async function readLog<R extends LoggedDelivery>(
 ): Promise<R[]> {
   const { rows } = await sql<WithAttempt<Omit<R, 'lastAttempt'>>>`
     select ${SHOWN}, e.format, e.target_shown as target, ${ATTEMPT} ${columns}
-      from (${chosen}) d
-      join webhook_endpoint e on e.id = d.endpoint_id
+      from (${chosen}) d ${WITH_RECORD}
       join reseller r on r.id = e.reseller_id ${LAST_ATTEMPT}
      order by ${order}
   `.execute(db)

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { FeedSource } from '../../feeds/watch-feed-queries.ts'
-import { DEAD_REASONS, DELIVERY_STATES } from '../../platform/base/kinds.ts'
+import { DEAD_REASONS, DELIVERY_STATES, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
@@ -36,6 +36,11 @@ export const subject = {
   endpointId: Id,
   seq: orNull(Type.Integer(), 'The number of the record in your feed. Null for an event.'),
   type: orNull(Type.String(), 'The type of an event. Null for a record.'),
+  kind: orNull(
+    oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' }),
+    'The kind of the record. Null for an event, and once the record is archived.',
+  ),
+  reference: orNull(Type.String(), 'The reference of its watch.'),
 }
 const attempts = Type.Integer({
   description: 'How many attempts were made since the delivery began or was sent again.',

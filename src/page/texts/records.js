@@ -97,19 +97,4 @@ export const records = {
     noDelivery: 'The record was sent to no endpoint.',
     routesNotSent: 'Changes of routes are read from the feed. They are not sent to endpoints.',
   },
-  deliveries: {
-    pending: 'waits to be sent',
-    delivered: 'delivered',
-    dead: 'not delivered',
-    deadReasons: {
-      too_old: 'all attempts failed',
-      blocked: 'the address is not allowed',
-      too_large: 'the record is over 20 kB',
-    },
-    /** @param {number} seq */
-    record: (seq) => `number ${seq}`,
-    /** @param {string} outcome @param {number | null} status */
-    attempt: (outcome, status) =>
-      `last attempt: ${outcome.replaceAll('_', ' ')}${status === null ? '' : ` (status ${status})`}`,
-  },
 }

@@ -6,6 +6,7 @@ export const shell = {
     map: 'Map',
     changes: 'Changes',
     watches: 'Watch lists',
+    deliveries: 'Deliveries',
     runs: 'Runs',
     schedule: 'Schedule',
   },

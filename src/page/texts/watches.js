@@ -1,4 +1,4 @@
-/** The Watch lists view: watches, imports, endpoints and keys. */
+/** The Watch lists view: watches, imports and keys. */
 export const watches = {
   lists: {
     empty: 'You watch nothing yet.',
@@ -99,37 +99,6 @@ export const watches = {
     tooLarge: (size) =>
       `The file is larger than ${size}. Split it, or let an operator import it with bin/farewatch watch-list import.`,
     unreadable: 'The file could not be read. If it changed meanwhile, choose it again.',
-  },
-  endpoints: {
-    title: 'Endpoints',
-    empty: 'No endpoint yet.',
-    emptyHelp: 'Records can be sent to your server, to Slack, or by e-mail.',
-    /** @type {Record<string, string>} */
-    disabledReasons: {
-      paused: 'disabled by you',
-      gone: 'disabled: its server answered that it is gone',
-      failing: 'disabled: it failed for five days',
-    },
-    failing: 'failing',
-    nothingSent: 'nothing was sent yet',
-    works: 'works',
-    failingSince: 'failing since',
-    lastSuccess: 'last success',
-    /** @param {number} pending @param {number} dead */
-    counts: (pending, dead) =>
-      `${pending.toLocaleString()} pending, ${dead.toLocaleString()} not delivered`,
-    test: 'Test',
-    tested: 'A test event is on its way. It appears in the log.',
-    disable: 'Disable',
-    enable: 'Enable',
-    log: 'Log',
-    emptyLog: 'Nothing was sent in the last 30 days.',
-    again: 'Send again',
-    /** @param {string} what */
-    againFor: (what) => `Send again: ${what}`,
-    new: 'New: an https address, or an e-mail address',
-    add: 'Add',
-    secret: 'Its secret, which is shown only now:',
   },
   keys: {
     title: 'Keys',

@@ -5,7 +5,7 @@ import { Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Clock } from '../times.js'
-import { Deliveries } from './deliveries.js'
+import { Deliveries } from './delivery-log.js'
 
 /** Where the records of a feed have their evidence and deliveries. */
 const PATHS = { fare: '/availability-changes', watch: '/watch-changes' }

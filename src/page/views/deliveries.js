@@ -1,49 +1,108 @@
-import { useAction } from '../hooks.js'
+import { useState } from 'preact/hooks'
+import { attemptText, endpointName, endpointState, receivesText } from '../describe.js'
+import { linkTo, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Badge, Failure } from '../parts.js'
+import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
-import { textOf, texts } from '../texts.js'
-import { Age, Clock } from '../times.js'
+import { texts } from '../texts.js'
+import { Age } from '../times.js'
+import { EndpointPane } from './endpoint.js'
 
-/** @type {Record<string, import('../parts.js').Level>} */
-const LEVELS = { pending: 'warn', delivered: 'good', dead: 'bad' }
+const EVERY_MS = 10_000
 
 /**
- * Deliveries with their states and last attempts. Those that are not tried any more can be sent again.
- * @param {{ deliveries: any[], named: 'record' | 'endpoint', canWatch: boolean, onChanged: () => void }} props
+ * A reseller's endpoints: whether they work, and one of them with its actions, settings and log.
+ * @param {{ caller: any, path: string[] }} props
  */
-export function Deliveries({ deliveries, named, canWatch, onChanged }) {
-  const { busy, error, run } = useAction()
-  const again = (/** @type {any} */ { id, endpointId }) =>
-    run(() =>
-      callApi(`/webhook-endpoints/${endpointId}/deliveries/${id}/retry`, { method: 'POST' }).then(
-        onChanged,
-      ),
-    )
-  return html`
-    ${error && html`<${Failure} error=${error} />`}
-    <ul class="plain-list deliveries">${deliveries.map((delivery) => {
-      const { id, state, deadReason, seq, type, format, target, reseller, lastAttempt } = delivery
-      const subject =
-        named === 'endpoint'
-          ? `${reseller ? `${reseller}, ` : ''}${format}: ${target}`
-          : seq === null
-            ? type
-            : texts.deliveries.record(seq)
-      return html`<li key=${id}>
-        <${Badge} level=${LEVELS[state] ?? 'idle'}>${subject}: ${textOf(texts.deliveries, state)}${deadReason && ` (${textOf(texts.deliveries.deadReasons, deadReason)})`}<//>
-        <span class="muted small">${when(delivery)}${lastAttempt && `, ${texts.deliveries.attempt(lastAttempt.outcome, lastAttempt.status)}`}</span>
-        ${
-          state === 'dead' &&
-          canWatch &&
-          html`<button type="button" class="plain" disabled=${busy} aria-label=${texts.endpoints.againFor(subject)}
-            onClick=${() => again(delivery)}>${texts.endpoints.again}</button>`
-        }</li>`
-    })}</ul>`
+export function DeliveriesView({ caller, path: [id] }) {
+  const canWatch = caller.scopes.includes('watch')
+  const endpoints = useResource(
+    (signal) => callApi('/webhook-endpoints', { signal }).then(({ items }) => items),
+    [],
+    { everyMs: EVERY_MS },
+  )
+  // Kept here, because the endpoint that it belongs to may have just been made.
+  const [secret, setSecret] = useState({ of: '', text: '' })
+  const keepSecret = (/** @type {string} */ of, /** @type {string} */ text) =>
+    setSecret({ of, text })
+  return html`<${Loaded} of=${endpoints}>${(/** @type {any[]} */ items) => {
+    const current = id === undefined ? items[0] : items.find((endpoint) => endpoint.id === id)
+    return html`<div class="split endpoints ${id === undefined ? '' : 'one'}">
+      <${EndpointList} endpoints=${items} current=${current} />
+      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} /></aside>`}
+      ${
+        current === undefined
+          ? html`<${NoEndpoint} isKnown=${id === undefined} />`
+          : html`<${EndpointPane} key=${current.id} endpoint=${current} canWatch=${canWatch} onChanged=${endpoints.reload}
+            secret=${secret.of === current.id ? secret.text : ''} onSecret=${keepSecret} />`
+      }
+    </div>`
+  }}<//>`
 }
 
-/** @param {any} delivery */
-function when({ state, dueAt, endedAt, recordedAt }) {
-  if (state === 'pending' && dueAt) return html`<${Age} at=${dueAt} />`
-  return html`<${Clock} at=${endedAt ?? recordedAt} />`
+/** @param {{ isKnown: boolean }} props */
+function NoEndpoint({ isKnown }) {
+  const { empty, emptyHelp, noSuch, noSuchHelp } = texts.endpoints
+  return isKnown
+    ? html`<${Empty} title=${empty}>${emptyHelp}<//>`
+    : html`<${Empty} title=${noSuch}>${noSuchHelp} <a href=${linkTo('deliveries')}>${texts.endpoints.all}</a><//>`
+}
+
+/** @param {{ endpoints: any[], current: any }} props */
+function EndpointList({ endpoints, current }) {
+  return html`<nav aria-label=${texts.endpoints.label} class="lists">
+    ${endpoints.map((endpoint) => {
+      const { id, target, digest, pending, dead, oldestPendingAt, lastFailure } = endpoint
+      const { level, text } = endpointState(endpoint)
+      return html`<a key=${id} href=${linkTo('deliveries', id)} aria-current=${endpoint === current ? 'page' : null}>
+        <strong>${endpointName(endpoint)}</strong>
+        <span class="muted small">${target}</span>
+        <span class="small"><${Badge} level=${level}>${text}<//></span>
+        ${digest !== null && html`<span class="muted small">${receivesText(endpoint)}</span>`}
+        ${level !== 'good' && lastFailure && html`<span class="muted small">${attemptText(lastFailure)}</span>`}
+        ${pending > 0 && html`<span class="muted small">${texts.endpoints.pending(pending)}, ${texts.endpoints.oldest} <${Age} at=${oldestPendingAt} /></span>`}
+        ${dead > 0 && html`<span class="muted small">${texts.endpoints.dead(dead)}</span>`}
+      </a>`
+    })}
+  </nav>`
+}
+
+/** @param {string} target */
+function formatOf(target) {
+  if (/^[^:/]+@/.test(target)) return 'email'
+  return target.includes('hooks.slack.com') ? 'slack' : 'webhook'
+}
+
+/** @param {{ onMade: (id: string, secret: string) => void, onChanged: () => void }} props */
+function NewEndpoint({ onMade, onChanged }) {
+  const [target, setTarget] = useState('')
+  const [chosen, setChosen] = useState('')
+  const { busy, error, run } = useAction()
+  const address = target.trim()
+  const format = chosen || formatOf(address)
+  const make = async () => {
+    const body = { format, target: address }
+    const { id, secret } = await callApi('/webhook-endpoints', { method: 'POST', body })
+    onMade(id, secret ?? '')
+    setTarget('')
+    setChosen('')
+    location.hash = linkTo('deliveries', id)
+    onChanged()
+  }
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault()
+    if (address !== '') run(make)
+  }
+  return html`<details class="panel"><summary>${texts.endpointForm.new}</summary>
+    <form class="watch-form" onSubmit=${submit}>
+      <label>${texts.endpointForm.newAddress}
+        <input value=${target} spellcheck=${false} onInput=${(/** @type {any} */ e) => setTarget(e.currentTarget.value)} /></label>
+      <label>${texts.endpoints.format}
+        <select value=${format} onChange=${(/** @type {any} */ e) => setChosen(e.currentTarget.value)}>
+          ${['webhook', 'slack', 'email'].map((name) => html`<option>${name}</option>`)}
+        </select></label>
+      <${Action} label=${texts.endpointForm.add} busy=${busy} disabled=${address === ''} onClick=${() => run(make)} />
+      ${error && html`<${Failure} error=${error} />`}
+    </form>
+  </details>`
 }

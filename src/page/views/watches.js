@@ -9,7 +9,6 @@ import { Strip } from '../strip.js'
 import { textOf, texts } from '../texts.js'
 import { Age } from '../times.js'
 import { VirtualList } from '../virtual-list.js'
-import { EndpointsPanel } from './endpoints-panel.js'
 import { ImportPanel } from './import-panel.js'
 import { WatchDetails } from './watch-details.js'
 import { WatchForm } from './watch-form.js'
@@ -36,7 +35,6 @@ export function WatchesView({ caller, path }) {
       <${ListNav} lists=${items} current=${current} />
       <aside>
         ${canWatch && html`<${AddPanel} current=${current} onAdded=${show} /><${ImportPanel} current=${current} onImported=${show} />`}
-        <${EndpointsPanel} canWatch=${canWatch} />
         <${KeysPanel} />
       </aside>
       ${

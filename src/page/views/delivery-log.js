@@ -1,0 +1,121 @@
+import { useState } from 'preact/hooks'
+import { attemptText } from '../describe.js'
+import { useAction, useResource } from '../hooks.js'
+import { html } from '../html.js'
+import { Badge, Failure, Loaded } from '../parts.js'
+import { callApi } from '../session.js'
+import { textOf, texts } from '../texts.js'
+import { Age, Clock, durationText } from '../times.js'
+
+const EVERY_MS = 10_000
+const PAGE = 50
+
+/** @type {Record<string, import('../parts.js').Level>} */
+const LEVELS = { pending: 'warn', delivered: 'good', dead: 'bad' }
+
+/**
+ * What was sent to an endpoint last, or what is not tried any more.
+ * @param {{ endpoint: any, canWatch: boolean, onChanged: () => void }} props
+ */
+export function EndpointLog({ endpoint, canWatch, onChanged }) {
+  const [shown, setShown] = useState('recent')
+  const [limit, setLimit] = useState(PAGE)
+  const path = shown === 'recent' ? 'recent-deliveries' : 'deliveries'
+  const log = useResource(
+    async (signal) => {
+      const base = `/webhook-endpoints/${endpoint.id}/${path}`
+      const { items } = await callApi(`${base}?limit=${limit}`, { signal })
+      return items.map((/** @type {any} */ one) => ({ state: 'dead', dueAt: null, ...one }))
+    },
+    [endpoint.id, path, limit],
+    { everyMs: EVERY_MS },
+  )
+  const changed = () => {
+    log.reload()
+    onChanged()
+  }
+  const show = (/** @type {any} */ event) => {
+    setShown(event.currentTarget.value)
+    setLimit(PAGE)
+  }
+  const t = texts.deliveries
+  return html`<section class="panel" aria-label=${t.title}>
+    <div class="row"><h2>${t.title}</h2>
+      <label>${t.show} <select value=${shown} onChange=${show}>
+        <option value="recent">${t.recent}</option><option value="dead">${t.deadOnes}</option></select></label></div>
+    <${Loaded} of=${log}>${(/** @type {any[]} */ items) => html`
+      ${items.length === 0 && html`<p class="muted">${shown === 'recent' ? t.empty : t.noDead}</p>`}
+      <${Deliveries} deliveries=${items} named="record" canWatch=${canWatch} onChanged=${changed} />
+      ${items.length === limit && limit < 4 * PAGE && html`<button type="button" onClick=${() => setLimit(limit + PAGE)}>${t.more}</button>`}
+    `}<//>
+  </section>`
+}
+
+/**
+ * Deliveries with their states and last attempts. Those of the reader can be opened, and sent again if they are not
+ * tried any more.
+ * @param {{ deliveries: any[], named: 'record' | 'endpoint', canWatch: boolean, onChanged: () => void }} props
+ */
+export function Deliveries({ deliveries, named, canWatch, onChanged }) {
+  return html`<ul class="plain-list deliveries">${deliveries.map(
+    (delivery) =>
+      html`<${Delivery} key=${delivery.id} delivery=${delivery} named=${named} canWatch=${canWatch} onChanged=${onChanged} />`,
+  )}</ul>`
+}
+
+/** What a delivery is about. @param {any} delivery @param {'record' | 'endpoint'} named */
+function subjectOf({ seq, type, kind, reference, format, target, reseller }, named) {
+  if (named === 'endpoint') return `${reseller ? `${reseller}, ` : ''}${format}: ${target}`
+  if (seq === null) return texts.deliveries.events[type] ?? type
+  return texts.deliveries.record(seq, textOf(texts.kinds, kind ?? ''), reference ?? '')
+}
+
+/** @param {{ delivery: any, named: 'record' | 'endpoint', canWatch: boolean, onChanged: () => void }} props */
+function Delivery({ delivery, named, canWatch, onChanged }) {
+  const { id, endpointId, state, deadReason, reseller, lastAttempt } = delivery
+  const [isOpen, setOpen] = useState(false)
+  const { busy, error, run } = useAction()
+  const t = texts.deliveries
+  const subject = subjectOf(delivery, named)
+  const path = `/webhook-endpoints/${endpointId}/deliveries/${id}`
+  const again = () => callApi(`${path}/retry`, { method: 'POST' }).then(onChanged)
+  return html`<li>
+    <${Badge} level=${LEVELS[state] ?? 'idle'}>${subject}: ${textOf(t, state)}${deadReason && ` (${textOf(t.deadReasons, deadReason)})`}<//>
+    <span class="muted small">${when(delivery)}${lastAttempt && `, ${t.last} ${attemptText(lastAttempt)}`}</span>
+    ${reseller === undefined && html`<button type="button" class="plain" aria-expanded=${isOpen} aria-label=${t.detailsOf(subject)} onClick=${() => setOpen(!isOpen)}>${t.details}</button>`}
+    ${state === 'dead' && canWatch && html`<button type="button" class="plain" disabled=${busy} aria-label=${t.againFor(subject)} onClick=${() => run(again)}>${t.again}</button>`}
+    ${error && html`<${Failure} error=${error} />`}
+    ${isOpen && html`<${Details} path=${path} />`}
+  </li>`
+}
+
+/** @param {any} delivery */
+function when({ state, dueAt, endedAt, recordedAt }) {
+  if (state === 'pending' && dueAt)
+    return html`${texts.deliveries.next} <${Age} at=${dueAt} past=${texts.deliveries.now} />`
+  return html`<${Clock} at=${endedAt ?? recordedAt} />`
+}
+
+/** What is sent, and how the receiver answered each time. @param {{ path: string }} props */
+function Details({ path }) {
+  const found = useResource((signal) => callApi(path, { signal }), [path])
+  const t = texts.deliveries
+  return html`<div class="details"><${Loaded} of=${found}>${(
+    /** @type {any} */ { body, attemptsMade },
+  ) => html`
+    <h3>${t.attempts}</h3>
+    ${attemptsMade.length === 0 && html`<p class="muted">${t.noAttempts}</p>`}
+    <ul class="plain-list">${attemptsMade.map(
+      (/** @type {any} */ { startedAt, outcome, status, durationMs, answer }) => html`<li>
+        <${Badge} level=${outcome === 'ok' ? 'good' : 'bad'}><${Clock} at=${startedAt} />: ${attemptText({ outcome, status })}, ${t.after} ${lengthText(durationMs)}<//>
+        ${answer && html`<pre tabindex="0">${answer}</pre>`}</li>`,
+    )}</ul>
+    <h3>${t.body}</h3>
+    ${body === null ? html`<p class="muted">${t.noBody}</p>` : html`<pre tabindex="0">${JSON.stringify(body, null, 2)}</pre>`}
+  `}<//></div>`
+}
+
+/** @param {number} ms */
+function lengthText(ms) {
+  return ms < 10_000 ? `${ms}\u00A0ms` : durationText(ms / 1000)
+}

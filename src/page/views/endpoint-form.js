@@ -1,0 +1,156 @@
+import { useState } from 'preact/hooks'
+import { WATCH_KINDS } from '../describe.js'
+import { useAction, useResource } from '../hooks.js'
+import { html } from '../html.js'
+import { Action, Failure, Loaded } from '../parts.js'
+import { callApi, readAll } from '../session.js'
+import { textOf, texts } from '../texts.js'
+
+const REASONS = Object.keys(texts.reasons)
+
+/**
+ * The settings of an endpoint: which records it receives, and when.
+ * @param {{ endpoint: any, canWatch: boolean, onChanged: () => void }} props
+ */
+export function EndpointForm({ endpoint, canWatch, onChanged }) {
+  const [isOpen, setOpen] = useState(false)
+  const lists = useResource(
+    () => (isOpen ? readAll('/watch-lists') : Promise.resolve([])),
+    [isOpen],
+  )
+  return html`<details class="panel" onToggle=${(/** @type {any} */ e) => setOpen(e.currentTarget.open)}>
+    <summary>${texts.endpointForm.title}</summary>
+    ${
+      isOpen &&
+      html`<${Loaded} of=${lists}>${(/** @type {any[]} */ items) => html`
+        <${Settings} endpoint=${endpoint} canWatch=${canWatch} onChanged=${onChanged}
+          lists=${[...new Set([...items.map(({ name }) => name), ...(endpoint.lists ?? [])])]} />`}<//>`
+    }
+  </details>`
+}
+
+/** The values of the form, of an endpoint. @param {any} endpoint */
+function valuesOf({ description, kinds, reasons, lists, rules, digest }) {
+  return {
+    description,
+    target: '',
+    kinds: kinds ?? [],
+    reasons: reasons ?? [],
+    lists: lists ?? [],
+    soldOut: rules?.sold_out === true,
+    bookable: rules?.bookable === true,
+    amount: rules?.price_below?.amount ?? '',
+    currency: rules?.price_below?.currency ?? '',
+    digest: digest === null ? 'now' : (digest.every ?? 'daily'),
+    hour: digest?.daily_at ?? 8,
+    zone: digest?.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+  }
+}
+
+/** @typedef {ReturnType<typeof valuesOf>} Values */
+
+/** What is sent to the API. Nothing chosen is no filter. @param {Values} values @param {string} format */
+function bodyOf(values, format) {
+  const { description, target, kinds, reasons, lists, soldOut, bookable } = values
+  const { amount, currency, digest, hour, zone } = values
+  const chosen = (/** @type {string[]} */ names) => (names.length === 0 ? null : names)
+  const rules = {
+    ...(soldOut ? { sold_out: true } : {}),
+    ...(bookable ? { bookable: true } : {}),
+    ...(amount.trim() === ''
+      ? {}
+      : { price_below: { amount: amount.trim(), currency: currency.trim().toUpperCase() } }),
+  }
+  const times =
+    digest === 'now' ? null : digest === 'daily' ? { daily_at: hour, zone } : { every: digest }
+  return {
+    description,
+    ...(target.trim() === '' ? {} : { target: target.trim() }),
+    kinds: chosen(kinds),
+    reasons: chosen(reasons),
+    lists: chosen(lists),
+    rules: Object.keys(rules).length === 0 ? null : rules,
+    ...(format === 'webhook' ? {} : { digest: times }),
+  }
+}
+
+/** @param {{ endpoint: any, lists: string[], canWatch: boolean, onChanged: () => void }} props */
+function Settings({ endpoint, lists, canWatch, onChanged }) {
+  const [values, setValues] = useState(valuesOf(endpoint))
+  const [saved, setSaved] = useState(false)
+  const { busy, error, run } = useAction()
+  const t = texts.endpointForm
+  const set = (/** @type {Partial<Values>} */ given) => {
+    setSaved(false)
+    setValues((last) => ({ ...last, ...given }))
+  }
+  const save = async () => {
+    const body = bodyOf(values, endpoint.format)
+    setValues(
+      valuesOf(await callApi(`/webhook-endpoints/${endpoint.id}`, { method: 'PATCH', body })),
+    )
+    setSaved(true)
+    onChanged()
+  }
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault()
+    run(save)
+  }
+  const text = (/** @type {'description' | 'target'} */ name) =>
+    html`<label>${t[name]} <input value=${values[name]} spellcheck=${false} onInput=${(/** @type {any} */ e) => set({ [name]: e.currentTarget.value })} /></label>`
+  return html`<form class="watch-form settings" onSubmit=${submit}><fieldset disabled=${!canWatch}>
+    ${text('description')} ${text('target')}
+    <${Choices} legend=${t.kinds} names=${WATCH_KINDS} known=${texts.kinds} chosen=${values.kinds} onChange=${(/** @type {string[]} */ kinds) => set({ kinds })} />
+    <${Choices} legend=${t.reasons} names=${REASONS} known=${texts.reasons} chosen=${values.reasons} onChange=${(/** @type {string[]} */ reasons) => set({ reasons })} />
+    ${lists.length > 0 && html`<${Choices} legend=${t.lists} names=${lists} known=${{}} chosen=${values.lists} onChange=${(/** @type {string[]} */ chosen) => set({ lists: chosen })} />`}
+    <${Rules} values=${values} set=${set} />
+    ${endpoint.format !== 'webhook' && html`<${DigestFields} values=${values} set=${set} />`}
+    ${canWatch && html`<${Action} label=${t.save} kind="primary" busy=${busy} onClick=${() => run(save)} />`}
+    ${saved && html`<p role="status" class="small">${t.saved}</p>`}
+    ${error && html`<${Failure} error=${error} />`}
+  </fieldset></form>`
+}
+
+/** @param {{ legend: string, names: readonly string[], known: object, chosen: string[], onChange: (chosen: string[]) => void }} props */
+function Choices({ legend, names, known, chosen, onChange }) {
+  const toggle = (/** @type {string} */ name) =>
+    onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name])
+  return html`<fieldset class="choices"><legend>${legend}</legend>
+    ${names.map((name) => html`<${Check} label=${known === texts.kinds || known === texts.reasons ? textOf(known, name) : name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} />`)}
+    <p class="muted small">${chosen.length === 0 && texts.endpointForm.none}</p>
+  </fieldset>`
+}
+
+/** @param {{ label: string, checked: boolean, onChange: () => void }} props */
+function Check({ label, checked, onChange }) {
+  return html`<label><input type="checkbox" checked=${checked} onChange=${onChange} /> ${label}</label>`
+}
+
+/** @typedef {{ values: Values, set: (given: Partial<Values>) => void }} FieldProps */
+
+/** @param {FieldProps} props */
+function Rules({ values, set }) {
+  const t = texts.endpointForm
+  return html`<fieldset class="choices"><legend>${t.rules}</legend>
+    <${Check} label=${t.soldOut} checked=${values.soldOut} onChange=${() => set({ soldOut: !values.soldOut })} />
+    <${Check} label=${t.bookable} checked=${values.bookable} onChange=${() => set({ bookable: !values.bookable })} />
+    <label>${t.priceBelow}
+      <input class="short" inputmode="decimal" placeholder=${t.amountHint} value=${values.amount} onInput=${(/** @type {any} */ e) => set({ amount: e.currentTarget.value })} />
+      <input class="short" aria-label=${t.currency} placeholder=${t.currencyHint} maxlength="3" value=${values.currency} onInput=${(/** @type {any} */ e) => set({ currency: e.currentTarget.value })} /></label>
+  </fieldset>`
+}
+
+/** @param {FieldProps} props */
+function DigestFields({ values, set }) {
+  const t = texts.endpointForm
+  return html`<fieldset class="choices"><legend>${t.digest}</legend>
+    <select aria-label=${t.digest} value=${values.digest} onChange=${(/** @type {any} */ e) => set({ digest: e.currentTarget.value })}>
+      ${Object.entries(t.digests).map(([value, label]) => html`<option value=${value}>${label}</option>`)}
+    </select>
+    ${
+      values.digest === 'daily' &&
+      html`<label>${t.hour} <input class="short" type="number" min="0" max="23" value=${values.hour} onInput=${(/** @type {any} */ e) => set({ hour: e.currentTarget.valueAsNumber })} /></label>
+      <label>${t.zone} <input value=${values.zone} onInput=${(/** @type {any} */ e) => set({ zone: e.currentTarget.value })} /></label>`
+    }
+  </fieldset>`
+}

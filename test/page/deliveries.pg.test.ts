@@ -1,0 +1,163 @@
+import { describe, expect, onTestFinished } from 'vitest'
+import { createOpenTarget } from '../../src/delivery/endpoints/sealer.ts'
+import { createTransport } from '../../src/delivery/formats/transport.ts'
+import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
+import type { Db } from '../../src/platform/db/database.ts'
+import { fareOf, itemsOf, listWith, newCaller, watch } from '../api/reseller-calls.ts'
+import { startDispatcher } from '../delivery/delivery-fixtures.ts'
+import { startReceiver } from '../delivery/receiver.ts'
+import { available, record } from '../fares/fare-fixtures.ts'
+import { startApi, TEST_SEALER } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { canBrowse, openPage } from './browser.ts'
+
+const LOOPBACK = ['127.0.0.1/32']
+
+/** The API, a dispatcher that may deliver to loopback, and a reseller with one watch and one record. */
+async function start(db: Db) {
+  const transport = createTransport({
+    policy: { allowHttp: true, allowedNetworks: LOOPBACK },
+    scrub: (text) => text,
+  })
+  onTestFinished(() => transport.close())
+  const dispatcher = startDispatcher(db, {
+    formats: [createWebhookFormat({ transport })],
+    openTarget: createOpenTarget(TEST_SEALER),
+  })
+  const base = await startApi(db, { allowedNetworks: LOOPBACK })
+  const calls = await newCaller(db, base, 'northwind')
+  await listWith(calls, 'summer', [watch('A-1')])
+  return { base, dispatcher, calls }
+}
+
+describe.runIf(canBrowse)('the Deliveries view', () => {
+  it('adds an endpoint, shows its secrets once, its failure, and that it works after a retry', async ({
+    db,
+  }) => {
+    const { base, dispatcher, calls } = await start(db)
+    const statuses = [503]
+    await using receiver = await startReceiver((_request, response) => {
+      response.writeHead(statuses.shift() ?? 204)
+      response.end(response.statusCode === 503 ? 'upgrading' : undefined)
+    })
+    const { page, complaints } = await openPage({ base, key: calls.key, path: '#/deliveries' })
+    page.on('dialog', (dialog) => void dialog.accept())
+    const button = (name: string) => page.getByRole('button', { name, exact: true })
+    const deliver = async (count: number) => {
+      await dispatcher.dispatch()
+      await dispatcher.recorded(count)
+    }
+
+    await page.getByText('Add an endpoint').click()
+    await page.getByLabel('An https address').fill(`${receiver.url}/hooks/fares`)
+    await button('Add').click()
+    const secret = await page.getByText(/^whsec_/).textContent()
+    await button('I have saved it').click()
+    await button('Test').click()
+    await page.getByText('A test event is on its way.').waitFor()
+    await deliver(1)
+    await page.getByText('the server failed, status 503').first().waitFor()
+    await page.getByText('upgrading').waitFor()
+    await button('Retry now').click()
+    await page.getByText('1 failed delivery is tried again now.').waitFor()
+    await deliver(2)
+    await page.getByText('works').first().waitFor()
+    await button('Details: a test').click()
+    await page.getByText('"type": "webhook.test"').waitFor()
+    await page.getByText('accepted, status 204').first().waitFor()
+    await button('Send example').click()
+    await page.getByText('An example without a number is on its way.').waitFor()
+    await deliver(3)
+    await button('New secret').click()
+    await page.getByText(/^whsec_/).waitFor()
+
+    expect(await page.getByText(/^whsec_/).textContent()).not.toBe(secret)
+    expect(
+      receiver.requests.map(({ body }) => (JSON.parse(body) as { type: string }).type),
+    ).toEqual(['webhook.test', 'webhook.test', 'example.became_unavailable'])
+    expect(complaints).toEqual([])
+  })
+
+  it('changes what an endpoint receives, sends records again from a number, and deletes it after a question', async ({
+    db,
+  }) => {
+    const { base, dispatcher, calls } = await start(db)
+    await using receiver = await startReceiver()
+    const target = `${receiver.url}/hooks/fares`
+    const { body } = await calls.send('POST', '/webhook-endpoints', { target })
+    await record(db, await fareOf(db, '101'), new Date(), available())
+    await dispatcher.dispatch()
+    await dispatcher.recorded(1)
+    const endpoint = async () => (await calls.get(`/webhook-endpoints/${String(body.id)}`)).body
+    const { page } = await openPage({
+      base,
+      key: calls.key,
+      path: `#/deliveries/${String(body.id)}`,
+    })
+    const answers = [true, false, true]
+    page.on('dialog', (dialog) => void (answers.shift() ? dialog.accept() : dialog.dismiss()))
+
+    await page.getByText('number 1, A-1 watched from now on: delivered').waitFor()
+    await page.getByRole('button', { name: 'Send again', exact: true }).click()
+    await page.getByText('1 delivery is sent again.').waitFor()
+    await dispatcher.dispatch()
+    await dispatcher.recorded(2)
+    await page.getByText('What it receives').click()
+    await page.getByLabel('it sells out').check()
+    await page.getByLabel('summer').check()
+    await page.getByLabel('its price falls below').fill('cheap')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page
+      .getByRole('alert')
+      .getByText(/amount/)
+      .waitFor()
+    await page.getByLabel('its price falls below').fill('99.50')
+    await page.getByLabel('Currency').fill('eur')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    await page.getByText('the records chosen below').waitFor()
+    const saved = await endpoint()
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByText('disabled by you').first().waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const kept = itemsOf(await calls.get('/webhook-endpoints')).length
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No endpoint yet.').waitFor()
+
+    expect(receiver.requests).toHaveLength(2)
+    expect(saved).toMatchObject({
+      lists: ['summer'],
+      rules: { sold_out: true, price_below: { amount: '99.50', currency: 'EUR' } },
+      kinds: null,
+      reasons: null,
+    })
+    expect(kept).toBe(1)
+  })
+
+  it('is a list and then a page on a phone, by keyboard, and nothing is cut', async ({ db }) => {
+    const { base, calls } = await start(db)
+    for (const description of ['a booking engine with quite a long name', 'the office']) {
+      const target = 'https://receiver.example/hooks/fares-of-the-summer'
+      await calls.send('POST', '/webhook-endpoints', { target, description })
+    }
+    const { page } = await openPage({ base, key: calls.key, path: '#/deliveries' })
+    await page.setViewportSize({ width: 390, height: 844 })
+    const office = page.getByRole('link', { name: /the office/ })
+    const test = page.getByRole('button', { name: 'Test' })
+
+    await office.waitFor()
+    expect(await test.isVisible()).toBe(false)
+    await office.press('Enter')
+    await test.waitFor()
+    expect(await office.isVisible()).toBe(false)
+    await page.getByText('What it receives').press('Enter')
+    await page.getByRole('button', { name: 'Save' }).waitFor()
+    await until('the width', async () =>
+      page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
+    )
+    await page.getByRole('link', { name: 'All endpoints' }).press('Enter')
+
+    await office.waitFor()
+  })
+})
