@@ -37,10 +37,20 @@ export function flightText(flight) {
  * @param {any} record
  * @returns {Subject}
  */
-export function subjectOf({ kind, before, after, flightId, belief, reference, passengers }) {
+export function subjectOf({
+  kind,
+  before,
+  after,
+  flightId,
+  flights,
+  belief,
+  reference,
+  passengers,
+}) {
   const views = [after, before, belief].filter(Boolean)
-  const outbound = views.map((view) => view.outbound?.flight).find(Boolean)
-  const back = views.map((view) => view.return?.flight).find(Boolean)
+  const outbound =
+    views.map((view) => view.outbound?.flight).find(Boolean) ?? shown(flights?.outbound)
+  const back = views.map((view) => view.return?.flight).find(Boolean) ?? shown(flights?.return)
   const mix = kind && passengers ? mixText(passengers) : ''
   if (outbound === undefined) {
     return { title: flightId ? texts.flight(flightId) : (reference ?? ''), detail: mix }
@@ -48,6 +58,20 @@ export function subjectOf({ kind, before, after, flightId, belief, reference, pa
   const { title, detail } = flightSubject(outbound)
   const parts = [detail, back && flightText(back), mix].filter(Boolean)
   return { title, detail: parts.join('; ') }
+}
+
+/** The flight that a record names although its states show none, in the form of theirs. @param {any} flight */
+function shown(flight) {
+  if (!flight) return undefined
+  const { airline, numbers, departure, arrival } = flight
+  const nameOf = (/** @type {any} */ { place: { code, city, id } }) => code ?? city ?? id
+  return {
+    from: nameOf(departure),
+    to: nameOf(arrival),
+    airline: airline.name,
+    numbers,
+    departsAt: departure.localTime,
+  }
 }
 
 /**
