@@ -7,8 +7,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import process from 'node:process'
-import { createFarewatch, dataOf } from '../src/client.ts'
-import { followWatchChanges } from '../src/stream.ts'
+import { createFarewatch, dataOf, followWatchChanges } from 'farewatch-client'
 
 const [file = 'last-seq.txt'] = process.argv.slice(2)
 const server = {

@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
-import { createFarewatch, FarewatchError } from '../src/client.ts'
+import { createFarewatch, FarewatchError } from 'farewatch-client'
 
 const [list = 'summer', file = 'summer.csv'] = process.argv.slice(2)
 const farewatch = createFarewatch({

@@ -3,34 +3,21 @@
  *
  *   WEBHOOK_SECRET=whsec_… PORT=8089 node examples/receive-webhooks.ts
  */
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import process from 'node:process'
 import { buffer } from 'node:stream/consumers'
-import { Webhook } from 'standardwebhooks'
-import type { WatchChange } from '../src/schema.d.ts'
+import { verifyWebhook, type WebhookEvent } from 'farewatch-client'
 
-const webhook = new Webhook(process.env.WEBHOOK_SECRET ?? '')
-
-/** A record of your feed, or an event about the endpoint itself, such as `webhook.test`. */
-interface Message {
-  readonly type: string
-  readonly timestamp: string
-  readonly data: WatchChange
-}
+const secret = process.env.WEBHOOK_SECRET ?? ''
 
 // A real receiver keeps these two in its database, in the transaction that applies the record.
 const seen = new Set<string>()
 let last: number | undefined
 
-/** Throws if the signature is wrong, or the message older than five minutes. */
-async function verified(request: IncomingMessage): Promise<Message> {
-  const body = await buffer(request)
-  return webhook.verify(body.toString(), request.headers as Record<string, string>) as Message
-}
-
-function apply({ type, data }: Message): void {
-  if (!type.startsWith('fare.')) {
+function apply({ type, data }: WebhookEvent): void {
+  // Other events are about the endpoint itself, or examples, which are not part of the feed.
+  if (!('seq' in data)) {
     console.log(type)
     return
   }
@@ -43,9 +30,9 @@ function apply({ type, data }: Message): void {
 
 const server = createServer(async (request, response) => {
   try {
-    const message = await verified(request)
-    const id = String(request.headers['webhook-id'])
-    if (!seen.has(id)) apply(message)
+    const { headers } = request
+    const { id, event } = verifyWebhook({ headers, body: await buffer(request) }, { secret })
+    if (!seen.has(id)) apply(event)
     seen.add(id)
     // Any 2xx says that the message is kept. Answer quickly, and work afterwards.
     response.writeHead(204).end()

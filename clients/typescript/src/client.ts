@@ -1,10 +1,10 @@
 import createClient, { type Client } from 'openapi-fetch'
-import type { Problem, paths } from './schema.d.ts'
+import type { Problem, paths } from './schema.ts'
 
 export interface FarewatchOptions {
   /** Such as `https://farewatch.example`, without a path. */
   readonly baseUrl: string
-  /** A key: `fwk_…`. The open demo of `npm start` needs none. */
+  /** A key: `fwk_…`. It may be left out only where a proxy adds it. */
   readonly key?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { authorization, FarewatchError, type FarewatchOptions } from './client.ts'
-import type { Problem, WatchChange, WatchChangeKind } from './schema.d.ts'
+import type { Problem, WatchChange, WatchChangeKind } from './schema.ts'
 
 export interface StreamOptions extends FarewatchOptions {
   /** The number of the last record that you have applied: `seq` of a record or of the state of your watches. */

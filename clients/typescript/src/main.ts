@@ -1,0 +1,16 @@
+export {
+  createFarewatch,
+  dataOf,
+  type Farewatch,
+  FarewatchError,
+  type FarewatchOptions,
+} from './client.ts'
+export type * from './schema.ts'
+export { FeedGapError, followWatchChanges, type StreamOptions } from './stream.ts'
+export {
+  type ReceivedWebhook,
+  type VerifiedWebhook,
+  type VerifyOptions,
+  verifyWebhook,
+  WebhookError,
+} from './webhook.ts'
