@@ -44,6 +44,7 @@ import type { disableReseller } from '../watches/change-watches.ts'
 import { SAVE_WATCH_OPERATIONS } from '../watches/operations/save-watches-operations.ts'
 import { WATCH_LIST_OPERATIONS } from '../watches/operations/watch-list-operations.ts'
 import { WATCH_OPERATIONS } from '../watches/operations/watch-operations.ts'
+import type { countContents, markForDeletion } from './delete-reseller.ts'
 
 /** The dependencies of all operations. Each operation declares the ones that it needs. */
 export interface ApiDeps extends EndpointDeps, FeedSource {
@@ -55,6 +56,8 @@ export interface ApiDeps extends EndpointDeps, FeedSource {
   readonly minRecheckSeconds: number
   readonly clock: Clock
   readonly disableReseller: typeof disableReseller
+  readonly countContents: typeof countContents
+  readonly markForDeletion: typeof markForDeletion
   readonly log: Logger
   readonly scrub: Scrub
   readonly guard: GuardLimits

@@ -22,6 +22,7 @@ import { API_DOCUMENT } from './api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
 import { requestCounter } from './count-work.ts'
+import { countContents, markForDeletion } from './delete-reseller.ts'
 import { readWork } from './read-overview.ts'
 import { publicUrlOf, targetRulesOf, verifyRulesOf } from './settings-for.ts'
 
@@ -122,6 +123,8 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedHeads'
     db: requestDatabase.db,
     publicUrl: publicUrlOf(config),
     disableReseller,
+    countContents,
+    markForDeletion,
     clock,
     log,
     scrub: syncDeps.scrub,

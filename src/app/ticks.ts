@@ -36,6 +36,7 @@ import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
 import type { App } from './app.ts'
 import type { ClaimCapacity } from './claim-capacity.ts'
 import { countTick } from './count-work.ts'
+import { deleteMarked } from './delete-reseller.ts'
 import { countWorkers } from './processes.ts'
 import { schedulesOf, verifyRulesOf } from './settings-for.ts'
 
@@ -271,5 +272,14 @@ function sharedTicks({ config, database: { db }, log, metrics }: App): SharedTic
       },
     },
     { name: 'roll-up-days', everyMs: 10 * MINUTE_MS, run: (signal) => rollUpDays(db, signal) },
+    {
+      name: 'delete-resellers',
+      everyMs: MINUTE_MS,
+      run: async (signal) => {
+        for (const reseller of await deleteMarked(db, { signal })) {
+          log.info({ reseller }, 'reseller deleted with all that it had')
+        }
+      },
+    },
   ]
 }

@@ -21,8 +21,9 @@ import {
 } from './commands/history-commands.ts'
 import { addIncidentsCommands } from './commands/incidents-commands.ts'
 import { addJobsCommands } from './commands/jobs-commands.ts'
+import { addKeysCommands } from './commands/keys-commands.ts'
 import { addReceiveCommand } from './commands/receive-command.ts'
-import { addKeysCommands, addResellersCommands } from './commands/resellers-commands.ts'
+import { addResellersCommands } from './commands/resellers-commands.ts'
 import { addDemoCommand, addSandboxCommand } from './commands/sandbox-commands.ts'
 import {
   addConfigCommand,

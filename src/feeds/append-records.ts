@@ -1,7 +1,7 @@
 import type { AvailabilityChangeKind, ChangeReason, EndReason } from '../platform/base/kinds.ts'
-import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
-import { affected, selectOne } from '../platform/db/transaction.ts'
+import { affected, inTransaction, selectOne } from '../platform/db/transaction.ts'
 
 /**
  * Drafts the records of changes while the tables still hold the state before them. `drafts` selects kind, departure_id,
@@ -185,4 +185,29 @@ export async function appendWatchDrafts(tx: Tx): Promise<number> {
     returning ${notify('watch', sql`r.id`)}
   `.execute(tx)
   return count
+}
+
+/** Deletes up to `batch` records of the feed of a reseller, with the events that no other feed has. Returns how many. */
+export async function deleteRecordsOf(db: Db, resellerId: number, batch: number): Promise<number> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await sql<{ event: string | null }>`
+      delete from watch_change
+       where (reseller_id, seq) in (select reseller_id, seq from watch_change where reseller_id = ${resellerId} limit ${batch})
+      returning watch_event_id as event
+    `.execute(tx)
+    await deleteUnusedEvents(tx, rows)
+    return rows.length
+  })
+}
+
+/** Deletes the events of records that were deleted, except those that other records have. */
+export async function deleteUnusedEvents(
+  tx: Tx,
+  deleted: readonly { readonly event: string | null }[],
+): Promise<void> {
+  const events = deleted.flatMap(({ event }) => event ?? [])
+  await sql`
+    delete from watch_event e
+     where e.id = any(${events}::uuid[]) and not exists (select from watch_change w where w.watch_event_id = e.id)
+  `.execute(tx)
 }

@@ -1,8 +1,9 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import {
   createReseller,
@@ -20,7 +21,21 @@ interface ResellerDeps {
     db: Db,
     resellerId: number,
   ) => Promise<{ readonly trackedFaresEnded: number }>
+  readonly countContents: (db: Db, resellerId: number) => Promise<Static<typeof Contents>>
+  readonly markForDeletion: (db: Db, resellerId: number) => Promise<void>
 }
+
+const Contents = object(
+  {
+    keys: Type.Integer(),
+    endpoints: Type.Integer(),
+    deliveries: Type.Integer(),
+    records: Type.Integer({ description: 'The records of its feed.' }),
+    lists: Type.Integer(),
+    watches: Type.Integer(),
+  },
+  { title: 'ResellerContents' },
+)
 
 const { operator } = operations<ResellerDeps>()
 
@@ -137,5 +152,47 @@ const disable = operator({
   },
 })
 
+const remove = operator({
+  ...common,
+  id: 'deleteReseller',
+  method: 'POST',
+  path: '/api/v1/resellers/{reseller}/delete',
+  summary: 'Delete a reseller with all that it has, or count it',
+  description:
+    'Its keys, streams, watches and deliveries end at once. A worker deletes the rest in batches, and the name is free when all is gone. Fares that others watch, and the history of all fares, stay. Nothing is deleted without `confirm`.',
+  params: object({ reseller: Name }),
+  body: object({
+    confirm: orNull(Name, 'The name of the reseller again. Null: nothing is deleted.'),
+  }),
+  answer: {
+    about: 'What it has, in rows, before the deletion.',
+    schema: object({ reseller: Name, deleting: Type.Boolean(), contents: Contents }),
+  },
+  problems: ['watch.unknown_reseller'],
+  example: { params: { reseller: 'beta' }, body: { confirm: null } },
+  handler: async (
+    { db, log, countContents, markForDeletion },
+    { params: { reseller: name }, body: { confirm }, caller, request },
+  ) => {
+    const { id } = await requireReseller(db, name)
+    if (confirm !== null && confirm !== name) {
+      throw new ProblemError('request.invalid_body', {
+        pointer: '/confirm',
+        detail: 'must be the name of the reseller, or null',
+      })
+    }
+    const contents = await countContents(db, id)
+    if (confirm !== null) {
+      await markForDeletion(db, id)
+      logOperation(
+        log,
+        { caller, request },
+        { event: 'reseller deleted', reseller: name, ...contents },
+      )
+    }
+    return { reseller: name, deleting: confirm !== null, contents }
+  },
+})
+
 /** The endpoints with which operators manage resellers. */
-export const RESELLER_OPERATIONS = [listAll, create, change, disable]
+export const RESELLER_OPERATIONS = [listAll, create, change, disable, remove]

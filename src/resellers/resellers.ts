@@ -2,6 +2,7 @@ import { AppError } from '../platform/base/errors.ts'
 import { nameFault, quote } from '../platform/base/text.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { takeTransactionLock } from '../platform/db/session-lock.ts'
+import { affected } from '../platform/db/transaction.ts'
 
 export interface Reseller {
   readonly id: number
@@ -92,6 +93,31 @@ export async function setShare(db: Db, name: string, share: number): Promise<Res
   const [reseller] = rows
   if (reseller === undefined) throw new UnknownResellerError(name)
   return reseller
+}
+
+/** Deletes the keys of a disabled reseller and marks it for deletion. Its name is taken until it is gone. */
+export async function beginDeletion(tx: Tx, resellerId: number): Promise<void> {
+  await sql`delete from api_key where reseller_id = ${resellerId}`.execute(tx)
+  await sql`delete from sign_in_code where reseller_id = ${resellerId}`.execute(tx)
+  await sql`
+    update reseller set deleted_at = coalesce(deleted_at, clock_timestamp()) where id = ${resellerId}
+  `.execute(tx)
+}
+
+/** The resellers that are marked for deletion. */
+export async function listDeleted(
+  db: Db,
+): Promise<{ readonly id: number; readonly name: string }[]> {
+  const { rows } = await sql<{ id: number; name: string }>`
+    select id, name from reseller where deleted_at is not null order by id
+  `.execute(db)
+  return rows
+}
+
+/** Deletes the row of a reseller that has nothing left. Returns whether this call did. */
+export async function finishDeletion(db: Db, resellerId: number): Promise<boolean> {
+  const statement = sql`delete from reseller where id = ${resellerId} and deleted_at is not null`
+  return (await affected(statement, db)) > 0
 }
 
 /**

@@ -138,6 +138,18 @@ export async function disableReseller(db: Db, resellerId: number): Promise<Track
   })
 }
 
+/** Deletes up to `batch` watches of a disabled reseller, then its lists. Returns how many rows. */
+export async function deleteListsOf(db: Db, resellerId: number, batch: number): Promise<number> {
+  const watches = await affected(
+    sql`
+      delete from watch where id in (select id from watch where reseller_id = ${resellerId} limit ${batch})
+    `,
+    db,
+  )
+  if (watches > 0) return watches
+  return affected(sql`delete from watch_list where reseller_id = ${resellerId}`, db)
+}
+
 async function findList(tx: Tx, { resellerId, list }: WatchSelection): Promise<string> {
   const found = await tx
     .selectFrom('watch_list')

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
+import { countContents, markForDeletion } from '../../src/app/delete-reseller.ts'
 import { createSealer, type Sealer } from '../../src/delivery/endpoints/sealer.ts'
 import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/verify-on-demand.ts'
 import {
@@ -118,6 +119,8 @@ export async function openApi(
       db,
       publicUrl: PUBLIC_URL,
       disableReseller,
+      countContents,
+      markForDeletion,
       routeLists: createRenderedLists({ db, nowMs }),
       onDemand,
       clock: systemClock,

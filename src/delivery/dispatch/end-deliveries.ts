@@ -103,3 +103,22 @@ export async function disableEndpoints(
   `.execute(tx)
   return disabled
 }
+
+/** Deletes up to `batch` deliveries of a reseller with their attempts, then its endpoints. Returns how many rows. */
+export async function deleteDeliveriesOf(
+  db: Db,
+  resellerId: number,
+  batch: number,
+): Promise<number> {
+  const deliveries = await affected(
+    sql`
+      delete from delivery
+       where id in (select d.id from delivery d join webhook_endpoint e on e.id = d.endpoint_id
+                     where e.reseller_id = ${resellerId} limit ${batch})
+    `,
+    db,
+  )
+  if (deliveries > 0) return deliveries
+  await sql`delete from email_pace where reseller_id = ${resellerId}`.execute(db)
+  return affected(sql`delete from webhook_endpoint where reseller_id = ${resellerId}`, db)
+}

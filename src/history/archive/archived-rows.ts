@@ -1,3 +1,4 @@
+import { deleteUnusedEvents } from '../../feeds/append-records.ts'
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import { HISTORY_FLOOR, readHistoryFloor } from '../../platform/db/history-floor.ts'
 import { affected, inTransaction, selectOne } from '../../platform/db/transaction.ts'
@@ -178,11 +179,7 @@ function deleteWatchRange(
       delete from watch_change where reseller_id = ${resellerId} and seq >= ${from} and seq < ${to}
       returning watch_event_id as event
     `.execute(tx)
-    const events = rows.flatMap(({ event }) => (event === null ? [] : [event]))
-    await sql`
-      delete from watch_event e
-       where e.id = any(${events}::uuid[]) and not exists (select from watch_change w where w.watch_event_id = e.id)
-    `.execute(tx)
+    await deleteUnusedEvents(tx, rows)
     return rows.length
   })
 }

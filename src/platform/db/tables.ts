@@ -282,6 +282,7 @@ export interface Process {
 
 export interface Reseller {
   created_at: Generated<Date>
+  deleted_at: Date | null
   disabled_at: Date | null
   first_seq: Generated<number>
   id: Generated<number>

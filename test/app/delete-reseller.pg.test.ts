@@ -1,0 +1,157 @@
+import { describe, expect } from 'vitest'
+import { countContents, deleteMarked, markForDeletion } from '../../src/app/delete-reseller.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { findReseller } from '../../src/resellers/resellers.ts'
+import { appendRecords } from '../api/append-records.ts'
+import { openEvents } from '../api/event-client.ts'
+import { fareOf, listWith, newCaller, type ResellerCalls, watch } from '../api/reseller-calls.ts'
+import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { runCommand } from '../support/run-command.ts'
+import { it } from '../support/test-database.ts'
+
+const RECORDS = 30
+
+/** A reseller with a list, records, an endpoint and deliveries. */
+async function busyReseller(db: Db, base: string, name: string): Promise<ResellerCalls> {
+  const caller = await newCaller(db, base, name)
+  await listWith(caller, 'summer', [watch('A-1'), watch('B-1', { flightId: '102' })])
+  const fares = [await fareOf(db, '101'), await fareOf(db, '102')]
+  await appendRecords(db, { resellerId: caller.resellerId, fares, count: RECORDS, padding: 0 })
+  await sql`
+    with e as (
+      insert into webhook_endpoint (reseller_id, format, target, target_shown, cursor_seq)
+      values (${caller.resellerId}, 'email', 'x', 'x', 0) returning id
+    ), d as (
+      insert into delivery (endpoint_id, seq, previous_seq, recorded_at)
+      select e.id, s, s - 1, now() from e, generate_series(1, ${RECORDS}) s returning id
+    )
+    insert into delivery_attempt (delivery_id, started_at, duration_ms, outcome)
+    select id, now(), 1, 'timeout' from d
+  `.execute(db)
+  return caller
+}
+
+/** How many rows each table has that names the reseller, or belongs to what does. */
+async function rowsOf(db: Db, resellerId: number): Promise<Record<string, number>> {
+  const { rows } = await sql<Record<string, number>>`
+    select (select count(*) from reseller where id = ${resellerId}) as reseller,
+           (select count(*) from api_key where reseller_id = ${resellerId}) as keys,
+           (select count(*) from watch where reseller_id = ${resellerId}) as watches,
+           (select count(*) from watch_list where reseller_id = ${resellerId}) as lists,
+           (select count(*) from watch_change where reseller_id = ${resellerId}) as records,
+           (select count(*) from webhook_endpoint where reseller_id = ${resellerId}) as endpoints
+  `.execute(db)
+  return rows[0] ?? {}
+}
+
+async function tableCounts(db: Db): Promise<Record<string, number>> {
+  const { rows } = await sql<Record<string, number>>`
+    select (select count(*) from delivery) as deliveries, (select count(*) from delivery_attempt) as attempts,
+           (select count(*) from watch_event) as events, (select count(*) from availability_change) as changes,
+           (select count(*) from tracked_fare) as fares, (select count(*) from watch_change) as records
+  `.execute(db)
+  return rows[0] ?? {}
+}
+
+describe('the deletion of a reseller', () => {
+  it('ends its keys and streams at once, deletes all that is its own, and nothing of another', async ({
+    db,
+  }) => {
+    let nowMs = 0
+    const base = await startApi(db, { streams: { lasting: true }, nowMs: () => nowMs })
+    const ben = await busyReseller(db, base, 'ben')
+    const before = await tableCounts(db)
+    const ana = await busyReseller(db, base, 'ana')
+    const contents = await countContents(db, ana.resellerId)
+    expect(contents).toEqual({
+      keys: 1,
+      endpoints: 1,
+      deliveries: RECORDS,
+      records: RECORDS,
+      lists: 1,
+      watches: 2,
+    })
+    const stream = await openEvents(`${base}/api/v1/watch-changes/stream?after=0`, { key: ana.key })
+
+    await markForDeletion(db, ana.resellerId)
+
+    expect(await findReseller(db, 'ana')).toMatchObject({ disabledAt: expect.any(Date) as Date })
+    expect(await deleteMarked(db, {})).toEqual(['ana'])
+    expect(Object.values(await rowsOf(db, ana.resellerId))).toEqual([0, 0, 0, 0, 0, 0])
+    expect(await tableCounts(db)).toEqual({ ...before, fares: before.fares })
+    expect(await rowsOf(db, ben.resellerId)).toMatchObject({ watches: 2, records: RECORDS })
+    await stream.rest()
+    // The key is cached for less than a second.
+    nowMs += 1_000
+    const again = await newCaller(db, base, 'ana')
+    const old = await ask(`${base}/api/v1/caller`, { headers: bearer(ana.key) })
+    expect(old).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
+    expect(again.resellerId).not.toBe(ana.resellerId)
+    expect(
+      await ask(`${base}/api/v1/watch-changes?after=0`, { headers: bearer(again.key) }),
+    ).toMatchObject({ status: 200, body: { items: [], head: 0 } })
+  })
+
+  it('that was interrupted goes on, and the name is taken until its end', async ({ db }) => {
+    const base = await startApi(db)
+    const ana = await busyReseller(db, base, 'ana')
+    await markForDeletion(db, ana.resellerId)
+    const ending = new AbortController()
+
+    const interrupted = deleteMarked(db, {
+      signal: ending.signal,
+      onBatch: () => ending.abort(new Error('killed')),
+    })
+    await expect(interrupted).rejects.toThrow('killed')
+    expect(await rowsOf(db, ana.resellerId)).toMatchObject({
+      reseller: 1,
+      keys: 0,
+      records: RECORDS,
+    })
+    const operator = await newKeyText(db)
+    const create = await ask(`${base}/api/v1/resellers`, {
+      method: 'POST',
+      headers: { ...bearer(operator), 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'ana' }),
+    })
+    expect(create.status).toBe(409)
+
+    expect(await deleteMarked(db, {})).toEqual(['ana'])
+    expect(await deleteMarked(db, {})).toEqual([])
+  })
+
+  it('by an operator counts first, and needs the name again', async ({ db, databaseUrl }) => {
+    const base = await startApi(db)
+    const ana = await busyReseller(db, base, 'ana')
+    const operator = await newKeyText(db)
+    const remove = (confirm: string | null) =>
+      ask(`${base}/api/v1/resellers/ana/delete`, {
+        method: 'POST',
+        headers: { ...bearer(operator), 'content-type': 'application/json' },
+        body: JSON.stringify({ confirm }),
+      })
+
+    expect(await remove(null)).toMatchObject({
+      status: 200,
+      body: { deleting: false, contents: { records: RECORDS } },
+    })
+    expect(await remove('anna')).toMatchObject({ status: 400, body: { pointer: '/confirm' } })
+    const env = { DATABASE_URL: databaseUrl }
+    const counted = await runCommand(['resellers', 'delete', 'ana'], env)
+    const wrong = await runCommand(['resellers', 'delete', 'ana', '--confirm', 'ann'], env)
+    expect(counted.stdout).toContain(
+      '30 records, 1 lists, 2 watches; to delete it, add --confirm ana',
+    )
+    expect(wrong.exit).toBe(2)
+    expect(await rowsOf(db, ana.resellerId)).toMatchObject({ reseller: 1, keys: 1 })
+
+    const deleted = await runCommand(
+      ['resellers', 'delete', 'ana', '--confirm', 'ana', '--json'],
+      env,
+    )
+
+    expect(JSON.parse(deleted.stdout)).toMatchObject({ reseller: 'ana', deleted: true })
+    expect(await rowsOf(db, ana.resellerId)).toMatchObject({ reseller: 0 })
+    expect(await remove(null)).toMatchObject({ status: 404 })
+  })
+})
