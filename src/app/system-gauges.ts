@@ -21,8 +21,16 @@ export interface SystemGauges {
   close(): Promise<void>
 }
 
-/** Reading takes about a second for a million fares. A process spends at most a twentieth of its time on it. */
-const PAUSE_FACTOR = 20
+/**
+ * Reading takes about a second for a million fares. A process spends at most a twentieth of its time on it, unless the
+ * gauges would be too old for the alerts: one slow read must not stop them for minutes.
+ */
+const PAUSE = { factor: 20, maxMs: 30_000 }
+
+export function pauseMsAfter(readMs: number): number {
+  return Math.min(PAUSE.maxMs, PAUSE.factor * readMs)
+}
+
 const STATEMENT_TIMEOUT_MS = 10_000
 const CLOSE_TIMEOUT_MS = 1_000
 const DAY_SECONDS = 86_400
@@ -49,13 +57,14 @@ export function createSystemGauges(
     const startedMs = performance.now()
     try {
       await setGauges(app, database.db, queue)
+      metrics.gaugesRead.set(clock.now().getTime() / 1_000)
       hasValues = true
     } catch (err) {
       hasValues = false
       throw err
     } finally {
       const endedMs = performance.now()
-      nextReadMs = endedMs + (hasValues ? PAUSE_FACTOR * (endedMs - startedMs) : 0)
+      nextReadMs = endedMs + (hasValues ? pauseMsAfter(endedMs - startedMs) : 0)
       reading = undefined
     }
   }

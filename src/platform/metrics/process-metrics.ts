@@ -107,6 +107,10 @@ export function queueGauges({ gauge }: Declare) {
 /** Of the whole system: the space of the stores. */
 export function storeGauges({ gauge }: Declare) {
   return {
+    gaugesRead: gauge(
+      'farewatch_system_gauges_read_timestamp_seconds',
+      'When this process last read the gauges of the whole system.',
+    ),
     databaseSize: gauge('farewatch_db_size_bytes', 'Size of the database.'),
     partSize: gauge(
       'farewatch_db_part_size_bytes',
