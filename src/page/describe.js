@@ -37,22 +37,18 @@ export function flightText(flight) {
  * @param {any} record
  * @returns {Subject}
  */
-export function subjectOf({
-  kind,
-  before,
-  after,
-  flightId,
-  flights,
-  belief,
-  reference,
-  passengers,
-}) {
+export function subjectOf(record) {
+  const { kind, before, after, belief, flights, lastFlight } = record
+  const { flightId, reference, passengers } = record
   const views = [after, before, belief].filter(Boolean)
-  const outbound =
-    views.map((view) => view.outbound?.flight).find(Boolean) ?? shown(flights?.outbound)
-  const back = views.map((view) => view.return?.flight).find(Boolean) ?? shown(flights?.return)
+  const flightOf = (/** @type {'outbound' | 'return'} */ leg) =>
+    views.map((view) => view[leg]?.flight).find(Boolean) ??
+    shown(flights?.[leg]) ??
+    lastFlight?.[leg]
+  const outbound = flightOf('outbound')
+  const back = flightOf('return')
   const mix = kind && passengers ? mixText(passengers) : ''
-  if (outbound === undefined) {
+  if (!outbound) {
     return { title: flightId ? texts.flight(flightId) : (reference ?? ''), detail: mix }
   }
   const { title, detail } = flightSubject(outbound)

@@ -104,28 +104,28 @@ function readRoute() {
 }
 
 /**
- * The filters in the address, behind `?`, and a way to set one. An empty value removes it. Filters make no entry of
+ * The filters in the address, behind `?`, and a way to set some. An empty value removes one. Filters make no entry of
  * the browser's history.
- * @returns {[URLSearchParams, (name: string, value: string) => void]}
+ * @returns {[URLSearchParams, (given: Record<string, string>) => void]}
  */
 export function useQuery() {
-  const [query, setQuery] = useState(readQuery())
+  const [text, setText] = useState(readQuery())
   useEffect(() => {
-    const update = () => setQuery(readQuery())
+    const update = () => setText(readQuery())
     addEventListener('hashchange', update)
     return () => removeEventListener('hashchange', update)
   }, [])
-  const set = (/** @type {string} */ name, /** @type {string} */ value) => {
-    const next = readQuery()
-    if (value === '') next.delete(name)
-    else next.set(name, value)
+  const set = (/** @type {Record<string, string>} */ given) => {
+    const next = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(text)), ...given })
+    for (const [name, value] of [...next]) if (value === '') next.delete(name)
     location.replace(`${location.hash.split('?')[0]}${next.size === 0 ? '' : `?${next}`}`)
   }
-  return [query, set]
+  return [new URLSearchParams(text), set]
 }
 
+/** The filters in the address as text. */
 function readQuery() {
-  return new URLSearchParams(location.hash.split('?')[1] ?? '')
+  return location.hash.split('?')[1] ?? ''
 }
 
 /** @param {string} part */
@@ -140,6 +140,12 @@ function decoded(part) {
 /** @param {string[]} parts */
 export function linkTo(...parts) {
   return `#/${parts.map(encodeURIComponent).join('/')}`
+}
+
+/** The same with the filters of the present address. @param {string[]} parts */
+export function linkWithin(...parts) {
+  const query = readQuery()
+  return `${linkTo(...parts)}${query && `?${query}`}`
 }
 
 /**

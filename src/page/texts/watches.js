@@ -9,10 +9,23 @@ export const watches = {
     ended: (n) => `${n.toLocaleString()} ended`,
     searchHint: 'place, airline, reference',
     label: 'Watches',
+    /** @param {number} set */
+    filters: (set) => (set === 0 ? 'Filters' : `Filters (${set})`),
+    state: 'State',
+    anyState: 'any',
+    place: 'Place',
+    placeHint: 'PMI or Palma',
+    departsFrom: 'Departs from',
+    departsThrough: 'to',
+    clear: 'Clear the filters',
+    /** @param {string} percent */
+    share: (percent) => `${percent} bookable`,
+    /** @param {number} days */
+    shareOf: (days) => `of the known time of the last ${days} days`,
     next: 'next',
     due: 'due',
     noMatch: 'No watch matches.',
-    noMatchHelp: 'Search for a place such as PMI, or clear the search.',
+    noMatchHelp: 'Search for something else, or clear the filters.',
     emptyList: 'This list has no watches.',
     emptyListHelp: 'Add one, or drop a CSV file of watches.',
     stripUnknown: 'nothing is known yet',
@@ -32,6 +45,7 @@ export const watches = {
     /** @param {number} all @param {number} residents */
     people: (all, residents) =>
       residents > 0 ? `${all}, ${residents} of them residents` : `${all}`,
+    lastSeen: 'Last price',
     lastGood: 'Last good check',
     contradicted: 'Contradicted since',
     held: 'Held since',

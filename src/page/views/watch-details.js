@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { flightText, pairText, priceText } from '../describe.js'
-import { linkTo, useAction, useResource } from '../hooks.js'
+import { linkTo, linkWithin, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Failure, Loaded } from '../parts.js'
 import { PriceLine } from '../price-line.js'
@@ -32,7 +32,7 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
     onChanged()
   }
   return html`<aside class="drawer" aria-label=${reference}>
-    <div class="row"><h2>${reference}</h2><a class="close" href=${linkTo('watches', list)}>${texts.close}</a></div>
+    <div class="row"><h2>${reference}</h2><a class="close" href=${linkWithin('watches', list)}>${texts.close}</a></div>
     <${Loaded} of=${found}>${(/** @type {any} */ { watch, prices, timeline }) => html`
       <${Facts} watch=${watch} />
       <h3>${texts.watch.prices}</h3>
@@ -54,7 +54,7 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
 
 /** @param {{ watch: any }} props */
 function Facts({ watch }) {
-  const { belief, status, hiddenReason, contradictedSince, heldSince } = watch
+  const { belief, lastFlight, status, hiddenReason, contradictedSince, heldSince } = watch
   const { lastGoodCheckAt, next, lastReason, passengers } = watch
   const { residents, nonResidents } = passengers
   const people = (/** @type {any} */ { adults, children, infants }) => adults + children + infants
@@ -62,8 +62,9 @@ function Facts({ watch }) {
     <dt>${texts.watch.state}</dt><dd>${textOf(texts.statuses, status)}: ${pairText(belief.pair)}${belief.price ? `, ${priceText(belief.price)}` : ''}</dd>
     ${contradictedSince && html`<dt>${texts.watch.contradicted}</dt><dd><${Age} at=${contradictedSince} />${hiddenReason && html` <span class="muted">${textOf(texts.hidden, hiddenReason)}</span>`}</dd>`}
     ${heldSince && html`<dt>${texts.watch.held}</dt><dd><${Age} at=${heldSince} /> <span class="muted">${texts.watch.heldHelp}</span></dd>`}
-    <dt>${texts.watch.flight}</dt><dd>${flightText(belief.outbound.flight) ?? watch.flightId}</dd>
-    ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd>${flightText(belief.return?.flight) ?? watch.returnFlightId}</dd>`}
+    <dt>${texts.watch.flight}</dt><dd>${flightText(belief.outbound.flight ?? lastFlight?.outbound) ?? watch.flightId}</dd>
+    ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd>${flightText(belief.return?.flight ?? lastFlight?.return) ?? watch.returnFlightId}</dd>`}
+    ${lastFlight?.price && html`<dt>${texts.watch.lastSeen}</dt><dd>${priceText(lastFlight.price)}, <${Age} at=${lastFlight.at} /></dd>`}
     <dt>${texts.watch.passengers}</dt><dd>${texts.watch.people(people(residents) + people(nonResidents), people(residents))}</dd>
     <dt>${texts.watch.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.watch.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
     <dt>${texts.watch.next}</dt><dd>${next ? html`<${Age} at=${next.notBefore} /> ${texts.watch.orLater} ${textOf(texts.whys, next.why)}` : texts.watch.noNext}</dd>

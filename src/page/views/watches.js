@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { pairLevel, pairText, priceText, subjectOf } from '../describe.js'
-import { linkTo, useNow, useResource } from '../hooks.js'
+import { linkTo, linkWithin, useNow, useQuery, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
 import { Badge, Empty, Loaded } from '../parts.js'
@@ -11,9 +11,13 @@ import { Age } from '../times.js'
 import { VirtualList } from '../virtual-list.js'
 import { ImportPanel } from './import-panel.js'
 import { WatchDetails } from './watch-details.js'
+import { filtersOf, WatchFilters } from './watch-filters.js'
 import { WatchForm } from './watch-form.js'
 
 const ROW_HEIGHT = 60
+/** On a phone, the parts of a row stand below each other. */
+const NARROW_ROW_HEIGHT = 84
+const NARROW_WIDTH = 560
 const STRIP_DAYS = 3
 /** Records that come within this time are shown together. */
 const BURST_MS = 1_000
@@ -77,9 +81,11 @@ function AddPanel({ current, onAdded }) {
 
 /** @param {{ name: string, reference: string | undefined, canWatch: boolean, onChanged: () => void }} props */
 function ListPane({ name, reference, canWatch, onChanged }) {
+  const [query, setQuery] = useQuery()
+  const filters = filtersOf(query).toString()
   const state = useResource(
-    (signal) => callApi(`/watch-lists/${encodeURIComponent(name)}/state`, { signal }),
-    [name],
+    (signal) => callApi(`/watch-lists/${encodeURIComponent(name)}/state?${filters}`, { signal }),
+    [name, filters],
     { everyMs: 60_000 },
   )
   const waiting = useRef(0)
@@ -95,17 +101,17 @@ function ListPane({ name, reference, canWatch, onChanged }) {
     state.reload()
     onChanged()
   }
-  return html`<section class="pane"><${Loaded} of=${state}>${(
-    /** @type {any} */ { watches, takenAt },
-  ) => html`
-    <${WatchTable} list=${name} watches=${watches} takenAt=${takenAt} selected=${reference} />
+  const [text, setText] = useState('')
+  return html`<section class="pane">
+    <${WatchFilters} query=${query} onQuery=${setQuery} text=${text} onText=${setText} />
+    <${Loaded} of=${state}>${(/** @type {any} */ { watches, takenAt }) => html`
+    <${WatchTable} list=${name} watches=${watches} takenAt=${takenAt} selected=${reference} text=${text} isFiltered=${filters !== ''} />
     ${reference !== undefined && html`<${WatchDetails} key=${reference} list=${name} reference=${reference} canWatch=${canWatch} onChanged=${changed} />`}
   `}<//></section>`
 }
 
-/** @param {{ list: string, watches: any[], takenAt: string, selected: string | undefined }} props */
-function WatchTable({ list, watches, takenAt, selected }) {
-  const [text, setText] = useState('')
+/** @param {{ list: string, watches: any[], takenAt: string, selected: string | undefined, text: string, isFiltered: boolean }} props */
+function WatchTable({ list, watches, takenAt, selected, text, isFiltered }) {
   const now = useNow(30_000)
   const { strips, show } = useStrips(list, takenAt)
   const rows = useMemo(() => withSubjects(watches), [watches])
@@ -115,18 +121,16 @@ function WatchTable({ list, watches, takenAt, selected }) {
     () => (wanted === '' ? rows : rows.filter(({ search }) => search.includes(wanted))),
     [rows, wanted],
   )
+  const isAll = wanted === '' && !isFiltered
+  const rowHeight = innerWidth <= NARROW_WIDTH ? NARROW_ROW_HEIGHT : ROW_HEIGHT
   return html`
-    <div class="toolbar">
-      <label>${texts.search} <input type="search" value=${text} placeholder=${texts.lists.searchHint}
-        onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} /></label>
-      <span class="muted" role="status">${texts.count(found.length, 'watch', 'watches')}</span>
-    </div>
+    <p class="muted count" role="status">${texts.count(found.length, 'watch', 'watches')}</p>
     ${
       found.length === 0
-        ? wanted === ''
+        ? isAll
           ? html`<${Empty} title=${texts.lists.emptyList}>${texts.lists.emptyListHelp}<//>`
           : html`<${Empty} title=${texts.lists.noMatch}>${texts.lists.noMatchHelp}<//>`
-        : html`<${VirtualList} items=${found} rowHeight=${ROW_HEIGHT} label=${texts.lists.label}
+        : html`<${VirtualList} items=${found} rowHeight=${rowHeight} label=${texts.lists.label}
           onVisible=${(/** @type {number} */ from, /** @type {number} */ to) => show(found.slice(from, to).map(({ watch }) => watch.watchId))}
           render=${(
             /** @type {any} */ { watch, subject },
@@ -146,12 +150,14 @@ function withSubjects(watches) {
 
 /** @param {{ list: string, watch: any, subject: import('../describe.js').Subject, strip: any, start: number, now: number, selected: boolean }} props */
 function WatchRow({ list, watch, subject, strip, start, now, selected }) {
-  const { reference, status, belief, hiddenReason, lastGoodCheckAt, next } = watch
+  const { reference, status, belief, lastFlight, hiddenReason, lastGoodCheckAt, next } = watch
   const isHidden = status === 'followed' && hiddenReason !== null
-  return html`<a class="watch ${selected ? 'selected' : ''}" href=${linkTo('watches', list, reference)}>
-    <span class="subject"><strong>${subject.title}</strong> <span class="muted">${subject.detail}</span><br /><span class="muted small">${reference}</span></span>
-    ${strip ? html`<${Strip} intervals=${strip} start=${start} now=${now} />` : html`<span class="strip"></span>`}
-    <span class="price">${priceText(belief.price) ?? texts.none}</span>
+  const was = priceText(lastFlight?.price)
+  return html`<a class="watch ${selected ? 'selected' : ''}" href=${linkWithin('watches', list, reference)}>
+    <span class="subject"><strong>${subject.title}</strong> <span class="muted flight">${subject.detail}</span><span class="muted small reference">${reference}</span></span>
+    <span class="share">${strip && html`<${Strip} intervals=${strip.intervals} start=${start} now=${now} />`}
+      ${strip && strip.bookableShare !== null && html`<span class="muted small" title=${texts.lists.shareOf(STRIP_DAYS)}>${texts.lists.share(texts.percent(strip.bookableShare))}</span>`}</span>
+    <span class="price">${priceText(belief.price) ?? (was ? html`<span class="muted">${texts.was(was)}</span>` : texts.none)}</span>
     <${Badge} level=${isHidden || status === 'stale' ? 'warn' : status === 'followed' ? pairLevel(belief.pair) : 'idle'}>
       ${isHidden ? textOf(texts.hidden, hiddenReason) : status === 'followed' ? pairText(belief.pair) : textOf(texts.statuses, status)}<//>
     <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(texts.whys, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
@@ -185,7 +191,7 @@ function useStrips(list, takenAt) {
             (last) =>
               new Map([
                 ...last,
-                ...items.map((/** @type {any} */ { watchId, intervals }) => [watchId, intervals]),
+                ...items.map((/** @type {any} */ strip) => [strip.watchId, strip]),
               ]),
           ),
         () => forget(asked.current, missing),
@@ -202,11 +208,13 @@ function forget(asked, ids) {
 
 /**
  * The instant at which all strips begin: the earliest that any of them shows, so that a young list fills the width.
- * @param {ReadonlyMap<string, { from: string }[]>} strips
+ * @param {ReadonlyMap<string, { intervals: { from: string }[] }>} strips
  * @param {number} now
  */
 function startOf(strips, now) {
-  const firsts = [...strips.values()].flatMap(([first]) => (first ? [Date.parse(first.from)] : []))
+  const firsts = [...strips.values()].flatMap(({ intervals: [first] }) =>
+    first ? [Date.parse(first.from)] : [],
+  )
   return Math.max(now - STRIP_DAYS * 86_400_000, firsts.length === 0 ? 0 : Math.min(...firsts))
 }
 

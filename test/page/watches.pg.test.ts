@@ -1,0 +1,50 @@
+import { describe, expect } from 'vitest'
+import { ago, beginAt, fareOf, listWith, newCaller, watch } from '../api/reseller-calls.ts'
+import { available, gone, record } from '../fares/fare-fixtures.ts'
+import { startApi } from '../support/api-server.ts'
+import { it } from '../support/test-database.ts'
+import { canBrowse, openPage } from './browser.ts'
+
+describe.runIf(canBrowse)('the Watch lists view', () => {
+  it('names a sold-out watch, and its filters stay in the address', async ({ db }) => {
+    const base = await startApi(db)
+    const calls = await newCaller(db, base, 'northwind')
+    await listWith(calls, 'summer', [watch('A-1'), watch('A-2', { flightId: '102' })])
+    await beginAt(db, calls, ago(30))
+    await record(db, await fareOf(db, '101'), new Date(), available('77.00'))
+    const soldOut = await fareOf(db, '102')
+    await record(db, soldOut, ago(20), available('120.00'))
+    await record(db, soldOut, ago(11), gone)
+    await record(db, soldOut, ago(10), gone)
+    const { page, complaints } = await openPage({ base, key: calls.key, path: '#/watches/summer' })
+    const rows = page.getByRole('list', { name: 'Watches' }).getByRole('listitem')
+
+    await page.getByText('2 watches').last().waitFor()
+    await page.getByText('% bookable').first().waitFor()
+    const row = await rows.filter({ hasText: 'A-2' }).innerText()
+    await page.getByText('Filters').click()
+    await page.getByLabel('State').selectOption('not bookable')
+    await page.getByText('1 watch', { exact: true }).waitFor()
+    await page.getByLabel('Place').fill('mad')
+    await page.getByLabel('Place').press('Enter')
+    await page.waitForURL(/place=mad/)
+    await rows.getByRole('link', { name: /PMI → MAD/ }).click()
+    await page.getByText('Last price').waitFor()
+    await page.reload()
+    await page.getByText('1 watch', { exact: true }).waitFor()
+    await page.getByText('Last price').waitFor()
+    const details = page.getByRole('complementary', { name: 'A-2' })
+    const facts = await details.innerText()
+
+    expect(row.replaceAll('\u00A0', ' ')).toMatch(/PMI → MAD [^]*was 120\.00 EUR[^]*not bookable/)
+    expect(facts.replaceAll('\u00A0', ' ')).toMatch(/PMI → MAD, [^]*120\.00 EUR/)
+    expect(page.url()).toMatch(/#\/watches\/summer\/A-2\?pair=not_bookable&place=mad$/)
+    await page.getByLabel('Place').fill('nowhere')
+    await page.getByLabel('Place').press('Enter')
+    await page.getByText('No watch matches.').waitFor()
+    await page.getByRole('button', { name: 'Clear the filters' }).click()
+    await page.getByText('2 watches').last().waitFor()
+    expect(page.url()).toMatch(/#\/watches\/summer\/A-2$/)
+    expect(complaints).toEqual([])
+  })
+})
