@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import packageJson from '../../package.json' with { type: 'json' }
 import { type App, assertReady, migrateApp, openApp, openQueue } from '../app/app.ts'
 import { warnOfTokenInClear } from '../app/settings-for.ts'
 import { type Embedded, embedMissing } from '../embedded/embed-missing.ts'
@@ -58,13 +59,26 @@ function infoLevel(quiet: boolean, { interactive }: Terminal): string {
   return interactive ? 'debug' : 'info'
 }
 
-/** The context of a service: without a terminal it logs to standard output. */
-export function createServiceContext(): CliContext {
+/**
+ * The context of a service: without a terminal it logs to standard output, and each line says which process wrote
+ * it.
+ */
+export function createServiceContext(role: string): CliContext {
   const context = createContext()
   if (context.terminal.interactive) return context
   const { config, scrub } = context
-  const log = createLogger({ level: config.LOG_LEVEL, scrub, destination: process.stdout })
+  const log = createLogger({
+    level: config.LOG_LEVEL,
+    scrub,
+    destination: process.stdout,
+    base: processFields(role),
+  })
   return { ...context, log }
+}
+
+/** What tells the lines of several processes in one log apart. */
+export function processFields(role: string) {
+  return { role, pid: process.pid, version: packageJson.version }
 }
 
 /** The time that a store has to close its connections. */

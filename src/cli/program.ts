@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { AppError, messageOf, nameFullDisk } from '../platform/base/errors.ts'
+import { AppError, codeOf, messageOf, nameFullDisk } from '../platform/base/errors.ts'
+import { createLogger } from '../platform/base/logger.ts'
 import { createScrub } from '../platform/base/secrets.ts'
 import { ConfigError, loadConfig, secretsOf } from '../platform/config/config.ts'
 import { addMigrateCommand, addSqlCommands } from './commands/database-commands.ts'
@@ -33,6 +34,7 @@ import {
 import { addRoutesCommands, addSyncCommands } from './commands/sync-commands.ts'
 import { addBudgetCommand, addUpstreamCommands } from './commands/upstream-commands.ts'
 import { addWatchListCommands } from './commands/watch-list-commands.ts'
+import { processFields } from './context.ts'
 import { EXIT, exitOfError, InterruptedError } from './exit-codes.ts'
 import { escapeControls } from './text/text-format.ts'
 
@@ -103,19 +105,25 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   } catch (err) {
     if (err instanceof InterruptedError) return err.exit
     if (err instanceof CommanderError) return err.exitCode === 0 ? EXIT.ok : EXIT.usage
-    if (err instanceof AppError) {
-      writeError(`farewatch: ${err.message}\n`)
-      return exitOfError(err)
-    }
-    const named = nameFullDisk(messageOf(err))
-    if (named !== messageOf(err)) {
-      process.stderr.write(scrubbed(`farewatch: ${named}\n`))
-      return EXIT.failed
-    }
-    const stack = err instanceof Error ? err.stack : err
-    writeError(`farewatch: internal error: ${stack}\n`)
-    return EXIT.failed
+    reportFailure(err, argv)
+    return err instanceof AppError ? exitOfError(err) : EXIT.failed
   }
+}
+
+const SERVICE_NAMES = new Set(['up', 'worker', 'api'])
+
+/** In the log of a service, where each line is JSON, the failure is one too. */
+function reportFailure(err: unknown, argv: readonly string[]): void {
+  const named = nameFullDisk(messageOf(err))
+  const isExpected = err instanceof AppError || named !== messageOf(err)
+  const [role = '', more] = argv.slice(2)
+  if (SERVICE_NAMES.has(role) && more === undefined && process.stderr.isTTY !== true) {
+    const destination = process.stderr
+    const base = processFields(role)
+    const log = createLogger({ level: 'fatal', scrub: scrubbed, destination, base })
+    log.fatal(isExpected ? { code: codeOf(err) } : { err }, isExpected ? named : 'internal error')
+  } else if (isExpected) writeError(`farewatch: ${named}\n`)
+  else writeError(`farewatch: internal error: ${err instanceof Error ? err.stack : err}\n`)
 }
 
 /** The logs of a container are read on a terminal too, so the text is escaped in any case. */

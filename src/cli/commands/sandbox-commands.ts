@@ -65,7 +65,7 @@ export function addSandboxCommand(program: Command): void {
 
 async function serveSandbox({ routes, fault = [], faults: file, ...flags }: SandboxFlags) {
   const fromFile = file === undefined ? [] : await readFaultsFile(file)
-  const { log, terminal, signal } = createServiceContext()
+  const { log, terminal, signal } = createServiceContext('sandbox')
   const sandbox = await startSandbox({
     ...flags,
     ...(routes === undefined ? {} : { routesFile: routes }),

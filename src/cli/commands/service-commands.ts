@@ -54,7 +54,7 @@ export function addServiceCommands(program: Command): void {
 
 async function runService(name: keyof typeof SERVICES): Promise<void> {
   const { roles } = SERVICES[name]
-  const context = createServiceContext()
+  const context = createServiceContext(name)
   const { config, log, terminal, signal } = context
   if (name !== 'up' && config.DATABASE_URL === undefined) {
     throw new UsageError('DATABASE_URL is not set; "bin/farewatch up" brings an embedded database')

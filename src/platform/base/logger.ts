@@ -10,6 +10,8 @@ export interface LoggerOptions {
   readonly scrub: Scrub
   /** Receives finished lines: the terminal's renderer or standard output. */
   readonly destination: DestinationStream
+  /** Fields of every line. */
+  readonly base?: Readonly<Record<string, unknown>>
 }
 
 /**
@@ -18,11 +20,11 @@ export interface LoggerOptions {
  * pino's `redact` works on paths and does not find a token inside a message, a stack or a cause. Scrubbing the
  * whole line covers every field.
  */
-export function createLogger({ level, scrub, destination }: LoggerOptions): Logger {
+export function createLogger({ level, scrub, destination, base }: LoggerOptions): Logger {
   return pino(
     {
       level,
-      base: null,
+      base: base ?? null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (err: unknown) => serializeError(err, scrub) },
