@@ -71,7 +71,7 @@ export function localText(local) {
 export function zoneText() {
   const { timeZone } = zone.resolvedOptions()
   const offset = zone.formatToParts(serverNow()).find(({ type }) => type === 'timeZoneName')?.value
-  return offset === undefined || offset === 'GMT' ? timeZone : `${timeZone}, ${offset}`
+  return offset === undefined || timeZone === 'UTC' ? timeZone : `${timeZone}, ${offset}`
 }
 
 /** The time of day to the minute. @param {number} ms */

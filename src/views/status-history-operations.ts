@@ -142,8 +142,9 @@ function delaysOf(rows: readonly DelayRow[], each: InEachStep): StatusHistory['d
 async function readListAges(db: Db, { since, stepMinutes, count }: Steps) {
   const { rows } = await sql<{ list: string; step: number; age: number | null }>`
     select list.name as list, step,
-           extract(epoch from ends.at - (select max(${ARRIVED_AT}) from sync_run r
-                                          where r.list = list.name and r.status in ${ACCEPTED} and r.fetched_at <= ends.at))::float8 as age
+           extract(epoch from ends.at - (select ${ARRIVED_AT} from sync_run r
+                                          where r.list = list.name and r.status in ${ACCEPTED} and r.fetched_at <= ends.at
+                                          order by r.fetched_at desc limit 1))::float8 as age
       from generate_series(0, ${count}::integer - 1) step
      cross join lateral (select ${since}::timestamptz + make_interval(mins => (step + 1) * ${stepMinutes}::integer) as at) ends
      cross join unnest(${ROUTE_LISTS}::text[]) list (name)

@@ -72,7 +72,6 @@ function List({ list, status }) {
     <div class="figures">
       <${Figure} label=${texts.schedule.accepted}><${Age} at=${list.lastSuccessAt} none=${texts.never} /><//>
       <${Figure} label=${texts.schedule.tried}><${Age} at=${list.lastAttemptAt} none=${texts.never} /><//>
-      <${Figure} label=${texts.schedule.next}><${Age} at=${list.nextDueAt} /><//>
     </div><//>`
 }
 
