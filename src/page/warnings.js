@@ -26,20 +26,24 @@ export function levelOf(status, ...subjects) {
 }
 
 /**
- * A warning as a sentence, with its times and with what helps. `isPlain`: without a sign of its own and without help.
- * @param {{ warning: StatusWarning, isOperator?: boolean, isPlain?: boolean }} props
+ * A warning as a sentence with its times; for a caller also its level and what helps.
+ * @param {{ warning: StatusWarning, caller?: import('./session.js').Caller }} props
  */
-export function Warning({ warning, isOperator = false, isPlain = false }) {
-  const { level, text, since, until, code, subject } = warning
+export function Warning({ warning, caller }) {
+  const { level, text, since, until } = warning
   const sentence = html`${text} ${since && html`<span class="muted">${texts.now.since} <${Clock} at=${since} /></span>`}
     ${until && html` <span class="muted">${texts.now.until} <${Clock} at=${until} /></span>`}`
-  if (isPlain) return sentence
-  const help = isOperator ? helpFor(code, subject) : null
+  if (caller === undefined) return sentence
+  const help = helpFor(warning, caller)
   return html`<${Badge} level=${level}>${sentence}<//>${help && html` <span class="help">${help}</span>`}`
 }
 
-/** What an operator does about it. @param {string} code @param {string | null} subject */
-function helpFor(code, subject) {
+/** What one does about it. @param {StatusWarning} warning @param {import('./session.js').Caller} caller */
+function helpFor({ about, code, subject }, { isOperator, reseller }) {
+  if (about === 'deliveries' && reseller !== null) {
+    return html`<a href=${linkTo('deliveries')}>${texts.now.endpoints}</a>`
+  }
+  if (!isOperator) return null
   if (code === 'list_held' && subject !== null) {
     return html`<a href=${linkTo('runs', subject)}>${texts.now.review(subject)}</a>`
   }

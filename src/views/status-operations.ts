@@ -114,14 +114,14 @@ const HOUR_MS = 3_600_000
 
 /** A held run as the status shows it. The limits of the guard say which lists no others release. */
 function heldRun(run: SyncRunRow, all: readonly SyncRunRow[]): Status['heldRuns'][number] {
-  const { runId, list, fetchedAt, reason, fetched, wouldRemove, live } = run
+  const { runId, reviewId = null, list, fetchedAt, reason, fetched, wouldRemove, live } = run
   const { releaseHours, releaseLostShare } = GUARD_LIMITS
   const mayBeReleased = fetched !== 0 && (wouldRemove ?? 0) <= releaseLostShare * (live ?? 0)
-  const agreeing = all.filter(({ reviewId }) => reviewId === run.reviewId)
+  const agreeing = all.filter((other) => (other.reviewId ?? null) === reviewId)
   const firstMs = Math.min(...agreeing.map((one) => one.fetchedAt?.getTime() ?? Infinity))
   const releasableAt =
     mayBeReleased && Number.isFinite(firstMs) ? new Date(firstMs + releaseHours * HOUR_MS) : null
-  return { runId, list, fetchedAt, reason, releasableAt }
+  return { runId, reviewId, list, fetchedAt, reason, releasableAt }
 }
 
 /** The fares whose belief an answer contradicts. */

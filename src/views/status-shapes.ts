@@ -17,6 +17,7 @@ const List = object({
 
 const HeldRun = object({
   runId: Type.Integer(),
+  reviewId: orNull(Type.Integer(), 'Held runs whose lists agree have one review.'),
   list: ListName,
   fetchedAt: MaybeInstant,
   reason: orNull(Reason),

@@ -92,6 +92,11 @@ function bad(named: Named, text: string): StatusWarning {
   return warn({ ...named, level: 'bad' }, text)
 }
 
+/** Whether a sync that began then has ended. */
+function isLongAgo(began: Date, at: Date): boolean {
+  return at.getTime() - began.getTime() > SYNC_MS
+}
+
 function listWarnings({ lists, at }: JudgedStatus): StatusWarning[] {
   return lists.flatMap(({ list, lastSuccessAt, lastAttemptAt, nextDueAt, held }) => {
     const lateMs = nextDueAt === null ? 0 : at.getTime() - nextDueAt.getTime()
@@ -103,12 +108,15 @@ function listWarnings({ lists, at }: JudgedStatus): StatusWarning[] {
     }
     if (lastSuccessAt === null) {
       const never = { ...about, code: 'list_never_accepted' }
-      return [warn(never, `No list ${list} has been accepted yet.`)]
+      const text = `No list ${list} has been accepted yet`
+      // The first sync has had its time.
+      const failed = held === 0 && lastAttemptAt !== null && isLongAgo(lastAttemptAt, at)
+      return [failed ? bad(never, `${text}: the last sync failed.`) : warn(never, `${text}.`)]
     }
     // A held list has a warning of its own. A sync that has just begun has not failed.
-    const triedMs = (lastAttemptAt ?? lastSuccessAt).getTime()
+    const tried = lastAttemptAt ?? lastSuccessAt
     const failed =
-      held === 0 && triedMs - lastSuccessAt.getTime() > SYNC_MS && at.getTime() - triedMs > SYNC_MS
+      held === 0 && tried.getTime() - lastSuccessAt.getTime() > SYNC_MS && isLongAgo(tried, at)
     if (!failed) return []
     const failing = { ...about, code: 'list_failing', since: lastSuccessAt }
     const age = durationText(at.getTime() - lastSuccessAt.getTime())
@@ -118,13 +126,21 @@ function listWarnings({ lists, at }: JudgedStatus): StatusWarning[] {
   })
 }
 
+/** A person decides about one review, not about each run. */
 function heldRunWarnings({ heldRuns }: JudgedStatus): StatusWarning[] {
-  return heldRuns.map(({ runId, list, fetchedAt, reason }) =>
-    warn(
-      { about: 'held', code: 'list_held', subject: String(runId), since: fetchedAt },
-      `Run ${runId} of the list ${list} waits for a decision: ${reason?.text ?? 'no reason given'}.`,
-    ),
-  )
+  const reviews = [...Map.groupBy(heldRuns, ({ reviewId, runId }) => reviewId ?? -runId).values()]
+  return reviews.flatMap(([first, ...agreeing]) => {
+    if (first === undefined) return []
+    const { runId, list, fetchedAt, reason } = first
+    const also = agreeing.length === 0 ? '' : `, with ${agreeing.length} that agree,`
+    const says = `Run ${runId} of the list ${list}${also} waits for a decision`
+    return [
+      warn(
+        { about: 'held', code: 'list_held', subject: String(runId), since: fetchedAt },
+        `${says}: ${reason?.text ?? 'no reason given'}.`,
+      ),
+    ]
+  })
 }
 
 function fareWarnings({ beliefs: { fares, stale, unanswered } }: JudgedStatus): StatusWarning[] {

@@ -92,6 +92,7 @@ describe('the status', () => {
     expect(heldRuns).toEqual([
       {
         runId: held.runId,
+        reviewId: held.runId,
         list: 'routes',
         fetchedAt: expect.any(String) as string,
         reason: { code: 'mass_absence', text: expect.any(String) as string },

@@ -158,6 +158,7 @@ describe('the status', () => {
       heldRuns: [
         {
           runId: 7,
+          reviewId: 7,
           list: 'routes',
           fetchedAt: ago(60),
           reason: { code: 'guard.empty', text: 'the list is empty' },

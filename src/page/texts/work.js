@@ -1,11 +1,15 @@
 const INCIDENTS = { command: 'bin/farewatch incidents list', says: 'shows what waits.' }
 const DOCTOR = { command: 'bin/farewatch doctor', says: 'names the cause.' }
 const PROBE = { command: 'bin/farewatch upstream probe', says: 'calls the upstream once.' }
-const ENDPOINTS = { command: 'bin/farewatch endpoints list', says: 'names them.' }
+const ENDPOINTS = {
+  command: 'bin/farewatch endpoints list --reseller NAME',
+  says: 'shows those of a reseller.',
+}
 
 /** What an operator does about a warning, by its code. */
 const HELPS = {
   list_overdue: DOCTOR,
+  list_never_accepted: DOCTOR,
   list_failing: { command: 'bin/farewatch sync runs', says: 'names the cause.' },
   fares_stale: {
     command: 'UPSTREAM_REQUESTS_PER_SECOND',
@@ -24,7 +28,7 @@ const HELPS = {
   changes_held: INCIDENTS,
   deliveries_late: DOCTOR,
   endpoints_failing: ENDPOINTS,
-  endpoints_disabled: ENDPOINTS,
+  endpoints_disabled: { command: 'bin/farewatch doctor', says: 'names them.' },
   queue_down: DOCTOR,
   no_tick: DOCTOR,
   no_process: DOCTOR,

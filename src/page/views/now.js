@@ -58,7 +58,7 @@ function Banner({ status: { warnings }, caller }) {
     return html`<p class="banner good"><${Badge} level="good">${texts.now.allWell}<//></p>`
   }
   return html`<ul class="banner ${warnings[0].level}" aria-label=${texts.now.notWell}>
-    ${warnings.map((/** @type {any} */ warning) => html`<li><${Warning} warning=${warning} isOperator=${caller.isOperator} /></li>`)}
+    ${warnings.map((/** @type {any} */ warning) => html`<li><${Warning} warning=${warning} caller=${caller} /></li>`)}
   </ul>`
 }
 
@@ -114,16 +114,17 @@ function DeliveriesCard({ status, caller }) {
   const { pending, dead, endpoints, oldest, disabled } = status.deliveries
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
   const off = (disabled.gone ?? 0) + (disabled.failing ?? 0) + (disabled.paused ?? 0)
+  const link =
+    caller.reseller !== null && html`<a href=${linkTo('deliveries')}>${texts.now.endpoints}</a>`
   if (enabled + off === 0) {
-    return html`<${Card} title=${texts.now.deliveries} level="idle" sentence=${texts.now.noEndpoints} />`
+    return html`<${Card} title=${texts.now.deliveries} level="idle" sentence=${texts.now.noEndpoints} help=${link} />`
   }
   const waiting = Object.values(oldest).filter((at) => at !== null)
   const since = waiting.length === 0 ? null : new Date(1000 * Math.min(...waiting)).toISOString()
   const [first] = warningsAbout(status, 'deliveries')
   const sentence = first?.text ?? texts.now.delivered(texts.count(enabled, 'endpoint'))
-  const link = caller.reseller !== null && linkTo('watches')
   return html`<${Card} title=${texts.now.deliveries} level=${levelOf(status, 'deliveries')} sentence=${sentence}
-    help=${link && html`<a href=${link}>${texts.now.endpoints}</a>`}>
+    help=${link}>
     <div class="figures">
       <${Figure} label=${texts.now.pending}>${pending.toLocaleString()}<//>
       <${Figure} label=${texts.now.oldestPending}><${Age} at=${since} /><//>
@@ -142,7 +143,7 @@ function UpstreamCard({ status, calls }) {
     status.lists.some((/** @type {any} */ list) => list.lastSuccessAt !== null)
   const level = first === undefined && !isKnown ? 'idle' : levelOf(status, 'upstream', 'budget')
   const sentence = first
-    ? html`<${Warning} warning=${first} isPlain />`
+    ? html`<${Warning} warning=${first} />`
     : isKnown
       ? texts.now.well
       : texts.now.notAsked
@@ -176,6 +177,9 @@ function usersOf(calls) {
 function HeldCard({ status }) {
   const { heldRuns, contradicted } = status
   const waiting = warningsAbout(status, 'held', 'incidents')
+  const reviews = heldRuns.filter((/** @type {any} */ { runId }) =>
+    waiting.some(({ code, subject }) => code === 'list_held' && subject === String(runId)),
+  )
   const [first] = waiting
   const sentence = first
     ? texts.now.held(waiting.length)
@@ -184,8 +188,8 @@ function HeldCard({ status }) {
       : texts.now.nothingHeld
   return html`<${Card} title=${texts.now.heldTitle} level=${levelOf(status, 'held', 'incidents')} sentence=${sentence}>
     <ul class="plain-list">
-      ${waiting.map((warning) => html`<li><${Warning} warning=${warning} isPlain /></li>`)}
-      ${heldRuns.map(
+      ${waiting.map((warning) => html`<li><${Warning} warning=${warning} /></li>`)}
+      ${reviews.map(
         (/** @type {any} */ { runId, releasableAt }) =>
           html`<li class="muted">${
             releasableAt
