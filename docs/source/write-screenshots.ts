@@ -120,9 +120,9 @@ async function breakDown({ base, home, keys }: Service): Promise<void> {
   const authorization = `Bearer ${keys.reseller}`
   const dead = { target: 'http://127.0.0.1:9/hooks', description: 'booking engine' }
   const made = await post(`${base}/api/v1/webhook-endpoints`, dead, { authorization })
-  const { endpointId } = (await made.json()) as { endpointId: string }
-  const test = `${base}/api/v1/webhook-endpoints/${endpointId}/test`
-  await post(test, {}, { authorization })
+  const { id } = (await made.json()) as { id: string }
+  const test = `${base}/api/v1/webhook-endpoints/${id}/test`
+  await fetch(test, { method: 'POST', headers: { authorization } })
   const faults = `${(await requireSandbox(home)).url}/sandbox/faults`
   await post(faults, { name: 'half-list', endpoint: 'routes', durationSeconds: 1_200 })
   await delay(30_000)

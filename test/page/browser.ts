@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import axe from 'axe-core'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 
@@ -6,6 +7,17 @@ const found = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' 
 /** With REQUIRE_CHROMIUM=1 a missing browser fails the test, because a skipped test proves nothing. */
 export const canBrowse = found !== '' || process.env.REQUIRE_CHROMIUM !== undefined
 const BUSY_MACHINE_MS = 60_000
+
+/** What an operator and a reseller of `seedApi` can open: each view, and what opens inside it. */
+export const OPERATOR_PATHS = ['now', 'map', 'changes', 'runs', 'runs/4', 'schedule', 'schedule/1']
+export const RESELLER_PATHS = [
+  'now',
+  'changes',
+  'watches',
+  'watches/summer/A-1',
+  'deliveries',
+  'nowhere',
+]
 
 export interface OpenArgs {
   readonly base: string
@@ -47,4 +59,15 @@ export async function openPage({
   })
   await page.goto(`${base}/${path}`)
   return { page, complaints }
+}
+
+/** The rules of accessibility that a page breaks, with the elements that break them. */
+export async function axeFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const found = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
+    'axe.run().then(({ violations }) => violations)',
+  )
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`)
 }

@@ -1,4 +1,3 @@
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
@@ -14,22 +13,7 @@ import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, manyCells, resellerWith } from '../watches/watch-fixtures.ts'
-import { canBrowse, openPage } from './browser.ts'
-
-/** What an operator and a reseller can open: each view, and what opens inside it. */
-const OPERATOR_PATHS = ['now', 'map', 'changes', 'runs', 'runs/4', 'schedule', 'schedule/1']
-const RESELLER_PATHS = ['now', 'changes', 'watches', 'watches/summer/A-1', 'deliveries', 'nowhere']
-
-/** The rules of accessibility that a page breaks, with the elements that break them. */
-async function axeFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const found = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
-    'axe.run().then(({ violations }) => violations)',
-  )
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`)
-}
+import { axeFaults, canBrowse, OPERATOR_PATHS, openPage, RESELLER_PATHS } from './browser.ts'
 
 /** Resolves when nothing of the view is loading any more. */
 async function loaded(page: Page): Promise<void> {

@@ -4,11 +4,9 @@ import { seedApi } from '../api/seed.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { canBrowse, openPage } from './browser.ts'
+import { axeFaults, canBrowse, OPERATOR_PATHS, openPage, RESELLER_PATHS } from './browser.ts'
 
 const PHONE = { width: 390, height: 844 }
-const OPERATOR_PATHS = ['now', 'map', 'changes', 'runs', 'runs/4', 'schedule', 'schedule/1']
-const RESELLER_PATHS = ['now', 'changes', 'watches', 'watches/summer/A-1']
 
 /** What is wider than the screen, or cut by a box that holds it: text that cannot be read on a phone. */
 const CLIPPED = `[...document.querySelectorAll('body, nav, header, main, .scroll, table, .card, .panel, footer')]
@@ -21,7 +19,9 @@ async function clipped(page: Page): Promise<string[]> {
 }
 
 describe.runIf(canBrowse)('the page on a phone', () => {
-  it('clips no table, tab or text, and does not scroll sideways', async ({ db }) => {
+  it('clips no table, tab or text, does not scroll sideways, and breaks no rule of accessibility', async ({
+    db,
+  }) => {
     const { keys } = await seedApi(db)
     const base = await startApi(db)
     const faults: string[] = []
@@ -33,7 +33,8 @@ describe.runIf(canBrowse)('the page on a phone', () => {
       await page.setViewportSize(PHONE)
       for (const path of paths) {
         await page.goto(`${base}/#/${path}`)
-        faults.push(...(await clipped(page)).map((fault) => `${path}: ${fault}`))
+        const found = [...(await clipped(page)), ...(await axeFaults(page))]
+        faults.push(...found.map((fault) => `${path}: ${fault}`))
       }
     }
     expect(faults).toEqual([])
