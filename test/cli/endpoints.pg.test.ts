@@ -34,6 +34,8 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   const rotated = await farewatch('endpoints', 'rotate', id, ...owner)
   const tested = jsonLines(await farewatch('endpoints', 'test', id, ...owner, '--json'))
   const deliveryId = String(tested[0]?.deliveryId)
+  const unnamed = await farewatch('trigger')
+  const triggered = await farewatch('trigger', 'expired', '--endpoint', id, ...owner)
   await sql`
     update delivery set state = 'dead', due_at = null, ended_at = clock_timestamp(), dead_reason = 'blocked'
   `.execute(db)
@@ -61,10 +63,16 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   })
   expect(updated).toMatchObject([{ kinds: null, rules: { sold_out: true } }])
   expect(rotated.stdout).toMatch(/^whsec_\S{44}\n$/)
-  expect(dead).toMatchObject([{ id: deliveryId, type: 'webhook.test', deadReason: 'blocked' }])
+  expect(dead).toMatchObject([
+    { type: 'example.expired', deadReason: 'blocked' },
+    { id: deliveryId, type: 'webhook.test', deadReason: 'blocked' },
+  ])
+  expect(unnamed).toMatchObject({ exit: 2, stdout: '' })
+  expect(unnamed.stderr).toContain('one of watch_started, became_available, became_unavailable')
+  expect(triggered.stdout).toMatch(/^delivery [0-9a-f-]{36} added\n$/)
   expect(shown.stdout).toContain('dead: blocked')
-  expect(replayed).toMatchObject({ exit: 0, stdout: '1 delivery sent again\n' })
-  expect(listed.stdout).toMatch(/receiver\.example\/…path +enabled +all; sold out +1 +0/)
+  expect(replayed).toMatchObject({ exit: 0, stdout: '2 deliveries sent again\n' })
+  expect(listed.stdout).toMatch(/receiver\.example\/…path +enabled +all; sold out +2 +0/)
   expect(resealed.stdout).toBe('1 endpoint encrypted again\n')
   expect(deleted).toMatchObject({ exit: 0, stdout: `endpoint ${id} deleted\n` })
   for (const { stdout, stderr } of [refused, created, shown, listed]) {

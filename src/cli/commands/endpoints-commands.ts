@@ -151,8 +151,8 @@ export function addTriggerCommand(program: Command): void {
     .command('trigger')
     .description('Send an example of a record to an endpoint')
     .argument('[kind]', `one of ${WATCH_CHANGE_KINDS.join(', ')}`)
-    .requiredOption('--endpoint <id>', 'as "endpoints list" prints it', uuidOption)
-    .requiredOption('--reseller <name>', 'the owner of the endpoint')
+    .option('--endpoint <id>', 'as "endpoints list" prints it', uuidOption)
+    .option('--reseller <name>', 'the owner of the endpoint')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -162,17 +162,21 @@ export function addTriggerCommand(program: Command): void {
     .action(trigger)
 }
 
+/** The kind is checked first, so that a command without anything names the kinds. */
 function trigger(
   kind: string | undefined,
-  flags: OwnerFlags & { readonly endpoint: string },
+  { endpoint, reseller, json }: Partial<OwnerFlags> & { readonly endpoint?: string },
 ): Promise<void> {
   const known = WATCH_CHANGE_KINDS.find((one) => one === kind)
   if (known === undefined) {
     throw new UsageError(`name the kind of the record: one of ${WATCH_CHANGE_KINDS.join(', ')}`)
   }
-  return withOwner(flags, async ({ owner }, { terminal }) => {
-    const deliveryId = await addExample(owner, flags.endpoint, known)
-    terminal.print(flags.json, { deliveryId }, () => `delivery ${deliveryId} added`)
+  if (endpoint === undefined || reseller === undefined) {
+    throw new UsageError('name the endpoint and its owner: --endpoint ID --reseller NAME')
+  }
+  return withOwner({ reseller }, async ({ owner }, { terminal }) => {
+    const deliveryId = await addExample(owner, endpoint, known)
+    terminal.print(json, { deliveryId }, () => `delivery ${deliveryId} added`)
   })
 }
 
