@@ -1,5 +1,7 @@
 import { type Clock, systemClock } from '../src/platform/base/clock.ts'
 import type { Logger } from '../src/platform/base/logger.ts'
+import { isLoopback } from '../src/platform/base/loopback.ts'
+import { assertLocalCaller } from '../src/platform/http/local-only.ts'
 import { createHttpServer, listen } from '../src/platform/http/server.ts'
 import { createFaultLayer } from './faults/fault-layer.ts'
 import { type FaultRule, readRules } from './faults/fault-rule.ts'
@@ -69,6 +71,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   setFaults(options.faults ?? [])
 
   const server = createHttpServer({ log })
+  if (isLoopback(host)) server.addHook('onRequest', assertLocalCaller)
   const deps = { clock, requestLog, deliver: createDeliver(faults) }
   routeListOperations(server, deps, lists)
   fareOperations(server, deps, { world, token })

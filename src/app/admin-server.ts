@@ -1,10 +1,10 @@
 import { endsWithin, withTimeout } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
-import { isLoopback, isLoopbackHost } from '../platform/base/loopback.ts'
+import { isLoopback } from '../platform/base/loopback.ts'
 import { type Db, openDatabase, sql } from '../platform/db/database.ts'
 import { assertMigrated } from '../platform/db/schema-version.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
-import { ProblemError } from '../platform/http/problems.ts'
+import { assertLocalCaller } from '../platform/http/local-only.ts'
 import { createHttpServer, type HttpServer } from '../platform/http/server.ts'
 import { renderMetrics } from '../platform/metrics/metrics.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
@@ -60,7 +60,7 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
     statementTimeoutMs: STORE_TIMEOUT_MS,
   })
   server.addHook('onClose', async () => void (await endsWithin(database.close(), CLOSE_TIMEOUT_MS)))
-  if (isLoopback(app.config.ADMIN_HOST)) server.addHook('onRequest', assertLocalHost)
+  if (isLoopback(app.config.ADMIN_HOST)) server.addHook('onRequest', assertLocalCaller)
   server.get('/livez', async (_request, reply) => {
     const reason = deps.fault()
     if (reason === null) return { status: 'live' }
@@ -83,22 +83,6 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
       .send(await renderMetrics(app.metrics, { withSystem }))
   })
   return server
-}
-
-interface WithHost {
-  readonly headers: { readonly host?: string | undefined }
-}
-
-/**
- * Refuses requests that name another host. A browser of this machine sends them for a web page whose name was made to
- * resolve to a loopback address (DNS rebinding), and the page could then read the response.
- */
-async function assertLocalHost({ headers: { host } }: WithHost): Promise<void> {
-  if (host === undefined || isLoopbackHost(host)) return
-  throw new ProblemError('request.invalid', {
-    parameter: 'Host',
-    detail: 'the header Host must name this machine, as in localhost or 127.0.0.1',
-  })
 }
 
 async function checkReadiness(deps: AdminDeps, db: Db): Promise<Check[]> {

@@ -18,7 +18,7 @@ export class DatabaseUnreachableError extends AppError {
     const host = searchParams.get('host') ?? (hostname || 'localhost')
     const where = `${host}:${port || '5432'}${pathname}`
     super(
-      `PostgreSQL at ${where} cannot be used (${messageOf(cause)}): check DATABASE_URL, or unset it to run an embedded one`,
+      `PostgreSQL at ${where} cannot be used (${messageOf(cause)}): check DATABASE_URL and that PostgreSQL runs`,
       { cause },
     )
   }
