@@ -117,7 +117,8 @@ async function readEndpoints(
            e.created_at as "createdAt", e.updated_at as "updatedAt", ${ATTEMPT}
       from webhook_endpoint e
      cross join lateral (
-       select count(*) as pending, min(recorded_at) as oldest
+       select count(*) as pending, min(recorded_at) as oldest,
+              (array_agg(id order by due_at desc) filter (where attempts > 0))[1:20] as tried
          from delivery where endpoint_id = e.id and state = 'pending') p
       left join lateral (${LAST_FAILURE}) a on true
      where e.reseller_id = ${resellerId} and (${id}::uuid is null or e.id = ${id}::uuid)
@@ -130,13 +131,12 @@ async function readEndpoints(
 }
 
 /**
- * The last failed attempt of endpoint `e`. An endpoint that fails has one request in progress, so it is among the few
- * deliveries that began last; of the dead ones, the newest stand for all.
+ * The last failed attempt of endpoint `e` with its pending deliveries `p`. A failed one is due again after a pause, so those
+ * that are due last were tried last; of the dead ones, the newest stand for all.
  */
 const LAST_FAILURE = sql`
   select last.*
-    from ((select id from delivery where endpoint_id = e.id and state = 'pending' and attempts > 0
-            order by first_attempt_at desc limit 20)
+    from (select unnest(p.tried) as id
           union all
           (select id from delivery where endpoint_id = e.id and state = 'dead' order by id desc limit 20)) d
    cross join lateral (
