@@ -27,7 +27,14 @@ const SHOWN = [
   { view: 'map', colorScheme: 'dark' },
   { view: 'watches', colorScheme: 'light' },
 ] as const
-const VIEWS = ['now', 'map', 'changes', 'watches', 'deliveries', 'runs', 'schedule']
+const VIEWS = ['now', 'map', 'changes', 'watches', 'deliveries', 'runs', 'schedule'].map(
+  (view) => ({
+    view,
+    name: view,
+  }),
+)
+/** A reseller without an operator's key sees its own share. */
+const OF_RESELLER = { view: 'now', name: 'now-of-reseller' }
 const LOOKS = [WIDE, { width: 390, height: 844 }].flatMap((viewport) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ viewport, colorScheme })),
 )
@@ -83,7 +90,7 @@ interface Shot extends BrowserContextOptions {
 
 async function take(
   browser: Browser,
-  { base, keys }: Service,
+  { base, keys }: Pick<Service, 'base'> & { readonly keys: Partial<Service['keys']> },
   { view, file, ...look }: Shot,
 ): Promise<void> {
   const page = await browser.newPage(look)
@@ -100,11 +107,15 @@ async function take(
 }
 
 async function takeAll(browser: Browser, service: Service, state: string): Promise<void> {
-  for (const view of VIEWS) {
+  for (const { view, name } of [...VIEWS, OF_RESELLER]) {
+    const { reseller } = service.keys
+    const seen = name === OF_RESELLER.name ? { ...service, keys: { reseller } } : service
     for (const { viewport, colorScheme } of LOOKS) {
-      const name = `${view}-${state}-${viewport.width}-${colorScheme}.png`
-      const file = path.join(DIRECTORY ?? '', name)
-      await take(browser, service, { view, viewport, colorScheme, file })
+      const file = path.join(
+        DIRECTORY ?? '',
+        `${name}-${state}-${viewport.width}-${colorScheme}.png`,
+      )
+      await take(browser, seen, { view, viewport, colorScheme, file })
     }
   }
 }
