@@ -22,6 +22,8 @@ const IMAGES = path.join(ROOT, 'docs/images')
 const MINUTES = Number(process.argv[2] ?? 6)
 const DIRECTORY = process.argv[3]
 const WIDE = { width: 1400, height: 900 }
+/** Of the images in the repository: each version of them stays in its history. */
+const SMALL = { width: 1280, height: 800 }
 const SHOWN = [
   { view: 'now', colorScheme: 'light' },
   { view: 'map', colorScheme: 'dark' },
@@ -154,7 +156,7 @@ try {
   await mkdir(IMAGES, { recursive: true })
   for (const { view, colorScheme } of SHOWN) {
     const file = path.join(IMAGES, `${view}.png`)
-    await take(browser, demo, { view, colorScheme, viewport: WIDE, file })
+    await take(browser, demo, { view, colorScheme, viewport: SMALL, file })
   }
   if (DIRECTORY !== undefined) {
     await takeAll(browser, demo, 'data')

@@ -54,8 +54,8 @@ export const work = {
     changes: {
       gained: 'bookable again',
       lost: 'not bookable any more',
-      priced: 'other prices',
-      others: 'other changes',
+      priced: 'with another price',
+      others: 'with another change',
     },
     /** @param {string} span */
     noChanges: (span) => `No fare changed ${span}.`,
