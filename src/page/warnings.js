@@ -20,6 +20,23 @@ export function warningsAbout({ warnings }, ...subjects) {
   return warnings.filter((/** @type {StatusWarning} */ { about }) => subjects.includes(about))
 }
 
+/**
+ * The warnings about a list of routes: of its syncs, and of runs of it that wait for a decision.
+ * @param {any} status the answer of /status
+ * @param {string} list
+ */
+export function warningsOfList(status, list) {
+  const held = status.heldRuns
+    .filter((/** @type {any} */ run) => run.list === list)
+    .map((/** @type {any} */ { runId }) => String(runId))
+  return [
+    ...warningsAbout(status, 'routes').filter(({ subject }) => subject === list),
+    ...warningsAbout(status, 'held').filter(
+      ({ code, subject }) => code === 'list_held' && held.includes(subject),
+    ),
+  ]
+}
+
 /** How well a subject is: what the API warns of is never green. @param {any} status @param {...string} subjects @returns {import('./parts.js').Level} */
 export function levelOf(status, ...subjects) {
   return warningsAbout(status, ...subjects)[0]?.level ?? 'good'

@@ -84,6 +84,10 @@ const Deliveries = object(
     dead: Count,
     endpoints: object({ healthy: Count, busy: Count, failing: Count }),
     oldest: object({ healthy: MaybeSeconds, busy: MaybeSeconds, failing: MaybeSeconds }),
+    oldestPendingAt: orNull(
+      Instant,
+      'When the oldest pending record was written, also one that waits for its next attempt.',
+    ),
     disabled: object({
       paused: Type.Optional(Count),
       gone: Type.Optional(Count),

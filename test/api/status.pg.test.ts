@@ -60,6 +60,7 @@ describe('the status', () => {
         dead: 0,
         endpoints: { healthy: 0, busy: 0, failing: 0 },
         oldest: { healthy: null, busy: null, failing: null },
+        oldestPendingAt: null,
         disabled: {},
       },
       contradicted: null,
@@ -153,15 +154,23 @@ describe('the status', () => {
       db,
     )
 
+    const recordedAt = '2026-01-02T03:04:05.000Z'
+    // It waits for its next attempt.
+    await sql`
+      insert into delivery (endpoint_id, seq, previous_seq, recorded_at, due_at)
+      select id, 2, 1, ${recordedAt}, clock_timestamp() + interval '1 hour' from webhook_endpoint where reseller_id = ${alpha}
+    `.execute(db)
+
     const statuses = [await statusOf(db, keys.alpha), await statusOf(db, keys.beta)]
 
     const failing = statuses.map(({ deliveries, warnings }) => [
       (deliveries as Status['deliveries']).endpoints.failing,
+      (deliveries as Status['deliveries']).oldestPendingAt,
       (warnings as Status['warnings']).filter(({ about }) => about === 'deliveries').length,
     ])
     expect(failing).toEqual([
-      [1, 1],
-      [0, 0],
+      [1, recordedAt, 1],
+      [0, null, 0],
     ])
   })
 

@@ -98,6 +98,7 @@ const WELL: Overview = {
     dead: 0,
     endpoints: { healthy: 6, busy: 1, failing: 0 },
     oldest: { healthy: ago(1).getTime() / 1000, busy: ago(900).getTime() / 1000, failing: null },
+    oldestPendingAt: ago(900),
     disabled: { paused: 2 },
   },
   queue: {
@@ -208,6 +209,7 @@ describe('the status', () => {
         dead: 4,
         endpoints: { healthy: 1, busy: 0, failing: 2 },
         oldest: { healthy: ago(400).getTime() / 1000, busy: null, failing: null },
+        oldestPendingAt: ago(400),
         disabled: { gone: 1, failing: 2 },
       },
     }

@@ -23,11 +23,13 @@ export interface DeliveryState {
    * if none waits. Replayed deliveries do not count: many of them may wait for their turn.
    */
   readonly oldest: Readonly<Record<EndpointCondition, number | null>>
+  /** When the oldest record was written that has not reached an enabled endpoint, failing ones included. */
+  readonly oldestPendingAt: Date | null
   /** How many endpoints receive nothing, by reason. */
   readonly disabled: Readonly<Partial<Record<DisabledReason, number>>>
 }
 
-interface Row extends Pick<DeliveryState, 'pending' | 'dead' | 'disabled'> {
+interface Row extends Pick<DeliveryState, 'pending' | 'dead' | 'disabled' | 'oldestPendingAt'> {
   readonly endpoints: Readonly<Partial<Record<EndpointCondition, number>>>
   readonly oldest: Readonly<Partial<Record<EndpointCondition, number>>>
 }
@@ -41,14 +43,14 @@ export async function readDeliveryState(db: Db, resellerId?: ResellerId): Promis
   const { endpoints, oldest, ...counts } = await selectOne(
     sql<Row>`
       with enabled as (
-        select e.reseller_id, e.cursor_seq, d.pending,
+        select e.reseller_id, e.cursor_seq, d.pending, d.recorded_at,
                case when e.failures > 0 or e.held_until > now() then 'failing'
                     when d.sending >= case when e.last_success_at is null then 1 else ${REQUESTS} end then 'busy'
                     else 'healthy' end as condition,
                case when d.due_at is not null then greatest(d.due_at, e.held_until) end as since
           from webhook_endpoint e
           join reseller r on r.id = e.reseller_id and r.disabled_at is null
-          left join (select endpoint_id, count(*) as pending,
+          left join (select endpoint_id, count(*) as pending, min(recorded_at) as recorded_at,
                             count(*) filter (where claim_id is not null and due_at > now()) as sending,
                             min(due_at) filter (where due_at <= now() and not replayed) as due_at
                        from delivery
@@ -63,6 +65,7 @@ export async function readDeliveryState(db: Db, resellerId?: ResellerId): Promis
           join watch_change w on w.reseller_id = e.reseller_id and w.seq = e.cursor_seq + 1
       )
       select (select coalesce(sum(pending), 0)::bigint from enabled) as pending,
+             (select min(recorded_at) from enabled) as "oldestPendingAt",
              (select count(*) from delivery d join webhook_endpoint e on e.id = d.endpoint_id
                where d.state = 'dead' and ${own}) as dead,
              (select coalesce(jsonb_object_agg(condition, n), '{}')

@@ -6,7 +6,7 @@ import { Card, Figure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText, shortText } from '../times.js'
-import { levelOf, warningsAbout } from '../warnings.js'
+import { warningsAbout, warningsOfList } from '../warnings.js'
 
 const EVERY_MS = 30_000
 const SPANS = ['1', '6', '24']
@@ -129,7 +129,7 @@ function DelayCard({ history: { delaySeconds, since, until }, status, span }) {
 /** @param {{ history: any, status: any }} props */
 function ListsCard({ history, status }) {
   const { lists } = status
-  const [warning] = warningsAbout(status, 'routes')
+  const [warning] = lists.flatMap((/** @type {any} */ { list }) => warningsOfList(status, list))
   const { lastSuccessAt } = lists.find((/** @type {any} */ { list }) => list === 'routes')
   const sentence =
     warning?.text ?? html`${texts.now.fetched} <${Age} at=${lastSuccessAt} none=${texts.never} />.`
@@ -138,7 +138,7 @@ function ListsCard({ history, status }) {
     tone: list === 'routes' ? 'first' : 'second',
     values: ageSeconds,
   }))
-  return html`<${Card} title=${texts.now.routes} level=${levelOf(status, 'routes')} sentence=${sentence}>
+  return html`<${Card} title=${texts.now.routes} level=${warning?.level ?? 'good'} sentence=${sentence}>
     <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${texts.now.listAges} />
     <div class="figures">${lists.map(
       (/** @type {any} */ { list, nextDueAt }) =>

@@ -111,7 +111,7 @@ function FaresCard({ status, mayWatch }) {
 
 /** @param {{ status: any, caller: any }} props */
 function DeliveriesCard({ status, caller }) {
-  const { pending, dead, endpoints, oldest, disabled } = status.deliveries
+  const { pending, dead, endpoints, oldestPendingAt, disabled } = status.deliveries
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
   const off = (disabled.gone ?? 0) + (disabled.failing ?? 0) + (disabled.paused ?? 0)
   const link =
@@ -119,15 +119,13 @@ function DeliveriesCard({ status, caller }) {
   if (enabled + off === 0) {
     return html`<${Card} title=${texts.now.deliveries} level="idle" sentence=${texts.now.noEndpoints} help=${link} />`
   }
-  const waiting = Object.values(oldest).filter((at) => at !== null)
-  const since = waiting.length === 0 ? null : new Date(1000 * Math.min(...waiting)).toISOString()
   const [first] = warningsAbout(status, 'deliveries')
   const sentence = first?.text ?? texts.now.delivered(texts.count(enabled, 'endpoint'))
   return html`<${Card} title=${texts.now.deliveries} level=${levelOf(status, 'deliveries')} sentence=${sentence}
     help=${link}>
     <div class="figures">
       <${Figure} label=${texts.now.pending}>${pending.toLocaleString()}<//>
-      <${Figure} label=${texts.now.oldestPending}><${Age} at=${since} /><//>
+      <${Figure} label=${texts.now.oldestPending}><${Age} at=${oldestPendingAt} /><//>
       <${Figure} label=${texts.now.failingEndpoints}>${endpoints.failing.toLocaleString()}<//>
       <${Figure} label=${texts.now.disabled}>${off.toLocaleString()}<//>
       <${Figure} label=${texts.now.dead}>${dead.toLocaleString()}<//>

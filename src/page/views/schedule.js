@@ -5,7 +5,7 @@ import { Card, Figure, Loaded, Meter } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
-import { levelOf, warningsAbout } from '../warnings.js'
+import { levelOf, warningsAbout, warningsOfList } from '../warnings.js'
 import { FareSearch } from './fare.js'
 
 const EVERY_MS = 10_000
@@ -65,7 +65,7 @@ function Calls({ calls: { byLane, byReseller, byPriority } }) {
 
 /** @param {{ list: any, status: any }} props */
 function List({ list, status }) {
-  const warning = warningsAbout(status, 'routes').find(({ subject }) => subject === list.list)
+  const [warning] = warningsOfList(status, list.list)
   const sentence =
     warning?.text ?? html`${texts.schedule.listNext} <${Age} at=${list.nextDueAt} />.`
   return html`<${Card} title=${texts.schedule.list(list.list)} level=${warning?.level ?? 'good'} sentence=${sentence}>
@@ -79,10 +79,11 @@ function List({ list, status }) {
 function Budget({ status }) {
   const { fares } = status.beliefs
   const { requestsPerSecond, used, checksLastMinute, aheadSeconds } = status.budget
-  const [warning] = warningsAbout(status, 'budget')
+  // What stops the calls stops the use of the budget.
+  const [warning] = warningsAbout(status, 'budget', 'upstream')
   const sentence =
     warning?.text ?? texts.schedule.budgetFor(requestsPerSecond, texts.count(fares, 'fare'))
-  return html`<${Card} title=${texts.schedule.budget} level=${levelOf(status, 'budget')} sentence=${sentence}>
+  return html`<${Card} title=${texts.schedule.budget} level=${levelOf(status, 'budget', 'upstream')} sentence=${sentence}>
     <${Meter} share=${used} label=${texts.percent(used)} />
     <div class="figures">
       <${Figure} label=${texts.schedule.used}>${texts.percent(used)}<//>
