@@ -34,7 +34,7 @@ describe('the page about the sandbox', () => {
   })
 
   it('has working rules in JSON', () => {
-    const [, json = ''] = /```json\n([^`]*)```/.exec(page) ?? []
+    const [, json = ''] = /faults.json <<END\n([^`]*?)END\n/.exec(page) ?? []
 
     expect(readRules(JSON.parse(json)).length).toBe(2)
   })
