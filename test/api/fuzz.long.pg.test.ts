@@ -62,12 +62,15 @@ describe.for(EVERY)('%s', ([, operation]) => {
     )
   })
 
-  it('hostile text is not accepted as a key', async ({ api: { base } }) => {
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'grapheme-ascii', maxLength: 80 }), async (key) => {
-        expect((await call(base, operation, { key: key.trim() || '-' })).status).toBe(401)
-      }),
-      { numRuns: 20 },
-    )
-  })
+  it.runIf(operation.audience !== 'everybody')(
+    'hostile text is not accepted as a key',
+    async ({ api: { base } }) => {
+      await fc.assert(
+        fc.asyncProperty(fc.string({ unit: 'grapheme-ascii', maxLength: 80 }), async (key) => {
+          expect((await call(base, operation, { key: key.trim() || '-' })).status).toBe(401)
+        }),
+        { numRuns: 20 },
+      )
+    },
+  )
 })

@@ -24,12 +24,13 @@ describe.runIf(disk !== undefined)('a full disk', () => {
     const { exit, stderr } = await runFarewatch(['up'], env)
 
     expect(exit).toBe(1)
-    expect(stderr).toMatch(/^farewatch: the disk is full, make room on it: ENOSPC[^\n]*\n$/m)
+    const line = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { msg: string }
+    expect(line.msg).toMatch(/^the disk is full, make room on it: ENOSPC/)
     expect(stderr).not.toContain('    at ')
     await disk?.free()
   })
 
-  it('is named when PostgreSQL cannot create its data there', async ({ skip }) => {
+  it('is named before PostgreSQL creates its data there', async ({ skip }) => {
     await chown(disk?.folder ?? '', UNPRIVILEGED, UNPRIVILEGED)
     const identity = { uid: UNPRIVILEGED, gid: UNPRIVILEGED }
 
@@ -37,8 +38,10 @@ describe.runIf(disk !== undefined)('a full disk', () => {
 
     skip(answer.code === undefined, 'the project is not readable')
     expect(answer).toMatchObject({
-      code: 'embedded.init_failed',
-      message: expect.stringMatching(/^the disk is full, make room on it: /) as string,
+      code: 'embedded.storage',
+      message: expect.stringMatching(
+        /has \d MB free, and the embedded PostgreSQL needs 200 MB/,
+      ) as string,
     })
   })
 })

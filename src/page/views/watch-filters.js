@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks'
 import { html } from '../html.js'
 import { textOf, texts } from '../texts.js'
 
@@ -27,13 +28,21 @@ export function WatchFilters({ query, onQuery, text, onText }) {
     <details class="filters" open=${set > 0}><summary>${t.filters(set)}</summary>
       <div class="toolbar">
         <${StateFilter} query=${query} onQuery=${onQuery} />
-        <label>${t.place} <input value=${query.get('place') ?? ''} placeholder=${t.placeHint} maxlength="100"
-          onChange=${(/** @type {any} */ e) => onQuery({ place: e.currentTarget.value.trim() })} /></label>
+        <${PlaceFilter} place=${query.get('place') ?? ''} onQuery=${onQuery} />
         ${day('departsFrom', t.departsFrom)} ${day('departsThrough', t.departsThrough)}
         ${set > 0 && html`<button type="button" class="plain" onClick=${clear}>${t.clear}</button>`}
       </div>
     </details>
   </div>`
+}
+
+/** What is typed stays while the view is drawn again. @param {{ place: string, onQuery: (given: Record<string, string>) => void }} props */
+function PlaceFilter({ place, onQuery }) {
+  const [typed, setTyped] = useState(place)
+  useEffect(() => setTyped(place), [place])
+  return html`<label>${texts.lists.place} <input value=${typed} placeholder=${texts.lists.placeHint} maxlength="100"
+    onInput=${(/** @type {any} */ e) => setTyped(e.currentTarget.value)}
+    onChange=${(/** @type {any} */ e) => onQuery({ place: e.currentTarget.value.trim() })} /></label>`
 }
 
 /** @param {{ query: URLSearchParams, onQuery: (given: Record<string, string>) => void }} props */
