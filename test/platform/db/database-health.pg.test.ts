@@ -56,7 +56,7 @@ describe('a database that cannot be used', () => {
       expect(message).toContain(
         `PostgreSQL at ${host}:${port}/fares cannot be used (connect ECONNREFUSED`,
       )
-      expect(message).toContain('check DATABASE_URL, or unset it')
+      expect(message).toContain('check DATABASE_URL and that PostgreSQL runs')
     },
   )
 
