@@ -25,7 +25,7 @@ export interface LiveFixture {
   readonly redis: Redis
   /** The id of a watched flight. */
   readonly flightId: string
-  /** The base URL of the API, which needs no key here. */
+  /** The base URL of the API. */
   readonly api: string
   /** Runs a command with the configuration of the running farewatch. */
   run(...args: string[]): Promise<{ exit: number | string; stdout: string; stderr: string }>

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { runAnalystQuery } from '../../src/platform/db/analyst-session.ts'
+import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { hasPrometheus } from '../support/promtool.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
 import { until } from '../support/until.ts'
@@ -38,11 +39,13 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
   'a running farewatch, as Prometheus and Grafana see it',
   () => {
     let fixture: LiveFixture
+    let key: string
     /** The possible values of each variable, by dashboard and name. */
     const choices = new Map<string, string[]>()
 
     beforeAll(async () => {
       fixture = await prepareLiveFixture()
+      key = (await createApiKey(fixture.database.db, { resellerId: null })).text
     })
     afterAll(() => fixture?.close(), 30_000)
 
@@ -74,7 +77,8 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
 
     async function useApi(): Promise<void> {
       for (const where of ['data/routes', 'status', 'nowhere']) {
-        await (await fetch(`${fixture.api}/api/v1/${where}`)).text()
+        const headers = { authorization: `Bearer ${key}` }
+        await (await fetch(`${fixture.api}/api/v1/${where}`, { headers })).text()
       }
     }
 
