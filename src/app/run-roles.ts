@@ -123,7 +123,7 @@ async function prepareDatabase(app: App, { migrate, onStep }: RunOptions): Promi
     const applied = await migrateApp(app, {
       // Until a process that was killed is forgotten.
       waitMs: PROGRESS_MS + 5_000,
-      onWait: (processes) => onStep(`waiting for the end of ${nameProcesses(processes)}`),
+      onWait: (processes) => app.log.warn(`waiting for the end of ${nameProcesses(processes)}`),
     })
     onStep(applied.length === 0 ? 'schema up to date' : `${applied.length} migrations applied`)
   } else await assertReady(app)

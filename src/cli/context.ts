@@ -76,7 +76,7 @@ export function createServiceContext(role: string): CliContext {
   return { ...context, log }
 }
 
-/** What tells the lines of several processes in one log apart. */
+/** The fields by which a line of a log belongs to one of several processes. */
 export function processFields(role: string) {
   return { role, pid: process.pid, version: packageJson.version }
 }

@@ -14,7 +14,7 @@ import type { Message } from './formats/format.ts'
 import { sentenceOf } from './formats/sentences.ts'
 import { SECRET_PREFIX, sign } from './formats/webhook.ts'
 
-/** The port that `receive` takes unless told otherwise. */
+/** The port of `receive` if `--port` is not set. */
 export const RECEIVER_PORT = 8092
 /** What must be allowed so that an endpoint may deliver to that port of this machine. */
 export const RECEIVER_NETWORK = `127.0.0.1/32:${RECEIVER_PORT}`
@@ -43,7 +43,7 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-/** Creates an endpoint for a receiver, in place of that of an earlier start, which its description tells. */
+/** Creates an endpoint for a receiver. It replaces that of an earlier start, which has the same description. */
 export async function registerReceiver(
   owner: EndpointOwner,
   deps: EndpointDeps,

@@ -2,7 +2,7 @@ import { AppError } from '../platform/base/errors.ts'
 import { nameFault, quote } from '../platform/base/text.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { takeTransactionLock } from '../platform/db/session-lock.ts'
-import { affected } from '../platform/db/transaction.ts'
+import { affected, inTransaction } from '../platform/db/transaction.ts'
 
 export interface Reseller {
   readonly id: number
@@ -114,10 +114,16 @@ export async function listDeleted(
   return rows
 }
 
-/** Deletes the row of a reseller that has nothing left. Returns whether this call did. */
+/**
+ * Deletes the row of a reseller that has nothing left but keys, which an operator may have created meanwhile. Returns
+ * whether this call did.
+ */
 export async function finishDeletion(db: Db, resellerId: number): Promise<boolean> {
-  const statement = sql`delete from reseller where id = ${resellerId} and deleted_at is not null`
-  return (await affected(statement, db)) > 0
+  return inTransaction(db, async (tx) => {
+    await sql`delete from api_key where reseller_id = ${resellerId}`.execute(tx)
+    const statement = sql`delete from reseller where id = ${resellerId} and deleted_at is not null`
+    return (await affected(statement, tx)) > 0
+  })
 }
 
 /**

@@ -115,6 +115,8 @@ describe('the deletion of a reseller', () => {
       body: JSON.stringify({ name: 'ana' }),
     })
     expect(create.status).toBe(409)
+    // An operator does not know of the deletion.
+    await newKeyText(db, { resellerId: ana.resellerId })
 
     expect(await deleteMarked(db, {})).toEqual(['ana'])
     expect(await deleteMarked(db, {})).toEqual([])

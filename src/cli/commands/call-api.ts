@@ -5,8 +5,8 @@ import { API_OPERATIONS } from '../../app/api-operations.ts'
 import { localUrlOf } from '../../app/settings-for.ts'
 import { homeKeyFile, readKeyFile } from '../../embedded/home-keys.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
-import { createContext } from '../context.ts'
-import { EXIT, UsageError } from '../exit-codes.ts'
+import { type CliContext, createContext } from '../context.ts'
+import { EXIT, UsageError, untilInterrupted } from '../exit-codes.ts'
 import { writeOut } from '../terminal.ts'
 import { example } from '../text/text-format.ts'
 
@@ -14,6 +14,12 @@ interface ApiFlags {
   readonly data?: string
   readonly keyFile?: string
   readonly url?: string
+}
+
+interface CallArgs {
+  readonly method: string
+  readonly given: string | undefined
+  readonly flags: ApiFlags
 }
 
 const ROOT = '/api/v1'
@@ -32,12 +38,15 @@ export function addCallArguments(command: Command): Command {
 }
 
 /** Calls the API of this machine and prints the answer. */
-export async function callApi(
-  method: string,
-  given: string | undefined,
-  flags: ApiFlags,
+export function callApi(method: string, given: string | undefined, flags: ApiFlags): Promise<void> {
+  const context = createContext({ quiet: true })
+  return untilInterrupted(call(context, { method, given, flags }), context.signal)
+}
+
+async function call(
+  { config, signal }: CliContext,
+  { method, given, flags }: CallArgs,
 ): Promise<void> {
-  const { config, signal } = createContext({ quiet: true })
   if (!METHODS.has(method.toUpperCase())) {
     throw new UsageError(`${method} is not one of ${[...METHODS].join(', ')}`)
   }
