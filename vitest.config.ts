@@ -5,10 +5,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 // Workers and the processes that tests start keep what V8 has compiled: a farewatch process then starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
+/** Tests that take several minutes each: `npm run test:nightly`. */
+const NIGHTLY = ['test/**/*.nightly{,.pg}.test.ts']
 /** Tests of real processes or real time that take a minute or more: `npm run test:long`. */
 const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long{,.pg}.test.ts']
-/** Each takes minutes. If one of them began last, the others would have ended long before. */
-const FIRST = /(benches|live-alerts)\.long/
+/** Takes minutes. If it began last, the others would have ended long before. */
+const FIRST = /live-alerts\.long/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -36,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'stores',
           include: ['test/**/*.pg.test.ts'],
-          exclude: LONG,
+          exclude: [...LONG, ...NIGHTLY],
           ...STORES,
           sequence: { groupOrder: 1 },
         },
@@ -46,22 +48,18 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.pg.test.ts', ...LONG],
+          exclude: ['test/**/*.pg.test.ts', ...LONG, ...NIGHTLY],
           sequence: { groupOrder: 1 },
         },
       },
-      {
-        extends: true,
+      ...[
+        { name: 'long', include: LONG, exclude: NIGHTLY, groupOrder: 2 },
+        { name: 'nightly', include: NIGHTLY, exclude: [], groupOrder: 3 },
+      ].map(({ groupOrder, ...files }) => ({
+        extends: true as const,
         // They measure budgets, memory and blocks in real time: each is alone in its process. Most of them wait most of the time.
-        test: {
-          name: 'long',
-          include: LONG,
-          ...STORES,
-          isolate: true,
-          maxWorkers: 3,
-          sequence: { groupOrder: 2 },
-        },
-      },
+        test: { ...files, ...STORES, isolate: true, maxWorkers: 3, sequence: { groupOrder } },
+      })),
     ],
   },
 })
