@@ -29,12 +29,13 @@ export class ConfigError extends AppError {
 export function loadConfig(env: Environment = process.env, folder = process.cwd()): Config {
   const faults: string[] = []
   const dotenv = readDotenv(path.join(folder, '.env'), faults)
-  faults.push(...unknownNames(env, dotenv))
-  const merged = { ...dotenv, ...definedOnly(env) }
+  const given = withoutServiceLinks(env)
+  faults.push(...unknownNames(given, dotenv))
+  const merged = { ...dotenv, ...definedOnly(given) }
 
   const values = Object.entries(SETTINGS).map(([name, setting]) => {
-    const given = readGiven(name, setting, merged, faults)
-    const parsed = given === undefined ? { value: setting.preset } : setting.parse(given)
+    const text = readGiven(name, setting, merged, faults)
+    const parsed = text === undefined ? { value: setting.preset } : setting.parse(text)
     if ('fault' in parsed) faults.push(`${name} ${parsed.fault}`)
     return [name, 'fault' in parsed ? undefined : parsed.value]
   })
@@ -74,6 +75,21 @@ function readDotenv(file: string, faults: string[]): Environment {
     return {}
   }
   return parseEnv(content)
+}
+
+const SERVICE_NAME =
+  /_SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
+const SERVICE_PORT = /_PORT$/
+const SERVICE_URL = /^(?:tcp|udp|sctp):\/\//
+
+/**
+ * Leaves out what Kubernetes tells each container about the services of its namespace: a service named `farewatch` brings
+ * `FAREWATCH_SERVICE_HOST` and `FAREWATCH_PORT`, one named `api` brings `API_PORT=tcp://10.0.0.1:80`.
+ */
+function withoutServiceLinks(env: Environment): Environment {
+  const isLink = (name: string, value = '') =>
+    SERVICE_NAME.test(name) || (SERVICE_PORT.test(name) && SERVICE_URL.test(value))
+  return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isLink(name, value)))
 }
 
 function definedOnly(env: Environment): Environment {

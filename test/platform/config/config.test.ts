@@ -172,6 +172,26 @@ describe('an unknown setting', () => {
     expect(faultsOf({ UPSTREAM_TOKEN: TOKEN }, `TOKEN=${TOKEN}\n`).join()).not.toContain(TOKEN)
   })
 
+  it('is accepted as a service link of Kubernetes, also in place of a setting', () => {
+    const links = {
+      FAREWATCH_SERVICE_HOST: '10.0.0.7',
+      FAREWATCH_SERVICE_PORT: '80',
+      FAREWATCH_SERVICE_PORT_HTTP: '80',
+      FAREWATCH_PORT: 'tcp://10.0.0.7:80',
+      FAREWATCH_PORT_80_TCP: 'tcp://10.0.0.7:80',
+      FAREWATCH_PORT_80_TCP_PROTO: 'tcp',
+      FAREWATCH_PORT_80_TCP_ADDR: '10.0.0.7',
+      WEBHOOK_SERVICE_HOST: '10.0.0.8',
+      API_PORT: 'tcp://10.0.0.1:80',
+      ADMIN_PORT: 'tcp://10.0.0.2:9091',
+    }
+
+    const { API_PORT, ADMIN_PORT } = configOf(links)
+
+    expect([API_PORT, ADMIN_PORT]).toEqual([8080, 9091])
+    expect(faultsOf({ API_PORT: '80a', FAREWATCH_HOST: '10.0.0.7' })).toHaveLength(2)
+  })
+
   it('is accepted if it belongs to docker compose', () => {
     const ofCompose = { COMPOSE_PROFILES: 'x', FAREWATCH_IMAGE: 'farewatch:1', GRAFANA_PORT: '1' }
     const lines = Object.entries(ofCompose).map(([name, value]) => `${name}=${value}\n`)
