@@ -49,7 +49,7 @@ export function eventsPart(): string {
   return Object.entries(WEBHOOK_EVENTS)
     .map(([type, { about, example }]) => {
       const link = `[${type}.schema.json](../events/v1/${type}.schema.json)`
-      if (type.startsWith('example.')) return `### ${type}\n\n${about} Schema: ${link}.`
+      if (example === undefined) return `### ${type}\n\n${about} Schema: ${link}.`
       const body = JSON.stringify(example, null, 2)
       return `### ${type}\n\n${about} Schema: ${link}.\n\n\`\`\`json\n${body}\n\`\`\``
     })

@@ -135,14 +135,17 @@ export const viewMembers = {
   ),
   heldSince: orNull(Instant, 'Since when a change is held. Null where none is.'),
   next: orNull(
-    object({
-      notBefore: Instant,
-      why: oneOf(CHECK_WHYS, {
-        description:
-          'first_check: the first check. scheduled: its interval. confirmation: a loss, another flight or a doubtful ' +
-          'price is checked again. retry: the last check was unknown.',
-      }),
-    }),
+    object(
+      {
+        notBefore: Instant,
+        why: oneOf(CHECK_WHYS, {
+          description:
+            'first_check: the first check. scheduled: its interval. confirmation: a loss, another flight or a doubtful ' +
+            'price is checked again. retry: the last check was unknown.',
+        }),
+      },
+      { title: 'NextCheck' },
+    ),
     'The next check by this watch’s own settings and answers. It comes later if the budget is short, and sooner ' +
       'if the fare is checked for another reason. Null if the watch is not checked.',
   ),

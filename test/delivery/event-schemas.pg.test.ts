@@ -114,7 +114,9 @@ describe('a receiver that has the files of docs/events alone', () => {
 })
 
 describe('the schemas of bodies', () => {
-  it.for(Object.entries(WEBHOOK_EVENTS))('the example of %s is valid', ([, event]) => {
+  const shown = Object.entries(WEBHOOK_EVENTS).filter(([, { example }]) => example !== undefined)
+
+  it.for(shown)('the example of %s is valid', ([, event]) => {
     const sent: unknown = JSON.parse(JSON.stringify(event.example))
 
     expect(Value.Errors(event.schema, sent)).toEqual([])

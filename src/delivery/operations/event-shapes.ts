@@ -9,7 +9,8 @@ import { EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
 export interface WebhookEvent {
   readonly about: string
   readonly schema: TSchema
-  readonly example: object
+  /** Missing for an example of another body: that one shows it. */
+  readonly example?: object
 }
 
 function eventOf(type: string, data: TSchema): TSchema {
@@ -37,26 +38,32 @@ const DISABLED = object({
   disabledAt: Instant,
 })
 
-const own = (type: string, about: string, schema: TSchema, data: object) =>
+const own = (type: string, about: string, schema: TSchema, data?: object) =>
   [
     type,
-    { about, schema: eventOf(type, schema), example: { type, timestamp: EXAMPLE_TIME, data } },
+    {
+      about,
+      schema: eventOf(type, schema),
+      ...(data === undefined ? {} : { example: { type, timestamp: EXAMPLE_TIME, data } }),
+    },
   ] as const
 
-const ofKinds = (family: 'fare' | 'example') =>
-  WATCH_CHANGE_KINDS.map((kind) => {
-    const isExample = family === 'example'
-    const schema = recordOf(kind, { isExample })
-    const data = { ...(isExample ? {} : { seq: 41, previous: 38 }), ...exampleRecord(kind) }
-    const { description = '' } = schema as { description?: string }
-    const about = isExample ? `An example of fare.${kind}, without a number.` : description
-    return own(`${family}.${kind}`, about, schema, data)
-  })
+const FARES = WATCH_CHANGE_KINDS.map((kind) => {
+  const schema = recordOf(kind)
+  const { description = '' } = schema as { description?: string }
+  const data = { seq: 41, previous: 38, ...exampleRecord(kind) }
+  return own(`fare.${kind}`, description, schema, data)
+})
+
+const EXAMPLES = WATCH_CHANGE_KINDS.map((kind) => {
+  const about = `An example of fare.${kind}, without a number.`
+  return own(`example.${kind}`, about, recordOf(kind, { isExample: true }))
+})
 
 /** Every body that webhooks send, by its `type`, with an example. */
 export const WEBHOOK_EVENTS: Readonly<Record<string, WebhookEvent>> = Object.fromEntries([
-  ...ofKinds('fare'),
-  ...ofKinds('example'),
+  ...FARES,
+  ...EXAMPLES,
   own('webhook.test', 'You asked for a test.', TEST, {
     ...EXAMPLE_ENDPOINT,
     message: 'This is a test of the endpoint.',

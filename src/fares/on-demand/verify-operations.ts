@@ -76,15 +76,13 @@ const asSentWith = (description: string, properties: Readonly<Record<string, str
 const WholeNumber = Type.Union([Type.Integer(), Type.String({ pattern: '^\\d+$' })], {
   description: 'A whole number. The upstream may send its digits as text.',
 })
-const Place = Type.Object({
-  id: WholeNumber,
-  iata: asSent('Text.'),
-  city: asSent('Text.'),
-  country: asSent('Text.'),
-})
+const Place = Type.Object(
+  { id: WholeNumber, iata: asSent('Text.'), city: asSent('Text.'), country: asSent('Text.') },
+  { title: 'VerifiedPlace' },
+)
 const Dates = Type.Object(
   { departure: Type.String(), arrival: Type.String() },
-  { description: 'Local times, `YYYY-MM-DD HH:MM`.' },
+  { title: 'VerifiedTimes', description: 'Local times, `YYYY-MM-DD HH:MM`.' },
 )
 const Duration = asSentWith('Usually an object.', {
   human: 'Text, such as `1h 30m`.',

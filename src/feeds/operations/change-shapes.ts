@@ -90,7 +90,10 @@ const Counts = object(
 )
 
 /** The passenger mix of a question. */
-export const Passengers = object({ residents: Counts, nonResidents: Counts })
+export const Passengers = object(
+  { residents: Counts, nonResidents: Counts },
+  { title: 'Passengers' },
+)
 
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
@@ -119,6 +122,7 @@ const State = Type.Union(
     Type.Null(),
   ],
   {
+    title: 'RouteChangeState',
     description: 'For a route its availability, null if unknown. For a place its attributes.',
   },
 )

@@ -117,6 +117,7 @@ function membersOf(kind: WatchChangeKind) {
     flights: object(
       { outbound: orNull(RecordFlight), return: orNull(RecordFlight) },
       {
+        title: 'RecordFlights',
         description:
           'The flights after the change. One that `after` does not show is taken from `before`, or from the last record ' +
           'of the fare that showed it. Null if none did, or if there is no return flight.',

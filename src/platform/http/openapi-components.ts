@@ -17,7 +17,8 @@ const HEADERS = {
 
 type HeaderName = keyof typeof HEADERS
 
-const ALWAYS = ['x-request-id', 'RateLimit-Policy', 'RateLimit'] as const
+/** Headers of every response. The document names them once, and not at each operation. */
+export const HEADERS_OF_ALL = ['x-request-id', 'RateLimit-Policy', 'RateLimit'] as const
 const OF_PROBLEMS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
@@ -28,16 +29,16 @@ const OF_PROBLEMS: Readonly<Record<number, readonly HeaderName[]>> = {
 /** For `components.headers`. */
 export const HEADER_COMPONENTS = withDescriptions(HEADERS)
 
-/** The headers of an operation's success response and of its 304. */
+/** The headers of an operation's success response and of its 304, without those of every response. */
 export function answerHeaders({ answer, upstream }: Responding): object {
-  const named: HeaderName[] = [...ALWAYS]
+  const named: HeaderName[] = []
   if (upstream === true) named.push('farewatch-ignored')
   if (answer.versioned === true) named.push('ETag', 'Last-Modified')
   return { ...references(named), ...withDescriptions(answer.headers ?? {}) }
 }
 
 export function problemHeaders(status: number): object {
-  return references([...ALWAYS, ...(OF_PROBLEMS[status] ?? [])])
+  return references(OF_PROBLEMS[status] ?? [])
 }
 
 /** The request headers of conditional requests, and of clients that continue a stream. */

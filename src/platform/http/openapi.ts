@@ -50,7 +50,7 @@ export interface OpenApiOptions {
 interface SentEvent {
   readonly about: string
   readonly schema: TSchema
-  readonly example: object
+  readonly example?: object
 }
 
 /**
@@ -213,7 +213,7 @@ function successOf(
 ): object {
   const { answer } = operation
   const { about, status = 200, type = 'application/json', schema, versioned } = answer
-  const headers = answerHeaders(operation)
+  const headers = headersPart(answerHeaders(operation))
   const content = {
     [type]: {
       ...(schema === undefined ? {} : { schema: components.refer(schema) }),
@@ -221,11 +221,15 @@ function successOf(
     },
   }
   return {
-    [status]: { description: about, headers, ...(status === 204 ? {} : { content }) },
+    [status]: { description: about, ...headers, ...(status === 204 ? {} : { content }) },
     ...(versioned === true
-      ? { 304: { description: 'The client already has this version.', headers } }
+      ? { 304: { description: 'The client already has this version.', ...headers } }
       : {}),
   }
+}
+
+function headersPart(headers: object): object {
+  return Object.keys(headers).length === 0 ? {} : { headers }
 }
 
 /** Refers to one response for each status. Operations that answer the same problems with it share the response. */
@@ -247,7 +251,7 @@ function problemsOf(
       const name = responseName(status, ofStatus)
       responses[name] ??= {
         description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('\n\n'),
-        headers: problemHeaders(status),
+        ...headersPart(problemHeaders(status)),
         content: { [PROBLEM_TYPE]: { schema: components.refer(ProblemSchema) } },
       }
       return [status, { $ref: `#/components/responses/${name}` }]

@@ -30,13 +30,16 @@ const MAX_BODY_BYTES = 3_000_000
 /** How many errors of a body are reported one by one. */
 const SHOWN_ERRORS = 50
 
-const InputCounts = object({
-  adults: Type.Optional(Type.Integer({ description: '0 to 12. A missing count is 0.' })),
-  children: Type.Optional(Type.Integer()),
-  infants: Type.Optional(
-    Type.Integer({ description: 'In both groups together no more than adults.' }),
-  ),
-})
+const InputCounts = object(
+  {
+    adults: Type.Optional(Type.Integer({ description: '0 to 12. A missing count is 0.' })),
+    children: Type.Optional(Type.Integer()),
+    infants: Type.Optional(
+      Type.Integer({ description: 'In both groups together no more than adults.' }),
+    ),
+  },
+  { title: 'PassengerCountsInput' },
+)
 
 /** The schema checks the types only. All other errors are reported for all rows at once. */
 const FlightId = Type.String({
@@ -44,7 +47,7 @@ const FlightId = Type.String({
 })
 const Passengers = object(
   { residents: Type.Optional(InputCounts), nonResidents: Type.Optional(InputCounts) },
-  { description: 'At least one adult.' },
+  { title: 'PassengersInput', description: 'At least one adult.' },
 )
 const settings = {
   returnFlightId: Type.Optional(orNull(Type.String())),
