@@ -82,6 +82,11 @@ export function dateOption(text: string): Date {
   return instant
 }
 
+/** As dateOption, as text. */
+export function dayOption(text: string): string {
+  return dateOption(text).toISOString().slice(0, 10)
+}
+
 /** False for a day such as February 30, which Date reads as March 2. */
 function isDay(text: string): boolean {
   return new Date(text).toISOString().startsWith(text)

@@ -1,6 +1,7 @@
 import { readWatchFeedBounds } from '../feeds/watch-feed-queries.ts'
-import type { PairState, PriceReason } from '../platform/base/kinds.ts'
+import type { PairState } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
+import { createSemaphore } from '../platform/base/semaphore.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
 import {
@@ -10,7 +11,8 @@ import {
   type Watch,
   type WatchPosition,
 } from '../watches/watch-lists.ts'
-import { viewOfWatch, type WatchFacts, type WatchView } from './watch-view-shapes.ts'
+import { readWatchFacts } from './watch-facts.ts'
+import { viewOfWatch, type WatchView } from './watch-view-shapes.ts'
 
 interface ViewedWatch {
   readonly watch: Watch
@@ -18,8 +20,13 @@ interface ViewedWatch {
 }
 
 interface ViewArgs {
-  readonly resellerId: ResellerId
+  readonly resellerId: number
   readonly minRecheckSeconds: number
+}
+
+/** The reseller of a request, not one that a request names. */
+interface OfRequest {
+  readonly resellerId: ResellerId
 }
 
 /** Adds the views to a reseller's watches. Leaves out watches that were deleted in the meantime. */
@@ -37,95 +44,36 @@ async function viewWatches(
   })
 }
 
-/** Reads what the views of a reseller's watches are made of, by the watches' ids. */
-async function readWatchFacts(
-  db: Db,
-  resellerId: number,
-  watchIds: readonly string[],
-): Promise<ReadonlyMap<string, WatchFacts>> {
-  const rows = await db
-    .selectFrom('watch as w')
-    .innerJoin('reseller as r', 'r.id', 'w.reseller_id')
-    .innerJoin('tracked_fare as f', 'f.id', 'w.tracked_fare_id')
-    .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
-    .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
-    .leftJoinLateral(lastBookable, (join) => join.onTrue())
-    .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
-    .select(['s.last_reason as lastReason', 's.last_check_why as lastCheckWhy', 'q.lane'])
-    .select('q.lane_due_at as laneDueAt')
-    .select(['w.started_at as startedAt', 's.departs_at as departsAt'])
-    .select(['s.price_checked_at as priceCheckedAt', 's.ever_available_at as everAvailableAt'])
-    .select(['s.price_reason as shownPriceReason', 's.hidden as hiddenReason'])
-    .select(['s.contradicted_since as contradictedSince', 's.held_since as heldSince'])
-    .select(['last.amount as lastAmount', 'last.currency as lastCurrency'])
-    .select('last.at as lastBookableAt')
-    .select(({ fn }) => [
-      sql<object | null>`s.state`.as('state'),
-      sql<boolean>`f.return_flight_id is not null`.as('hasReturn'),
-      sql<PriceReason | null>`nullif(s.price_reason, 'held')`.as('priceReason'),
-      fn.coalesce('s.expired_at', 'w.ended_at').as('endedAt'),
-      sql<boolean>`r.disabled_at is not null`.as('resellerDisabled'),
-      sql<number>`
-        extract(epoch from fresh_for(coalesce(q.rates[array_position(f.resellers, w.reseller_id)], q.rate)))::float8
-      `.as('freshSeconds'),
-      sql<Date>`clock_timestamp()`.as('now'),
-    ])
-    .where('w.reseller_id', '=', resellerId)
-    .where(sql<boolean>`w.id = any(${watchIds}::uuid[])`)
-    .execute()
-  return new Map(rows.map((row) => [row.watchId, row]))
-}
-
-/**
- * The last time since watch `w` began that its fare, with state `s`, was bookable. Read only where the view may need it:
- * of a bookable fare the belief shows the price. Its row is found by the index alone, without a sort: 15 ms for a
- * thousand sold-out watches.
- */
-const lastBookable = sql<{ amount: string | null; currency: string | null; at: Date }>`(
-  select b.price::text as amount, b.currency,
-         least(coalesce(b.price_checked_at, case when b.valid_to is null then s.price_checked_at end, b.valid_from), w.ended_at) as at
-    from fare_belief_version b
-   where b.tracked_fare_id = w.tracked_fare_id
-     and b.valid_from = (
-           select v.valid_from
-             from fare_belief_version v
-            where v.tracked_fare_id = w.tracked_fare_id and v.pair = 'bookable'
-              and (s.pair <> 'bookable' or s.expired_at is not null or w.ended_at is not null)
-              and (v.valid_to is null or v.valid_to > w.began_at)
-              and (w.ended_at is null or v.valid_from < w.ended_at)
-            order by v.valid_from desc
-            limit 1)
-)`.as<'last'>(sql.ref('last'))
-
 /**
  * Finds a reseller's watch with its view, both from one snapshot of the database: between two statements its question
  * could change, and the view would be of another fare.
  */
 export async function viewWatch(
   db: Db,
-  args: ViewArgs,
+  args: ViewArgs & OfRequest,
   position: WatchPosition,
 ): Promise<ViewedWatch | undefined> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (tx) => {
-      const watch = await findWatch({ db: tx, resellerId: args.resellerId }, position)
-      if (watch === undefined) return undefined
-      const [viewed] = await viewWatches(tx, args, [watch])
-      return viewed
-    })
+  return inSnapshot(db, async (tx) => {
+    const watch = await findWatch({ db: tx, resellerId: args.resellerId }, position)
+    if (watch === undefined) return undefined
+    const [viewed] = await viewWatches(tx, args, [watch])
+    return viewed
+  })
 }
 
 interface StatesArgs extends ViewArgs {
   /** Unset: all lists of the reseller. */
   readonly list?: string | undefined
-  readonly filter: StateFilter
+  readonly filter: WatchFilter
 }
 
-/** Which states are shown. A condition that is unset passes all. */
-export interface StateFilter {
+interface PassingArgs extends StatesArgs {
+  /** The last watch before the first page. */
+  readonly after?: WatchPosition | undefined
+}
+
+/** Which watches are shown. A condition that is unset passes all. */
+export interface WatchFilter {
   readonly status?: readonly WatchView['status'][] | undefined
   readonly pair?: readonly PairState[] | undefined
   readonly place?: string | undefined
@@ -161,23 +109,66 @@ async function* readStates(
     if (list !== undefined) await requireWatchList({ db: tx, resellerId }, list)
     const { head: seq } = await readWatchFeedBounds(tx, resellerId)
     yield { seq, takenAt }
-    const places = await findCodes(tx, args.filter.place)
-    for await (const page of readPages(tx, args)) {
-      yield page.filter((viewed) => passes(viewed, args.filter, places))
-    }
+    yield* passingPages(tx, args)
   } finally {
     await tx.rollback().execute()
   }
 }
 
-async function* readPages(tx: Tx, args: StatesArgs): AsyncGenerator<ViewedWatch[]> {
-  const { resellerId, list } = args
-  let after: WatchPosition | undefined
+/** Reads the watches of a list, or of all lists, that pass the filter. Its transaction must be of one snapshot. */
+async function* passingPages(
+  tx: Tx,
+  { after, ...args }: PassingArgs,
+): AsyncGenerator<ViewedWatch[]> {
+  const { resellerId, list, filter } = args
+  const codes = await findCodes(tx, filter.place)
+  let last = after
   do {
-    const watches = await listWatches(tx, resellerId, { list, after, limit: PAGE_ROWS })
-    if (watches.length > 0) yield await viewWatches(tx, args, watches)
-    after = watches.length === PAGE_ROWS ? watches.at(-1)?.entry : undefined
-  } while (after !== undefined)
+    const watches = await listWatches(tx, resellerId, { list, after: last, limit: PAGE_ROWS })
+    const viewed = await viewWatches(tx, args, watches)
+    yield viewed.filter((one) => passes(one, filter, codes))
+    last = watches.length === PAGE_ROWS ? watches.at(-1)?.entry : undefined
+  } while (last !== undefined)
+}
+
+/** As `passingPages`, without the views. */
+export async function* passingWatches(tx: Tx, args: PassingArgs): AsyncGenerator<Watch[]> {
+  for await (const page of passingPages(tx, args)) yield page.map(({ watch }) => watch)
+}
+
+/** Reads a page of the watches that pass the filter. */
+export async function listPassing(
+  db: Db,
+  args: StatesArgs & OfRequest,
+  { after, limit }: { readonly after: WatchPosition | undefined; readonly limit: number },
+): Promise<Watch[]> {
+  const { resellerId, list, filter } = args
+  // Most callers filter nothing: they need no views.
+  const isFiltered = Object.values(filter).some((condition) => condition !== undefined)
+  if (!isFiltered) return listWatches(db, resellerId, { list, after, limit })
+  const readFound = (tx: Tx) => collect(passingWatches(tx, { ...args, after }), limit)
+  return reading(() => inSnapshot(db, readFound))
+}
+
+async function collect(pages: AsyncIterable<readonly Watch[]>, limit: number): Promise<Watch[]> {
+  const found: Watch[] = []
+  for await (const page of pages) {
+    found.push(...page)
+    if (found.length >= limit) break
+  }
+  return found.slice(0, limit)
+}
+
+/** Only two transactions at a time read the states of lists, so that connections remain for other requests. */
+export const reading = createSemaphore(2)
+
+/** Runs reads that see the database at one moment. */
+function inSnapshot<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(read)
 }
 
 /** The airport codes that a place of a filter means: itself if it is one, or those of the cities that begin so. */
@@ -199,7 +190,7 @@ async function findCodes(tx: Tx, place: string | undefined): Promise<ReadonlySet
 /** The flights are those of the belief, or the last ones that are known: a sold-out fare passes as it did before. */
 function passes(
   { watch, view }: ViewedWatch,
-  { status, pair, place, departsFrom, departsThrough }: StateFilter,
+  { status, pair, place, departsFrom, departsThrough }: WatchFilter,
   codes: ReadonlySet<string>,
 ): boolean {
   const { belief, lastFlight } = view
@@ -217,7 +208,7 @@ function passes(
 }
 
 /** Yields the result of `readStates` as the text of one JSON object. Throws UnknownWatchListError. */
-export async function* statesText(db: Db, args: StatesArgs): AsyncGenerator<string> {
+export async function* statesText(db: Db, args: StatesArgs & OfRequest): AsyncGenerator<string> {
   let separator = ''
   for await (const part of readStates(db, args)) {
     if (!Array.isArray(part)) {

@@ -2,9 +2,9 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { PAIR_STATES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
-import { createSemaphore } from '../platform/base/semaphore.ts'
 import type { Db } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { bufferText, sendBuffered } from '../platform/http/responses.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { readOwnPace, WatchPaceShape } from '../schedule/pace-shapes.ts'
@@ -13,9 +13,19 @@ import {
   orNotFound,
   watchNotFound,
 } from '../watches/operations/watch-list-operations.ts'
-import { shapeOf, WatchParams, watchMembers } from '../watches/operations/watch-operations.ts'
-import { findWatch, type Watch, type WatchPosition } from '../watches/watch-lists.ts'
-import { statesText, viewWatch } from './watch-states.ts'
+import {
+  shapeOf,
+  WatchParams,
+  WatchShape,
+  watchMembers,
+} from '../watches/operations/watch-operations.ts'
+import {
+  findWatch,
+  requireWatchList,
+  type Watch,
+  type WatchPosition,
+} from '../watches/watch-lists.ts'
+import { listPassing, reading, statesText, viewWatch } from './watch-states.ts'
 import { viewMembers } from './watch-view-shapes.ts'
 
 interface WatchViewDeps {
@@ -53,8 +63,8 @@ const WatchStates = object(
 
 const day = (description: string) => Type.Optional(Type.String({ format: 'date', description }))
 
-/** The parameters that filter states. They name the members that are compared. */
-const StateFilters = object({
+/** The parameters that filter watches. They name the members that are compared. */
+const WatchFilters = object({
   status: Type.Optional(
     Type.Array(viewMembers.status, {
       minItems: 1,
@@ -84,6 +94,37 @@ const StateFilters = object({
 })
 
 const A_1 = { list: 'summer', reference: 'A-1' }
+const cursors = cursorsOf('watches', Type.String({ maxLength: 200 }))
+
+const listOfList = reseller({
+  id: 'listWatches',
+  method: 'GET',
+  path: '/api/v1/watch-lists/{list}/watches',
+  tag: TAG,
+  summary: 'List the watches of a list by reference',
+  scope: 'read',
+  params: ListParams,
+  query: object({ ...WatchFilters.properties, ...pageParameters({ preset: 100, max: 1000 }) }),
+  answer: {
+    about: 'A page of the watches that pass the filters, without the beliefs of their fares.',
+    schema: pageOf(WatchShape),
+  },
+  problems: ['not_found', 'request.invalid_cursor'],
+  example: { params: { list: 'summer' } },
+  handler: async ({ db, resellerId, resellerName, minRecheckSeconds }, { params, query }) => {
+    const { list } = params
+    const { limit, cursor, ...filter } = query
+    const bound = [resellerName, list, filter]
+    const reference = cursors.read(cursor, bound)
+    await orNotFound(requireWatchList({ db, resellerId }, list))
+    const after = reference === undefined ? undefined : { list, reference }
+    const args = { resellerId, list, minRecheckSeconds, filter }
+    const watches = await listPassing(db, args, { after, limit: limit + 1 })
+    const positionOf = ({ entry }: Watch) => entry.reference
+    const { items, next } = cursors.page(watches, { limit, bound, positionOf })
+    return { items: items.map(shapeOf), next }
+  },
+})
 
 const readWatch = reseller({
   id: 'readWatch',
@@ -121,9 +162,6 @@ const readWatch = reseller({
   },
 })
 
-/** Only two transactions at a time read states, so that connections remain for other requests. */
-const reading = createSemaphore(2)
-
 const readListState = reseller({
   id: 'readWatchListState',
   method: 'GET',
@@ -135,7 +173,7 @@ const readListState = reseller({
     'receive none twice.',
   scope: 'read',
   params: ListParams,
-  query: StateFilters,
+  query: WatchFilters,
   answer: { about: 'The states that pass the filters, by reference.', schema: WatchStates },
   problems: ['not_found'],
   example: { params: { list: 'summer' } },
@@ -153,7 +191,7 @@ const readAllStates = reseller({
     'All states are from one moment. Follow `/api/v1/watch-changes` with `seq` as `after`: you miss no record and ' +
     'receive none twice.',
   scope: 'read',
-  query: StateFilters,
+  query: WatchFilters,
   answer: {
     about: 'The states that pass the filters, by list and reference.',
     schema: WatchStates,
@@ -168,7 +206,7 @@ async function sendStates(reply: FastifyReply, text: AsyncGenerator<string>) {
 }
 
 /** The views of a reseller's watches. */
-export const WATCH_VIEW_OPERATIONS = [readWatch, readListState, readAllStates]
+export const WATCH_VIEW_OPERATIONS = [listOfList, readWatch, readListState, readAllStates]
 
 /** Finds the watch of a path. Throws a 404. */
 export async function requireWatch(

@@ -48,6 +48,9 @@ export interface WatchFacts extends StateRow {
   readonly lastAmount: string | null
   readonly lastCurrency: string | null
   readonly lastBookableAt: Date | null
+  /** Its flights when it was paused; null while it is not, and where no record showed them. */
+  readonly outboundAtPause: FlightSummary | null
+  readonly returnAtPause: FlightSummary | null
   readonly lane: string | null
   /** When the check in its lane is due; null without a lane. */
   readonly laneDueAt: Date | null
@@ -75,7 +78,8 @@ const LastFlightShape = object(
     ),
     at: orNull(
       Instant,
-      'When the last check began that showed the fare bookable, since the watch began. Null if none did.',
+      'When the last check began that showed the fare bookable, since the watch began. Of a paused watch: since when it ' +
+        'showed this price. Null if none did.',
     ),
   },
   { title: 'LastFlight' },
@@ -85,9 +89,11 @@ const LastFlightShape = object(
 const CHECK_WHYS = ['first_check', 'confirmation', 'retry', 'scheduled'] as const
 type CheckWhy = (typeof CHECK_WHYS)[number]
 
+export const WATCH_STATUSES = ['new', 'followed', 'stale', 'expired', 'paused'] as const
+
 /** What a watch shows of its fare. */
 export const viewMembers = {
-  status: oneOf(['new', 'followed', 'stale', 'expired', 'paused'], {
+  status: oneOf(WATCH_STATUSES, {
     title: 'WatchStatus',
     description:
       'new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has ' +
@@ -97,9 +103,9 @@ export const viewMembers = {
   lastFlight: Type.Unsafe<LastFlight | null>(
     orNull(
       LastFlightShape,
-      'The flights as the last answers showed them, and their last price: of a fare that is sold out or has departed. ' +
-        'Null while `belief` shows all flights, if no answer ever showed one, while the watch is paused, and if it ended ' +
-        'before the departure.',
+      'The flights as the last answers showed them, and their last price: of a fare that is sold out or has departed, and ' +
+        'of a paused watch as they were when it was paused. Null while `belief` shows all flights, if no answer ever ' +
+        'showed one, and if the watch ended before the departure.',
     ),
   ),
   lastGoodCheckAt: orNull(
@@ -173,9 +179,9 @@ export function viewOfWatch(
   const nothing = { ...NO_CHECK, ...noPrice, ...NO_CONTRADICTION, next: null }
   // The fare may still be checked for other watches.
   if (watch.pausedAt !== null || facts.resellerDisabled) {
-    return { status: 'paused', belief: unknown, lastFlight: null, ...nothing }
+    const lastFlight = knownFlight(facts.outboundAtPause, facts.returnAtPause, facts)
+    return { status: 'paused', belief: unknown, lastFlight, ...nothing }
   }
-  // The fare may still be checked for other watches.
   if (facts.endedAt !== null) {
     const belief = endedView(hasReturn)
     // A fare that had not departed may go on for other watches, with other flights.
@@ -224,12 +230,19 @@ function hasBelief({ outbound, return: back }: FareView): boolean {
 function lastFlightOf(
   shown: FareView,
   { belief, lastFlights }: FareState,
+  facts: WatchFacts,
+): LastFlight | null {
+  if (legsOf(shown).every(({ flight }) => flight !== null)) return null
+  const outbound = belief.outbound.flight ?? lastFlights.outbound
+  return knownFlight(outbound, belief.return?.flight ?? lastFlights.return, facts)
+}
+
+function knownFlight(
+  outbound: FlightSummary | null,
+  back: FlightSummary | null,
   { lastAmount, lastCurrency, lastBookableAt: at }: WatchFacts,
 ): LastFlight | null {
-  const outbound = belief.outbound.flight ?? lastFlights.outbound
-  const back = belief.return?.flight ?? lastFlights.return
-  const isShown = legsOf(shown).every(({ flight }) => flight !== null)
-  if (isShown || (outbound === null && back === null)) return null
+  if (outbound === null && back === null) return null
   const hasPrice = lastAmount !== null && lastCurrency !== null
   const price = hasPrice ? { amount: lastAmount, currency: lastCurrency } : null
   return { outbound, return: back, price, at }

@@ -137,6 +137,15 @@ describe('the state of a list and of all lists', () => {
     expect(await chosen('departsFrom=2027-01-11')).toEqual(['unseen'])
     expect(await chosen('departsThrough=2027-01-10&pair=not_bookable')).toEqual(['sold-out'])
     expect((await stateOf(ana, '/watch-state?place=PMI&pair=bookable')).watches).toHaveLength(1)
+    const listed = (query: string) => ana.get(`/watch-lists/summer/watches?${query}`)
+    const first = await listed('place=PMI&limit=1')
+    expect(itemsOf(first)).toMatchObject([{ reference: 'bookable' }])
+    const next = `limit=1&cursor=${first.body.next}`
+    const second = await listed(`place=PMI&${next}`)
+    expect(itemsOf(second)).toMatchObject([{ reference: 'sold-out' }])
+    expect(second.body.next).toBeNull()
+    expect(await listed(next)).toMatchObject({ body: { code: 'request.invalid_cursor' } })
+    expect(itemsOf(await listed('status=new&departsFrom=2027-01-11'))).toHaveLength(1)
     for (const wrong of ['pair=open', 'status=', 'departsFrom=soon', 'placed=PMI']) {
       expect(await ana.get(`/watch-state?${wrong}`)).toMatchObject({ status: 400 })
     }

@@ -121,10 +121,6 @@ describe('the last flight of a watch', () => {
     await record(db, fareId, ago(15), gone)
 
     const soldOut = await ana.get(A_1)
-    await ana.send('POST', '/watch-lists/summer/pause', {})
-    const paused = await ana.get(A_1)
-    await ana.send('POST', '/watch-lists/summer/resume', {})
-    await beginAt(db, ana, ago(30))
     await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
     expect(await endFares(db)).toBe(1)
     const departed = await ana.get(A_1)
@@ -138,7 +134,32 @@ describe('the last flight of a watch', () => {
     expect(bookable.body).toMatchObject({ belief: { pair: 'bookable' }, lastFlight: null })
     expect(soldOut.body).toMatchObject({ belief: { outbound: { flight: null } }, lastFlight })
     expect(departed.body).toMatchObject({ status: 'expired', lastFlight })
-    expect(paused.body).toMatchObject({ status: 'paused', lastFlight: null })
+  })
+
+  it('a paused watch shows the flight and price of its pause, whatever is checked for others', async ({
+    db,
+  }) => {
+    const { ana, fareId } = await addWatch(db)
+    await record(db, fareId, ago(20), available('100.00'))
+    await record(db, fareId, ago(18), available('120.00'))
+    await ana.send('POST', '/watch-lists/summer/pause', {})
+
+    const paused = await ana.get(A_1)
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
+    const later = rows[0]?.now ?? new Date()
+    await record(db, fareId, later, available('90.00', { itinerary: '09:00|4000' }))
+    const checked = await ana.get(A_1)
+
+    expect(paused.body).toMatchObject({
+      status: 'paused',
+      lastFlight: {
+        outbound: FLIGHT,
+        return: null,
+        price: { amount: '120.00', currency: 'EUR' },
+        at: ago(18).toISOString(),
+      },
+    })
+    expect(checked.body).toEqual(paused.body)
   })
 
   it('a watch that began later shows no price of the time before it', async ({ db }) => {

@@ -66,6 +66,8 @@ function facts(given: Partial<WatchFacts> = {}): WatchFacts {
     lastAmount: null,
     lastCurrency: null,
     lastBookableAt: null,
+    outboundAtPause: null,
+    returnAtPause: null,
     lane: null,
     laneDueAt: null,
     resellerDisabled: false,

@@ -63,6 +63,10 @@ describe('farewatch watch-list', () => {
     )
     const yaml = await lists('export', '--list', 'winter', '--format', 'yaml')
     expect(yaml.stdout).toContain('- list: winter\n  reference: =B\n  flight_id: "101"\n')
+    const unseen = await lists('export', '--list', 'summer', '--status', 'new')
+    expect(unseen.stdout.split('\n')).toHaveLength(4)
+    const bookable = await lists('export', '--pair', 'bookable', '--place', 'PMI')
+    expect(bookable).toMatchObject({ exit: 0, stdout: `${HEADER}\n` })
     expect(await lists('export', '--list', 'autumn')).toMatchObject({
       exit: 2,
       stderr: 'farewatch: the reseller has no watch list named "autumn"\n',

@@ -1,5 +1,8 @@
 import { type Command, Option } from 'commander'
-import type { Db } from '../../platform/db/database.ts'
+import { PAIR_STATES } from '../../platform/base/kinds.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { passingWatches, type WatchFilter } from '../../views/watch-states.ts'
+import { WATCH_STATUSES } from '../../views/watch-view-shapes.ts'
 import {
   type ChangeOutcome,
   deleteWatches,
@@ -24,6 +27,7 @@ import { type RowSource, rowsOf } from '../../watches/rows/watch-row.ts'
 import type { TrackedFaresEffect } from '../../watches/sync-tracked-fares.ts'
 import { withReseller } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
+import { dayOption } from '../option-parsers.ts'
 import { writeOut } from '../terminal.ts'
 import { count, countOf, escapeControls, example, pick, printable } from '../text/text-format.ts'
 
@@ -33,7 +37,7 @@ interface FileOptions {
   readonly json?: boolean
 }
 
-interface ExportOptions {
+interface ExportOptions extends WatchFilter {
   readonly reseller: string
   readonly list?: string
   readonly format: WatchFormat
@@ -85,6 +89,11 @@ export function addWatchListCommands(program: Command): void {
     .addOption(
       new Option('--format <format>', 'the file format').choices(['csv', 'yaml']).default('csv'),
     )
+    .addOption(new Option('--status <status...>', 'only of these').choices(WATCH_STATUSES))
+    .addOption(new Option('--pair <state...>', 'only believed to be so').choices(PAIR_STATES))
+    .option('--place <place>', 'only from or to this airport code or city')
+    .option('--departs-from <day>', 'only departing on this day or later', dayOption)
+    .option('--departs-through <day>', 'only departing on this day or earlier', dayOption)
     .addHelpText('after', example('watch-list export --reseller northwind > all.csv'))
     .action(exportLists)
   for (const [name, verb] of Object.entries(VERBS)) addVerb(lists, name, verb)
@@ -190,9 +199,13 @@ async function diffFile(file: string, { reseller, json }: FileOptions): Promise<
   })
 }
 
-function exportLists({ reseller, list, format }: ExportOptions): Promise<void> {
-  return withReseller('watch-list', reseller, async (resellerId, { database }) => {
-    const pages = exportWatchList(database.db, { resellerId, list, format })
+/** Without a filter it needs no states of the watches. */
+function exportLists({ reseller, list, format, ...filter }: ExportOptions): Promise<void> {
+  return withReseller('watch-list', reseller, async (resellerId, { database, config }) => {
+    const minRecheckSeconds = config.MIN_RECHECK_SECONDS
+    const passing = (tx: Tx) => passingWatches(tx, { resellerId, list, minRecheckSeconds, filter })
+    const readWatches = Object.keys(filter).length > 0 ? passing : undefined
+    const pages = exportWatchList(database.db, { resellerId, list, format, readWatches })
     for await (const text of pages) await writeOut(text)
   })
 }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { stringify as csvText } from 'csv-stringify/sync'
 import { stringify as yamlText } from 'yaml'
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
 import {
   COLUMNS,
   cellsOf,
@@ -11,7 +11,7 @@ import {
   type RowSource,
   type WatchEntry,
 } from '../rows/watch-row.ts'
-import { listWatches, requireWatchList, type WatchPosition } from '../watch-lists.ts'
+import { listWatches, requireWatchList, type Watch, type WatchPosition } from '../watch-lists.ts'
 import { readCsv } from './read-csv.ts'
 import { type TextSource, textOfFile, UnreadableWatchFileError } from './read-text-blocks.ts'
 import { readYaml } from './read-yaml.ts'
@@ -44,6 +44,8 @@ interface ExportArgs {
   /** Export only this list. */
   readonly list?: string | undefined
   readonly format: WatchFormat
+  /** Default: all watches of the list. */
+  readonly readWatches?: ((tx: Tx) => AsyncIterable<readonly Watch[]>) | undefined
 }
 
 const PAGE_ROWS = 5_000
@@ -62,23 +64,24 @@ export async function* exportWatchList(db: Db, args: ExportArgs): AsyncGenerator
     if (args.list !== undefined) {
       await requireWatchList({ db: tx, resellerId: args.resellerId }, args.list)
     }
-    yield* writeEntries(readEntries(tx, args), args.format)
+    const watches = args.readWatches?.(tx) ?? readAll(tx, args)
+    yield* writeEntries(entriesOf(watches), args.format)
   } finally {
     await tx.rollback().execute()
   }
 }
 
-async function* readEntries(
-  db: Db,
-  { resellerId, list }: ExportArgs,
-): AsyncGenerator<WatchEntry[]> {
+async function* readAll(tx: Tx, { resellerId, list }: ExportArgs): AsyncGenerator<Watch[]> {
   let after: WatchPosition | undefined
   do {
-    const page = await listWatches(db, resellerId, { list, after, limit: PAGE_ROWS })
-    const entries = page.map((watch) => watch.entry)
-    if (entries.length > 0) yield entries
-    after = entries.length === PAGE_ROWS ? entries.at(-1) : undefined
+    const page = await listWatches(tx, resellerId, { list, after, limit: PAGE_ROWS })
+    yield page
+    after = page.length === PAGE_ROWS ? page.at(-1)?.entry : undefined
   } while (after !== undefined)
+}
+
+async function* entriesOf(pages: AsyncIterable<readonly Watch[]>): AsyncGenerator<WatchEntry[]> {
+  for await (const page of pages) if (page.length > 0) yield page.map(({ entry }) => entry)
 }
 
 /** Yields the text of a file with these entries, one page at a time. */

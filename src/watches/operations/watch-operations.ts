@@ -3,11 +3,10 @@ import { Passengers } from '../../feeds/operations/change-shapes.ts'
 import { WATCH_PRIORITIES } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { Instant, instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { deleteWatches } from '../change-watches.ts'
-import { findWatchList, listWatches, UnknownWatchListError, type Watch } from '../watch-lists.ts'
-import { ListParams, listNotFound, orNotFound } from './watch-list-operations.ts'
+import type { Watch } from '../watch-lists.ts'
+import { ListParams, orNotFound } from './watch-list-operations.ts'
 
 /** The path of a watch: the reseller's names for the list and the watch. */
 export const WatchParams = object({
@@ -54,40 +53,6 @@ const { reseller } = operations<{ readonly db: Db }>()
 const TAG = 'Watches'
 /** How many watches one request may delete. */
 const MAX_REFERENCES = 5_000
-const cursors = cursorsOf('watches', Type.String({ maxLength: 200 }))
-
-const listOfList = reseller({
-  id: 'listWatches',
-  method: 'GET',
-  path: '/api/v1/watch-lists/{list}/watches',
-  tag: TAG,
-  summary: 'List the watches of a list by reference',
-  scope: 'read',
-  params: ListParams,
-  query: object(pageParameters({ preset: 100, max: 1000 })),
-  answer: {
-    about: 'A page of watches, without the beliefs of their fares.',
-    schema: pageOf(WatchShape),
-  },
-  problems: ['not_found', 'request.invalid_cursor'],
-  example: { params: { list: 'summer' } },
-  handler: async ({ db, resellerId, resellerName }, { params: { list }, query }) => {
-    const { limit, cursor } = query
-    const bound = [resellerName, list]
-    const reference = cursors.read(cursor, bound)
-    if ((await findWatchList({ db, resellerId }, list)) === undefined) {
-      throw listNotFound(new UnknownWatchListError(list))
-    }
-    const after = reference === undefined ? undefined : { list, reference }
-    const watches = await listWatches(db, resellerId, { list, after, limit: limit + 1 })
-    const { items, next } = cursors.page(watches, {
-      limit,
-      bound,
-      positionOf: ({ entry }) => entry.reference,
-    })
-    return { items: items.map(shapeOf), next }
-  },
-})
 
 const deleteWatch = reseller({
   id: 'deleteWatch',
@@ -131,5 +96,5 @@ const deleteMany = reseller({
   },
 })
 
-/** The watches of a list. */
-export const WATCH_OPERATIONS = [listOfList, deleteWatch, deleteMany]
+/** The deletion of watches. */
+export const WATCH_OPERATIONS = [deleteWatch, deleteMany]

@@ -1,0 +1,90 @@
+import type { PriceReason } from '../platform/base/kinds.ts'
+import { type Db, sql } from '../platform/db/database.ts'
+import type { FlightSummary } from '../upstream/observation.ts'
+import type { WatchFacts } from './watch-view-shapes.ts'
+
+/** Reads what the views of a reseller's watches are made of, by the watches' ids. */
+export async function readWatchFacts(
+  db: Db,
+  resellerId: number,
+  watchIds: readonly string[],
+): Promise<ReadonlyMap<string, WatchFacts>> {
+  const rows = await db
+    .selectFrom('watch as w')
+    .innerJoin('reseller as r', 'r.id', 'w.reseller_id')
+    .innerJoin('tracked_fare as f', 'f.id', 'w.tracked_fare_id')
+    .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
+    .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
+    .leftJoinLateral(lastBookable, (join) => join.onTrue())
+    .leftJoinLateral(flightsAtPause, (join) => join.onTrue())
+    .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
+    .select(['s.last_reason as lastReason', 's.last_check_why as lastCheckWhy', 'q.lane'])
+    .select('q.lane_due_at as laneDueAt')
+    .select(['w.started_at as startedAt', 's.departs_at as departsAt'])
+    .select(['s.price_checked_at as priceCheckedAt', 's.ever_available_at as everAvailableAt'])
+    .select(['s.price_reason as shownPriceReason', 's.hidden as hiddenReason'])
+    .select(['s.contradicted_since as contradictedSince', 's.held_since as heldSince'])
+    .select(['last.amount as lastAmount', 'last.currency as lastCurrency'])
+    .select(['last.at as lastBookableAt', 'atPause.outbound as outboundAtPause'])
+    .select('atPause.return as returnAtPause')
+    .select(({ fn }) => [
+      sql<object | null>`s.state`.as('state'),
+      sql<boolean>`f.return_flight_id is not null`.as('hasReturn'),
+      sql<PriceReason | null>`nullif(s.price_reason, 'held')`.as('priceReason'),
+      fn.coalesce('s.expired_at', 'w.ended_at').as('endedAt'),
+      sql<boolean>`r.disabled_at is not null`.as('resellerDisabled'),
+      sql<number>`
+        extract(epoch from fresh_for(coalesce(q.rates[array_position(f.resellers, w.reseller_id)], q.rate)))::float8
+      `.as('freshSeconds'),
+      sql<Date>`clock_timestamp()`.as('now'),
+    ])
+    .where('w.reseller_id', '=', resellerId)
+    .where(sql<boolean>`w.id = any(${watchIds}::uuid[])`)
+    .execute()
+  return new Map(rows.map((row) => [row.watchId, row]))
+}
+
+/** Since when watch `w` of reseller `r` shows nothing new; null while it does. */
+const PAUSED_AT = sql`least(w.paused_at, r.disabled_at)`
+
+/**
+ * The last time since watch `w` began that its fare, with state `s`, was bookable. Read only where the view may need it:
+ * of a bookable fare the belief shows the price. Its row is found by the index alone, without a sort: 15 ms for a
+ * thousand sold-out watches. Of a paused watch it must not depend on later checks, which are made for other watches.
+ */
+const lastBookable = sql<{ amount: string | null; currency: string | null; at: Date }>`(
+  select b.price::text as amount, b.currency,
+         case when ${PAUSED_AT} is null
+              then least(coalesce(b.price_checked_at, case when b.valid_to is null then s.price_checked_at end, b.valid_from), w.ended_at)
+              else greatest(b.valid_from, w.began_at) end as at
+    from fare_belief_version b
+   where b.tracked_fare_id = w.tracked_fare_id
+     and b.valid_from = (
+           select v.valid_from
+             from fare_belief_version v
+            where v.tracked_fare_id = w.tracked_fare_id and v.pair = 'bookable'
+              and (s.pair <> 'bookable' or s.expired_at is not null or w.ended_at is not null or ${PAUSED_AT} is not null)
+              and (v.valid_to is null or v.valid_to > w.began_at)
+              and coalesce(v.valid_from < least(w.ended_at, ${PAUSED_AT}), true)
+            order by v.valid_from desc
+            limit 1)
+)`.as<'last'>(sql.ref('last'))
+
+/** The flights of a paused watch as the last record of its fare showed them that was written before the pause. */
+const flightsAtPause = sql<Record<'outbound' | 'return', FlightSummary | null>>`(
+  select ${flightAtPause('outbound')} as outbound, ${flightAtPause('return')} as return
+   where ${PAUSED_AT} is not null
+)`.as<'atPause'>(sql.ref('atPause'))
+
+/** A record shows a flight after the change, or before it if the flight was lost. */
+function flightAtPause(leg: 'outbound' | 'return') {
+  const inView = (view: 'after' | 'before') =>
+    sql`nullif(c.${sql.ref(view)} #> ${sql.lit(`{${leg},flight}`)}, 'null')`
+  return sql`(
+    select coalesce(${inView('after')}, ${inView('before')})
+      from availability_change c
+     where c.tracked_fare_id = w.tracked_fare_id and c.recorded_at <= ${PAUSED_AT}
+       and coalesce(${inView('after')}, ${inView('before')}) is not null
+     order by c.seq desc
+     limit 1)`
+}
