@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './authorize.ts'
-import { sizeOfSchema } from './json-size.ts'
+import { type JsonSize, jsonMeter, sizeOfSchema } from './json-size.ts'
 import type { Caller, Operation, UnknownCaller, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import { addCsvBodies, bodyReader } from './read-body.ts'
@@ -39,14 +39,12 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
   }
   for (const operation of options.operations) {
     const handle = createHandler(operation, options)
+    const size = operation.body === undefined ? undefined : sizeOfSchema(operation.body)
     const add = (scope: FastifyInstance) =>
       scope.route({
         method: operation.method,
         url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-        config: {
-          operation: operation.id,
-          ...(operation.body === undefined ? {} : { bodySize: sizeOfSchema(operation.body) }),
-        },
+        config: { operation: operation.id },
         ...(operation.bodyLimitBytes === undefined ? {} : { bodyLimit: operation.bodyLimitBytes }),
         // Before the body is read, so that no client can send megabytes without a key.
         onRequest: async (request, reply) => {
@@ -55,7 +53,8 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
           callers.set(request, { caller, limited })
         },
         preParsing: (request, _reply, body, done) => {
-          done(null, callerOf(request).limited.countBody(body as Readable))
+          const check = size === undefined || isCsv(request) ? undefined : jsonCheck(size)
+          done(null, callerOf(request).limited.countBody(body as Readable, check))
         },
         handler: (request, reply) => {
           const { caller, limited } = callerOf(request)
@@ -70,6 +69,22 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
       addCsvBodies(scope)
       add(scope)
       done()
+    })
+  }
+}
+
+function isCsv({ headers }: FastifyRequest): boolean {
+  return /^text\/csv/i.test(headers['content-type'] ?? '')
+}
+
+/** Refuses a body while it arrives, so that no more of it is kept, read or parsed. */
+function jsonCheck(size: JsonSize): (piece: Buffer) => void {
+  const isOver = jsonMeter(size)
+  return (piece) => {
+    if (!isOver(piece)) return
+    const { values, depth, names } = size
+    throw new ProblemError('request.invalid_body', {
+      detail: `the body has over ${values} values, some that lie over ${depth} deep, or an object of over ${names} names`,
     })
   }
 }

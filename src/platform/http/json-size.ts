@@ -1,9 +1,10 @@
 import type { TSchema } from 'typebox'
 
-/** How many values a body holds, and how deep they lie. */
+/** How many values a body holds, how deep they lie, and how many names an object has. */
 export interface JsonSize {
   readonly values: number
   readonly depth: number
+  readonly names: number
 }
 
 /** Of a list whose schema gives no length. */
@@ -17,30 +18,28 @@ interface Shape {
 }
 
 /** A small body that is wrong gets the error of the schema, which says what is wrong. */
-const SMALL: JsonSize = { values: 1_000, depth: 20 }
+const SMALL: JsonSize = { values: 1_000, depth: 20, names: 100 }
 
 /** The largest body that a schema allows, since it allows no other names; not less than a small one. */
 export function sizeOfSchema(schema: TSchema): JsonSize {
-  const { values, depth } = sizeOf(schema as Shape)
-  return { values: Math.max(values, SMALL.values), depth: Math.max(depth, SMALL.depth) }
+  return largest([SMALL, sizeOf(schema as Shape)])
 }
 
-function sizeOf({ properties, items, maxItems = LIST_ITEMS, anyOf }: Shape): JsonSize {
-  if (anyOf !== undefined) {
-    const choices = anyOf.map(sizeOf)
-    return {
-      values: Math.max(...choices.map(({ values }) => values)),
-      depth: Math.max(...choices.map(({ depth }) => depth)),
-    }
-  }
-  const members = Object.values(properties ?? {}).map(sizeOf)
-  const item = items === undefined ? undefined : sizeOf(items)
+function largest(sizes: readonly JsonSize[]): JsonSize {
+  const most = (of: keyof JsonSize) => Math.max(0, ...sizes.map((size) => size[of]))
+  return { values: most('values'), depth: most('depth'), names: most('names') }
+}
+
+function sizeOf({ properties = {}, items, maxItems = LIST_ITEMS, anyOf }: Shape): JsonSize {
+  if (anyOf !== undefined) return largest(anyOf.map(sizeOf))
+  const members = Object.values(properties).map(sizeOf)
+  const inner = items === undefined ? members : [...members, sizeOf(items)]
+  const { depth, names } = largest(inner)
+  const ofItems = items === undefined ? 0 : maxItems * (inner.at(-1)?.values ?? 0)
   return {
-    values:
-      1 +
-      members.reduce((sum, { values }) => sum + values, 0) +
-      (item === undefined ? 0 : maxItems * item.values),
-    depth: 1 + Math.max(0, item?.depth ?? 0, ...members.map(({ depth }) => depth)),
+    values: 1 + members.reduce((sum, { values }) => sum + values, 0) + ofItems,
+    depth: 1 + depth,
+    names: Math.max(names, members.length),
   }
 }
 
@@ -53,24 +52,40 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 /**
- * Whether a text of JSON holds more values, or deeper ones, than allowed. It reads the bytes and makes nothing of them:
- * a parsed value takes up to sixty times the bytes of its text. Ends at the first excess. What is no JSON at all may
- * pass.
+ * Creates the check of one text of JSON that arrives in pieces: whether it holds more than allowed so far. It reads the
+ * bytes and makes nothing of them: a parsed value takes up to sixty times the bytes of its text. Reading ends at the
+ * first excess. What is no JSON at all may pass.
  */
-export function isLargerThan(json: Uint8Array, { values, depth }: JsonSize): boolean {
+export function jsonMeter({ values, depth, names }: JsonSize): (piece: Uint8Array) => boolean {
+  /** The names of the open object at each level; of a list none are counted. */
+  const namesAt = new Array<number>(depth + 2).fill(Number.NEGATIVE_INFINITY)
   let count = 1
   let level = 1
-  for (let i = 0; i < json.length; i += 1) {
-    const byte = json[i]
-    if (byte === QUOTE) {
-      i += 1
-      while (i < json.length && json[i] !== QUOTE) i += json[i] === BACKSLASH ? 2 : 1
-    } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
-      count += 1
-      level += 1
-    } else if (byte === COMMA) count += 1
-    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) level -= 1
-    if (count > values || level > depth) return true
+  let inString = false
+  /** Whether the last byte of the piece before was a backslash. It escapes the first byte of this one. */
+  let escaped = false
+  return (piece) => {
+    const from = escaped ? 1 : 0
+    escaped = false
+    for (let i = from; i < piece.length; i += 1) {
+      const byte = piece[i]
+      if (inString || byte === QUOTE) {
+        if (!inString) i += 1
+        while (i < piece.length && piece[i] !== QUOTE) i += piece[i] === BACKSLASH ? 2 : 1
+        inString = i >= piece.length
+        escaped = i > piece.length
+      } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+        count += 1
+        level += 1
+        if (count > values || level > depth) return true
+        namesAt[level] = byte === OPEN_OBJECT ? 1 : Number.NEGATIVE_INFINITY
+      } else if (byte === COMMA) {
+        count += 1
+        const found = (namesAt[level] ?? 0) + 1
+        namesAt[level] = found
+        if (count > values || found > names) return true
+      } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) level -= 1
+    }
+    return false
   }
-  return false
 }

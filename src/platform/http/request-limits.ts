@@ -44,8 +44,8 @@ const RETRY_AFTER = { 'retry-after': '2' }
 
 /** A request within the limits. What it holds is given back when its response and its handler have ended. */
 export interface LimitedRequest {
-  /** Counts a body as it arrives. Reading it fails with a ProblemError if it is too much. */
-  countBody(body: Readable): Readable
+  /** Counts a body as it arrives. Reading it fails with a ProblemError if it is too much, or with what `check` throws. */
+  countBody(body: Readable, check?: (piece: Buffer) => void): Readable
   run<T>(handler: (whileWaiting: WhileWaiting) => Promise<T>): Promise<T>
 }
 
@@ -99,11 +99,13 @@ export function createRequestLimits(options: RequestLimitOptions = {}): RequestL
       const declared = method === 'GET' ? 0 : Number(request.headers['content-length'] ?? 0)
       if (declared <= request.routeOptions.bodyLimit) bodies.assertFree(declared)
       return {
-        countBody: (body) =>
-          Readable.from(
-            counting(body, (bytes) => hold.add(bodies.reserve(bytes))),
-            { objectMode: false },
-          ),
+        countBody: (body, check) => {
+          const count = (piece: Buffer) => {
+            check?.(piece)
+            hold.add(bodies.reserve(piece.length))
+          }
+          return Readable.from(counting(body, count), { objectMode: false })
+        },
         run: (handler) =>
           hold.during(async () => {
             if (isWrite) return writing(() => handler((work) => work()))
@@ -172,9 +174,9 @@ function createBodyBudget(total: number): BodyBudget {
 }
 
 /** A body that is refused is not destroyed, because that would close the connection before the response. */
-async function* counting(body: Readable, count: (bytes: number) => void): AsyncGenerator<Buffer> {
+async function* counting(body: Readable, count: (piece: Buffer) => void): AsyncGenerator<Buffer> {
   for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    count(chunk.length)
+    count(chunk)
     yield chunk
   }
 }

@@ -129,11 +129,11 @@ async function anApi(requestLimits: RequestLimitOptions = {}) {
       return answer
     },
     /** Begins to send a body of this size. `chunked`: without its length. `sends`: only its first bytes. */
-    write: (key: string, bytes: number, { chunked = false, sends = bytes } = {}) => {
+    write: (key: string, bytes: number, { chunked = false, sends = bytes, text = '' } = {}) => {
       const length = chunked ? {} : { 'content-length': String(bytes) }
       const headers = { 'content-type': 'application/json', ...length }
       const { request, answer } = open(key, { method: 'POST', headers })
-      const body = JSON.stringify({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
+      const body = text || JSON.stringify({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
       request.flushHeaders()
       request.write(body.slice(0, sends))
       if (sends === bytes) request.end()
@@ -244,6 +244,17 @@ describe('the limits of requests', () => {
     handlers.endOne()
     expect(await next).toEqual(DONE)
   })
+
+  it.each(['[', '{},', '{"a":1,', '{"a":"\\"",'])(
+    'a body of %s without end is refused while it arrives',
+    async (text) => {
+      const { write } = await anApi()
+
+      const { answer } = write('1a', 900_000, { sends: 20_000, text: `[${text.repeat(9_000)}` })
+
+      expect(await answer).toMatchObject({ status: 400, code: 'request.invalid_body' })
+    },
+  )
 
   it('a body that declares more bytes than are free is refused before it is read', async () => {
     const { handlers, write } = await anApi({ bodyBytes: 1_000 })
