@@ -1,3 +1,6 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { AppError, codeOf, messageOf, nameFullDisk } from '../platform/base/errors.ts'
@@ -84,7 +87,11 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
 export function createProgram(): Command {
   const program = new Command('bin/farewatch')
     .description('Watches flight routes and fares for resellers: history, changes and metrics.')
-    .version(packageJson.version, '-V, --version', 'print the version')
+    .option('-V, --version', 'print the version and the commit')
+    .on('option:version', () => {
+      process.stdout.write(`${versionText()}\n`)
+      throw new CommanderError(EXIT.ok, 'commander.version', '')
+    })
     .helpOption('-h, --help', 'print this help')
     .showHelpAfterError('(--help lists the options)')
     .exitOverride()
@@ -95,6 +102,17 @@ export function createProgram(): Command {
   }
   for (const command of program.commands) command.helpCommand(false)
   return program.commandsGroup('Help:').helpCommand('help [command]', 'Print the help of a command')
+}
+
+const ROOT = path.join(import.meta.dirname, '../..')
+
+/** The build of an image writes the file; a checkout has its history. */
+function versionText(): string {
+  const built = path.join(ROOT, 'commit')
+  const commit = existsSync(built)
+    ? readFileSync(built, 'utf8').trim()
+    : spawnSync('git', ['-C', ROOT, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).stdout?.trim()
+  return commit ? `${packageJson.version} (${commit.slice(0, 12)})` : packageJson.version
 }
 
 /** Runs one command line and returns its exit code. Expected failures print a message, bugs a stack. */
