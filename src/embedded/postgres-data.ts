@@ -13,20 +13,26 @@ import {
 import { join } from 'node:path'
 import { majorOf, runBinary } from './postgres-binaries.ts'
 import {
+  createOnce,
   EmbeddedPostgresError,
   OR_SET_DATABASE_URL,
   undefinedIfMissing,
 } from './postgres-errors.ts'
 import type { Place } from './postgres-place.ts'
 
+const ANALYST_LIMITS = new URL('../../deploy/analyst-limits.sql', import.meta.url)
+
+/** Made by initdb. It owns nothing of ours, and no process of ours connects as it. */
 export const SUPERUSER = 'farewatch'
+/** Owns the database and all that is in it, and is no superuser. */
+export const OWNER = 'farewatch_owner'
 export const DATABASE = 'farewatch'
 
 /** Server settings by name. */
 export type Settings = Readonly<Record<string, string>>
 
 /**
- * Creates the data directory with its superuser and database, or checks the existing one. Returns whether it
+ * Creates the data directory with its superuser and an empty database, or checks the existing one. Returns whether it
  * created one.
  *
  * It is created under another name and renamed, so an existing data directory is complete. Only the owner may call it.
@@ -45,7 +51,8 @@ export async function ensureData(place: Place, settings: Settings): Promise<bool
   await giveToServer(place, partial)
   await writePassword(place)
   await runInitdb(place, partial, settings)
-  await createDatabase(place, partial, settings)
+  const statements = [`create database ${DATABASE};`]
+  await runSingleUser(place, { data: partial, database: 'postgres', settings, statements })
   await rename(partial, place.data)
   await flush(place.directory)
   return true
@@ -66,15 +73,75 @@ async function assertSpace({ directory }: Place, neededMb: number): Promise<void
   )
 }
 
-/** Throws `embedded.password_unknown` if the file is missing. */
-export async function readPassword({ passwordFile, data }: Place): Promise<string> {
-  const password = await readFile(passwordFile, 'utf8').catch(undefinedIfMissing)
-  if (password !== undefined) return password.trim()
-  throw new EmbeddedPostgresError(
-    'password_unknown',
-    `${passwordFile} is missing, and with it the password of the data in ${data}: restore it, or move ` +
-      `${data} away to start with an empty database`,
-  )
+/** The password of the owner. Undefined if `ensureOwner` has not run. */
+export async function readPassword({ ownerPasswordFile }: Place): Promise<string | undefined> {
+  return (await readFile(ownerPasswordFile, 'utf8').catch(undefinedIfMissing))?.trim()
+}
+
+/**
+ * Returns the password of the owner. If its file is missing, the superuser creates the owner first and gives it the
+ * database with all that is in it, which the superuser owned in earlier versions. The server must not run.
+ */
+export async function ensureOwner(place: Place, settings: Settings): Promise<string> {
+  const known = await readPassword(place)
+  if (known !== undefined) return known
+  const password = newPassword()
+  const statements = [ownerStatements(password), await readFile(ANALYST_LIMITS, 'utf8')]
+  await runSingleUser(place, { data: place.data, database: DATABASE, settings, statements })
+  await createOnce(place.ownerPasswordFile, `${password}\n`)
+  return password
+}
+
+/**
+ * `reassign owned` refuses what the superuser of initdb owns. A login of an analyst is created by the owner, which also
+ * limits it, ends its sessions, and reads where the data lie.
+ */
+function ownerStatements(password: string): string {
+  const ours = (space: string) =>
+    `${space} in (select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema')`
+  return `
+do $$
+declare
+  change text;
+begin
+  if not exists (select from pg_roles where rolname = '${OWNER}') then
+    create role ${OWNER} login createrole;
+  end if;
+  alter role ${OWNER} password '${password}';
+  if not exists (select from pg_roles where rolname = 'farewatch_analyst') then
+    create role farewatch_analyst nologin;
+  end if;
+  grant farewatch_analyst to ${OWNER} with admin option;
+  grant pg_use_reserved_connections, pg_read_all_settings to ${OWNER};
+  alter database ${DATABASE} owner to ${OWNER};
+  for change in
+    select format('schema %I', nspname) from pg_namespace
+     where nspowner = 10 and nspname !~ '^pg_' and nspname <> 'information_schema'
+    union all
+    select format('%s %s', case relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
+                                        else 'table' end, oid::regclass)
+      from pg_class c
+     where relowner = 10 and relkind in ('r', 'p', 'v', 'm', 'S') and ${ours('relnamespace')}
+       -- A sequence of a column follows its table.
+       and not exists (select from pg_depend d
+                        where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('a', 'i')
+                          and c.relkind = 'S')
+    union all
+    select format('routine %s', oid::regprocedure) from pg_proc where proowner = 10 and ${ours('pronamespace')}
+    union all
+    select format('type %s', oid::regtype) from pg_type
+     where typowner = 10 and (typtype in ('d', 'e', 'r')
+                              or typrelid in (select oid from pg_class where relkind = 'c'))
+       and ${ours('typnamespace')}
+    union all
+    select format('statistics %I.%I', stxnamespace::regnamespace::text, stxname) from pg_statistic_ext
+     where stxowner = 10 and ${ours('stxnamespace')}
+  loop
+    execute format('alter %s owner to ${OWNER}', change);
+  end loop;
+end
+$$;
+`
 }
 
 function assertMajor({ data, binaries }: Place, found: string): void {
@@ -105,11 +172,17 @@ async function removePartials({ directory }: Place): Promise<void> {
   await Promise.all(names.map((name) => rm(join(directory, name), options)))
 }
 
-/** A hexadecimal password needs no escaping in a URL. */
+/** Hexadecimal: it needs no escaping in a URL. */
+function newPassword(): string {
+  return randomBytes(24).toString('hex')
+}
+
+/** The superuser's, for repairs. */
 async function writePassword(place: Place): Promise<void> {
   await rm(place.passwordFile, { force: true })
-  const password = randomBytes(24).toString('hex')
-  await writeFile(place.passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  await writeFile(place.passwordFile, `${newPassword()}\n`, {
+    ...{ mode: 0o600, flag: 'wx', flush: true },
+  })
   // initdb reads it.
   await giveToServer(place, place.passwordFile)
 }
@@ -129,21 +202,32 @@ async function runInitdb(place: Place, data: string, settings: Settings): Promis
   if (exitCode !== 0) throw initFailed(place, output)
 }
 
+interface SingleUserRun {
+  readonly data: string
+  readonly database: string
+  readonly settings: Settings
+  readonly statements: readonly string[]
+}
+
 /**
- * Single-user mode needs no port and no password, and no other process can connect before the directory is
- * complete.
+ * Runs statements as the superuser. Single-user mode needs no port and no password, and no other process can connect
+ * meanwhile. A semicolon and an empty line end a statement (`-j`).
  */
-async function createDatabase(place: Place, data: string, settings: Settings): Promise<void> {
+async function runSingleUser(
+  place: Place,
+  { data, database, settings, statements }: SingleUserRun,
+): Promise<void> {
+  const quiet = {
+    ...settings,
+    log_checkpoints: 'off',
+    // An error would print the statement, which may hold a password.
+    log_min_error_statement: 'panic',
+    log_error_verbosity: 'terse',
+  }
   const { exitCode, output } = await runBinary(
     join(place.binaries.folder, 'bin', 'postgres'),
-    [
-      '--single',
-      '-D',
-      data,
-      ...settingArguments({ ...settings, log_checkpoints: 'off' }),
-      'postgres',
-    ],
-    { cwd: place.directory, user: place.user, input: `create database ${DATABASE}\n` },
+    ['--single', '-j', '-D', data, ...settingArguments(quiet), database],
+    { cwd: place.directory, user: place.user, input: `${statements.join('\n\n')}\n\n` },
   )
   // A failed statement does not change the exit code.
   if (exitCode !== 0 || /(ERROR|FATAL|PANIC):/.test(output)) throw initFailed(place, output)
@@ -156,7 +240,7 @@ export function settingArguments(settings: Settings): string[] {
 function initFailed({ directory }: Place, output: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'init_failed',
-    `PostgreSQL could not create its data directory in ${directory}; fix what its output names, ` +
+    `PostgreSQL could not prepare its data directory in ${directory}; fix what its output names, ` +
       `${OR_SET_DATABASE_URL}. Its output:\n${output}`,
   )
 }

@@ -11,7 +11,9 @@ const DATA = 'data'
 export interface Place {
   readonly directory: string
   readonly data: string
+  /** Of the superuser. */
   readonly passwordFile: string
+  readonly ownerPasswordFile: string
   readonly portFile: string
   /** The output of the server before its own log begins. */
   readonly startLog: string
@@ -61,6 +63,7 @@ function placeIn(base: Pick<Place, 'directory' | 'binaries' | 'user'>): Place {
     ...base,
     data: join(directory, DATA),
     passwordFile: join(directory, 'password'),
+    ownerPasswordFile: join(directory, 'owner-password'),
     portFile: join(directory, 'port'),
     startLog: join(directory, 'start.log'),
     lock: join(directory, 'owner.lock'),

@@ -8,7 +8,14 @@ import type { Logger } from '../platform/base/logger.ts'
 import { isRunning } from '../platform/base/running-pid.ts'
 import { openDatabase, sql } from '../platform/db/database.ts'
 import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
-import { DATABASE, ensureData, readPassword, type Settings, SUPERUSER } from './postgres-data.ts'
+import {
+  DATABASE,
+  ensureData,
+  ensureOwner,
+  OWNER,
+  readPassword,
+  type Settings,
+} from './postgres-data.ts'
 import {
   EmbeddedPostgresError,
   explainSystemError,
@@ -36,7 +43,7 @@ export interface Supervision {
 }
 
 export interface EmbeddedPostgres {
-  /** Contains the password of the superuser: never log it. */
+  /** Contains the password of the owner: never log it. */
   readonly url: string
   readonly port: number
   /** Where the data lies: as root, outside of FAREWATCH_HOME. */
@@ -101,10 +108,7 @@ async function ownOrJoin(
   const user = await findUserOf01(place)
   if (user !== undefined) {
     found()
-    throw new EmbeddedPostgresError(
-      'busy',
-      `farewatch 0.1 (process ${user}) runs the embedded PostgreSQL in ${place.directory}: end it first`,
-    )
+    throw olderVersionRuns(`farewatch 0.1 (process ${user})`, place)
   }
   try {
     return await own(place, options, found)
@@ -133,11 +137,20 @@ function lock(file: string): (() => void) | undefined {
   }
 }
 
-/** The server of the owner. Undefined while it does not answer. */
+function olderVersionRuns(what: string, { directory }: Place): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'busy',
+    `${what} runs the embedded PostgreSQL in ${directory}: end it first`,
+  )
+}
+
+/** The server of the process that owns the data. Undefined while it does not answer. */
 async function findRunning(place: Place, log: Logger): Promise<EmbeddedPostgres | undefined> {
   const server = await findPostmaster(place.data)
   if (!server?.ready) return undefined
-  const url = urlOf(await readPassword(place), server.port)
+  const password = await readPassword(place)
+  if (password === undefined) throw olderVersionRuns('an earlier farewatch', place)
+  const url = urlOf(password, server.port)
   if ((await pingServer(url, log)).kind !== 'answers') return undefined
   const { directory } = place
   return { url, port: server.port, directory, madeData: false, release: async () => undefined }
@@ -156,10 +169,10 @@ async function own(
   if (place.user !== undefined && isShared(place.user)) {
     log.warn({ user: place.user.name, data: place.data }, SHARED_USER)
   }
-  const password = await readPassword(place)
   const pids = await postgresProcessesIn(place.data)
   if (pids.length > 0) log.warn({ pids }, 'stopping the embedded postgres of a killed farewatch')
   await stopServer(place.data, log)
+  const password = await ensureOwner(place, settings)
   const { server, port } = await startOnFreePort(place, settings)
   const url = urlOf(password, port)
   await assertAnswers(place, url, log)
@@ -184,7 +197,7 @@ async function assertAnswers(place: Place, url: string, log: Logger): Promise<vo
   throw answer.kind === 'refused'
     ? new EmbeddedPostgresError(
         'password_unknown',
-        `${reason}; restore ${place.passwordFile}, or move ${place.data} away to start with an empty database`,
+        `${reason}; restore ${place.ownerPasswordFile}, or delete it: the next start then sets another password`,
       )
     : new EmbeddedPostgresError('silent', `${reason}; try again`)
 }
@@ -238,7 +251,7 @@ function superviseServer(
 }
 
 function urlOf(password: string, port: number): string {
-  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`
+  return `postgres://${OWNER}:${password}@127.0.0.1:${port}/${DATABASE}`
 }
 
 /** `refused`: the password is wrong. `silent`: every other failure. */

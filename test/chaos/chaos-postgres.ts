@@ -1,7 +1,7 @@
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { ensureData, readPassword, SUPERUSER } from '../../src/embedded/postgres-data.ts'
+import { ensureData, SUPERUSER } from '../../src/embedded/postgres-data.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import {
   findPostmaster,
@@ -48,7 +48,8 @@ export async function startChaosPostgres(directory?: string): Promise<ChaosPostg
   const port = await freePort()
   const start = async () => void (await startServer(place, port, SETTINGS))
   await start()
-  const url = `postgres://${SUPERUSER}:${await readPassword(place)}@127.0.0.1:${port}/postgres`
+  const password = (await readFile(place.passwordFile, 'utf8')).trim()
+  const url = `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`
   return {
     url,
     start,

@@ -1,4 +1,4 @@
-import { chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findPlace, type Place } from '../../src/embedded/postgres-place.ts'
@@ -83,14 +83,6 @@ describe('an error message says what to do', () => {
       code: 'embedded.start_failed',
       message: expect.stringMatching(/DATABASE_URL.*no_such_setting/s),
     })
-  })
-
-  it('when the password file is missing', async () => {
-    const { passwordFile, home } = place()
-    await rename(passwordFile, `${passwordFile}.moved`)
-    onTestFinished(() => rename(`${passwordFile}.moved`, passwordFile))
-
-    await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.password_unknown' })
   })
 
   it('when the data is of another major version', async () => {

@@ -1,14 +1,25 @@
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { findPostmaster } from '../../src/embedded/server-process.ts'
+import { ensureData } from '../../src/embedded/postgres-data.ts'
+import { findPlace } from '../../src/embedded/postgres-place.ts'
+import { findPostmaster, stopServer } from '../../src/embedded/server-process.ts'
+import { startServer } from '../../src/embedded/start-server.ts'
+import { createAnalyst, readAnalystRisks } from '../../src/platform/db/analyst-logins.ts'
+import { openDatabase } from '../../src/platform/db/database.ts'
+import { readStorage } from '../../src/platform/db/database-health.ts'
+import { migrate } from '../../src/platform/db/migrate.ts'
+import { migrateQueue } from '../../src/platform/queue/queue-connection.ts'
+import { freePort } from '../support/redis-tier.ts'
 import { until } from '../support/until.ts'
+import { FAST, quietLogger } from './fast-postgres.ts'
 import {
   acquire,
   query,
   serverProcesses,
   sharedHome,
   startUser,
+  superuserUrl,
   temporaryHome,
 } from './postgres-home.ts'
 
@@ -43,7 +54,7 @@ describe('the owner of a home', () => {
               (select datlocale from pg_database where datname = current_database()) as locale`,
     )
     const hba = await query(
-      server.url,
+      await superuserUrl(place(), server.url),
       'select array_agg(distinct auth_method) from pg_hba_file_rules',
     )
 
@@ -56,7 +67,9 @@ describe('the owner of a home', () => {
       locale: 'C.UTF-8',
     })
     expect(hba).toEqual({ array_agg: ['scram-sha-256'] })
-    expect((await stat(place().passwordFile)).mode & 0o777).toBe(0o600)
+    for (const file of [place().passwordFile, place().ownerPasswordFile]) {
+      expect((await stat(file)).mode & 0o777).toBe(0o600)
+    }
     await server.release()
   })
 
@@ -74,6 +87,68 @@ describe('the owner of a home', () => {
 
     expect(second.port).not.toBe(first.port)
     expect(third.port).toBe(second.port)
+  })
+})
+
+describe('the role that processes connect as', () => {
+  const open = (url: string) => {
+    const database = openDatabase({ url, applicationName: 'test', log: quietLogger() })
+    onTestFinished(() => database.close())
+    return database
+  }
+  const OF_SUPERUSER = `
+    select count(*)::int as found
+      from (select relnamespace as space from pg_class where relowner = 10
+            union all select pronamespace from pg_proc where proowner = 10
+            union all select typnamespace from pg_type where typowner = 10
+            union all select stxnamespace from pg_statistic_ext where stxowner = 10
+            union all select oid from pg_namespace where nspowner = 10) o
+      join pg_namespace n on n.oid = o.space
+     where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`
+
+  it('is no superuser, owns what a superuser made in a home of before, migrates it, and makes limited logins', async () => {
+    const home = await temporaryHome()
+    const place = await findPlace(home)
+    await ensureData(place, FAST)
+    const port = await freePort()
+    await startServer(place, port, FAST)
+    const before = await superuserUrl(place, `postgres://x:y@127.0.0.1:${port}/farewatch`)
+    const database = open(before)
+    await migrate(database.db, { last: '0013_sign_in_codes' })
+    const client = await database.pool.connect()
+    await migrateQueue(client)
+    client.release()
+    await database.close()
+    await query(before, 'create table public.kept as select 42 as answer')
+    await query(before, `create role mara login password 'x' in role farewatch_analyst`)
+    expect(Object.values(await query(before, OF_SUPERUSER))[0]).toBeGreaterThan(100)
+    await stopServer(place.data, quietLogger())
+
+    const { url, release } = await acquire(home)
+    const { db, close } = open(url)
+    await migrate(db)
+
+    expect(await query(url, 'select rolsuper from pg_roles where rolname = current_user')).toEqual({
+      rolsuper: false,
+    })
+    expect(await query(url, OF_SUPERUSER)).toEqual({ found: 0 })
+    await query(url, 'update public.kept set answer = 43')
+    await createAnalyst(db, 'nils')
+    expect(await readAnalystRisks(db)).toEqual({
+      logins: ['mara', 'nils'],
+      mayLock: false,
+      maySignal: true,
+      mayStore: false,
+      unlimited: [],
+    })
+    expect((await readStorage(db)).disk).toBeDefined()
+    await close()
+    await release()
+    await rm(place.ownerPasswordFile)
+    const again = await acquire(home)
+    expect(again.url).not.toBe(url)
+    expect(await query(again.url, 'select answer from public.kept')).toEqual({ answer: 43 })
+    await again.release()
   })
 })
 
@@ -114,7 +189,7 @@ describe('the end of an owner', () => {
     const home = await temporaryHome()
     const owner = startUser(home)
     const { url } = await owner.nextLine()
-    await query(String(url), `alter role farewatch password 'of another user'`)
+    await query(String(url), `alter role farewatch_owner password 'of another user'`)
     await owner.kill()
 
     await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.password_unknown' })

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, onTestFinished } from 'vitest'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { SUPERUSER } from '../../src/embedded/postgres-data.ts'
 import { findPlace, type Place } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn, stopServer } from '../../src/embedded/server-process.ts'
 import { openDatabase, sql } from '../../src/platform/db/database.ts'
@@ -60,6 +61,14 @@ export function acquire(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<EmbeddedPostgres> {
   return acquireEmbeddedPostgres({ home, log: quietLogger(), settings: { ...FAST, ...settings } })
+}
+
+/** The URL with the superuser and its password. */
+export async function superuserUrl({ passwordFile }: Place, url: string): Promise<string> {
+  const given = new URL(url)
+  given.username = SUPERUSER
+  given.password = (await readFile(passwordFile, 'utf8')).trim()
+  return given.href
 }
 
 /** The ids of all postgres processes of the home, with the children of the server. */

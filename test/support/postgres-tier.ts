@@ -1,8 +1,9 @@
-import { chown, mkdtemp, rm, statfs } from 'node:fs/promises'
+import { chown, mkdtemp, readFile, rm, statfs } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { PostgreSqlContainer } from '@testcontainers/postgresql'
 import { acquireEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { SUPERUSER } from '../../src/embedded/postgres-data.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { adminQuery } from './postgres-server.ts'
 import { silentLog } from './silent-log.ts'
@@ -65,11 +66,16 @@ async function startContainer(): Promise<Tier> {
 async function startEmbedded(): Promise<Tier> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-test-'))
   const postgres = await acquireEmbeddedPostgres({ home, log: silentLog, settings: FAST })
-  const { directory, user } = await findPlace(home)
-  await hastenLogins(postgres.url)
-  const memory = await createDatabasesInMemory(postgres.url, user)
+  const { directory, user, passwordFile } = await findPlace(home)
+  // Tests create databases and roles.
+  const superuser = new URL(postgres.url)
+  superuser.username = SUPERUSER
+  superuser.password = (await readFile(passwordFile, 'utf8')).trim()
+  const url = superuser.href
+  await hastenLogins(url)
+  const memory = await createDatabasesInMemory(url, user)
   return {
-    url: postgres.url,
+    url,
     how: 'embedded',
     stop: async () => {
       await postgres.release()
