@@ -4,7 +4,7 @@ import { linkTo, useResource, useRoute } from './hooks.js'
 import { html } from './html.js'
 import { LiveProvider, useLive } from './live.js'
 import { Badge, Empty } from './parts.js'
-import { forgetKeys, readCaller } from './session.js'
+import { readCaller, signOut } from './session.js'
 import { textOf, texts } from './texts.js'
 import { ChangesView } from './views/changes.js'
 import { DeliveriesView } from './views/deliveries.js'
@@ -41,8 +41,8 @@ function App() {
     location.hash = linkTo('now')
     caller.reload()
   }, [caller.reload])
-  const leave = useCallback(() => {
-    forgetKeys()
+  const leave = useCallback(async () => {
+    await signOut()
     location.hash = ''
     location.reload()
   }, [])
@@ -60,14 +60,14 @@ function App() {
   <//>`
 }
 
-/** @param {{ caller: any, onLeave: () => void }} props */
+/** @param {{ caller: any, onLeave: () => Promise<void> }} props */
 function Board({ caller, onLeave }) {
   const [name = 'now', ...rest] = useRoute()
   const views = viewsFor(caller)
   const { state } = useLive()
   // A revoked key ends the session: nothing on the page may go on looking current.
   useEffect(() => {
-    if (state === 'refused') void readCaller().then((known) => known === null && onLeave())
+    if (state === 'refused') void readCaller().then((known) => known === null && void onLeave())
   }, [state])
   const current = views.find((view) => view.name === name)
   const title = current === undefined ? texts.noSuchView : textOf(texts.views, current.name)

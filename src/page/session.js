@@ -25,7 +25,19 @@ export function saveKeys(keys, { thisTabAlone }) {
   storage.setItem(KEYS, JSON.stringify(keys))
 }
 
-export function forgetKeys() {
+/** The time that the server has to revoke a key. After it the page forgets the key all the same. */
+const REVOKE_MS = 5_000
+
+/** Revokes the keys that a link gave this browser, and forgets all. A typed key may be used elsewhere and stays. */
+export async function signOut() {
+  const given = JSON.parse(localStorage.getItem(KEYS) ?? '{}')
+  const revoke = (/** @type {string} */ key) =>
+    callApi('/sign-out', { method: 'POST', key, signal: AbortSignal.timeout(REVOKE_MS) })
+  await Promise.allSettled(Object.values(given).map(revoke))
+  forgetKeys()
+}
+
+function forgetKeys() {
   sessionStorage.removeItem(KEYS)
   localStorage.removeItem(KEYS)
 }

@@ -29,6 +29,8 @@ export interface NewApiKey {
   readonly expiresAt?: Date | null | undefined
   /** The key that is rotated for it. */
   readonly replaces?: number | undefined
+  /** Whether a sign-in of the page gives it. */
+  readonly ofSignIn?: boolean
 }
 
 /** The scopes that a reseller's key and an operator's key may have. */
@@ -52,7 +54,7 @@ export interface CreatedKey {
 /** Creates a key. Only its hash is stored, so this is the one time its text is known. Throws ScopeNotGrantableError. */
 export async function createApiKey(
   db: Db,
-  { resellerId, scopes, expiresAt, replaces }: NewApiKey,
+  { resellerId, scopes, expiresAt, replaces, ofSignIn = false }: NewApiKey,
 ): Promise<CreatedKey> {
   const grantable: readonly Scope[] = GRANTABLE[resellerId === null ? 'operator' : 'reseller']
   const granted = [...new Set(scopes ?? grantable)]
@@ -62,9 +64,9 @@ export async function createApiKey(
   const text = newKey(randomInt)
   const key = await selectOne(
     sql<ApiKey>`
-      insert into api_key as k (reseller_id, scopes, hash, prefix, expires_at, replaces)
+      insert into api_key as k (reseller_id, scopes, hash, prefix, expires_at, replaces, of_sign_in)
       values (${resellerId}, ${granted}::text[], ${hashOf(text)}, ${prefixOf(text)}, ${expiresAt ?? null},
-              ${replaces ?? null})
+              ${replaces ?? null}, ${ofSignIn})
       returning ${KEY_COLUMNS}
     `,
     db,

@@ -74,9 +74,9 @@ function withEnd(grant: KeyGrant | undefined, queriedAtMs: number): CachedGrant 
 }
 
 function callerOfGrant({ id, resellerId, resellerName, scopes }: KeyGrant): Caller {
-  const shared = { scopes, limitKey: `key ${id}` }
+  const shared = { keyId: id, scopes, limitKey: `key ${id}` }
   if (resellerId === null) return { kind: 'operator', ...shared }
-  return { kind: 'reseller', keyId: id, resellerId, resellerName: resellerName ?? '', ...shared }
+  return { kind: 'reseller', resellerId, resellerName: resellerName ?? '', ...shared }
 }
 
 /** Records key uses in the background: no request waits for the write, and a failure is only logged. */

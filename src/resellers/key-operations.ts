@@ -9,7 +9,7 @@ import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 import { rotateApiKey } from './rotate-key.ts'
-import { exchangeCode } from './sign-in.ts'
+import { exchangeCode, signOut } from './sign-in.ts'
 
 const { open, operator, reseller, shared } = operations<{
   readonly db: Db
@@ -116,6 +116,25 @@ const signIn = open({
     const keys = await exchangeCode(db, body.code)
     log.info({ requestId: request.id, keys: keys.length }, 'a page has signed in')
     return { keys }
+  },
+})
+
+const signOutOfPage = shared({
+  id: 'signOut',
+  method: 'POST',
+  path: '/api/v1/sign-out',
+  tag: 'Keys',
+  summary: 'Revoke the key of the request, if a sign-in gave it',
+  description: 'The page calls it with each key that its link gave it.',
+  scope: 'any',
+  answer: {
+    about: 'Whether the key is revoked. A key that an operator created or that was rotated stays.',
+    schema: object({ revoked: Type.Boolean() }),
+  },
+  handler: async ({ db, log }, { caller, request }) => {
+    const revoked = await signOut(db, caller.keyId)
+    if (revoked) logOperation(log, { caller, request }, { event: 'a page has signed out' })
+    return { revoked }
   },
 })
 
@@ -256,4 +275,13 @@ function readExpiry(text: string | undefined, clock: Clock): Date | undefined {
 }
 
 /** Keys: operators manage them, every caller sees its own, and a page receives some for a code. */
-export const KEY_OPERATIONS = [signIn, readCaller, listOwn, rotateOwn, listAll, create, revoke]
+export const KEY_OPERATIONS = [
+  signIn,
+  signOutOfPage,
+  readCaller,
+  listOwn,
+  rotateOwn,
+  listAll,
+  create,
+  revoke,
+]

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../platform/base/errors.ts'
 import { type Db, sql } from '../platform/db/database.ts'
+import { notify } from '../platform/db/listener.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { createApiKey, hashOf } from './api-keys.ts'
 
@@ -54,15 +55,25 @@ export async function exchangeCode(db: Db, code: string): Promise<GivenKey[]> {
     const { operator, resellerId, keysEndAt: expiresAt } = found
     const given: GivenKey[] = []
     if (operator) {
-      const { text } = await createApiKey(tx, { resellerId: null, expiresAt })
+      const { text } = await createApiKey(tx, { resellerId: null, expiresAt, ofSignIn: true })
       given.push({ kind: 'operator', key: text, expiresAt })
     }
     if (resellerId !== null) {
-      const { text } = await createApiKey(tx, { resellerId, expiresAt })
+      const { text } = await createApiKey(tx, { resellerId, expiresAt, ofSignIn: true })
       given.push({ kind: 'reseller', key: text, expiresAt })
     }
     return given
   })
+}
+
+/** Revokes a key in every process within a second. Returns false if no sign-in gave it: then it stays. */
+export async function signOut(db: Db, keyId: number): Promise<boolean> {
+  const { rows } = await sql`
+    update api_key set revoked_at = coalesce(revoked_at, clock_timestamp())
+     where id = ${keyId} and of_sign_in
+    returning ${notify('key', sql`id`)}
+  `.execute(db)
+  return rows.length > 0
 }
 
 /** The address that signs a page in. The part behind # never reaches a server or its log. */

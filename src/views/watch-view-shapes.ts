@@ -5,7 +5,6 @@ import {
   type FareView,
   hiddenView,
   legsOf,
-  type StateRow,
   stateOfRow,
   unknownView,
   withoutPrice,
@@ -13,9 +12,7 @@ import {
 import { Belief, Flight, Price } from '../feeds/operations/change-shapes.ts'
 import { isAhead } from '../platform/base/clock.ts'
 import {
-  type CheckReason,
   HIDDEN_REASONS,
-  type HiddenReason,
   SHOWN_PRICE_REASONS,
   type ShownPriceReason,
 } from '../platform/base/kinds.ts'
@@ -24,41 +21,7 @@ import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts'
 import type { FlightSummary } from '../upstream/observation.ts'
 import type { Watch } from '../watches/watch-lists.ts'
-
-/** The columns that the view of a watch is computed from. */
-export interface WatchFacts extends StateRow {
-  readonly watchId: string
-  readonly shownPriceReason: ShownPriceReason | null
-  readonly hiddenReason: HiddenReason | null
-  /** When the first answer began that contradicts the belief; null where none does. */
-  readonly contradictedSince: Date | null
-  readonly heldSince: Date | null
-  /** When the request of the last counted answer began. */
-  readonly askedAt: Date | null
-  readonly lastReason: string | null
-  /** Why the fare was checked last; null if that is not known. */
-  readonly lastCheckWhy: CheckReason | null
-  /** When the fare or the watch ended; null if neither has. */
-  readonly endedAt: Date | null
-  /** When the first of its known flights departs; null if no answer showed one. */
-  readonly departsAt: Date | null
-  /** When its record `watch_started` was written; null before. Until then an early check is due. */
-  readonly startedAt: Date | null
-  /** The last price since the watch began at which the fare was bookable, and when the last check showed it. */
-  readonly lastAmount: string | null
-  readonly lastCurrency: string | null
-  readonly lastBookableAt: Date | null
-  /** Its flights when it was paused; null while it is not, and where no record showed them. */
-  readonly outboundAtPause: FlightSummary | null
-  readonly returnAtPause: FlightSummary | null
-  readonly lane: string | null
-  /** When the check in its lane is due; null without a lane. */
-  readonly laneDueAt: Date | null
-  readonly resellerDisabled: boolean
-  /** How long a belief is fresh after its last good check, by what the reseller spends on the fare. */
-  readonly freshSeconds: number
-  readonly now: Date
-}
+import type { WatchFacts } from './watch-facts.ts'
 
 /** What is known of a fare whose belief does not show all its flights. */
 interface LastFlight {

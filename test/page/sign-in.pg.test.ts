@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { createSignInCode, signInLink } from '../../src/resellers/sign-in.ts'
 import { seedApi } from '../api/seed.ts'
-import { startApi } from '../support/api-server.ts'
+import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { canBrowse, openPage } from './browser.ts'
 
@@ -34,6 +34,7 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     expect(await page.getByRole('link', { name: 'Schedule' }).count()).toBe(0)
     const keys = await listApiKeys(db)
     expect(keys).toHaveLength(before + 1)
+    expect(keys.filter(({ revokedAt }) => revokedAt !== null)).toHaveLength(2)
 
     // A revoked key ends the session, and a used link says so.
     for (const { id } of keys) await revokeApiKey(db, id)
@@ -41,5 +42,36 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     await page.getByLabel('Key').waitFor()
     await page.goto(signInLink(base, 'no-such-code'))
     await page.getByText('was used, is older than 10 minutes or never existed').waitFor()
+  })
+
+  it('ends with the keys that it gave when the page signs out, and a pasted key stays valid', async ({
+    db,
+  }) => {
+    const { alpha } = await seedApi(db)
+    const base = await startApi(db)
+    const pasted = await newKeyText(db, { resellerId: alpha })
+    const known = (await listApiKeys(db)).length
+    const code = await createSignInCode(db, { operator: true, resellerId: alpha })
+    const { page } = await openPage({ base })
+    const signOut = async () => {
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByLabel('Key').waitFor()
+    }
+
+    await page.goto(signInLink(base, code))
+    await page.getByText('operator + alpha').waitFor()
+    await signOut()
+    await page.getByLabel('Key').fill(pasted)
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByText('alpha', { exact: true }).waitFor()
+    await signOut()
+
+    const keys = await listApiKeys(db)
+    expect(keys.slice(0, known).filter(({ revokedAt }) => revokedAt !== null)).toEqual([])
+    expect(keys.slice(known).map(({ revokedAt }) => revokedAt !== null)).toEqual([true, true])
+    const headers = bearer(pasted)
+    const answer = await ask(`${base}/api/v1/sign-out`, { method: 'POST', headers })
+    expect(answer).toMatchObject({ status: 200, body: { revoked: false } })
+    expect((await ask(`${base}/api/v1/caller`, { headers })).status).toBe(200)
   })
 })

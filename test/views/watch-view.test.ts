@@ -6,7 +6,8 @@ import {
   priceReasonOf,
   storedState,
 } from '../../src/fares/decide/fare-state.ts'
-import { viewOfWatch, type WatchFacts } from '../../src/views/watch-view-shapes.ts'
+import type { WatchFacts } from '../../src/views/watch-facts.ts'
+import { viewOfWatch } from '../../src/views/watch-view-shapes.ts'
 import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'
 import { at, available, CALM, observation, RULES, UNAVAILABLE } from '../fares/answers.ts'
 

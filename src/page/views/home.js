@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Failure } from '../parts.js'
-import { callApi, callerOf, ProblemError, saveKeys } from '../session.js'
+import { callApi, callerOf, ProblemError, saveKeys, signOut } from '../session.js'
 import { texts } from '../texts.js'
 import { durationText, zoneText } from '../times.js'
 
@@ -120,6 +120,7 @@ export function SignInView({ code, caller, onEnter }) {
         given.kind,
         given.key,
       ])
+      await signOut()
       saveKeys(Object.fromEntries(byKind), { thisTabAlone: false })
       onEnter()
     } catch (error) {

@@ -208,6 +208,7 @@ export interface ResellerCaller extends AnyCaller {
 
 export interface OperatorCaller extends AnyCaller {
   readonly kind: 'operator'
+  readonly keyId: number
 }
 
 /** The reseller or operator on whose behalf a request is made. */

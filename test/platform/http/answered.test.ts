@@ -20,7 +20,7 @@ const readThing = operations<object>().shared({
 })
 
 const access: Access = {
-  callerOf: async () => ({ kind: 'operator', scopes: ['read'], limitKey: 'key 1' }),
+  callerOf: async () => ({ kind: 'operator', keyId: 1, scopes: ['read'], limitKey: 'key 1' }),
 }
 
 /** The requests that the server reported. */

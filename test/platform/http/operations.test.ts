@@ -59,11 +59,10 @@ const SOME: readonly Operation<Shelf>[] = [own, make, clear]
 const access: Access = {
   callerOf: async (key) => {
     const [kind, ...scopes] = key.split('-') as [string, ...Scope[]]
-    const caller = { scopes, limitKey: key }
+    const caller = { keyId: 1, scopes, limitKey: key }
     if (kind === 'operator') return { kind, ...caller } satisfies Caller
     return {
       kind: 'reseller',
-      keyId: 1,
       resellerId: 7 as ResellerId,
       resellerName: 'ana',
       ...caller,
