@@ -12,6 +12,7 @@ import { createScrub } from '../platform/base/secrets.ts'
 import { splitList } from '../platform/base/text.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import { followHints } from '../platform/db/listener.ts'
+import { pausedForMs } from '../platform/ticks/pauses.ts'
 import type { SharedTick } from '../platform/ticks/ticks.ts'
 import type { App } from './app.ts'
 import { publicUrlOf, targetPolicyOf } from './settings-for.ts'
@@ -86,6 +87,8 @@ function formatsOf({ config, database }: App, transport: Transport): Format[] {
 
 function sharedTicks({ database: { db }, log }: App): SharedTick[] {
   const end = async () => {
+    // What is not tried must not die of its age.
+    if ((await pausedForMs(db, 'deliveries')) !== undefined) return
     const { dead, disabled } = await endDeliveries(db)
     if (dead > 0) log.warn({ deliveries: dead }, 'deliveries were tried for too long and are dead')
     for (const endpointId of disabled) {

@@ -1,6 +1,6 @@
 import { durationText } from '../platform/base/text.ts'
 import type { KnownProcess, Status, UpstreamState } from '../views/status-shapes.ts'
-import { isWithoutProgress } from '../views/status-warnings.ts'
+import { isWithoutProgress } from '../views/work-warnings.ts'
 
 /**
  * An instant, and how long ago it was.
@@ -27,8 +27,23 @@ export function breakerText(
   return `${why} since ${sinceText(since, now)}${good}`
 }
 
+/** @example pauseText(pause, now) // 'checks PAUSED since 2026-01-31 03:07:07 UTC (5 min) until it is resumed: maintenance (cli)' */
+export function pauseText(pause: Status['pauses'][number], now: Date): string {
+  const { what, from, until, running, reason, by } = pause
+  const begins = running
+    ? `PAUSED since ${sinceText(from, now)}`
+    : `pause from ${instantText(from)}`
+  const end = until === null ? 'until it is resumed' : `until ${instantText(until)}`
+  return `${what} ${begins} ${end}: ${reason} (${by})`
+}
+
 /** What stops the checks of fares now, apart from single probes. Null if nothing does. */
-export function checksStopText({ pausedUntil, openBreakers }: UpstreamState): string | null {
+export function checksStopText({
+  upstream: { pausedUntil, openBreakers },
+  pauses,
+}: Pick<Status, 'upstream' | 'pauses'>): string | null {
+  const paused = pauses.find(({ what, running }) => running && what === 'checks')
+  if (paused !== undefined) return `operators have paused them: ${paused.reason}`
   if (pausedUntil !== null)
     return `the upstream asked for a pause until ${instantText(pausedUntil)}`
   const open = openBreakers.find(({ endpoint }) => endpoint === 'verify')

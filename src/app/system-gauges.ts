@@ -6,6 +6,7 @@ import { messageOf } from '../platform/base/errors.ts'
 import { type Db, openDatabase } from '../platform/db/database.ts'
 import { readStorage } from '../platform/db/database-health.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
+import { readPauseGauges } from '../platform/ticks/pauses.ts'
 import { readScheduleGauges } from '../platform/ticks/schedules.ts'
 import { readSyncGauges } from '../routes/read/sync-state.ts'
 import { setHealthGauges } from '../upstream/telemetry.ts'
@@ -100,6 +101,7 @@ async function setGauges(
   await readFeedGauges(db, metrics)
   await readDeliveryGauges(db, metrics)
   await setQueueGauges(queue, metrics)
+  await readPauseGauges(db, metrics)
   await setStorageGauges(db, metrics)
 }
 

@@ -33,6 +33,7 @@ import {
 } from '../schedule/dispatch-checks.ts'
 import { ENDED_SHARE } from '../schedule/schedule-rules.ts'
 import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
+import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import type { App } from './app.ts'
 import type { ClaimCapacity } from './claim-capacity.ts'
 import { countTick } from './count-work.ts'
@@ -172,7 +173,9 @@ function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
     run: async (signal) => {
       const nextMs = await nextUpdateMs(db)
       if (nextMs > 0) return nextMs
-      await updateRates(db, rules, { signal, onSetBack, progress })
+      const limit = (await readBudgetLimit(db))?.requestsPerSecond ?? Number.POSITIVE_INFINITY
+      const requestsPerSecond = Math.min(rules.requestsPerSecond, limit)
+      await updateRates(db, { ...rules, requestsPerSecond }, { signal, onSetBack, progress })
       return nextUpdateMs(db)
     },
   }

@@ -2,7 +2,8 @@ import { type VerifyFaresPayload, verifyFaresJob } from '../fares/verify-fares-j
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
 import type { QueueSystem, WorkerHandle } from '../platform/queue/queue-system.ts'
-import { hasLaterDueTime, saveSchedules } from '../platform/ticks/schedules.ts'
+import { pausedForMs } from '../platform/ticks/pauses.ts'
+import { hasLaterDueTime, makeScheduleDue, saveSchedules } from '../platform/ticks/schedules.ts'
 import {
   SYNC_QUEUE,
   type SyncJobDeps,
@@ -71,20 +72,31 @@ export async function startWork(
 }
 
 async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
+  const { db } = app.database
   const schedules = schedulesOf(app.config)
+  const nameOf = (list: string) => schedules.find(({ payload }) => payload.list === list)?.name
   const deps: SyncJobDeps = {
     ...app.syncDeps,
     metrics: app.metrics,
     log: app.log,
     clock: app.clock,
     hasLaterDueTime: async ({ list, dueAt }) => {
-      const schedule = schedules.find(({ payload }) => payload.list === list)
-      return schedule !== undefined && hasLaterDueTime(app.database.db, schedule.name, dueAt)
+      const schedule = nameOf(list)
+      return schedule !== undefined && hasLaterDueTime(db, schedule, dueAt)
     },
+  }
+  const run = async (payload: SyncListPayload, signal: AbortSignal) => {
+    const schedule = nameOf(payload.list)
+    if (schedule === undefined || (await pausedForMs(db, 'syncs')) === undefined) {
+      return syncListJob(deps, payload, signal)
+    }
+    // Then it is enqueued again at the end of the pause.
+    await makeScheduleDue(db, schedule)
+    app.log.info({ ...payload }, 'route sync left to the end of the pause')
   }
   const handle = await queue.work<SyncListPayload>(
     SYNC_QUEUE,
-    countJobs(app.metrics, SYNC_QUEUE, (payload, { signal }) => syncListJob(deps, payload, signal)),
+    countJobs(app.metrics, SYNC_QUEUE, (payload, { signal }) => run(payload, signal)),
     {
       concurrency: 2,
       retryBackoff: SYNC_RETRY,

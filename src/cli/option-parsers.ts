@@ -73,6 +73,12 @@ export function instantOption(text: string): Date {
   return instant
 }
 
+/** Reads an instant, or a length of time from now such as 2h. */
+export function laterOption(text: string): Date {
+  if (!/^[\d.]+[smhd]$/.test(text)) return instantOption(text)
+  return new Date(Date.now() + 1_000 * durationOption(1, 366 * 86_400)(text))
+}
+
 /** Reads a date: its midnight in UTC. */
 export function dateOption(text: string): Date {
   const instant = new Date(text)

@@ -26,6 +26,7 @@ import {
 import { addIncidentsCommands } from './commands/incidents-commands.ts'
 import { addJobsCommands } from './commands/jobs-commands.ts'
 import { addKeysCommands } from './commands/keys-commands.ts'
+import { addAuditCommand, addPauseCommands } from './commands/pause-commands.ts'
 import { addReceiveCommand } from './commands/receive-command.ts'
 import { addResellersCommands } from './commands/resellers-commands.ts'
 import { addDemoCommand, addSandboxCommand } from './commands/sandbox-commands.ts'
@@ -52,6 +53,8 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
       addIncidentsCommands,
       addSchedulesCommands,
       addJobsCommands,
+      addPauseCommands,
+      addAuditCommand,
     ],
   ],
   ['Routes:', [addSyncCommands, addRoutesCommands]],

@@ -3,6 +3,7 @@ import { CHECK_LANES } from '../platform/base/kinds.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
+import { afterPause } from '../platform/ticks/pauses.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
 import {
@@ -146,13 +147,13 @@ const LEAD_MS = 1_500
 
 /**
  * In how many milliseconds fares can be claimed next: when one is due, and slots are free for it. While more fares
- * are due than the budget allows, that is every few seconds. Undefined if no fare waits. Fares that are claimed do
+ * are due than the budget allows, that is every few seconds. A pause of checks moves it to its end. Undefined if no fare waits. Fares that are claimed do
  * not count: most are recorded, and due again, before their lease ends.
  */
 export async function nextDispatchMs(db: Db): Promise<number | undefined> {
   const { dueMs, aheadMs } = await selectOne(
     sql<{ dueMs: number | null; aheadMs: number }>`${PREPARED}
-      select (extract(epoch from least(d.scheduled, d.early) - now) * 1000)::float8 as "dueMs",
+      select (extract(epoch from ${afterPause('checks', sql`least(d.scheduled, d.early)`)} - now) * 1000)::float8 as "dueMs",
              (extract(epoch from b.next_slot_at - now) * 1000)::float8 as "aheadMs"
         from upstream_budget b, clock_timestamp() now,
              (select (select not_before

@@ -3,6 +3,7 @@ import { CHECK_LANES, type CheckLane, INCIDENT_KINDS } from '../platform/base/ki
 import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
+import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { readDetectionDelays } from './detection-delays.ts'
 
@@ -83,6 +84,9 @@ export async function readCheckGauges(
   requestsPerSecond: number,
 ): Promise<void> {
   metrics.budgetRate.set(requestsPerSecond)
+  const limit = await readBudgetLimit(db)
+  metrics.budgetLimit.remove()
+  if (limit !== undefined) metrics.budgetLimit.set(limit.requestsPerSecond)
   const due = await countDue(db)
   for (const lane of CHECK_LANES) {
     const found = due.find((row) => row.lane === lane)
@@ -93,7 +97,8 @@ export async function readCheckGauges(
     sql<{ fares: number }>`select fares from fare_schedule_clock`,
     db,
   )
-  metrics.expectedInterval.set(fares / requestsPerSecond)
+  const present = Math.min(requestsPerSecond, limit?.requestsPerSecond ?? requestsPerSecond)
+  metrics.expectedInterval.set(fares / present)
 }
 
 interface DueCount {

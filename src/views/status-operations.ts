@@ -5,11 +5,13 @@ import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { readVersions } from '../platform/db/schema-version.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import { type Caller, operations } from '../platform/http/operation.ts'
+import { listPauses, type Pause } from '../platform/ticks/pauses.ts'
 import { GUARD_LIMITS } from '../routes/plan/guard.ts'
 import { readSyncStates } from '../routes/read/sync-state.ts'
 import { listHeldRuns, type SyncRunRow } from '../routes/runs/sync-run-queries.ts'
 import { listBreakers } from '../upstream/breaker/breaker-state.ts'
 import { readHealth, type UpstreamHealth } from '../upstream/breaker/circuit-breaker.ts'
+import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { readBudgetAhead } from '../upstream/budget/reserve-slots.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
@@ -59,8 +61,8 @@ export async function readStatus(
   { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
 ): Promise<Status> {
   const { db, clock, requestsPerSecond, version } = deps
-  const [lists, heldRuns, beliefs, health, incidents, held, deliveries, unkept] = await Promise.all(
-    [
+  const [lists, heldRuns, beliefs, health, incidents, held, deliveries, unkept, pauses] =
+    await Promise.all([
       readSyncStates(db),
       listHeldRuns(db, { limit: SHOWN_HELD }),
       readBeliefAges(db, { resellerId }),
@@ -69,8 +71,8 @@ export async function readStatus(
       readHeld(db, deps, resellerId),
       readDeliveryState(db, resellerId),
       findUnkeptMaxDelays(db, { resellerId }),
-    ],
-  )
+      listPauses(db),
+    ])
   const asked = { requestsPerSecond, share: health.share }
   const status = {
     at: clock.now(),
@@ -78,6 +80,7 @@ export async function readStatus(
     heldRuns: heldRuns.map((run) => heldRun(run, heldRuns)),
     beliefs,
     upstream: upstreamState(health),
+    pauses: resellerId === undefined ? pauses : pauses.map(withoutOperators),
     incidents: incidents.map(({ kind, openedAt }) => ({ kind, openedAt })),
     held,
     deliveries,
@@ -86,6 +89,11 @@ export async function readStatus(
     versions: { farewatch: version, ...(await readVersions(db)) },
   }
   return { ...status, warnings: warningsOf(status) }
+}
+
+/** A reason may name what resellers are not to know. */
+function withoutOperators(pause: Pause): Status['pauses'][number] {
+  return { ...pause, reason: null, by: null }
 }
 
 /** It would show what other resellers watch, or how the service is run. */
@@ -182,6 +190,7 @@ async function readBudgetUse(
     checksLastMinute: checks,
     unknownLastMinute: unknown,
     used: checks / (60 * requestsPerSecond),
+    limit: (await readBudgetLimit(db)) ?? null,
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { WATCH_PRIORITIES } from '../platform/base/kinds.ts'
+import { PAUSED_WORK, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { ListName, Reason } from '../routes/read/sync-run-operations.ts'
 import { HeldFaresShape, IncidentShape } from './incident-operations.ts'
@@ -74,6 +74,24 @@ const Budget = object({
   checksLastMinute: Type.Integer({ description: 'Number of checks in the last whole minute.' }),
   unknownLastMinute: Type.Integer({ description: 'How many of them were unknown.' }),
   used: Type.Number({ description: 'The share of the whole budget that those checks used.' }),
+  limit: orNull(
+    object({
+      requestsPerSecond: Type.Number(),
+      until: Instant,
+      reason: Type.String(),
+      by: Type.String(),
+    }),
+    'What operators allow for a while instead. Null if there is no limit.',
+  ),
+})
+
+const PauseShape = object({
+  what: oneOf(PAUSED_WORK),
+  from: Instant,
+  until: orNull(Instant, 'Null: until it is resumed.'),
+  running: Type.Boolean({ description: 'Whether it has begun.' }),
+  reason: orNull(Type.String(), 'Null for a reseller.'),
+  by: orNull(Type.String(), 'The key, or `cli`. Null for a reseller.'),
 })
 
 const Count = Type.Integer({ minimum: 0 })
@@ -187,6 +205,9 @@ export const StatusShape = object(
     heldRuns: Type.Array(HeldRun, { description: 'The oldest ten.' }),
     beliefs: Beliefs,
     upstream: Upstream,
+    pauses: Type.Array(PauseShape, {
+      description: 'What operators have paused, or will pause, by the start.',
+    }),
     incidents: Type.Array(object({ kind, openedAt }), {
       description: 'Open incidents. While one is open, changes of its kind wait.',
     }),

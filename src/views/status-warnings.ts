@@ -1,8 +1,15 @@
 import type { IncidentKind } from '../platform/base/kinds.ts'
 import { durationText } from '../platform/base/text.ts'
-import { PROGRESS_MS } from '../platform/db/live-processes.ts'
 import type { UnkeptMaxDelays } from '../watches/max-delays.ts'
-import type { BudgetUse, KnownProcess, QueueState, Status, StatusWarning } from './status-shapes.ts'
+import type { BudgetUse, Status, StatusWarning } from './status-shapes.ts'
+import {
+  bad,
+  isPausedNow,
+  pauseWarnings,
+  processWarnings,
+  queueWarnings,
+  warn,
+} from './work-warnings.ts'
 
 /** What is judged: all that the status shows. */
 export type JudgedStatus = Omit<Status, 'warnings'>
@@ -15,7 +22,6 @@ const LONG_OVERDUE_MS = 600_000
 const SYNC_MS = 120_000
 /** With a larger share of stale fares an operator must act. */
 const STALE_SHARE = 0.1
-const TICK_SILENCE_MS = 60_000
 /** A delivery that farewatch could send is late after this time. */
 const DELIVERY_LATE_MS = 300_000
 
@@ -34,16 +40,6 @@ export function exceedsShare({ neededPerSecond, allowedPerSecond }: UnkeptMaxDel
   return neededPerSecond > allowedPerSecond * (1 + 1e-9)
 }
 
-/** Whether no process runs the ticks that one process runs for all. */
-export function isTickLate(tickedAt: Date, at: Date): boolean {
-  return at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
-}
-
-/** Whether a process was killed, hangs, or has lost the database. */
-export function isWithoutProgress({ lastProgressAt }: KnownProcess, now: Date): boolean {
-  return now.getTime() - lastProgressAt.getTime() > PROGRESS_MS
-}
-
 /** For how long a delivery that farewatch could send has waited. Null if none is late. */
 export function deliveryLateMs(
   { oldest }: Pick<Status['deliveries'], 'oldest'>,
@@ -59,6 +55,7 @@ export function deliveryLateMs(
  */
 export function warningsOf(status: JudgedStatus): StatusWarning[] {
   return [
+    ...pauseWarnings(status),
     ...listWarnings(status),
     ...heldRunWarnings(status),
     ...fareWarnings(status),
@@ -73,31 +70,15 @@ export function warningsOf(status: JudgedStatus): StatusWarning[] {
   ].toSorted((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'))
 }
 
-type Named = Pick<StatusWarning, 'about' | 'code'> & Partial<StatusWarning>
-
-function warn(named: Named, text: string): StatusWarning {
-  const { level = 'warn', since = null, until = null } = named
-  return {
-    about: named.about,
-    code: named.code,
-    level,
-    subject: named.subject ?? null,
-    text,
-    since,
-    until,
-  }
-}
-
-function bad(named: Named, text: string): StatusWarning {
-  return warn({ ...named, level: 'bad' }, text)
-}
-
 /** Whether a sync that began then has ended. */
 function isLongAgo(began: Date, at: Date): boolean {
   return at.getTime() - began.getTime() > SYNC_MS
 }
 
-function listWarnings({ lists, at }: JudgedStatus): StatusWarning[] {
+function listWarnings(status: JudgedStatus): StatusWarning[] {
+  const { lists, at } = status
+  // The pause has a warning of its own.
+  if (isPausedNow(status, 'syncs')) return []
   return lists.flatMap(({ list, lastSuccessAt, lastAttemptAt, nextDueAt, held }) => {
     const lateMs = nextDueAt === null ? 0 : at.getTime() - nextDueAt.getTime()
     const about = { about: 'routes', subject: list } as const
@@ -143,11 +124,13 @@ function heldRunWarnings({ heldRuns }: JudgedStatus): StatusWarning[] {
   })
 }
 
-function fareWarnings({ beliefs: { fares, stale, unanswered } }: JudgedStatus): StatusWarning[] {
+function fareWarnings(status: JudgedStatus): StatusWarning[] {
+  const { fares, stale, unanswered } = status.beliefs
   if (stale > 0) {
     const about = { about: 'fares', code: 'fares_stale' } as const
     const text = `${stale} of ${ofFares(fares)} ${stale === 1 ? 'is' : 'are'} too old to rely on.`
-    return [stale > STALE_SHARE * fares ? bad(about, text) : warn(about, text)]
+    const mustAct = stale > STALE_SHARE * fares && !isPausedNow(status, 'checks')
+    return [mustAct ? bad(about, text) : warn(about, text)]
   }
   if (unanswered === 0) return []
   const text = `${unanswered} of ${ofFares(fares)} had no good check yet.`
@@ -199,9 +182,22 @@ function upstreamWarnings({ upstream, budget, at }: JudgedStatus): StatusWarning
 
 /** A pause has a warning of its own. */
 function budgetWarnings({ budget, upstream }: JudgedStatus): StatusWarning[] {
-  if (budget === null || budget.share >= 1 || upstream.pausedUntil !== null) return []
-  const share = `${Math.round(budget.share * 100)} % of ${budget.requestsPerSecond} requests a second`
-  return [warn({ about: 'budget', code: 'budget_limited' }, `The upstream allows ${share}.`)]
+  if (budget === null) return []
+  const { share, limit, requestsPerSecond } = budget
+  const whole = `${requestsPerSecond} requests a second`
+  const lowered = share < 1 && upstream.pausedUntil === null
+  const allowed = `The upstream allows ${Math.round(share * 100)} % of ${whole}.`
+  return [
+    ...(limit === null
+      ? []
+      : [
+          warn(
+            { about: 'budget', code: 'budget_limit', until: limit.until },
+            `Operators allow ${limit.requestsPerSecond} of ${whole}: ${limit.reason}.`,
+          ),
+        ]),
+    ...(lowered ? [warn({ about: 'budget', code: 'budget_limited' }, allowed)] : []),
+  ]
 }
 
 const INCIDENTS: Readonly<Record<IncidentKind, string>> = {
@@ -229,9 +225,10 @@ function heldWarnings({ held }: JudgedStatus): StatusWarning[] {
   )
 }
 
-function deliveryWarnings({ deliveries, at }: JudgedStatus): StatusWarning[] {
+function deliveryWarnings(status: JudgedStatus): StatusWarning[] {
+  const { deliveries, at } = status
   const { endpoints, disabled } = deliveries
-  const lateMs = deliveryLateMs(deliveries, at)
+  const lateMs = isPausedNow(status, 'deliveries') ? null : deliveryLateMs(deliveries, at)
   const broken = (disabled.gone ?? 0) + (disabled.failing ?? 0)
   const late = { about: 'deliveries', code: 'deliveries_late' } as const
   const failing = { about: 'deliveries', code: 'endpoints_failing' } as const
@@ -256,39 +253,4 @@ function deliveryWarnings({ deliveries, at }: JudgedStatus): StatusWarning[] {
 
 function ofEndpoints(n: number): string {
   return n === 1 ? '1 endpoint' : `${n} endpoints`
-}
-
-function queueWarnings(queue: QueueState | null, at: Date): StatusWarning[] {
-  if (queue === null) return []
-  const { fault, lastTick, queues } = queue
-  if (fault !== null) {
-    return [bad({ about: 'work', code: 'queue_down' }, `The queue does not answer: ${fault}.`)]
-  }
-  const dead = queues.reduce((sum, one) => sum + one.dead, 0)
-  const noTick = { about: 'work', code: 'no_tick', since: lastTick?.at ?? null } as const
-  const jobs = dead === 1 ? '1 job of the queues is dead' : `${dead} jobs of the queues are dead`
-  return [
-    ...(lastTick === null || isTickLate(lastTick.at, at)
-      ? [bad(noTick, 'No worker runs the regular work.')]
-      : []),
-    ...(dead === 0 ? [] : [warn({ about: 'work', code: 'jobs_dead' }, `${jobs}.`)]),
-  ]
-}
-
-function processWarnings(
-  processes: readonly KnownProcess[] | undefined,
-  at: Date,
-): StatusWarning[] {
-  if (processes === undefined) return []
-  if (processes.length === 0) {
-    return [bad({ about: 'work', code: 'no_process' }, 'No worker and no API runs.')]
-  }
-  return processes
-    .filter((one) => isWithoutProgress(one, at))
-    .map(({ role, host, pid, lastProgressAt }) =>
-      warn(
-        { about: 'work', code: 'process_silent', since: lastProgressAt },
-        `The ${role} on host ${host} (pid ${pid}) makes no progress.`,
-      ),
-    )
 }

@@ -10,7 +10,9 @@ import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 const A = { reference: 'A' }
 
 const examine = (db: Db) =>
-  examineDeliveries({ app: { database: { db }, clock: systemClock } } as unknown as DoctorDeps)
+  examineDeliveries({ app: { database: { db }, clock: systemClock } } as unknown as DoctorDeps, {
+    pauses: [],
+  })
 
 it('the finding about deliveries names late ones and the endpoints that farewatch has disabled', async ({
   db,

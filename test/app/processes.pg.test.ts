@@ -3,7 +3,7 @@ import { announceProcess, listProcesses } from '../../src/app/processes.ts'
 import { processText } from '../../src/app/state-text.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
 import { type Database, sql } from '../../src/platform/db/database.ts'
-import { isWithoutProgress } from '../../src/views/status-warnings.ts'
+import { isWithoutProgress } from '../../src/views/work-warnings.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 

@@ -41,6 +41,7 @@ const WELL: Overview = {
     ageSeconds: { p50: 120, p90: 240, p99: 360, max: 840 },
   },
   upstream: { pausedUntil: null, openBreakers: [] },
+  pauses: [],
   incidents: [],
   held: [],
   budget: {
@@ -50,6 +51,7 @@ const WELL: Overview = {
     checksLastMinute: 180,
     unknownLastMinute: 2,
     used: 0.6,
+    limit: null,
   },
   callsLastHour: {
     byLane: [

@@ -2,6 +2,11 @@ import { expect } from 'vitest'
 import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
+import {
+  endBudgetLimit,
+  limitBudget,
+  readBudgetLimit,
+} from '../../src/upstream/budget/budget-limit.ts'
 import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slots.ts'
 import { takeSlot } from '../../src/upstream/budget/take-slot.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -278,4 +283,29 @@ it('a single call rejects when its signal aborts', async ({ db }) => {
   })
 
   await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
+})
+
+it('a limit widens the spacing of all slots, ends by itself, and never raises the rate', async ({
+  db,
+}) => {
+  const limit = { requestsPerSecond: 2, reason: 'upstream is slow', by: 'cli' }
+  const until = (ms: number) => new Date(Date.now() + ms)
+  await limitBudget(db, { ...limit, until: until(60_000) })
+
+  const limited = await reserve(db, { rate: 10, wanted: 3 })
+  expect(gapsOf(limited.slots)).toEqual([500, 500])
+  expect(gapsOf((await reserve(db, { rate: 1, wanted: 3 })).slots)).toEqual([1_000, 1_000])
+  await passHealth(db, 60_000)
+  const lanes = await reserve(db, { rate: 10, wanted: 3, lane: true })
+  expect(lanes.slots).toHaveLength(3)
+  const again = await reserve(db, { rate: 10, wanted: 100, lane: true })
+  // Two fifths of 2 a second over the five seconds ahead.
+  expect(lanes.slots.length + again.slots.length).toBe(5)
+
+  await sql`update upstream_budget set limited_until = clock_timestamp()`.execute(db)
+  await passHealth(db, 60_000)
+  expect(gapsOf((await reserve(db, { rate: 10, wanted: 3 })).slots)).toEqual([100, 100])
+  expect(await readBudgetLimit(db)).toBeUndefined()
+  await limitBudget(db, { ...limit, until: until(60_000) })
+  expect(await endBudgetLimit(db, 'cli')).toMatchObject(limit)
 })

@@ -8,8 +8,9 @@ import { listSchedules } from '../../platform/ticks/schedules.ts'
 import { countPastDepartures } from '../../views/fare-operations.ts'
 import type { Status } from '../../views/status-shapes.ts'
 import { deliveryLateMs } from '../../views/status-warnings.ts'
+import { isPausedNow } from '../../views/work-warnings.ts'
 import { schedulesOf } from '../settings-for.ts'
-import { checksStopText, heldText, sinceText } from '../state-text.ts'
+import { checksStopText, heldText, pauseText, sinceText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /** A tick enqueues due schedules within five seconds. */
@@ -24,10 +25,10 @@ const WARNING_SHARE = 0.8
 const LONG_INTERVAL_MS = 3_600_000
 
 /** Whether each schedule exists, is carried out, and brings accepted lists. */
-export async function examineSchedules(
-  deps: DoctorDeps,
-  { lists, at }: Status,
-): Promise<Finding[]> {
+export async function examineSchedules(deps: DoctorDeps, status: Status): Promise<Finding[]> {
+  const { lists, at } = status
+  // The pause is a finding of its own.
+  if (isPausedNow(status, 'syncs')) return []
   const saved = await listSchedules(deps.app.database.db)
   const findings: Finding[] = []
   const due: string[] = []
@@ -91,9 +92,10 @@ export function examineHeldRuns({ heldRuns, at }: Status): Finding[] {
   })
 }
 
-export function examineIncidents({ incidents, upstream, at }: Status): Finding[] {
+export function examineIncidents(status: Status): Finding[] {
+  const { incidents, at } = status
   if (incidents.length === 0) return [ok('incidents', 'none is open')]
-  const stop = checksStopText(upstream)
+  const stop = checksStopText(status)
   const checks = stop === null ? 'checks use a tenth of the budget' : `no fare is checked: ${stop}`
   return incidents.map(({ kind, openedAt }) => {
     const since = sinceText(openedAt, at)
@@ -114,10 +116,16 @@ export function examineHeld({ held, at }: Status): Finding[] {
   )
 }
 
-export function examineBudget({ budget, upstream, beliefs }: Status): Finding[] {
+export function examineBudget(status: Status): Finding[] {
+  const { budget, upstream, beliefs } = status
   if (budget === null) return []
-  const { requestsPerSecond, share, used } = budget
-  const stop = checksStopText(upstream)
+  const { requestsPerSecond, share, used, limit } = budget
+  if (limit !== null) {
+    const until = limit.until.toISOString()
+    const says = `operators allow ${limit.requestsPerSecond} of ${requestsPerSecond} requests a second until ${until}: ${limit.reason}`
+    return [warning('budget', says, 'bin/farewatch budget limit --off')]
+  }
+  const stop = checksStopText(status)
   const use = stop ?? `checks used ${percent(used)} in the last whole minute`
   const says = `${requestsPerSecond} requests a second, of which ${percent(share)} may be used; ${use}`
   if (upstream.pausedUntil !== null) {
@@ -153,7 +161,17 @@ export function examineBudget({ budget, upstream, beliefs }: Status): Finding[] 
   return [ok('budget', says)]
 }
 
-export function examineBeliefs({ beliefs }: Status): Finding[] {
+/** What operators have paused, now or at a planned time. */
+export function examinePauses({ pauses, at }: Status): Finding[] {
+  return pauses.map((one) =>
+    one.running
+      ? warning('pauses', pauseText(one, at), `bin/farewatch resume ${one.what}`)
+      : ok('pauses', pauseText(one, at)),
+  )
+}
+
+export function examineBeliefs(status: Status): Finding[] {
+  const { beliefs } = status
   const { fares, stale, unanswered, ageSeconds } = beliefs
   if (fares === 0) return [ok('fares', 'none is tracked')]
   const ages =
@@ -162,8 +180,9 @@ export function examineBeliefs({ beliefs }: Status): Finding[] {
       : `half had a good check within ${durationText(ageSeconds.p50 * 1000)}, 99 % within ${durationText(ageSeconds.p99 * 1000)}`
   const says = `${fares} are tracked; ${ages}; ${stale} are stale, ${unanswered} had no good check yet`
   if (stale <= STALE_SHARE * fares) return [ok('fares', says)]
+  const level = isPausedNow(status, 'checks') ? warning : wrong
   return [
-    wrong(
+    level(
       'fares',
       says,
       'bin/farewatch sql "select last_reason, count(*) from farewatch.fares_current where stale group by 1"',
@@ -184,11 +203,15 @@ export async function examineDepartures({ app }: DoctorDeps): Promise<Finding[]>
 const NAMED_ENDPOINTS = 5
 
 /** Whether deliveries wait that could be sent, and which endpoints receive nothing because they are gone or failed. */
-export async function examineDeliveries({ app }: DoctorDeps): Promise<Finding[]> {
+export async function examineDeliveries(
+  { app }: DoctorDeps,
+  status: Pick<Status, 'pauses'>,
+): Promise<Finding[]> {
   const { db } = app.database
   const state = await readDeliveryState(db)
   const { pending, dead, endpoints, disabled } = state
-  const lateMs = deliveryLateMs(state, app.clock.now())
+  const isPaused = isPausedNow(status, 'deliveries')
+  const lateMs = isPaused ? null : deliveryLateMs(state, app.clock.now())
   const findings: Finding[] = []
   if (lateMs !== null) {
     const says = `deliveries that could be sent wait for ${durationText(lateMs)}`

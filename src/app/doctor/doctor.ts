@@ -24,6 +24,7 @@ import {
   examineHeld,
   examineHeldRuns,
   examineIncidents,
+  examinePauses,
   examineSchedules,
 } from './doctor-work.ts'
 
@@ -90,6 +91,7 @@ async function examineWork(deps: DoctorDeps): Promise<{ first: Finding[]; rest: 
       ...(await findingsOf('processes', () => examineProcesses(deps))),
     ],
     rest: [
+      ...examinePauses(known),
       ...(await findingsOf('schedules', () => examineSchedules(deps, known))),
       ...examineHeldRuns(known),
       ...examineBudget(known),
@@ -97,7 +99,7 @@ async function examineWork(deps: DoctorDeps): Promise<{ first: Finding[]; rest: 
       ...(await findingsOf('departures', () => examineDepartures(deps))),
       ...examineIncidents(known),
       ...examineHeld(known),
-      ...(await findingsOf('deliveries', () => examineDeliveries(deps))),
+      ...(await findingsOf('deliveries', () => examineDeliveries(deps, known))),
     ],
   }
 }

@@ -26,6 +26,7 @@ import {
   printable,
   table,
 } from '../text/text-format.ts'
+import { addBudgetLimitCommand } from './pause-commands.ts'
 
 interface ProbeFlags {
   readonly flight?: string
@@ -175,9 +176,11 @@ interface PresentPlan {
 }
 
 export function addBudgetCommand(program: Command): void {
-  program
+  const budget = program
     .command('budget')
-    .description('Choose the budget of upstream requests')
+    .description('Choose the budget of upstream requests, and limit it for a while')
+  addBudgetLimitCommand(budget)
+  budget
     .command('plan')
     .description('Print the budget that detects 95 % of the changes within a delay')
     .requiredOption('--fares <n>', 'how many fares are watched', integerOption(1, 100_000_000))

@@ -3,18 +3,20 @@ import {
   breakerText,
   checksStopText,
   heldText,
+  pauseText,
   processText,
   sinceText,
 } from '../../app/state-text.ts'
 import { durationText } from '../../platform/base/text.ts'
+import type { BudgetLimit } from '../../upstream/budget/budget-limit.ts'
 import type { QueueState } from '../../views/status-shapes.ts'
 import {
   areMostUnknown,
   deliveryLateMs,
   exceedsShare,
   isOverdue,
-  isTickLate,
 } from '../../views/status-warnings.ts'
+import { isPausedNow, isTickLate } from '../../views/work-warnings.ts'
 import type { UnkeptMaxDelays } from '../../watches/max-delays.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
@@ -35,6 +37,7 @@ export function statusText(overview: Overview, width: number): string {
     ...budgetLines(overview),
     ...callLines(overview),
     ['upstream', upstreamText(overview)],
+    ...pauseLines(overview),
     ['incidents', incidentsText(overview)],
     ...queueLines(overview.queue, at),
     ...processLines(overview),
@@ -45,7 +48,9 @@ export function statusText(overview: Overview, width: number): string {
   return [head, '', ...body].join('\n')
 }
 
-function listLines({ lists, at }: Overview): [string, string][] {
+function listLines(overview: Overview): [string, string][] {
+  const { lists, at } = overview
+  const isPaused = isPausedNow(overview, 'syncs')
   return lists.map(({ list, lastSuccessAt, lastAttemptAt, nextDueAt: due }) => {
     const accepted =
       lastSuccessAt === null ? 'NEVER ACCEPTED' : `accepted ${agoText(lastSuccessAt, at)}`
@@ -53,7 +58,7 @@ function listLines({ lists, at }: Overview): [string, string][] {
       lastAttemptAt === null || (lastSuccessAt !== null && lastAttemptAt <= lastSuccessAt)
         ? ''
         : `, tried ${agoText(lastAttemptAt, at)}`
-    return ['', `${list}: ${accepted}${tried}${due === null ? '' : nextText(due, at)}`]
+    return ['', `${list}: ${accepted}${tried}${due === null || isPaused ? '' : nextText(due, at)}`]
   })
 }
 
@@ -114,18 +119,28 @@ function shortText(seconds: number): string {
   return seconds < 10 ? `${seconds.toFixed(1)} s` : durationText(seconds * 1000)
 }
 
-function budgetLines({ budget, upstream }: Overview): [string, string][] {
+function pauseLines({ pauses, at }: Overview): [string, string][] {
+  return pauses.map((one, i) => [i === 0 ? 'pauses' : '', pauseText(one, at)])
+}
+
+function budgetLines(overview: Overview): [string, string][] {
+  const { budget } = overview
   if (budget === null) return []
-  const { requestsPerSecond, share, used, checksLastMinute, unknownLastMinute } = budget
+  const { requestsPerSecond, share, used, checksLastMinute, unknownLastMinute, limit } = budget
   const spendable = share < 1 ? `, ONLY ${percent(share)} may be spent` : ''
   // The last whole minute says nothing about checks that have been stopped since.
-  const stop = checksStopText(upstream)
+  const stop = checksStopText(overview)
   const use = stop === null ? `${percent(used)} used${spendable}` : `checks STOPPED: ${stop}`
   const unknown = unknownLastMinute === 0 ? '' : `, ${count(unknownLastMinute)} of them unknown`
   return [
     ['budget', `${requestsPerSecond} requests a second, ${use}`],
+    ...(limit === null ? [] : [['', limitText(limit)] as [string, string]]),
     ['', `${countOf(checksLastMinute, 'check')} in the last whole minute${unknown}`],
   ]
+}
+
+function limitText({ requestsPerSecond, until, reason, by }: BudgetLimit): string {
+  return `LIMITED to ${requestsPerSecond} requests a second until ${secondText(until)} UTC: ${reason} (${by})`
 }
 
 const SHOWN_CALLERS = 5

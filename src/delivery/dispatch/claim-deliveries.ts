@@ -2,6 +2,7 @@ import { type FeedSource, readRecords } from '../../feeds/watch-feed-queries.ts'
 import type { EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { selectOne, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
+import { pauseEnd } from '../../platform/ticks/pauses.ts'
 import type { SealedEndpoint } from '../endpoints/sealer.ts'
 import type { Format, Message } from '../formats/format.ts'
 
@@ -42,7 +43,7 @@ export interface FreeRequests {
 
 /**
  * Locks the endpoints of these formats that have due deliveries and an attempt may be made at. Those that another
- * process has locked are left to it. The lock lasts over the next statement, so that both see the same requests in
+ * process has locked are left to it. None while deliveries are paused. The lock lasts over the next statement, so that both see the same requests in
  * progress.
  */
 export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<ReadyEndpoint[]> {
@@ -61,6 +62,7 @@ export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<Rea
         limit 1) due
      where e.disabled_at is null and e.format = any(${formats.map(({ name }) => name)})
        and coalesce(greatest(e.open_until, e.held_until) <= now(), true)
+       and ${pauseEnd('deliveries')} <= now()
      order by e.id
        for no key update of e skip locked
   `.execute(tx)
@@ -69,12 +71,13 @@ export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<Rea
 
 /**
  * In how many milliseconds the next delivery is due, at the earliest; 0 while an endpoint is behind its feed.
- * Undefined if nothing waits.
+ * Undefined if nothing waits, or deliveries are paused.
  */
 export async function nextDeliveryMs(db: Db): Promise<number | undefined> {
   const { ms } = await selectOne(
     sql<{ ms: number | null }>`${PREPARED}
-      select case when bool_or(e.cursor_seq < r.last_seq) then 0
+      select case when ${pauseEnd('deliveries')} > now() then null
+                  when bool_or(e.cursor_seq < r.last_seq) then 0
                   else (extract(epoch from min(greatest(d.due_at, e.open_until, e.held_until)) filter (where d.due_at is not null)
                                            - clock_timestamp()) * 1000)::float8
                   end as ms

@@ -1,4 +1,6 @@
+import { AppError } from '../../platform/base/errors.ts'
 import type { Db } from '../../platform/db/database.ts'
+import { pausedForMs } from '../../platform/ticks/pauses.ts'
 import { type TakenSlot, takeSlot } from '../../upstream/budget/take-slot.ts'
 import { circuitOpenObservation, verifyPath } from '../../upstream/flights/verify-fares.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
@@ -37,7 +39,7 @@ interface OnDemandCheckDeps extends VerifyDeps {
  * as a scheduled one. While the circuit breaker is open or the upstream has asked for a pause, no call is made and no
  * slot is taken: the answer is unknown, `circuit_open`, and nothing is recorded.
  *
- * Throws PassengerRuleError, QuestionError or SameFlightError, before it takes a slot, for a question that must not
+ * Throws ChecksPausedError while operators have paused the checks. Throws PassengerRuleError, QuestionError or SameFlightError, before it takes a slot, for a question that must not
  * be sent.
  */
 export async function verifyOnDemand(
@@ -48,6 +50,8 @@ export async function verifyOnDemand(
   const { db } = deps
   assertQuestion(question)
   assertTwoFlights(question)
+  const pausedMs = await pausedForMs(db, 'checks')
+  if (pausedMs !== undefined) throw new ChecksPausedError(pausedMs)
   const { observation, askedAt } = await callUpstream(deps, question, signal)
   const result = parseVerifyResult(question, observation)
   const fareId = await findTrackedFare(db, question)
@@ -59,6 +63,22 @@ export async function verifyOnDemand(
     if (result.kind === 'known') await publishResult(db, question, { askedAt, body: result.body })
   }
   return { observation, result, fareId }
+}
+
+/** A pause without an end, or with a late one, may be resumed at any time. */
+const MOST_RETRY_AFTER_MS = 60_000
+
+/** Operators have paused the checks. */
+class ChecksPausedError extends AppError {
+  override readonly name = 'ChecksPausedError'
+  override readonly code = 'verify.paused'
+  override readonly retryable = true
+  readonly retryAfterMs: number
+
+  constructor(pausedMs: number) {
+    super('operators have paused the checks, so the upstream is not asked')
+    this.retryAfterMs = Math.min(MOST_RETRY_AFTER_MS, pausedMs)
+  }
 }
 
 interface Call {
@@ -169,6 +189,7 @@ export function createOnDemand(options: OnDemandDeps): OnDemand {
       const { result } = await verifyOnDemand({ ...deps, takeSlot }, question, signal)
       return result
     } catch (err) {
+      if (err instanceof ChecksPausedError) return unknownResult('paused', err.retryAfterMs)
       if (err instanceof NoSlotError) return unknownResult('no_slot', err.retryAfterMs)
       if (signal.aborted) return unknownResult('stopping')
       throw err

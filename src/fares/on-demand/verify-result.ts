@@ -7,7 +7,7 @@ import type { LegObservation, Observation, Question } from '../../upstream/obser
 import { parseKeepingDigits } from '../../upstream/strict-json.ts'
 
 /** Why there is no answer: the observation was unknown, or the call was not made or not kept whole. */
-type UnknownResultReason = UnknownReason | 'no_slot' | 'too_large' | 'stopping'
+type UnknownResultReason = UnknownReason | 'paused' | 'no_slot' | 'too_large' | 'stopping'
 
 /** Constant texts: what the upstream sent with its answer is for the log only. */
 export const DETAILS: Readonly<Record<UnknownResultReason, string>> = {
@@ -24,6 +24,7 @@ export const DETAILS: Readonly<Record<UnknownResultReason, string>> = {
   other_passengers: 'the upstream answered with prices for other passengers',
   identity_mismatch: 'the upstream answered with another flight',
   circuit_open: 'requests to the upstream are suspended, because it fails or has asked for a pause',
+  paused: 'operators have paused the checks; with maxAge a kept answer is returned',
   no_slot: 'the budget of requests to the upstream is used up',
   too_large: 'the answer of the upstream is too large',
   stopping: 'this process is stopping',

@@ -7,6 +7,10 @@
 export const ROUTE_LISTS = ['routes', 'with-availability'] as const
 export type RouteListName = (typeof ROUTE_LISTS)[number]
 
+/** What operators can pause. */
+export const PAUSED_WORK = ['checks', 'syncs', 'deliveries'] as const
+export type PausedWork = (typeof PAUSED_WORK)[number]
+
 /** How a run of a route list ends in the process that runs it. */
 export const RUN_OUTCOMES = ['applied', 'unchanged', 'held', 'rejected', 'failed'] as const
 /** Every status of a finished run. The last two replace `held` once its review is decided. */

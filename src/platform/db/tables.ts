@@ -34,6 +34,8 @@ export type Generated<T> =
     ? ColumnType<S, I | undefined, U>
     : ColumnType<T, T | undefined, T>
 
+export type PauseWhat = 'checks' | 'deliveries' | 'syncs'
+
 export interface Airport {
   continent: string
   country: string
@@ -57,6 +59,15 @@ export interface AskedFlight {
   is_available: boolean
   seq: Generated<number>
   shows: string | null
+}
+
+export interface AuditEntry {
+  action: string
+  at: Generated<Date>
+  id: Generated<number>
+  made_by: string
+  reason: string | null
+  target: string | null
 }
 
 export interface AvailabilityChange {
@@ -235,6 +246,15 @@ export interface MigrationNote {
   older_code_may_run: boolean
 }
 
+export interface Pause {
+  ends_at: Generated<Date>
+  id: Generated<number>
+  made_by: string
+  reason: string
+  starts_at: Generated<Date>
+  what: PauseWhat
+}
+
 export interface PendingAbsence {
   absences: number
   departure_id: string
@@ -392,6 +412,10 @@ export interface UpstreamBreaker {
 }
 
 export interface UpstreamBudget {
+  limit_per_second: number | null
+  limit_reason: string | null
+  limited_by: string | null
+  limited_until: Generated<Date>
   lowered_at: Generated<Date>
   next_lane_at: Generated<Date>
   next_slot_at: Generated<Date>
@@ -489,6 +513,7 @@ export interface DB {
   airport: Airport
   archive: Archive
   asked_flight: AskedFlight
+  audit_entry: AuditEntry
   availability_change: AvailabilityChange
   call_minute: CallMinute
   check_minute: CheckMinute
@@ -503,6 +528,7 @@ export interface DB {
   fare_state: FareState
   incident: Incident
   migration_note: MigrationNote
+  pause: Pause
   pending_absence: PendingAbsence
   pending_place: PendingPlace
   place_version: PlaceVersion

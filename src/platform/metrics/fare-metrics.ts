@@ -114,6 +114,10 @@ export function budgetGauges({ gauge }: Declare) {
       'farewatch_budget_requests_per_second',
       'The configured budget: upstream requests a second of all processes together.',
     ),
+    budgetLimit: gauge(
+      'farewatch_budget_limit_requests_per_second',
+      'What operators allow of the budget for a while; absent without a limit.',
+    ),
     checksDue: gauge(
       'farewatch_checks_due',
       'Fares that may be checked now and wait for a slot, by lane.',

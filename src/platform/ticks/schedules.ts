@@ -4,6 +4,7 @@ import { notify } from '../db/listener.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { NewJob, QueueSystem } from '../queue/queue-system.ts'
+import { afterPause } from './pauses.ts'
 
 /** Recurring work: when it is due, and the job that does it. */
 export interface Schedule {
@@ -74,14 +75,16 @@ export async function makeScheduleDue(db: Db, name: string): Promise<Date | unde
   return rows[0]?.dueAt
 }
 
-/** In how many milliseconds the first schedule is due; undefined if there is none. */
+/** In how many milliseconds the first schedule is due, or a pause of the syncs ends; undefined if there is none. */
 export async function nextScheduleMs(db: Db): Promise<number | undefined> {
   const { ms } = await db
     .selectFrom('schedule')
     .select(
       sql<
         number | null
-      >`(extract(epoch from min(next_due_at) - clock_timestamp()) * 1000)::float8`.as('ms'),
+      >`(extract(epoch from ${afterPause('syncs', sql`min(next_due_at)`)} - clock_timestamp()) * 1000)::float8`.as(
+        'ms',
+      ),
     )
     .executeTakeFirstOrThrow()
   return ms ?? undefined

@@ -1,5 +1,6 @@
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
+import { limitSpacingUs } from './budget-limit.ts'
 import { MAX_PAUSE_MS, shareInSql } from './throttle.ts'
 
 /** No slot is reserved further ahead, because a reservation cannot react to what is learned after it. */
@@ -34,7 +35,8 @@ export interface Reservation {
  * and leave no unusable gaps between their slots.
  *
  * No slot is granted while the upstream has paused us, and fewer than B a second afterwards: the same row stores the
- * end of the pause and the part of B that may be spent, which grows afterwards (see `shareAt`).
+ * end of the pause and the part of B that may be spent, which grows afterwards (see `shareAt`). A limit by operators,
+ * in the same row, widens the spacing alike.
  *
  * Locks the one shared row until the transaction ends, so reserve late in the transaction. A rollback returns the
  * slots.
@@ -82,7 +84,8 @@ function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pac
       select *, clock_timestamp() as now from locked
     ), paced as materialized (
       select *, now < paused_until and paused_until <= now + ${micros(MAX_PAUSE_MS * 1000)} as paused,
-             ${slowed(spacingUs)} as spacing, ${slowed(laneSpacingUs)} as lane_spacing
+             ${slowed(spacingUs, limitSpacingUs(1))} as spacing,
+             ${slowed(laneSpacingUs, limitSpacingUs(LANE_SHARE))} as lane_spacing
         from timed
     ), opened as (
       select now, paused, spacing, lane_spacing,
@@ -102,9 +105,10 @@ function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pac
   `
 }
 
-/** The spacing of slots, widened to the part of the budget that may be spent now. */
-function slowed(spacingUs: number): RawBuilder<unknown> {
-  return sql`least(${DAY_US}::float8, ceil(${spacingUs}::float8 / ${shareInSql()})) * interval '1 microsecond'`
+/** The spacing of slots, widened to the part of the budget that may be spent now, and to the limit. */
+function slowed(spacingUs: number, limitUs: RawBuilder<number>): RawBuilder<unknown> {
+  const us = sql`greatest(ceil(${spacingUs}::float8 / ${shareInSql()}), ${limitUs})`
+  return sql`least(${DAY_US}::float8, ${us}) * interval '1 microsecond'`
 }
 
 /** Rounded up to whole microseconds, which Postgres stores, so that rounding never exceeds the rate. */

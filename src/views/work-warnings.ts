@@ -1,0 +1,96 @@
+import type { PausedWork } from '../platform/base/kinds.ts'
+import { PROGRESS_MS } from '../platform/db/live-processes.ts'
+import type { KnownProcess, QueueState, Status, StatusWarning } from './status-shapes.ts'
+
+const TICK_SILENCE_MS = 60_000
+/** A pause without an end that is this old was probably forgotten. The alert PausedWithoutEnd waits as long. */
+const FORGOTTEN_MS = 12 * 3_600_000
+
+/** Whether no process runs the ticks that one process runs for all. */
+export function isTickLate(tickedAt: Date, at: Date): boolean {
+  return at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
+}
+
+/** Whether a process was killed, hangs, or has lost the database. */
+export function isWithoutProgress({ lastProgressAt }: KnownProcess, now: Date): boolean {
+  return now.getTime() - lastProgressAt.getTime() > PROGRESS_MS
+}
+
+type Named = Pick<StatusWarning, 'about' | 'code'> & Partial<StatusWarning>
+
+export function warn(named: Named, text: string): StatusWarning {
+  const { level = 'warn', since = null, until = null } = named
+  return {
+    about: named.about,
+    code: named.code,
+    level,
+    subject: named.subject ?? null,
+    text,
+    since,
+    until,
+  }
+}
+
+export function bad(named: Named, text: string): StatusWarning {
+  return warn({ ...named, level: 'bad' }, text)
+}
+
+export function queueWarnings(queue: QueueState | null, at: Date): StatusWarning[] {
+  if (queue === null) return []
+  const { fault, lastTick, queues } = queue
+  if (fault !== null) {
+    return [bad({ about: 'work', code: 'queue_down' }, `The queue does not answer: ${fault}.`)]
+  }
+  const dead = queues.reduce((sum, one) => sum + one.dead, 0)
+  const noTick = { about: 'work', code: 'no_tick', since: lastTick?.at ?? null } as const
+  const jobs = dead === 1 ? '1 job of the queues is dead' : `${dead} jobs of the queues are dead`
+  return [
+    ...(lastTick === null || isTickLate(lastTick.at, at)
+      ? [bad(noTick, 'No worker runs the regular work.')]
+      : []),
+    ...(dead === 0 ? [] : [warn({ about: 'work', code: 'jobs_dead' }, `${jobs}.`)]),
+  ]
+}
+
+export function processWarnings(
+  processes: readonly KnownProcess[] | undefined,
+  at: Date,
+): StatusWarning[] {
+  if (processes === undefined) return []
+  if (processes.length === 0) {
+    return [bad({ about: 'work', code: 'no_process' }, 'No worker and no API runs.')]
+  }
+  return processes
+    .filter((one) => isWithoutProgress(one, at))
+    .map(({ role, host, pid, lastProgressAt }) =>
+      warn(
+        { about: 'work', code: 'process_silent', since: lastProgressAt },
+        `The ${role} on host ${host} (pid ${pid}) makes no progress.`,
+      ),
+    )
+}
+
+const WORK_SUBJECTS = { checks: 'fares', syncs: 'routes', deliveries: 'deliveries' } as const
+const STOPPED = {
+  checks: 'No fare is checked',
+  syncs: 'No list is fetched',
+  deliveries: 'Nothing is delivered',
+} as const
+
+/** What operators have paused. A pause that was planned and has not begun is none. */
+export function pauseWarnings({ pauses, at }: Pick<Status, 'pauses' | 'at'>): StatusWarning[] {
+  return pauses
+    .filter(({ running }) => running)
+    .map(({ what, from, until, reason }) => {
+      const named = { about: WORK_SUBJECTS[what], code: `${what}_paused`, since: from, until }
+      const why = reason === null ? '' : `: ${reason}`
+      const text = `${STOPPED[what]}, as operators have paused it${why}.`
+      const forgotten = until === null && at.getTime() - from.getTime() > FORGOTTEN_MS
+      return forgotten ? bad(named, text) : warn(named, text)
+    })
+}
+
+/** Whether operators have paused some work. */
+export function isPausedNow({ pauses }: Pick<Status, 'pauses'>, what: PausedWork): boolean {
+  return pauses.some((pause) => pause.running && pause.what === what)
+}

@@ -1,0 +1,139 @@
+import { describe, expect } from 'vitest'
+import { nextDeliveryMs } from '../../src/delivery/dispatch/claim-deliveries.ts'
+import type { Db } from '../../src/platform/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
+import { addPause, endPauses, readPauseGauges } from '../../src/platform/ticks/pauses.ts'
+import { nextScheduleMs } from '../../src/platform/ticks/schedules.ts'
+import { nextDispatchMs } from '../../src/schedule/dispatch-checks.ts'
+import { gone, ONE_ADULT, startFixture } from '../api/verify-fixture.ts'
+import {
+  addEndpoint,
+  appendRecords,
+  startDispatcher,
+  startReceiver,
+} from '../delivery/delivery-fixtures.ts'
+import { trackFare } from '../fares/fare-fixtures.ts'
+import { aSchedule, saveDue } from '../platform/ticks/schedule-fixtures.ts'
+import { it } from '../support/test-database.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
+
+const BY = { reason: 'maintenance', by: 'cli' }
+const inMs = (ms: number) => new Date(Date.now() + ms)
+const resume = (db: Db, planned = false) =>
+  endPauses(db, { what: ['checks', 'syncs', 'deliveries'], planned, by: 'cli' })
+
+describe('a pause', () => {
+  it('of the syncs makes schedules due at its end, and at once when it is resumed', async ({
+    db,
+  }) => {
+    expect(await nextScheduleMs(db)).toBeUndefined()
+    await saveDue(db, [aSchedule('sync')])
+
+    await addPause(db, { what: ['syncs'], until: inMs(3_600_000), ...BY })
+    expect(await nextScheduleMs(db)).toBeGreaterThan(3_590_000)
+    await addPause(db, { what: ['syncs'], ...BY })
+    expect(await nextScheduleMs(db)).toBe(Infinity)
+
+    expect(await resume(db)).toHaveLength(2)
+    expect(await nextScheduleMs(db)).toBeLessThan(0)
+  })
+
+  it('that is planned begins by itself, ends by itself, and is cancelled by name alone', async ({
+    db,
+  }) => {
+    await saveDue(db, [aSchedule('sync')])
+    await addPause(db, { what: ['syncs'], from: inMs(60_000), until: inMs(120_000), ...BY })
+
+    expect(await nextScheduleMs(db)).toBeLessThan(0)
+    expect(await resume(db)).toEqual([])
+    await passPauses(db, 70_000)
+    expect(await nextScheduleMs(db)).toBeGreaterThan(40_000)
+    await passPauses(db, 60_000)
+    expect(await nextScheduleMs(db)).toBeLessThan(0)
+
+    await addPause(db, { what: ['syncs'], from: inMs(60_000), ...BY })
+    expect(await resume(db, true)).toHaveLength(1)
+  })
+
+  it('of the checks leaves due fares due, and an idle queue idle', async ({ db }) => {
+    await addPause(db, { what: ['checks'], ...BY })
+    expect(await nextDispatchMs(db)).toBeUndefined()
+    await trackFare(db)
+
+    expect(await nextDispatchMs(db)).toBe(Infinity)
+    await resume(db)
+
+    expect(await nextDispatchMs(db)).toBeLessThanOrEqual(0)
+  })
+
+  it('of the checks answers a question on demand with its reason, and with a kept answer', async ({
+    db,
+  }) => {
+    const { get, asked } = await startFixture(db, gone('1234'))
+    await get(`flightId=1234&${ONE_ADULT}`)
+    await addPause(db, { what: ['checks'], ...BY })
+
+    const refused = await get(`flightId=1234&${ONE_ADULT}`)
+    const kept = await get(`flightId=1234&${ONE_ADULT}&maxAge=60`)
+
+    expect(refused.status).toBe(503)
+    expect(refused.body).toMatchObject({ code: 'verify.unknown', reason: 'paused' })
+    expect(refused.headers.get('retry-after')).toBe('60')
+    expect(kept.text).toBe('{"1234":{"available":false}}')
+    expect(asked).toHaveLength(1)
+  })
+
+  it('of the deliveries keeps them until it is resumed', async ({ db }) => {
+    const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
+    const receiver = await startReceiver()
+    await addEndpoint(db, resellerId, { address: receiver.url })
+    await addPause(db, { what: ['deliveries'], ...BY })
+    await appendRecords(db, { resellerId, reference: 'A' }, [{}, {}])
+    const dispatcher = startDispatcher(db)
+
+    expect(await dispatcher.dispatch()).toBe(false)
+    expect(await nextDeliveryMs(db)).toBeUndefined()
+    await resume(db)
+    expect(await nextDeliveryMs(db)).toBeLessThanOrEqual(0)
+    await dispatcher.dispatch()
+    await dispatcher.recorded(2)
+
+    expect(receiver.received).toHaveLength(2)
+  })
+
+  it('is a gauge, and the list of actions names who made and ended it', async ({ db }) => {
+    const metrics = createMetrics()
+    await addPause(db, { what: ['checks'], until: inMs(60_000), ...BY })
+    await addPause(db, { what: ['syncs'], ...BY })
+    await addPause(db, { what: ['deliveries'], from: inMs(60_000), ...BY })
+
+    await readPauseGauges(db, metrics)
+
+    const text = await metrics.systemRegistry.metrics()
+    expect(text.match(/^farewatch_paused\{.*$/gm)).toEqual([
+      'farewatch_paused{what="checks"} 1',
+      'farewatch_paused{what="syncs"} 1',
+      'farewatch_paused{what="deliveries"} 0',
+    ])
+    expect(text.match(/^farewatch_paused_without_end_timestamp_seconds\{.*\}/gm)).toEqual([
+      'farewatch_paused_without_end_timestamp_seconds{what="syncs"}',
+    ])
+    await resume(db)
+    const { rows } = await sql`
+      select made_by, action, reason from audit_entry order by id
+    `.execute(db)
+    expect(rows).toEqual([
+      ...Array(3).fill({ made_by: 'cli', action: 'pause', reason: 'maintenance' }),
+      { made_by: 'cli', action: 'resume', reason: null },
+    ])
+  })
+})
+
+/** Moves all pauses into the past, as if this time had passed. */
+async function passPauses(db: Db, ms: number): Promise<void> {
+  await sql`
+    update pause set starts_at = starts_at - ${ms}::int * interval '1 millisecond',
+                     ends_at = ends_at - ${ms}::int * interval '1 millisecond'
+  `.execute(db)
+}
