@@ -11,6 +11,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { newCaller } from '../api/reseller-calls.ts'
 import { startApi, TEST_SEALER } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
+import { addEndpoint } from './delivery-fixtures.ts'
 
 const URL = 'https://receiver.example/hooks/CANARY-PATH?token=CANARY-QUERY'
 const ENDPOINTS = '/webhook-endpoints'
@@ -222,4 +223,21 @@ it('the URL and the secret of an endpoint are in no log line, no table and no ot
   const all = [...lines, ...answers.map(({ text }) => text), ...rows.map(({ row }) => row)].join()
   expect(rows).toHaveLength(2)
   for (const text of ['CANARY', hex('CANARY'), key, hex(key)]) expect(all).not.toContain(text)
+})
+
+it('counts what waits for an endpoint up to 10,000, and names the oldest of all', async ({
+  db,
+}) => {
+  const { resellerId, get } = await newCaller(db, await startApi(db), 'northwind')
+  const id = await addEndpoint(db, resellerId)
+  const oldest = new Date('2026-01-31T12:00:00Z')
+  await sql`
+    insert into delivery (endpoint_id, seq, previous_seq, recorded_at)
+    select ${id}, n, n - 1, case when n = 10500 then ${oldest}::timestamptz else clock_timestamp() end
+      from generate_series(1, 10500) n
+  `.execute(db)
+
+  expect((await get(ENDPOINTS)).body).toMatchObject({
+    items: [{ id, pending: 10_000, oldestPendingAt: oldest.toISOString() }],
+  })
 })

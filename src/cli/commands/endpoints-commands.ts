@@ -12,6 +12,7 @@ import {
 import {
   type EndpointOwner,
   listEndpoints,
+  MAX_COUNTED,
   type ShownEndpoint,
 } from '../../delivery/endpoints/endpoint-queries.ts'
 import type {
@@ -267,7 +268,7 @@ function endpointsTable(endpoints: readonly ShownEndpoint[]): string {
     endpoint.target,
     endpoint.disabledReason ?? (endpoint.failingSince === null ? 'enabled' : 'failing'),
     filterText(endpoint),
-    count(endpoint.pending),
+    `${count(endpoint.pending)}${endpoint.pending === MAX_COUNTED ? ' or more' : ''}`,
     count(endpoint.dead),
     endpoint.description,
   ])

@@ -19,7 +19,7 @@ export interface ShownEndpoint extends EndpointFilters {
   readonly lastSuccessAt: Date | null
   /** Until when no attempt is made, because the receiver requested it; null if it did not. */
   readonly heldUntil: Date | null
-  /** Deliveries that are not over. */
+  /** Deliveries that are not over, counted up to MAX_COUNTED. */
   readonly pending: number
   /** When the oldest record was written that is not over; null if there is none. */
   readonly oldestPendingAt: Date | null
@@ -56,6 +56,9 @@ export function splitAttempt<R>(row: WithAttempt<R>) {
   const attempt = startedAt === null ? null : { startedAt, durationMs, status, outcome, answer }
   return { rest: rest as unknown as R, attempt }
 }
+
+/** Counts stop here: a long queue must not make the list of endpoints slow. */
+export const MAX_COUNTED = 10_000
 
 export interface EndpointOwner {
   readonly db: Db
@@ -117,9 +120,10 @@ async function readEndpoints(
            e.created_at as "createdAt", e.updated_at as "updatedAt", ${ATTEMPT}
       from webhook_endpoint e
      cross join lateral (
-       select count(*) as pending, min(recorded_at) as oldest,
-              (array_agg(id order by due_at desc) filter (where attempts > 0))[1:20] as tried
-         from delivery where endpoint_id = e.id and state = 'pending') p
+       select count(*) as pending, min(recorded_at) as oldest
+         from (select recorded_at from delivery
+                where endpoint_id = e.id and state = 'pending'
+                order by recorded_at limit ${MAX_COUNTED}) waiting) p
       left join lateral (${LAST_FAILURE}) a on true
      where e.reseller_id = ${resellerId} and (${id}::uuid is null or e.id = ${id}::uuid)
      order by e.created_at, e.id
@@ -130,13 +134,11 @@ async function readEndpoints(
   })
 }
 
-/**
- * The last failed attempt of endpoint `e` with its pending deliveries `p`. A failed one is due again after a pause, so those
- * that are due last were tried last; of the dead ones, the newest stand for all.
- */
+/** The last failed attempt of endpoint `e`: of the pending deliveries that were begun last, and of the newest dead ones. */
 const LAST_FAILURE = sql`
   select last.*
-    from (select unnest(p.tried) as id
+    from ((select id from delivery where endpoint_id = e.id and state = 'pending' and first_attempt_at is not null
+            order by first_attempt_at desc limit 20)
           union all
           (select id from delivery where endpoint_id = e.id and state = 'dead' order by id desc limit 20)) d
    cross join lateral (

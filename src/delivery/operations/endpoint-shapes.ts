@@ -6,6 +6,7 @@ import {
   WATCH_CHANGE_KINDS,
 } from '../../platform/base/kinds.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { MAX_COUNTED } from '../endpoints/endpoint-queries.ts'
 
 export const EndpointParams = object({
   endpointId: Type.String({ format: 'uuid', description: 'The id of the endpoint.' }),
@@ -104,7 +105,9 @@ export const WebhookEndpoint = object(
       Instant,
       'Until when no attempt is made, because the receiver answered `Retry-After`. Null if it did not.',
     ),
-    pending: Type.Integer({ description: 'Deliveries that are not over.' }),
+    pending: Type.Integer({
+      description: `Deliveries that are not over. ${MAX_COUNTED} means as many or more.`,
+    }),
     oldestPendingAt: orNull(
       Instant,
       'When the record of the oldest of them was written. Null if there are none.',

@@ -1,3 +1,6 @@
+/** The API counts what waits for an endpoint up to this number. */
+const MAX_COUNTED = 10_000
+
 /** The Deliveries view: endpoints, their settings, and what was sent to them. */
 export const deliveries = {
   endpoints: {
@@ -17,7 +20,7 @@ export const deliveries = {
     nothingSent: 'nothing was sent yet',
     works: 'works',
     /** @param {number} n */
-    pending: (n) => `${n.toLocaleString()} pending`,
+    pending: (n) => `${n.toLocaleString()}${n === MAX_COUNTED ? ' or more' : ''} pending`,
     oldest: 'the oldest from',
     /** @param {number} n */
     dead: (n) => `${n.toLocaleString()} not delivered`,
