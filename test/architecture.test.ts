@@ -59,6 +59,11 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@fastify/swagger': ['platform/http'],
   '@fastify/swagger-ui': ['platform/http'],
   marked: ['platform/http'],
+  '@opentelemetry/api': ['app'],
+  '@opentelemetry/context-async-hooks': ['app'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['app'],
+  '@opentelemetry/resources': ['app'],
+  '@opentelemetry/sdk-trace': ['app'],
 }
 const ENDPOINT_PACKAGES = new Set(['fastify', 'typebox'])
 const MAX_FOLDER_FILES = 24

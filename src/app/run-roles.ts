@@ -18,6 +18,7 @@ import { createLiveness, type Liveness } from './liveness.ts'
 import { announceProcess } from './processes.ts'
 import { warnOfTokenInClear } from './settings-for.ts'
 import { createSystemGauges } from './system-gauges.ts'
+import { startTracing } from './tracing.ts'
 import { startWork, type Work } from './work.ts'
 
 export type RoleName = 'worker' | 'api'
@@ -45,6 +46,7 @@ export interface RunOptions {
 const GRACE_MS = 9_000
 const PART_GRACE_MS = {
   stores: 1_500,
+  tracing: 1_000,
   process: 1_000,
   gauges: 1_200,
   admin: 500,
@@ -73,6 +75,9 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
     return left
   }
   try {
+    const role = options.roles.join('+')
+    const tracing = await startTracing(app.config, { role, log: app.log })
+    if (tracing !== undefined) parts.push(part('tracing', (graceMs) => tracing.close(graceMs)))
     await prepareDatabase(app, options)
     await options.seed?.(app)
     signal.throwIfAborted()

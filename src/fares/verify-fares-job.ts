@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Semaphore } from '../platform/base/semaphore.ts'
+import { span } from '../platform/base/tracing.ts'
 import type { Db, Tx } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
@@ -63,13 +64,16 @@ export async function verifyFaresJob(
   claim: VerifyFaresPayload,
   signal: AbortSignal,
 ): Promise<void> {
-  const { fares, skew } = await readClaim(deps, claim)
-  if (skew === undefined) return
-  for await (const batch of checkFares(deps, fares, { ...skew, signal })) {
-    const record = () => recordBatch(deps, batch, claim)
-    await (deps.recording?.(record) ?? record())
-    deps.onBatch?.({ recorded: batch.checks.length, late: batch.late.length })
-  }
+  await span('check', { 'farewatch.claim_id': claim.claimId }, async (annotate) => {
+    const { fares, skew } = await readClaim(deps, claim)
+    annotate({ 'farewatch.fares': fares.length })
+    if (skew === undefined) return
+    for await (const batch of checkFares(deps, fares, { ...skew, signal })) {
+      const record = () => recordBatch(deps, batch, claim)
+      await (deps.recording?.(record) ?? record())
+      deps.onBatch?.({ recorded: batch.checks.length, late: batch.late.length })
+    }
+  })
 }
 
 /** The fares of a claim, and the skew of the database's clock. The wait for a connection does not count as skew. */
@@ -90,7 +94,17 @@ export async function recordBatch(
   batch: CheckBatch,
   claim: ClaimRef | null,
 ): Promise<void> {
-  const { db, rules } = deps
+  const counts = { 'farewatch.checks': batch.checks.length, 'farewatch.late': batch.late.length }
+  const { recorded, transitions } = await span(
+    'record',
+    { ...counts, 'farewatch.claim_id': claim?.claimId },
+    () => writeBatch(deps, batch, claim),
+  )
+  reportChecks(deps, recorded, batch)
+  reportIncidents(deps, transitions)
+}
+
+function writeBatch({ db, rules }: VerifyDeps, batch: CheckBatch, claim: ClaimRef | null) {
   const { checks, late, blocked } = batch
   const lock = async (tx: Tx) => {
     if (claim === null)
@@ -101,7 +115,7 @@ export async function recordBatch(
     await reviveEnded(tx, claim, checks)
     return lockClaimed(tx, claim)
   }
-  const { recorded, transitions } = await inTransaction(db, async (tx) => {
+  return inTransaction(db, async (tx) => {
     const locked = await lock(tx)
     const counted = countChecks(checks, locked)
     const { context, states, transitions } = await guardChanges(tx, counted, rules)
@@ -111,8 +125,6 @@ export async function recordBatch(
     if (claim !== null) await release(tx, claim.claimId, [...late, ...blocked])
     return { recorded, transitions: [...transitions, ...trouble] }
   })
-  reportChecks(deps, recorded, batch)
-  reportIncidents(deps, transitions)
 }
 
 type ReportDeps = Pick<VerifyDeps, 'metrics' | 'log' | 'clock'>

@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/base/clock.ts'
 import { ROUTE_LISTS, type RouteChangeKind, type RouteListName } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
+import { type Attributes, span } from '../platform/base/tracing.ts'
 import { sql } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
@@ -11,7 +12,7 @@ import type { SyncDeps } from './plan/plan-snapshot.ts'
 import { listBusyError } from './runs/run-records.ts'
 import { SyncFailedError } from './runs/sync-errors.ts'
 import type { SyncCounts, SyncOutcome } from './runs/sync-run.ts'
-import { syncList } from './sync-list.ts'
+import { type SyncResult, syncList } from './sync-list.ts'
 
 export const SYNC_QUEUE = 'route-sync'
 
@@ -55,12 +56,29 @@ export async function syncListJob(
   signal: AbortSignal,
 ): Promise<void> {
   const due = { list: assertList(list), dueAt: new Date(dueAt) }
-  const result = await syncList(deps, due, signal)
+  await span('sync', { 'farewatch.list': list }, async (annotate) => {
+    const result = await syncList(deps, due, signal)
+    annotate(typeof result === 'string' ? { 'farewatch.status': result } : attributesOf(result))
+    await handleResult(deps, due, result)
+  })
+}
+
+function attributesOf({ runId, status, reason, added, removed }: SyncOutcome): Attributes {
+  return {
+    'farewatch.run_id': runId,
+    'farewatch.status': status,
+    'farewatch.reason': reason?.code,
+    'farewatch.added': added,
+    'farewatch.removed': removed,
+  }
+}
+
+async function handleResult(deps: SyncJobDeps, due: DueSync, result: SyncResult): Promise<void> {
   if (result === 'busy') {
     return snooze(deps, due, new SnoozeError(BUSY_WAIT_MS, await listBusyError(deps.db, due.list)))
   }
   if (result === 'done') {
-    deps.log.info({ list, dueAt }, 'route sync already done')
+    deps.log.info({ ...due }, 'route sync already done')
     return
   }
   reportSyncFinished(deps, result)

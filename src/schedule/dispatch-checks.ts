@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { CHECK_LANES } from '../platform/base/kinds.ts'
+import { span } from '../platform/base/tracing.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
@@ -41,7 +42,16 @@ const JOB_ATTEMPTS = 1
  * their jobs are enqueued, so that no job runs before its claim; a crash in between costs a lease, not a check.
  * While the circuit breaker is open nothing is claimed, and one fare when it probes.
  */
-export async function dispatchChecks(deps: DispatchDeps): Promise<ClaimedCheck[]> {
+export function dispatchChecks(deps: DispatchDeps): Promise<ClaimedCheck[]> {
+  return span('claim', {}, async (annotate) => {
+    const checks = await claimAndEnqueue(deps)
+    const claimIds = [...new Set(checks.map(({ claimId }) => claimId))]
+    annotate({ 'farewatch.fares': checks.length, 'farewatch.claim_ids': claimIds })
+    return checks
+  })
+}
+
+async function claimAndEnqueue(deps: DispatchDeps): Promise<ClaimedCheck[]> {
   const { requestsPerSecond } = deps
   const admission = await deps.breaker?.admission('verify')
   if (admission?.kind === 'refused') return []

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn } from '../../src/embedded/server-process.ts'
 import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { startSpanReceiver } from '../support/span-receiver.ts'
 import { until } from '../support/until.ts'
 
 interface LogLine {
@@ -39,7 +40,8 @@ describe('farewatch up, with nothing configured', () => {
   })
 
   it('applies a first list, serves it, and stops in order with its data kept', async () => {
-    const up = startFarewatch(['up'], env, home)
+    const receiver = await startSpanReceiver()
+    const up = startFarewatch(['up'], { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, home)
     onTestFinished(() => void up.child.kill('SIGKILL'))
     const ready = await firstLine(up, 'ready')
     const { directory } = await findPlace(home)
@@ -57,6 +59,26 @@ describe('farewatch up, with nothing configured', () => {
 
     const webhook = await firstLine(up, 'webhook received')
     expect(webhook).toMatchObject({ outcome: 'verified', text: expect.stringContaining('[demo /') })
+
+    const named = (name: string) => receiver.spans.filter((span) => span.name === name)
+    const kinds = ['sync', 'sync apply', 'claim', 'check', 'record', 'fan-out', 'delivery']
+    await until('the spans', () => kinds.every((kind) => named(kind).length > 0))
+    const check = named('check')[0]
+    const ofCheck = named('record').find(({ traceId }) => traceId === check?.traceId)
+    expect(
+      named('claim')
+        .map(({ attributes }) => attributes['farewatch.claim_ids'])
+        .join(),
+    ).toContain(check?.attributes['farewatch.claim_id'])
+    expect(ofCheck ?? check).toMatchObject({ traceId: check?.traceId })
+    expect(named('delivery').map(({ attributes }) => attributes)).toContainEqual(
+      expect.objectContaining({
+        'farewatch.format': 'webhook',
+        'farewatch.outcome': 'delivered',
+      }),
+    )
+    // The watches of the demo, and the addresses of its webhook and sandbox.
+    expect(JSON.stringify(receiver.spans)).not.toMatch(/demo-|http:/)
 
     // The next list may be applied at any time: what is served is the result of one of them.
     const isOfAList = (count: number) =>

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { coalesce, endsWithin, TimeoutError, withTimeout } from '../../platform/base/clock.ts'
 import { AppError } from '../../platform/base/errors.ts'
 import type { Logger } from '../../platform/base/logger.ts'
+import { span } from '../../platform/base/tracing.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import type { SealedEndpoint } from '../endpoints/sealer.ts'
@@ -171,7 +172,25 @@ const REQUEST_TIMEOUT_MS = 20_000
  * Makes one request, and returns its result for each of its messages. Never rejects. If this process cannot open the
  * endpoint, there is no result, and the lease leaves the deliveries to another one.
  */
-async function sendRequest(
+function sendRequest(
+  deps: SendDeps,
+  request: Request,
+  aborting: AbortSignal,
+): Promise<EndedRequest[]> {
+  const { endpoint, format, composed } = request
+  const ids = {
+    'farewatch.endpoint_id': endpoint.id,
+    'farewatch.format': format.name,
+    'farewatch.delivery_ids': composed.map(({ delivery }) => delivery.id),
+  }
+  return span('delivery', ids, async (annotate) => {
+    const ended = await makeRequest(deps, request, aborting)
+    annotate({ 'farewatch.outcome': ended[0]?.result.kind })
+    return ended
+  })
+}
+
+async function makeRequest(
   deps: SendDeps,
   { endpoint, format, composed }: Request,
   aborting: AbortSignal,

@@ -2,6 +2,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { messageOf } from './errors.ts'
 import type { Scrub } from './secrets.ts'
 import { cleanText } from './text.ts'
+import { currentTrace } from './tracing.ts'
 
 export type { Logger } from 'pino'
 
@@ -25,6 +26,8 @@ export function createLogger({ level, scrub, destination, base }: LoggerOptions)
     {
       level,
       base: base ?? null,
+      // pino adds the fields of the line to this object.
+      mixin: () => ({ ...currentTrace() }),
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (err: unknown) => serializeError(err, scrub) },

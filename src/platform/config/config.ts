@@ -48,8 +48,21 @@ export function loadConfig(env: Environment = process.env, folder = process.cwd(
  * mask ordinary words and numbers.
  */
 export function secretsOf(config: Config): string[] {
-  const passwords = [config.DATABASE_URL, config.REDIS_URL, config.SMTP_URL]
+  const passwords = [
+    config.DATABASE_URL,
+    config.REDIS_URL,
+    config.SMTP_URL,
+    config.OTEL_EXPORTER_OTLP_ENDPOINT,
+  ]
     .flatMap((given) => (given === undefined ? [] : passwordsOf(new URL(given))))
+    // A value as it stands in the setting, as it is sent, and what follows a scheme such as Bearer.
+    .concat(
+      headersOf(config.OTEL_EXPORTER_OTLP_HEADERS).flatMap(([, value]) => [
+        encodeURIComponent(value),
+        value,
+        value.split(' ').at(-1) ?? '',
+      ]),
+    )
     .filter((password) => password.length >= MIN_SECRET_CHARS)
   const secrets = [
     config.UPSTREAM_ACCESS_TOKEN,
@@ -58,6 +71,14 @@ export function secretsOf(config: Config): string[] {
     ...passwords,
   ]
   return [...new Set(secrets.filter((value) => value !== undefined))]
+}
+
+/** The names and values of `name=value,name=value`, in which values may be percent-encoded. */
+export function headersOf(text = ''): (readonly [name: string, value: string])[] {
+  return text.split(',').flatMap((entry) => {
+    const [name = '', ...value] = entry.split('=')
+    return value.length === 0 ? [] : [[name.trim(), percentDecoded(value.join('=').trim())]]
+  })
 }
 
 /** The password of a URL, encoded and decoded. Drivers also accept one in the query. */

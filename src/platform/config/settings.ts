@@ -127,6 +127,28 @@ export const ADVANCED_SETTINGS = {
     'networks that webhooks may reach although their addresses are not public',
   ),
   WEBHOOK_ALLOW_HTTP: choice('whether webhooks may go to http URLs', ['off', 'on'], 'off'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(
+    'where services send their spans, by OTLP over HTTP with protobuf; if unset, nowhere. Other OTEL_ variables of the exporter and the resource are read from the environment',
+    { protocols: ['http:', 'https:'], secret: true },
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: secret('headers of these requests: name=value, with commas'),
+  OTEL_TRACES_SAMPLER: choice(
+    'which traces are sent',
+    [
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ],
+    'parentbased_always_on',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: decimal('share of the traces that a traceidratio sends', {
+    min: 0,
+    max: 1,
+    preset: 1,
+  }),
   WEDGED_AFTER_SECONDS: integer(
     'a worker ends itself if it makes no progress for this time although its stores answer',
     { min: 10, max: 3600, preset: 180 },

@@ -1,4 +1,5 @@
 import type { RouteListName, RunResolution, RunStatus } from '../../platform/base/kinds.ts'
+import { span } from '../../platform/base/tracing.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { findLockHolder } from '../../platform/db/session-lock.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
@@ -39,7 +40,7 @@ export function createStopwatch(): Stopwatch {
     async time(stage, work) {
       const start = performance.now()
       try {
-        return await work()
+        return await span(`sync ${stage}`, {}, work)
       } finally {
         durations[stage] = Math.round(performance.now() - start)
       }

@@ -10,6 +10,8 @@ const SECRETS = {
   UPSTREAM_ACCESS_TOKEN: 'canary-token',
   ENCRYPTION_KEY: 'canary-key',
   SMTP_URL: 'smtps://canary-user:canary%20smtp@mail.internal:465',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'https://canary-user:canary-otlp@collector.internal',
+  OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20canary-bearer, x-key=canary-header',
 }
 
 describe('the printed configuration', () => {
@@ -34,6 +36,8 @@ describe('the printed configuration', () => {
       ['API_PORT', 81],
       ['ENCRYPTION_KEY', '[set]'],
       ['SMTP_URL', 'smtps://mail.internal:465'],
+      ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://collector.internal/'],
+      ['OTEL_EXPORTER_OTLP_HEADERS', '[set]'],
     ])
   })
 
@@ -54,10 +58,15 @@ describe('the scrubbed secrets', () => {
   it('are the token, the key, and the passwords of URLs, encoded and decoded', () => {
     expect(new Set(secretsOf(configOf(SECRETS)))).toEqual(
       new Set([
+        'Bearer canary-bearer',
+        'Bearer%20canary-bearer',
         'canary smtp',
         'canary%20smtp',
         'canary%2Fpg',
+        'canary-bearer',
+        'canary-header',
         'canary-key',
+        'canary-otlp',
         'canary-query',
         'canary-redis',
         'canary-token',
