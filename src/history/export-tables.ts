@@ -1,112 +1,72 @@
-import { createWriteStream } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
-import path from 'node:path'
 import type { Writable } from 'node:stream'
-import { finished, pipeline } from 'node:stream/promises'
-import { type AnalystSession, asAnalyst } from '../platform/db/analyst-session.ts'
-import type { Database } from '../platform/db/database.ts'
+import { pipeline } from 'node:stream/promises'
+import type { AnalystSession } from '../platform/db/analyst-session.ts'
 import { compareParquet, writeParquet } from './parquet-file.ts'
 import {
-  assertSinceFloor,
-  chooseTables,
+  dayExpression,
   type ExportColumn,
-  ExportError,
   type ExportType,
   type PublicTable,
   readColumns,
-  readPublicTables,
-  sinceCondition,
 } from './public-tables.ts'
 
 export const TABLE_FORMATS = ['parquet', 'csv', 'jsonl'] as const
 export type TableFormat = (typeof TABLE_FORMATS)[number]
 
-export interface TableExport {
-  readonly tables: readonly string[]
-  readonly format: TableFormat
-  /** A number of a feed, or an instant: rows that are new since then. */
-  readonly since?: number | Date | undefined
-  /** The directory of the files. */
-  readonly directory?: string | undefined
-  /** Takes one table instead. */
-  readonly stream?: Writable | undefined
-}
-
 /** Rows of one row group: with the JSON of fare changes about 15 MB. */
 const PAGE_ROWS = 10_000
 
-/**
- * Writes tables of the public SQL, all as they stood at one instant, in bounded memory. A file appears under its name
- * once it is complete. Returns the names of the files. Throws ExportError, SqlError.
- */
-export async function exportTables(
-  database: Pick<Database, 'pool'>,
-  { tables: names, format, since, directory, stream }: TableExport,
-): Promise<string[]> {
-  return asAnalyst(
-    database,
-    async (session) => {
-      const tables = chooseTables(await readPublicTables(session), names)
-      if (since !== undefined) await assertSinceFloor(session, tables, since)
-      const selects = tables.map((table) => selectOf(table, format, since))
-      if (stream !== undefined) {
-        const [table, select] = [tables[0], selects[0]]
-        if (table === undefined || select === undefined || tables.length > 1) {
-          throw new ExportError('standard output takes one table: name a directory with --out')
-        }
-        await writeTable(session, stream, { table, format, select })
-        return []
-      }
-      const files: string[] = []
-      for (const [at, table] of tables.entries()) {
-        const file = path.join(directory ?? '.', `${table.name}.${format}`)
-        await toFile(file, (out) =>
-          writeTable(session, out, { table, format, select: selects[at] ?? '' }),
-        )
-        files.push(file)
-      }
-      return files
-    },
-    { isUnlimited: true },
-  )
-}
-
-async function toFile(file: string, write: (out: Writable) => Promise<void>): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true })
-  const partial = `${file}.partial`
-  const out = createWriteStream(partial)
-  try {
-    await write(out)
-    await finished(out.end())
-    await rename(partial, file)
-  } catch (err) {
-    // A stream that is still opening its file would make it again after it was removed.
-    await finished(out.destroy()).catch(() => undefined)
-    await rm(partial, { force: true })
-    throw err
-  }
-}
-
-interface ToWrite {
+/** What is written of a table. */
+export interface TablePart {
   readonly table: PublicTable
-  readonly format: TableFormat
-  readonly select: string
+  /** Null: all of its rows. */
+  readonly where: string | null
 }
 
-async function writeTable(
+/** Writes rows of a table of the public SQL, in bounded memory. Returns how many. */
+export async function writeTable(
   session: AnalystSession,
   out: Writable,
-  { table, format, select }: ToWrite,
-): Promise<void> {
+  { format, ...part }: TablePart & { readonly format: TableFormat },
+): Promise<number> {
   if (format === 'parquet') {
-    return writeParquet(out, table.columns, session.pages(select, PAGE_ROWS))
+    const pages = session.pages(selectOf(part, 'parquet'), PAGE_ROWS)
+    return writeParquet(out, part.table.columns, pages)
   }
-  const copy =
+  const select = selectOf(part, 'text')
+  const copy = session.copyOut(
     format === 'csv'
       ? `copy (${select}) to stdout (format csv, header)`
       : // JSON has no control characters, so with these as marks nothing is quoted.
-        `copy (select to_json(t) from (${select}) t) to stdout (format csv, quote e'\\x01', delimiter e'\\x02')`
-  await pipeline(session.copyOut(copy), out, { end: false })
+        `copy (select to_json(t) from (${select}) t) to stdout (format csv, quote e'\\x01', delimiter e'\\x02')`,
+  )
+  await pipeline(copy, out, { end: false })
+  return copy.rows
+}
+
+type Page = (string | null)[][]
+
+/** Rows of a table by the UTC day of the instant that they are about, a day after the other, each to be written as Parquet. */
+export async function* daysOf(
+  session: AnalystSession,
+  part: TablePart,
+): AsyncGenerator<{ readonly day: string; write(out: Writable): Promise<number> }> {
+  const days = dayExpression(part.table)
+  const source = session.pages(selectOf(part, 'parquet', days), PAGE_ROWS)
+  const next = async () => ((await source.next()).value as Page | undefined) ?? []
+  let page = await next()
+  while (page.length > 0) {
+    const day = page[0]?.[0] ?? ''
+    async function* pagesOfDay(): AsyncGenerator<Page> {
+      while (page.length > 0 && page[0]?.[0] === day) {
+        const end = page.findIndex((row) => row[0] !== day)
+        const rows = end === -1 ? page : page.slice(0, end)
+        page = end === -1 ? await next() : page.slice(end)
+        yield rows.map(([, ...cells]) => cells)
+      }
+    }
+    yield { day, write: (out) => writeParquet(out, part.table.columns, pagesOfDay()) }
+  }
 }
 
 /**
@@ -138,6 +98,22 @@ function selectList(columns: readonly ExportColumn[], form: keyof typeof EXPRESS
     .join(', ')
 }
 
+/** `first` is an expression that the rows have before their columns, and are ordered by. */
+function selectOf(
+  { table, where }: TablePart,
+  form: keyof typeof EXPRESSIONS,
+  first?: string,
+): string {
+  const list = selectList(table.columns, form)
+  const isFeed = table.columns.some(({ name }) => name === 'seq')
+  const order = [...(first === undefined ? [] : ['1']), ...(isFeed ? ['seq'] : [])].join(', ')
+  return [
+    `select ${first === undefined ? '' : `${first}, `}${list} from farewatch."${table.name}"`,
+    ...(where === null ? [] : [`where ${where}`]),
+    ...(order === '' ? [] : [`order by ${order}`]),
+  ].join(' ')
+}
+
 /** Writes the rows of a SELECT as one Parquet file. Returns how many. */
 export async function writeQuery(
   session: AnalystSession,
@@ -145,15 +121,7 @@ export async function writeQuery(
   query: OrderedQuery,
 ): Promise<number> {
   const columns = await readColumns(session, query.select)
-  let rows = 0
-  const counted = async function* () {
-    for await (const page of parquetPages(session, columns, query)) {
-      rows += page.length
-      yield page
-    }
-  }
-  await writeParquet(out, columns, counted())
-  return rows
+  return writeParquet(out, columns, parquetPages(session, columns, query))
 }
 
 /**
@@ -173,24 +141,23 @@ export interface OrderedQuery {
   readonly select: string
   /** Columns that order the rows, each row differently. */
   readonly order: string
+  /** Called with the number of rows so far. */
+  readonly onRows?: (count: number) => void
 }
 
-function parquetPages(
+async function* parquetPages(
   session: AnalystSession,
   columns: readonly ExportColumn[],
-  { select, order }: OrderedQuery,
-): AsyncGenerator<(string | null)[][]> {
+  { select, order, onRows }: OrderedQuery,
+): AsyncGenerator<Page> {
   const list = selectList(columns, 'parquet')
-  return session.pages(`select ${list} from (${select}) q order by ${order}`, PAGE_ROWS)
-}
-
-function selectOf(
-  table: PublicTable,
-  format: TableFormat,
-  since: number | Date | undefined,
-): string {
-  const list = selectList(table.columns, format === 'parquet' ? 'parquet' : 'text')
-  const where = since === undefined ? '' : ` where ${sinceCondition(table, since)}`
-  const order = table.columns.some(({ name }) => name === 'seq') ? ' order by seq' : ''
-  return `select ${list} from farewatch."${table.name}"${where}${order}`
+  let count = 0
+  for await (const page of session.pages(
+    `select ${list} from (${select}) q order by ${order}`,
+    PAGE_ROWS,
+  )) {
+    yield page
+    count += page.length
+    onRows?.(count)
+  }
 }

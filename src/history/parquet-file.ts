@@ -49,13 +49,13 @@ const READERS: Readonly<Record<ExportType, (text: string) => unknown>> = {
 
 /**
  * Writes pages of cells as one Parquet file, each page as a row group. Instants, local times and dates come as numbers:
- * microseconds and days since 1970. At most one page is in memory.
+ * microseconds and days since 1970. At most one page is in memory. Returns the number of rows.
  */
 export async function writeParquet(
   out: Writable,
   columns: readonly ExportColumn[],
   pages: AsyncIterable<readonly (readonly Cell[])[]>,
-): Promise<void> {
+): Promise<number> {
   const writer = new StreamWriter(out)
   const schema = [
     { name: 'root', num_children: columns.length },
@@ -66,7 +66,9 @@ export async function writeParquet(
     })),
   ]
   const parquet = new ParquetWriter({ writer, schema, createdBy: 'farewatch' })
+  let written = 0
   for await (const rows of pages) {
+    written += rows.length
     const columnData = columns.map(({ name, type }, at) => ({
       name,
       data: rows.map((row) => cellValue(type, row[at] ?? null)),
@@ -74,6 +76,7 @@ export async function writeParquet(
     await parquet.write({ columnData, rowGroupSize: rows.length })
   }
   await parquet.finish()
+  return written
 }
 
 /** The value of a cell, as it is written. */

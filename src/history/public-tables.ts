@@ -101,40 +101,84 @@ export function chooseTables(
   })
 }
 
-/** The columns that say when a row was written or changed. `--since` uses the first one that the table has. */
-const CHANGED_AT = ['changed_at', 'recorded_at', 'finished_at', 'day']
+/** A column whose numbers say what an export has taken: no row appears later under a smaller one. */
+export type Numbers = 'seq' | 'written_in'
 
-/** The condition for rows that are new since a number of the feed, or since an instant. Throws ExportError. */
-export function sinceCondition({ name, columns }: PublicTable, since: number | Date): string {
-  const has = (column: string) => columns.some((other) => other.name === column)
-  if (typeof since === 'number') {
-    if (has('seq')) return `seq > ${since}`
-    throw new ExportError(`"${name}" has no column seq: --since needs an instant or a feed`)
-  }
-  const instant = `timestamptz '${since.toISOString()}'`
-  const column = CHANGED_AT.find(has)
-  if (column === 'day') return `day >= (${instant} at time zone 'UTC')::date`
-  if (column !== undefined) return `${column} >= ${instant}`
-  if (has('valid_to')) return `(valid_from >= ${instant} or valid_to >= ${instant})`
-  throw new ExportError(`"${name}" does not say when its rows changed: export it without --since`)
+/** Null for a view of the present, whose rows have no history. */
+export function numbersOf(table: PublicTable): Numbers | null {
+  if (has(table, 'seq')) return 'seq'
+  return has(table, 'written_in') ? 'written_in' : null
 }
 
-/** Throws ExportError if rows since then are archived: the export would lack them. */
-export async function assertSinceFloor(
-  session: AnalystSession,
-  tables: readonly PublicTable[],
-  since: number | Date,
-): Promise<void> {
+/**
+ * The columns by which a row of a later export replaces an earlier one. A day is computed as a whole, and replaced so.
+ * Null for a view of the present, which each export has whole.
+ */
+export function keyOf(table: PublicTable): string | null {
+  if (numbersOf(table) === null) return null
+  return ['seq', 'row_key', 'day', 'id'].find((column) => has(table, column)) ?? null
+}
+
+/** An open interval of these shows its last check, so an export takes it again, although nothing wrote its row. */
+const SHOW_LAST_CHECK: ReadonlySet<string> = new Set(['fare_history'])
+
+/** The condition for rows with numbers from `from` on and below `to`. */
+export function rangeCondition(
+  table: PublicTable,
+  { numbers, from, to }: { readonly numbers: Numbers; readonly from: number; readonly to: number },
+): string {
+  const range = `${numbers} >= ${from} and ${numbers} < ${to}`
+  return SHOW_LAST_CHECK.has(table.name) ? `(valid_to is null or ${range})` : range
+}
+
+/** The day in UTC of the instant that a row is about, as text: of an interval, of its end. */
+export function dayExpression(table: PublicTable): string {
+  if (has(table, 'day')) return 'day::text'
+  const begin = SHOW_LAST_CHECK.has(table.name) ? 'transaction_timestamp()' : 'valid_from'
+  const instant =
+    ['recorded_at', 'finished_at'].find((column) => has(table, column)) ??
+    `coalesce(valid_to, ${begin})`
+  return `(${instant} at time zone 'UTC')::date::text`
+}
+
+function has({ columns }: PublicTable, name: string): boolean {
+  return columns.some((column) => column.name === name)
+}
+
+/** The columns that say when a row was written or changed. `--since` uses the first one that the table has. */
+const CHANGED_AT = ['changed_at', 'recorded_at', 'finished_at']
+
+/** The condition for rows that are new since an instant. Throws ExportError. */
+export function sinceCondition(table: PublicTable, since: Date): string {
+  const instant = `timestamptz '${since.toISOString()}'`
+  if (has(table, 'day')) return `day >= (${instant} at time zone 'UTC')::date`
+  const column = CHANGED_AT.find((name) => has(table, name))
+  if (column !== undefined) return `${column} >= ${instant}`
+  if (numbersOf(table) === null) {
+    throw new ExportError(
+      `"${table.name}" shows the present, and does not say when its rows changed: export it whole, without --since`,
+    )
+  }
+  return `(valid_from >= ${instant} or valid_to >= ${instant})`
+}
+
+/** Where the histories and feeds that are archived begin. */
+export interface Floor {
+  readonly completeFrom: Date
+  /** Of a feed, the first number that it still has. */
+  readonly firstSeq: number | null
+}
+
+/** By the names of the tables that are archived. */
+export async function readFloors(session: AnalystSession): Promise<ReadonlyMap<string, Floor>> {
   const { rows } = await session.query(`
-    select view_name, first_seq - 1, extract(epoch from complete_from)::text
+    select view_name, extract(epoch from complete_from) * 1000, first_seq
       from farewatch.history_starts where complete_from is not null
   `)
-  for (const [name, before, epoch] of rows) {
-    if (!tables.some((table) => table.name === name)) continue
-    const instant = new Date(Number(epoch) * 1000)
-    if (since instanceof Date ? since < instant : since < Number(before)) {
-      const least = since instanceof Date ? instant.toISOString() : before
-      throw new ExportError(`"${name}" is archived before ${least}: --since must be at least that`)
-    }
-  }
+  return new Map(
+    rows.map(([name, epochMs, first]) => [
+      name ?? '',
+      { completeFrom: new Date(Number(epochMs)), firstSeq: first == null ? null : Number(first) },
+    ]),
+  )
 }

@@ -1,16 +1,16 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, onTestFinished } from 'vitest'
-import { exportTables, type TableExport } from '../../src/history/export-tables.ts'
+import { exportTables, streamTable, type TableExport } from '../../src/history/export-run.ts'
 import { rollUpDay } from '../../src/history/roll-up-days.ts'
 import { type Database, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { seedAnalytics } from '../routes/analytics-history.ts'
 import { it } from '../support/test-database.ts'
+import { openDuckDb } from './duckdb-warehouse.ts'
 
 async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'farewatch-export-'))
@@ -18,28 +18,11 @@ async function temporaryDirectory(): Promise<string> {
   return directory
 }
 
-/** What DuckDB reads from a file, every value as its text. */
-async function readParquet(select: string): Promise<(string | null)[][]> {
-  const instance = await DuckDBInstance.create(':memory:')
-  const connection = await instance.connect()
-  await connection.run(`set timezone = 'UTC'`)
-  const reader = await connection.runAndReadAll(select)
-  const rows = reader
-    .getRows()
-    .map((row) => row.map((cell) => (cell === null ? null : String(cell))))
-  connection.closeSync()
-  instance.closeSync()
-  return rows
-}
-
-async function exportText(
-  database: Database,
-  options: Omit<TableExport, 'stream'>,
-): Promise<string[]> {
+async function exportText(database: Database, options: TableExport): Promise<string[]> {
   const stream = new PassThrough()
   const [text] = await Promise.all([
     buffer(stream),
-    exportTables(database, { ...options, stream }).finally(() => stream.end()),
+    streamTable(database, options, stream).finally(() => stream.end()),
   ])
   return text.toString('utf8').trimEnd().split('\n')
 }
@@ -57,11 +40,12 @@ describe('an export of public tables', () => {
     const directory = await temporaryDirectory()
 
     const files = await exportTables(database, { tables: ['all'], format: 'parquet', directory })
+    const { rows: readParquet } = await openDuckDb()
 
     expect(new Set(await readdir(directory))).toEqual(
       new Set(files.map((file) => path.basename(file))),
     )
-    for (const file of files) {
+    for (const file of files.filter((name) => name.endsWith('.parquet'))) {
       const table = path.basename(file, '.parquet')
       const { rows } = await sql<{
         count: number
@@ -161,11 +145,19 @@ describe('an export of public tables', () => {
   it.for([
     [{ tables: ['nowhere'] }, /there is no table "nowhere"; there are: availability_changes, /],
     [{ tables: ['places'], since: 3 }, /"places" has no column seq/],
-    [{ tables: ['places'], since: new Date(0) }, /does not say when its rows changed/],
+    [
+      { tables: ['places'], since: new Date(0) },
+      /shows the present, and does not say when its rows changed: export it whole/,
+    ],
+    [
+      { tables: ['fare_history'], since: 3 },
+      /--since takes an instant, and --state takes each row/,
+    ],
     [{ tables: ['places', 'sync_runs'] }, /standard output takes one table/],
+    [{ tables: ['places'], state: 'x' }, /neither --state nor --force/],
   ] as const)('an impossible export is refused: %o', async ([options, message], { database }) => {
     await expect(
-      exportTables(database, { format: 'csv', stream: new PassThrough(), ...options }),
+      streamTable(database, { format: 'csv', ...options }, new PassThrough()),
     ).rejects.toThrow(message)
   })
 
@@ -187,6 +179,103 @@ describe('an export of public tables', () => {
     expect(await readFile(path.join(directory, 'places.csv'), 'utf8')).toContain('Lisbon')
   })
 
+  it('an export overwrites nothing unless it is forced, and a part has its range in its name', async ({
+    database,
+  }) => {
+    await seedAnalytics(database.db)
+    const directory = await temporaryDirectory()
+    const request = { tables: ['route_changes'], format: 'csv', directory } as const
+    await exportTables(database, request)
+    const whole = await readFile(path.join(directory, 'route_changes.csv'), 'utf8')
+
+    await expect(exportTables(database, { ...request, since: 25 })).rejects.toThrow(
+      /export\.json exists: choose another directory, or replace what is there with --force/,
+    )
+    expect(await readFile(path.join(directory, 'route_changes.csv'), 'utf8')).toBe(whole)
+    await writeFile(path.join(directory, 'notes.txt'), 'mine')
+    await exportTables(database, { ...request, since: 25, isForced: true })
+
+    const manifest = JSON.parse(
+      await readFile(path.join(directory, 'export.json'), 'utf8'),
+    ) as object
+    expect(await readdir(directory)).toEqual([
+      'export.json',
+      'notes.txt',
+      'route_changes-26-32.csv',
+    ])
+    expect(manifest).toMatchObject({
+      run: null,
+      generation: 1,
+      tables: [
+        {
+          name: 'route_changes',
+          key: 'seq',
+          first: 26,
+          last: 32,
+          rows: 7,
+          files: [{ name: 'route_changes-26-32.csv', rows: 7 }],
+        },
+      ],
+    })
+  })
+
+  it('a state is refused in another directory, database or generation, and after an archive took what no run had', async ({
+    database,
+  }) => {
+    const { db } = database
+    await seedAnalytics(db)
+    const folder = await temporaryDirectory()
+    const state = path.join(folder, 'state.json')
+    const directory = path.join(folder, 'runs')
+    const request = {
+      tables: ['route_changes', 'route_history'],
+      format: 'parquet',
+      state,
+    } as const
+    const run = (changes: object = {}) =>
+      exportTables(database, { ...request, directory, ...changes })
+    await run()
+    const stored = await readFile(state, 'utf8')
+    const runWith = async (changes: object) => {
+      await writeFile(state, JSON.stringify({ ...(JSON.parse(stored) as object), ...changes }))
+      return run().finally(() => writeFile(state, stored))
+    }
+
+    await expect(run({ since: 3 })).rejects.toThrow(/--state knows what is new/)
+    await expect(run({ format: 'csv' })).rejects.toThrow(/--state writes Parquet/)
+    await expect(run({ isForced: true })).rejects.toThrow(/--state replaces no files/)
+    await expect(run({ directory: folder })).rejects.toThrow(/is the state of the runs in runs/)
+    await expect(run({ state: path.join(folder, 'no', 'state.json') })).rejects.toThrow(
+      /of the state does not exist/,
+    )
+    await expect(run({ state: path.join(folder, 'new.json') })).rejects.toThrow(
+      /run=1 exists, and .*new\.json does not name it/,
+    )
+    await expect(runWith({ tables: 7 })).rejects.toThrow(/is not the state of an export/)
+    await expect(runWith({ database: '1-1' })).rejects.toThrow(
+      /is the state of another database: load everything again/,
+    )
+    await expect(runWith({ generation: 0 })).rejects.toThrow(
+      /is of generation 0, and a restore began generation 1: load everything again/,
+    )
+    await expect(
+      runWith({ tables: { route_changes: { next: 999, instant: '2026-07-01T00:00:00Z' } } }),
+    ).rejects.toThrow(/goes on with 999 of "route_changes", and this database ends at 32/)
+    await sql`insert into archive (before, applied_at) values ('2026-06-01T00:00Z', clock_timestamp())`.execute(
+      db,
+    )
+    await sql`update feed_head set first_seq = 30 where feed = 'route'`.execute(db)
+    await expect(
+      runWith({ tables: { route_changes: { next: 29, instant: '2026-07-01T00:00:00Z' } } }),
+    ).rejects.toThrow(/"route_changes" was archived after the last run/)
+    await expect(
+      runWith({ tables: { route_history: { next: 9, instant: '2026-05-31T00:00:00Z' } } }),
+    ).rejects.toThrow(/"route_history" was archived after the last run/)
+    expect(await readFile(state, 'utf8')).toBe(stored)
+    expect(path.basename((await run()).at(-1) ?? '')).toBe('export.json')
+    expect(await readdir(directory)).toEqual(['run=1', 'run=2'])
+  })
+
   it('a reader that stops early ends the export', async ({ database }) => {
     await sql`
       insert into sync_run (list, status, started_at, fetched_at, finished_at, reason)
@@ -196,7 +285,7 @@ describe('an export of public tables', () => {
     stream.once('data', () => stream.destroy())
 
     await expect(
-      exportTables(database, { tables: ['sync_runs'], format: 'csv', stream }),
+      streamTable(database, { tables: ['sync_runs'], format: 'csv' }, stream),
     ).rejects.toThrow(/premature|closed/i)
 
     const { rows } = await sql<{ one: number }>`select 1 as one`.execute(database.db)

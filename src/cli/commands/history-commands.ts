@@ -2,7 +2,8 @@ import path from 'node:path'
 import { type Command, Option } from 'commander'
 import { assertReady, migrateApp } from '../../app/app.ts'
 import { type ArchiveResult, archiveHistory } from '../../history/archive/archive-history.ts'
-import { exportTables, TABLE_FORMATS, type TableFormat } from '../../history/export-tables.ts'
+import { exportTables, streamTable } from '../../history/export-run.ts'
+import { TABLE_FORMATS, type TableFormat } from '../../history/export-tables.ts'
 import { reopenDays, rollUpDays } from '../../history/roll-up-days.ts'
 import { createAnalyst } from '../../platform/db/analyst-logins.ts'
 import { assertKept } from '../../platform/db/history-floor.ts'
@@ -33,7 +34,14 @@ interface ExportOptions {
   readonly format: TableFormat
   readonly since?: number | Date
   readonly out: string
+  readonly force?: boolean
+  readonly state?: string
 }
+
+const EXPORT_TEXT = `
+With --state each run takes what is new, exactly once, as Parquet: the records and
+intervals that no earlier run took, by days, and the views of the present whole. A
+run that is killed takes nothing.`
 
 export function addExportCommand(program: Command): void {
   program
@@ -48,11 +56,17 @@ export function addExportCommand(program: Command): void {
       sinceOption,
     )
     .requiredOption('--out <directory>', 'the directory of the files; - means standard output')
-    .addHelpText('after', example('export route_changes places --out history'))
-    .action((tables: string[], { out, ...options }: ExportOptions) =>
+    .option('--force', 'replace the export that is in the directory')
+    .option('--state <file>', 'take what is new since the last run with this file')
+    .addHelpText('after', EXPORT_TEXT)
+    .addHelpText('after', example('export all --out warehouse --state warehouse.json'))
+    .action((tables: string[], options: ExportOptions) =>
       withApp({ role: 'export' }, async ({ database }, { terminal }) => {
-        const target = out === '-' ? { stream: process.stdout } : { directory: out }
-        const files = await exportTables(database, { tables, ...options, ...target })
+        const { out, force: isForced = false, ...request } = { tables, ...options }
+        if (out === '-') return streamTable(database, request, process.stdout)
+        const onProgress = (step: string) => terminal.progress(step)
+        const args = { ...request, directory: out, isForced }
+        const files = await exportTables(database, args, { onProgress })
         for (const file of files) terminal.out(file)
       }),
     )

@@ -223,7 +223,8 @@ async function saveVersions(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   await sql`
     update fare_belief_version v
        set valid_to = greatest(b."askedAt", v.valid_from + interval '1 millisecond'),
-           price_checked_at = s.price_checked_at, price_reason = s.price_reason, flights_id = s.flights_id
+           price_checked_at = s.price_checked_at, price_reason = s.price_reason, flights_id = s.flights_id,
+           written_in = pg_current_xact_id()
       from ${batch}
       join fare_state s on s.tracked_fare_id = b."fareId"
      where v.tracked_fare_id = b."fareId" and v.valid_to is null

@@ -164,7 +164,8 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
     update fare_belief_version v
        set valid_to = greatest(clock_timestamp(), v.valid_from + interval '1 millisecond'),
-           price_checked_at = s.price_checked_at, price_reason = s.price_reason, flights_id = s.flights_id
+           price_checked_at = s.price_checked_at, price_reason = s.price_reason, flights_id = s.flights_id,
+           written_in = pg_current_xact_id()
       from fare_state s
      where s.tracked_fare_id = v.tracked_fare_id
        and v.tracked_fare_id = any(${fareIds}::bigint[]) and v.valid_to is null

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
-import type { Writable } from 'node:stream'
-import { finished, pipeline } from 'node:stream/promises'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
+import { type WrittenFile, writeJson } from '../durable-files.ts'
 
 /** The archive cannot be made so. Nothing was deleted. */
 export class ArchiveError extends AppError {
@@ -19,14 +16,7 @@ export interface Manifest {
   readonly id: string
   readonly before: string
   /** Empty until all files are written and verified. */
-  readonly files: readonly ArchivedFile[]
-}
-
-export interface ArchivedFile {
-  readonly name: string
-  readonly rows: number
-  readonly bytes: number
-  readonly sha256: string
+  readonly files: readonly WrittenFile[]
 }
 
 const MANIFEST = 'archive.json'
@@ -65,12 +55,7 @@ function parseManifest(text: string): Manifest | undefined {
  * the new text.
  */
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  await usable(directory, async () => {
-    const partial = path.join(directory, PARTIAL)
-    await writeFile(partial, `${JSON.stringify(manifest, null, 2)}\n`, { flush: true })
-    await rename(partial, path.join(directory, MANIFEST))
-    await flushDirectory(directory)
-  })
+  await usable(directory, () => writeJson(path.join(directory, MANIFEST), manifest))
 }
 
 /** Deletes the files of an archive that did not come into force. */
@@ -80,54 +65,6 @@ export async function clearDirectory(directory: string, names: readonly string[]
       await rm(path.join(directory, name), { force: true })
     }
   })
-}
-
-/** Writes one file and waits until it is on the disk. */
-export async function writeFlushed<T>(
-  file: string,
-  write: (out: Writable) => Promise<T>,
-): Promise<T> {
-  const out = createWriteStream(file, { flush: true })
-  const ended = finished(out)
-  try {
-    // Of a stream that has failed no part is taken: without the race, a full disk would be waited for.
-    const result = await Promise.race([write(out), ended.then(() => neverWritten())])
-    out.end()
-    await ended
-    return result
-  } catch (err) {
-    ended.catch(() => undefined)
-    // A stream that is still opening its file would make it again after it was removed.
-    await finished(out.destroy()).catch(() => undefined)
-    throw err
-  }
-}
-
-function neverWritten(): never {
-  throw new Error('the file was closed before it was written')
-}
-
-/** The size and the hash of a file. */
-export async function measureFile(file: string): Promise<Pick<ArchivedFile, 'bytes' | 'sha256'>> {
-  const hash = createHash('sha256')
-  let bytes = 0
-  await pipeline(createReadStream(file), async (parts) => {
-    for await (const part of parts as AsyncIterable<Buffer>) {
-      hash.update(part)
-      bytes += part.length
-    }
-  })
-  return { bytes, sha256: hash.digest('hex') }
-}
-
-/** After a crash the names of new files are there too. */
-async function flushDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** The codes of a directory that the user can replace with another one. */

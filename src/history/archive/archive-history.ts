@@ -3,16 +3,14 @@ import { asAnalyst } from '../../platform/db/analyst-session.ts'
 import { type Database, type Db, sql } from '../../platform/db/database.ts'
 import { findLockHolder, withSessionLock } from '../../platform/db/session-lock.ts'
 import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
+import { measureFile, type WrittenFile, writeFlushed } from '../durable-files.ts'
 import { verifyQuery, writeQuery } from '../export-tables.ts'
 import { rollUpDays } from '../roll-up-days.ts'
 import {
-  type ArchivedFile,
   ArchiveError,
   clearDirectory,
   type Manifest,
-  measureFile,
   readDirectory,
-  writeFlushed,
   writeManifest,
 } from './archive-directory.ts'
 import { type ArchivedRows, archivedRows, deleteArchived } from './archived-rows.ts'
@@ -33,7 +31,7 @@ interface ArchiveOptions {
 
 export interface ArchiveResult {
   readonly before: string
-  readonly files: readonly ArchivedFile[]
+  readonly files: readonly WrittenFile[]
   /** Rows that this call deleted. More than it wrote if an earlier archive had been interrupted. */
   readonly deleted: number
   /** Records before the date that stay, because endpoints need them. */
@@ -132,11 +130,11 @@ async function writeFiles(
   database: Pick<Database, 'pool'>,
   { rows, directory }: FilesArgs,
   { signal, onProgress }: ArchiveOptions,
-): Promise<ArchivedFile[]> {
+): Promise<WrittenFile[]> {
   return asAnalyst(
     database,
     async (session) => {
-      const files: ArchivedFile[] = []
+      const files: WrittenFile[] = []
       for (const query of rows) {
         signal?.throwIfAborted()
         const name = fileOf(query)

@@ -24,8 +24,8 @@ export interface AnalystSession {
   stream(text: string, take: (part: ResultPart) => Promise<void>): Promise<void>
   /** The rows of a SELECT, a page at a time. */
   pages(select: string, rowsPerPage: number): AsyncGenerator<(string | null)[][]>
-  /** The bytes that one COPY … TO STDOUT statement writes, at the speed at which they are read. */
-  copyOut(statement: string): Readable
+  /** The bytes that one COPY … TO STDOUT statement writes, at the speed at which they are read. Then `rows` counts them. */
+  copyOut(statement: string): Readable & { readonly rows: number }
 }
 
 export interface SessionOptions {
@@ -176,6 +176,7 @@ class CopyReader extends Readable {
   #connection: WireConnection | undefined
   #part = Buffer.allocUnsafe(PART_BYTES)
   #filled = 0
+  rows = 0
 
   constructor(statement: string) {
     super({ highWaterMark: 4 * PART_BYTES })
@@ -202,7 +203,9 @@ class CopyReader extends Readable {
     this.#filled += chunk.length
   }
 
-  handleCommandComplete(): void {
+  /** The text is `COPY` and the number of rows. */
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    this.rows = Number(text.split(' ')[1])
     this.#pushPart()
   }
 

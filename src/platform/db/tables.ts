@@ -281,6 +281,7 @@ export interface PlaceVersion {
   place_id: string
   valid_from: Date
   valid_to: Date | null
+  written_in: Generated<string>
 }
 
 export interface PreviousSecret {
@@ -375,6 +376,7 @@ export interface SyncRun {
   unknown_pairs: number | null
   would_add: number | null
   would_remove: number | null
+  written_in: Generated<string>
 }
 
 export interface Tick {

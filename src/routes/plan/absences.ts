@@ -171,7 +171,7 @@ export async function closeAvailability(
   return affected(
     sql`
       update route_availability_version v
-         set valid_to = ${fetchedAt}
+         set valid_to = ${fetchedAt}, written_in = pg_current_xact_id()
         from pending_absence p
        where p.list = ${list} and p.absences >= ${confirmations}
          and (v.departure_id, v.destination_id) = (p.departure_id, p.destination_id)

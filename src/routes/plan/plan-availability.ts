@@ -137,7 +137,7 @@ export async function applyAvailability(tx: Tx, args: ApplyArgs) {
 async function closeUnavailable(tx: Tx, { fetchedAt }: ApplyArgs): Promise<void> {
   await sql`
     update route_availability_version v
-       set valid_to = ${fetchedAt}
+       set valid_to = ${fetchedAt}, written_in = pg_current_xact_id()
       from snapshot_gained g
      where not g.before
        and (v.departure_id, v.destination_id) = (g.departure_id, g.destination_id)

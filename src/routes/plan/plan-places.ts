@@ -136,7 +136,7 @@ async function closeChangedPlaces(
   return affected(
     sql`
       update place_version v
-         set valid_to = ${fetchedAt}
+         set valid_to = ${fetchedAt}, written_in = pg_current_xact_id()
         from pending_place p
        where p.lists >= ${confirmations} and v.place_id = p.place_id and v.valid_to is null
     `,

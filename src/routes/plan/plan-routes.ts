@@ -130,7 +130,8 @@ async function closeRemoved(
   return affected(
     sql`
       update route_version r
-         set valid_to = ${fetchedAt}, removed_by = ${runId}, changed_at = clock_timestamp(), last_seen_at = p.last_seen_at, first_missed_at = p.first_missed_at
+         set valid_to = ${fetchedAt}, removed_by = ${runId}, changed_at = clock_timestamp(), written_in = pg_current_xact_id(),
+             last_seen_at = p.last_seen_at, first_missed_at = p.first_missed_at
         from pending_absence p
        where p.list = 'routes' and p.absences >= ${confirmations}
          and (r.departure_id, r.destination_id) = (p.departure_id, p.destination_id)

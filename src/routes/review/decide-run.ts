@@ -12,6 +12,7 @@ import {
   LIST_WAIT_MS,
   listBusyError,
   listLock,
+  WRITTEN_NOW,
 } from '../runs/run-records.ts'
 import { NotHeldError, RunNotFoundError, StaleRunError } from '../runs/sync-errors.ts'
 import type { SyncOutcome } from '../runs/sync-run.ts'
@@ -125,7 +126,7 @@ async function applyHeld(
   })
   await tx
     .updateTable('sync_run')
-    .set({ resolution: 'approved', resolved_at: sql`clock_timestamp()` })
+    .set({ ...WRITTEN_NOW, resolution: 'approved', resolved_at: sql`clock_timestamp()` })
     .where('id', '=', runId)
     .execute()
   await dropHeldRuns(tx, { list, resolution: 'superseded', resolvedBy: runId })

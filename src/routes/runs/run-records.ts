@@ -50,12 +50,15 @@ export function createStopwatch(): Stopwatch {
 }
 
 const NOW = sql<Date>`clock_timestamp()`
+/** Set by each statement that changes what `farewatch.sync_runs` shows of an ended run. */
+export const WRITTEN_NOW = { written_in: sql<string>`pg_current_xact_id()` }
 
 /** Opens a run. The caller holds the list's lock, so an unfinished run of the list was left by a process that ended. */
 export async function openRun(db: Db, list: RouteListName): Promise<number> {
   await db
     .updateTable('sync_run')
     .set({
+      ...WRITTEN_NOW,
       status: 'failed',
       finished_at: NOW,
       reason_code: 'abandoned',
@@ -144,6 +147,7 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
   await db
     .updateTable('sync_run')
     .set({
+      ...WRITTEN_NOW,
       status,
       finished_at: NOW,
       baseline,
@@ -188,7 +192,7 @@ export async function recordHeldEffect(
 ): Promise<void> {
   await tx
     .updateTable('sync_run')
-    .set({ would_add: wouldAdd, would_remove: wouldRemove })
+    .set({ ...WRITTEN_NOW, would_add: wouldAdd, would_remove: wouldRemove })
     .where('id', '=', runId)
     .execute()
 }
@@ -209,7 +213,13 @@ export async function dropHeldRuns(
 ): Promise<number[]> {
   const rows = await tx
     .updateTable('sync_run')
-    .set({ status: 'dropped', resolution, resolved_at: NOW, resolved_by: resolvedBy })
+    .set({
+      ...WRITTEN_NOW,
+      status: 'dropped',
+      resolution,
+      resolved_at: NOW,
+      resolved_by: resolvedBy,
+    })
     .where('list', '=', list)
     .where('status', '=', 'held')
     .$if(reviewId !== undefined, (runs) => runs.where('review_id', '=', reviewId ?? 0))

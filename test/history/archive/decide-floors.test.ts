@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { writeFlushed } from '../../../src/history/archive/archive-directory.ts'
 import { floorOf, needsOf } from '../../../src/history/archive/plan-archive.ts'
+import { writeFlushed } from '../../../src/history/durable-files.ts'
 
 describe('the floor of a feed', () => {
   it.each([
