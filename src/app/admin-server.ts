@@ -3,7 +3,7 @@ import { messageOf } from '../platform/base/errors.ts'
 import { isLoopback } from '../platform/base/loopback.ts'
 import { type Db, openDatabase, sql } from '../platform/db/database.ts'
 import { assertMigrated } from '../platform/db/schema-version.ts'
-import { databaseNow } from '../platform/db/transaction.ts'
+import { databaseSkewMs } from '../platform/db/transaction.ts'
 import { assertLocalCaller } from '../platform/http/local-only.ts'
 import { createHttpServer, type HttpServer } from '../platform/http/server.ts'
 import { renderMetrics } from '../platform/metrics/metrics.ts'
@@ -12,8 +12,6 @@ import { type App, STORE_TIMEOUT_MS } from './app.ts'
 import type { SystemGauges } from './system-gauges.ts'
 import type { Work } from './work.ts'
 
-/** An idle worker polls every few seconds. One that was inactive for this long is not ready. */
-const WORKER_INACTIVE_MS = 90_000
 const CLOSE_TIMEOUT_MS = 400
 
 export interface AdminDeps {
@@ -25,7 +23,7 @@ export interface AdminDeps {
   readonly serving: () => boolean
   /** Why the process must restart; null while it makes progress. */
   readonly fault: () => string | null
-  readonly queue: Pick<QueueSystem, 'clockSkewMs'>
+  readonly queue: Pick<QueueSystem, 'kind' | 'clockSkewMs'>
   readonly systemGauges: SystemGauges
   /** Whether the process is shutting down. */
   readonly draining: () => boolean
@@ -45,8 +43,10 @@ interface Check {
  * Serves health and metrics to operators, on a port of its own.
  *
  * /livez checks the event loop and the progress of the work. After a 503 the process ends itself; a restart helps.
- * /readyz checks the database, the schema, the activity of workers, and that the process is not draining. An upstream
- * that is down does not fail it, because a restart would not help. It lists the failed checks; `?verbose` lists all.
+ * /readyz fails only for what another process could do better: while this one starts, stops, or makes no progress
+ * although the stores answer. It asks no store, because a slow one would take every process out of service at once:
+ * requests answer 503 by themselves, and alerts report it. It lists the failed checks; `?verbose` lists all, and the
+ * answers of the stores.
  */
 export function createAdminServer(deps: AdminDeps): HttpServer {
   const { app } = deps
@@ -67,13 +67,14 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
     return reply.code(503).send({ status: 'no progress', reason })
   })
   server.get('/readyz', async (request, reply) => {
-    const checks = await checkReadiness(deps, database.db)
+    const checks = checkReadiness(deps)
     const failing = checks.filter(({ fault }) => fault !== null)
     const ready = failing.length === 0
     const verbose = Object.hasOwn(request.query as object, 'verbose')
-    return reply
-      .code(ready ? 200 : 503)
-      .send({ status: ready ? 'ready' : 'not ready', checks: verbose ? checks : failing })
+    return reply.code(ready ? 200 : 503).send({
+      status: ready ? 'ready' : 'not ready',
+      checks: verbose ? [...checks, ...(await checkStores(deps, database.db))] : failing,
+    })
   })
   server.get('/metrics', async (_request, reply) => {
     await setProcessGauges(app, deps.work(), deps.queue)
@@ -85,25 +86,25 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
   return server
 }
 
-async function checkReadiness(deps: AdminDeps, db: Db): Promise<Check[]> {
-  const { app, work, draining } = deps
-  const [database, schema] = await Promise.all([
+function checkReadiness(deps: AdminDeps): Check[] {
+  return [
+    { name: 'not draining', fault: deps.draining() ? 'shutting down' : null },
+    { name: 'started', fault: startingFault(deps) },
+    { name: 'progress', fault: deps.fault() },
+  ]
+}
+
+/** What all processes share, and when each worker was last active: for people, who cannot see it otherwise. */
+async function checkStores(deps: AdminDeps, db: Db): Promise<Check[]> {
+  const stores = await Promise.all([
     checkStore('database', sql`select 1`.execute(db), deps),
     checkStore('schema', assertMigrated(db), deps),
   ])
-  const workers = (work()?.workers ?? []).map(({ queue, handle }) => {
+  const workers = (deps.work()?.workers ?? []).map(({ queue, handle }) => {
     const { lastActivityAt } = handle.progress()
-    const inactiveMs = app.clock.now().getTime() - lastActivityAt.getTime()
-    const fault = inactiveMs > WORKER_INACTIVE_MS ? `no activity for ${inactiveMs} ms` : null
-    return { name: `worker ${queue}`, fault, lastActivityAt }
+    return { name: `worker ${queue}`, fault: null, lastActivityAt }
   })
-  return [
-    { name: 'not draining', fault: draining() ? 'shutting down' : null },
-    { name: 'started', fault: startingFault(deps) },
-    database,
-    schema,
-    ...workers,
-  ]
+  return [...stores, ...workers]
 }
 
 function startingFault({ works, work, serving }: AdminDeps): string | null {
@@ -128,7 +129,7 @@ async function checkStore(
 async function setProcessGauges(
   app: App,
   work: Work | undefined,
-  queue: Pick<QueueSystem, 'clockSkewMs'>,
+  queue: AdminDeps['queue'],
 ): Promise<void> {
   const { database, requestDatabase, metrics } = app
   for (const { queue: name, handle } of work?.workers ?? []) {
@@ -139,7 +140,7 @@ async function setProcessGauges(
   await Promise.all([
     setDatabaseGauges(app),
     // A process without workers needs no connection to the store of the queue.
-    work === undefined ? undefined : setQueueSkew(queue, metrics),
+    work === undefined ? undefined : setQueueStoreGauges(queue, metrics),
   ])
 }
 
@@ -166,10 +167,8 @@ function setPoolGauges(pools: readonly App['database']['pool'][], metrics: App['
 async function setDatabaseGauges({ database, metrics, clock }: App): Promise<void> {
   const startedMs = performance.now()
   try {
-    const sentAt = clock.now().getTime()
-    const now = await withTimeout(databaseNow(database.db), STORE_TIMEOUT_MS)
-    const middle = (sentAt + clock.now().getTime()) / 2
-    metrics.clockSkew.set({ store: 'database' }, (now.getTime() - middle) / 1000)
+    const skewMs = await withTimeout(databaseSkewMs(database.db, clock), STORE_TIMEOUT_MS)
+    metrics.clockSkew.set({ store: 'database' }, skewMs / 1000)
     metrics.databaseUp.set(1)
   } catch {
     metrics.clockSkew.remove({ store: 'database' })
@@ -178,14 +177,12 @@ async function setDatabaseGauges({ database, metrics, clock }: App): Promise<voi
   metrics.databasePing.set((performance.now() - startedMs) / 1000)
 }
 
-async function setQueueSkew(
-  queue: Pick<QueueSystem, 'clockSkewMs'>,
+async function setQueueStoreGauges(
+  { kind, clockSkewMs }: AdminDeps['queue'],
   metrics: App['metrics'],
 ): Promise<void> {
-  try {
-    const skewMs = await withTimeout(queue.clockSkewMs(), STORE_TIMEOUT_MS)
-    metrics.clockSkew.set({ store: 'queue' }, skewMs / 1000)
-  } catch {
-    metrics.clockSkew.remove({ store: 'queue' })
-  }
+  const skewMs = await withTimeout(clockSkewMs(), STORE_TIMEOUT_MS).catch(() => null)
+  if (skewMs === null) metrics.clockSkew.remove({ store: 'queue' })
+  else metrics.clockSkew.set({ store: 'queue' }, skewMs / 1000)
+  if (kind === 'redis') metrics.redisUp.set(skewMs === null ? 0 : 1)
 }

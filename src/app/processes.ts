@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import packageJson from '../../package.json' with { type: 'json' }
-import { endsWithin } from '../platform/base/clock.ts'
+import { type Clock, endsWithin, withTimeout } from '../platform/base/clock.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { PROGRESS_MS } from '../platform/db/live-processes.ts'
+import { databaseSkewMs } from '../platform/db/transaction.ts'
 import type { KnownProcess } from '../views/status-shapes.ts'
 import type { App } from './app.ts'
 
 const REFRESH_MS = 20_000
 const CLOSE_MS = 800
+/** A round trip that takes longer says too little about a clock. */
+const CLOCK_WITHIN_MS = 1_000
 
 /**
  * The order is by start. A process that did not stop in order is listed for a day, or until its host starts
@@ -19,6 +22,7 @@ export async function listProcesses(db: Db): Promise<KnownProcess[]> {
     .selectFrom('process')
     .select(['role', 'version', 'host', 'pid'])
     .select(['started_at as startedAt', 'last_progress_at as lastProgressAt'])
+    .select('clock_ahead_seconds as clockAheadSeconds')
     .orderBy('started_at')
     .orderBy('id')
     .execute()
@@ -38,9 +42,9 @@ export async function countWorkers(db: Db): Promise<number> {
 }
 
 /**
- * Lists this process for the others until it is closed: its row is refreshed while `fault` is null. What it took
- * from the budget is written at the same time. A failed write is left to the next one, because other checks report
- * a database that is down.
+ * Lists this process and its clock for the others until it is closed: its row is refreshed while `fault` is null. What
+ * it took from the budget is written at the same time. A failed write is left to the next one, because other checks
+ * report a database that is down.
  */
 export function announceProcess(
   { database: { db }, clock, calls }: Pick<App, 'database' | 'clock'> & Partial<Pick<App, 'calls'>>,
@@ -52,7 +56,7 @@ export function announceProcess(
   const refreshing = (async () => {
     await deleteGone(db, own).catch(() => undefined)
     while (!ending.signal.aborted) {
-      if (fault() === null) await writeProgress(db, own).catch(() => undefined)
+      if (fault() === null) await writeProgress(db, own, clock).catch(() => undefined)
       await calls?.flush(db).catch(() => undefined)
       await clock.sleep(REFRESH_MS, ending.signal).catch(() => undefined)
     }
@@ -66,16 +70,25 @@ export function announceProcess(
   }
 }
 
-type OwnRow = Omit<KnownProcess, 'startedAt' | 'lastProgressAt'> & { readonly id: string }
+type OwnRow = Pick<KnownProcess, 'role' | 'version' | 'host' | 'pid'> & { readonly id: string }
 
-async function writeProgress(db: Db, own: OwnRow): Promise<void> {
+async function writeProgress(db: Db, own: OwnRow, clock: Clock): Promise<void> {
   await db
     .insertInto('process')
-    .values(own)
+    .values({ ...own, clock_ahead_seconds: await readClockAhead(db, clock) })
     .onConflict((known) =>
-      known.column('id').doUpdateSet({ last_progress_at: sql<Date>`clock_timestamp()` }),
+      known.column('id').doUpdateSet({
+        last_progress_at: sql<Date>`clock_timestamp()`,
+        clock_ahead_seconds: sql`coalesce(excluded.clock_ahead_seconds, process.clock_ahead_seconds)`,
+      }),
     )
     .execute()
+}
+
+/** Null if the database answers too slowly to compare with its clock. */
+async function readClockAhead(db: Db, clock: Clock): Promise<number | null> {
+  const skewMs = await withTimeout(databaseSkewMs(db, clock), CLOCK_WITHIN_MS).catch(() => null)
+  return skewMs === null ? null : -skewMs / 1_000
 }
 
 /** Deletes processes that ended without a trace: after a day, or when their host starts the same role again. */

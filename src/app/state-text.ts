@@ -1,6 +1,7 @@
-import { durationText } from '../platform/base/text.ts'
+import { aheadText, durationText } from '../platform/base/text.ts'
+import { exceedsShare, hasWrongClock, isWithoutProgress } from '../views/status-limits.ts'
 import type { KnownProcess, Status, UpstreamState } from '../views/status-shapes.ts'
-import { isWithoutProgress } from '../views/work-warnings.ts'
+import type { UnkeptMaxDelays } from '../watches/max-delays.ts'
 
 /**
  * An instant, and how long ago it was.
@@ -63,10 +64,25 @@ export function heldText({ kind, fares, since }: Status['held'][number], now: Da
   return `${wait} with ${kind} since ${sinceText(since, now)}`
 }
 
+/** Why longest delays are not kept. */
+export function unkeptText(unkept: UnkeptMaxDelays): string {
+  const { fares, tooShort, neededPerSecond, allowedPerSecond } = unkept
+  const need = `${ofFares(fares)} need ${neededPerSecond.toFixed(2)} checks a second, its share allows ${allowedPerSecond.toFixed(2)}`
+  const short = `${ofFares(tooShort)} with a delay below the shortest interval between two checks`
+  return [...(exceedsShare(unkept) ? [need] : []), ...(tooShort > 0 ? [short] : [])].join('; ')
+}
+
+function ofFares(n: number): string {
+  return n === 1 ? '1 fare' : `${n} fares`
+}
+
 /** @example processText(one, now) // 'worker 0.1.0 on host a (pid 7) since 2026-01-31 03:07:07 UTC (5 min), progress 3 s ago' */
 export function processText(one: KnownProcess, now: Date): string {
-  const { role, version, host, pid, startedAt, lastProgressAt } = one
+  const { role, version, host, pid, startedAt, lastProgressAt, clockAheadSeconds } = one
   const ms = durationText(now.getTime() - lastProgressAt.getTime())
   const progress = isWithoutProgress(one, now) ? `NO PROGRESS for ${ms}` : `progress ${ms} ago`
-  return `${role} ${version} on host ${host} (pid ${pid}) since ${sinceText(startedAt, now)}, ${progress}`
+  const clock = hasWrongClock(one, now)
+    ? `, CLOCK ${aheadText(1_000 * (clockAheadSeconds ?? 0))} that of the database`
+    : ''
+  return `${role} ${version} on host ${host} (pid ${pid}) since ${sinceText(startedAt, now)}, ${progress}${clock}`
 }

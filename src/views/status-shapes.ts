@@ -100,6 +100,8 @@ const Deliveries = object(
   {
     pending: Count,
     dead: Count,
+    diedLastHour: Count,
+    failingForHours: Count,
     endpoints: object({ healthy: Count, busy: Count, failing: Count }),
     oldest: object({ healthy: MaybeSeconds, busy: MaybeSeconds, failing: MaybeSeconds }),
     oldestPendingAt: orNull(
@@ -117,7 +119,8 @@ const Deliveries = object(
       'For a reseller its own deliveries, for an operator all. `endpoints`: how many are enabled, by condition. `busy`: as ' +
       'many requests as an endpoint may have are in progress. `failing`: the last attempt failed, or the receiver asked for ' +
       'a pause. `oldest`: since when the longest-waiting delivery is due, by the condition of its endpoint. `disabled`: how ' +
-      'many endpoints receive nothing, by reason.',
+      'many endpoints receive nothing, by reason. `diedLastHour`: how many deliveries ended without success in the last ' +
+      'hour. `failingForHours`: at how many enabled endpoints every attempt has failed for two hours.',
   },
 )
 
@@ -137,6 +140,10 @@ const Process = object({
   pid: Type.Integer(),
   startedAt: Instant,
   lastProgressAt: Instant,
+  clockAheadSeconds: orNull(
+    Type.Number(),
+    'By how much its clock is ahead of the database’s; below 0 if it is behind. Null until it is measured.',
+  ),
 })
 
 const Queue = object({

@@ -1,7 +1,7 @@
 import type { IncidentKind } from '../platform/base/kinds.ts'
 import { durationText } from '../platform/base/text.ts'
-import type { UnkeptMaxDelays } from '../watches/max-delays.ts'
-import type { BudgetUse, Status, StatusWarning } from './status-shapes.ts'
+import { areMostUnknown, deliveryLateMs, isOverdue, LIMITS, longRoundMs } from './status-limits.ts'
+import type { Status, StatusWarning } from './status-shapes.ts'
 import {
   bad,
   isPausedNow,
@@ -12,42 +12,12 @@ import {
 } from './work-warnings.ts'
 
 /** What is judged: all that the status shows. */
-export type JudgedStatus = Omit<Status, 'warnings'>
+type JudgedStatus = Omit<Status, 'warnings'>
 
-/** A tick starts due work within five seconds. */
-const OVERDUE_MS = 30_000
 /** A list that is later than this will not come by itself. */
 const LONG_OVERDUE_MS = 600_000
 /** A sync and its repetitions end within this time. */
 const SYNC_MS = 120_000
-/** With a larger share of stale fares an operator must act. */
-const STALE_SHARE = 0.1
-/** A delivery that farewatch could send is late after this time. */
-const DELIVERY_LATE_MS = 300_000
-
-/** Whether work that is due has not been started. */
-export function isOverdue(due: Date, at: Date): boolean {
-  return at.getTime() - due.getTime() >= OVERDUE_MS
-}
-
-/** With few checks it takes half a minute until a breaker opens. */
-export function areMostUnknown(budget: BudgetUse | null): boolean {
-  return budget !== null && 2 * budget.unknownLastMinute > budget.checksLastMinute
-}
-
-/** A sum that was accepted at the limit may be above it by an error of rounding. */
-export function exceedsShare({ neededPerSecond, allowedPerSecond }: UnkeptMaxDelays): boolean {
-  return neededPerSecond > allowedPerSecond * (1 + 1e-9)
-}
-
-/** For how long a delivery that farewatch could send has waited. Null if none is late. */
-export function deliveryLateMs(
-  { oldest }: Pick<Status['deliveries'], 'oldest'>,
-  now: Date,
-): number | null {
-  const waitedMs = oldest.healthy === null ? 0 : now.getTime() - oldest.healthy * 1000
-  return waitedMs > DELIVERY_LATE_MS ? waitedMs : null
-}
 
 /**
  * What is not well, the worst first. This is the one judgement of the status: the command line, the page and the API
@@ -129,7 +99,7 @@ function fareWarnings(status: JudgedStatus): StatusWarning[] {
   if (stale > 0) {
     const about = { about: 'fares', code: 'fares_stale' } as const
     const text = `${stale} of ${ofFares(fares)} ${stale === 1 ? 'is' : 'are'} too old to rely on.`
-    const mustAct = stale > STALE_SHARE * fares && !isPausedNow(status, 'checks')
+    const mustAct = stale > LIMITS.staleShare * fares && !isPausedNow(status, 'checks')
     return [mustAct ? bad(about, text) : warn(about, text)]
   }
   if (unanswered === 0) return []
@@ -143,7 +113,7 @@ function ofFares(n: number): string {
 
 function delayWarnings({ unkeptMaxDelays }: JudgedStatus): StatusWarning[] {
   return unkeptMaxDelays.map(({ reseller, fares }) =>
-    warn(
+    bad(
       { about: 'delay', code: 'max_delays_unkept', subject: reseller },
       `The longest delays of ${reseller} are not kept: they concern ${ofFares(fares)}.`,
     ),
@@ -180,24 +150,33 @@ function upstreamWarnings({ upstream, budget, at }: JudgedStatus): StatusWarning
   return [warn({ about: 'upstream', code: 'checks_unknown' }, text)]
 }
 
-/** A pause has a warning of its own. */
-function budgetWarnings({ budget, upstream }: JudgedStatus): StatusWarning[] {
+function budgetWarnings(status: JudgedStatus): StatusWarning[] {
+  const { budget, upstream, beliefs } = status
   if (budget === null) return []
   const { share, limit, requestsPerSecond } = budget
   const whole = `${requestsPerSecond} requests a second`
-  const lowered = share < 1 && upstream.pausedUntil === null
-  const allowed = `The upstream allows ${Math.round(share * 100)} % of ${whole}.`
-  return [
-    ...(limit === null
-      ? []
-      : [
-          warn(
-            { about: 'budget', code: 'budget_limit', until: limit.until },
-            `Operators allow ${limit.requestsPerSecond} of ${whole}: ${limit.reason}.`,
-          ),
-        ]),
-    ...(lowered ? [warn({ about: 'budget', code: 'budget_limited' }, allowed)] : []),
+  const roundMs = longRoundMs(status)
+  const about = 'budget'
+  const found: readonly (StatusWarning | false)[] = [
+    roundMs !== null &&
+      bad(
+        { about, code: 'budget_too_small' },
+        `One check of ${ofFares(beliefs.fares)} takes ${durationText(roundMs)}.`,
+      ),
+    limit !== null &&
+      warn(
+        { about, code: 'budget_limit', until: limit.until },
+        `Operators allow ${limit.requestsPerSecond} of ${whole}: ${limit.reason}.`,
+      ),
+    // A pause has a warning of its own.
+    share < 1 &&
+      upstream.pausedUntil === null &&
+      warn(
+        { about, code: 'budget_limited' },
+        `The upstream allows ${Math.round(share * 100)} % of ${whole}.`,
+      ),
   ]
+  return found.filter((one) => one !== false)
 }
 
 const INCIDENTS: Readonly<Record<IncidentKind, string>> = {
@@ -227,28 +206,37 @@ function heldWarnings({ held }: JudgedStatus): StatusWarning[] {
 
 function deliveryWarnings(status: JudgedStatus): StatusWarning[] {
   const { deliveries, at } = status
-  const { endpoints, disabled } = deliveries
+  const { endpoints, disabled, failingForHours, diedLastHour } = deliveries
   const lateMs = isPausedNow(status, 'deliveries') ? null : deliveryLateMs(deliveries, at)
+  const failing = endpoints.failing - failingForHours
   const broken = (disabled.gone ?? 0) + (disabled.failing ?? 0)
-  const late = { about: 'deliveries', code: 'deliveries_late' } as const
-  const failing = { about: 'deliveries', code: 'endpoints_failing' } as const
-  const off = { about: 'deliveries', code: 'endpoints_disabled' } as const
-  return [
-    ...(lateMs === null
-      ? []
-      : [bad(late, `Deliveries that could be sent have waited ${durationText(lateMs)}.`)]),
-    ...(endpoints.failing === 0
-      ? []
-      : [warn(failing, `The last attempts to ${ofEndpoints(endpoints.failing)} failed.`)]),
-    ...(broken === 0
-      ? []
-      : [
-          warn(
-            off,
-            `Nothing is sent to ${ofEndpoints(broken)}: disabled, gone or failing too long.`,
-          ),
-        ]),
+  const about = 'deliveries'
+  const died = diedLastHour === 1 ? '1 delivery' : `${diedLastHour} deliveries`
+  const found: readonly (StatusWarning | false)[] = [
+    lateMs !== null &&
+      bad(
+        { about, code: 'deliveries_late' },
+        `Deliveries that could be sent have waited ${durationText(lateMs)}.`,
+      ),
+    failingForHours > 0 &&
+      bad(
+        { about, code: 'endpoints_failing_for_hours' },
+        `Every attempt to ${ofEndpoints(failingForHours)} has failed for hours.`,
+      ),
+    diedLastHour > 0 &&
+      bad({ about, code: 'deliveries_dying' }, `In the last hour ${died} ended without success.`),
+    failing > 0 &&
+      warn(
+        { about, code: 'endpoints_failing' },
+        `The last attempts to ${ofEndpoints(failing)} failed.`,
+      ),
+    broken > 0 &&
+      warn(
+        { about, code: 'endpoints_disabled' },
+        `Nothing is sent to ${ofEndpoints(broken)}: disabled, gone or failing too long.`,
+      ),
   ]
+  return found.filter((one) => one !== false)
 }
 
 function ofEndpoints(n: number): string {

@@ -1,20 +1,10 @@
 import type { PausedWork } from '../platform/base/kinds.ts'
-import { PROGRESS_MS } from '../platform/db/live-processes.ts'
+import { aheadText } from '../platform/base/text.ts'
+import { hasWrongClock, isTickLate, isWithoutProgress } from './status-limits.ts'
 import type { KnownProcess, QueueState, Status, StatusWarning } from './status-shapes.ts'
 
-const TICK_SILENCE_MS = 60_000
 /** A pause without an end that is this old was probably forgotten. The alert PausedWithoutEnd waits as long. */
 const FORGOTTEN_MS = 12 * 3_600_000
-
-/** Whether no process runs the ticks that one process runs for all. */
-export function isTickLate(tickedAt: Date, at: Date): boolean {
-  return at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
-}
-
-/** Whether a process was killed, hangs, or has lost the database. */
-export function isWithoutProgress({ lastProgressAt }: KnownProcess, now: Date): boolean {
-  return now.getTime() - lastProgressAt.getTime() > PROGRESS_MS
-}
 
 type Named = Pick<StatusWarning, 'about' | 'code'> & Partial<StatusWarning>
 
@@ -60,14 +50,18 @@ export function processWarnings(
   if (processes.length === 0) {
     return [bad({ about: 'work', code: 'no_process' }, 'No worker and no API runs.')]
   }
-  return processes
-    .filter((one) => isWithoutProgress(one, at))
-    .map(({ role, host, pid, lastProgressAt }) =>
-      warn(
-        { about: 'work', code: 'process_silent', since: lastProgressAt },
-        `The ${role} on host ${host} (pid ${pid}) makes no progress.`,
-      ),
-    )
+  return processes.flatMap((one) => {
+    const { role, host, pid, lastProgressAt, clockAheadSeconds } = one
+    const named = `${role} on host ${host} (pid ${pid})`
+    if (isWithoutProgress(one, at)) {
+      const silent = { about: 'work', code: 'process_silent', since: lastProgressAt } as const
+      return [warn(silent, `The ${named} makes no progress.`)]
+    }
+    if (!hasWrongClock(one, at)) return []
+    const apart = aheadText(1_000 * (clockAheadSeconds ?? 0))
+    const text = `The clock of the ${named} is ${apart} that of the database.`
+    return [bad({ about: 'work', code: 'clock_wrong' }, text)]
+  })
 }
 
 const WORK_SUBJECTS = { checks: 'fares', syncs: 'routes', deliveries: 'deliveries' } as const

@@ -58,6 +58,8 @@ describe('the status', () => {
       deliveries: {
         pending: 0,
         dead: 0,
+        diedLastHour: 0,
+        failingForHours: 0,
         endpoints: { healthy: 0, busy: 0, failing: 0 },
         oldest: { healthy: null, busy: null, failing: null },
         oldestPendingAt: null,
@@ -166,11 +168,13 @@ describe('the status', () => {
     const failing = statuses.map(({ deliveries, warnings }) => [
       (deliveries as Status['deliveries']).endpoints.failing,
       (deliveries as Status['deliveries']).oldestPendingAt,
-      (warnings as Status['warnings']).filter(({ about }) => about === 'deliveries').length,
+      (warnings as Status['warnings']).flatMap(({ about, code }) =>
+        about === 'deliveries' ? code : [],
+      ),
     ])
     expect(failing).toEqual([
-      [1, recordedAt, 1],
-      [0, null, 0],
+      [1, recordedAt, ['deliveries_dying', 'endpoints_failing']],
+      [0, null, []],
     ])
   })
 

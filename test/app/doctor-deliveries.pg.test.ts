@@ -14,7 +14,7 @@ const examine = (db: Db) =>
     pauses: [],
   })
 
-it('the finding about deliveries names late ones and the endpoints that farewatch has disabled', async ({
+it('the finding about deliveries names late and dead ones, and the endpoints that are disabled or fail for hours', async ({
   db,
 }) => {
   const resellerId = await resellerWith(db, [cells(A)])
@@ -57,5 +57,24 @@ it('the finding about deliveries names late ones and the endpoints that farewatc
       'warning',
       `endpoints receive nothing: ${failing} of ${rows[0]?.name} (failed for five days), ${gone} of ${rows[0]?.name} (answered 410)`,
     ],
+  ])
+
+  await sql`
+    update webhook_endpoint set failures = 9, failing_since = now() - interval '3 hours', open_until = now() where id = ${late}
+  `.execute(db)
+  await sql`
+    update delivery set state = 'dead', dead_reason = 'too_old', due_at = null, ended_at = now() where endpoint_id = ${gone}
+  `.execute(db)
+
+  const worse = await examine(db)
+
+  expect(worse.map(({ level, says }) => [level, says])).toEqual([
+    [
+      'wrong',
+      expect.stringMatching(
+        new RegExp(`^endpoints receive nothing: ${late} of .* \\(every attempt has failed since `),
+      ) as string,
+    ],
+    ['wrong', '1 ended without success in the last hour'],
   ])
 })

@@ -1,18 +1,20 @@
 import { describe, expect } from 'vitest'
+import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
+import { examineProcesses } from '../../src/app/doctor/doctor-queue.ts'
 import { announceProcess, listProcesses } from '../../src/app/processes.ts'
 import { processText } from '../../src/app/state-text.ts'
-import type { Clock } from '../../src/platform/base/clock.ts'
+import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
 import { type Database, sql } from '../../src/platform/db/database.ts'
-import { isWithoutProgress } from '../../src/views/work-warnings.ts'
+import { isWithoutProgress } from '../../src/views/status-limits.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
 /** A clock whose sleeps end when the test says so. */
-function steppedClock() {
+function steppedClock(aheadMs = 0) {
   let sleep = Promise.withResolvers<void>()
   let asleep = Promise.withResolvers<void>()
   const clock: Clock = {
-    now: () => new Date(),
+    now: () => new Date(Date.now() + aheadMs),
     sleep: (_ms, signal) => {
       signal?.addEventListener('abort', () => sleep.resolve())
       asleep.resolve()
@@ -67,6 +69,26 @@ describe('a running process', () => {
     )
     expect(await listProcesses(database.db)).toMatchObject([{ role: 'api' }])
     await api.close()
+  })
+
+  it('whose clock is wrong is named with the difference', async ({ database }) => {
+    const own = announceProcess(
+      { database, clock: steppedClock(-5_000).clock },
+      { role: 'worker', fault: () => null },
+    )
+    const [listed] = await until('the row', async () => {
+      const found = await listProcesses(database.db)
+      return found.length > 0 && found
+    })
+
+    const [finding] = await examineProcesses({
+      app: { database, clock: systemClock },
+    } as unknown as DoctorDeps)
+
+    expect(listed?.clockAheadSeconds).toBeCloseTo(-5, 0)
+    expect(finding).toMatchObject({ about: 'clock', level: 'wrong' })
+    expect(finding?.says).toMatch(/\(pid \d+\) .*, CLOCK [45]\.\d s behind that of the database$/)
+    await own.close()
   })
 
   it('refreshes its progress only while it makes progress', async ({ database }) => {

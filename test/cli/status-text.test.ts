@@ -6,7 +6,10 @@ import { warningsOf } from '../../src/views/status-warnings.ts'
 const AT = new Date('2026-01-31T03:12:07Z')
 const ago = (seconds: number) => new Date(AT.getTime() - seconds * 1000)
 
-const WORKER = { role: 'worker', version: '0.1.0', host: 'a', pid: 7, startedAt: ago(300) }
+const WORKER = {
+  ...{ role: 'worker', version: '0.1.0', host: 'a', pid: 7, startedAt: ago(300) },
+  clockAheadSeconds: 0.1,
+}
 
 const WELL: Overview = {
   at: AT,
@@ -98,6 +101,8 @@ const WELL: Overview = {
   deliveries: {
     pending: 3,
     dead: 0,
+    diedLastHour: 0,
+    failingForHours: 0,
     endpoints: { healthy: 6, busy: 1, failing: 0 },
     oldest: { healthy: ago(1).getTime() / 1000, busy: ago(900).getTime() / 1000, failing: null },
     oldestPendingAt: ago(900),
@@ -198,17 +203,22 @@ describe('the status', () => {
           allowedPerSecond: 7,
         },
       ],
-      budget: WELL.budget && { ...WELL.budget, share: 0.5 },
+      budget: WELL.budget && { ...WELL.budget, requestsPerSecond: 0.3, share: 0.5 },
       queue: {
         kind: 'redis',
         fault: null,
         lastTick: { name: 'schedules', at: ago(600), failure: null },
         queues: [{ queue: 'verify', waiting: 0, active: 0, delayed: 0, dead: 2 }],
       },
-      processes: [{ ...WORKER, lastProgressAt: ago(61) }],
+      processes: [
+        { ...WORKER, lastProgressAt: ago(61) },
+        { ...WORKER, clockAheadSeconds: -5, lastProgressAt: ago(3) },
+      ],
       deliveries: {
         pending: 1_200,
         dead: 4,
+        diedLastHour: 1,
+        failingForHours: 1,
         endpoints: { healthy: 1, busy: 0, failing: 2 },
         oldest: { healthy: ago(400).getTime() / 1000, busy: null, failing: null },
         oldestPendingAt: ago(400),
@@ -218,14 +228,18 @@ describe('the status', () => {
 
     expect(warningsOf(WELL)).toEqual([])
     expect(warningsOf(bad).map(({ level, code }) => `${level} ${code}`)).toEqual([
+      'bad max_delays_unkept',
       'bad credential_refused',
       'bad calls_failing',
+      'bad budget_too_small',
       'bad mass_loss',
       'bad deliveries_late',
+      'bad endpoints_failing_for_hours',
+      'bad deliveries_dying',
       'bad no_tick',
+      'bad clock_wrong',
       'warn list_overdue',
       'warn list_held',
-      'warn max_delays_unkept',
       'warn upstream_paused',
       'warn endpoints_failing',
       'warn endpoints_disabled',
@@ -241,6 +255,7 @@ describe('the status', () => {
       'DELAYS ',
       'KEPT',
       'STOPPED',
+      'SMALL',
       'PAUSED ',
       'REFUSES OUR CREDENTIAL ',
       'FAIL ',
@@ -248,12 +263,14 @@ describe('the status', () => {
       'NO TICK ',
       'DEAD',
       'NO PROGRESS ',
+      'CLOCK ',
       'LATE ',
-      'FAILING',
+      'DIED ',
+      'FAILING ',
       'DISABLED',
     ])
-    expect(statusText(bad, 120)).toMatch(
-      /\ndeliveries 1,200 pending, the oldest LATE by 6 min, 4 dead; 3 endpoints enabled, 2 FAILING, 3 DISABLED$/,
+    expect(statusText(bad, Number.POSITIVE_INFINITY)).toMatch(
+      /\ndeliveries 1,200 pending, the oldest LATE by 6 min, 4 dead \(1 DIED in the last hour\); 3 endpoints enabled, 2 FAILING \(1 for hours\), 3 DISABLED$/,
     )
   })
 

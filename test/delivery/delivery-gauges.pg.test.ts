@@ -3,6 +3,7 @@ import {
   readDeliveryGauges,
   readDeliveryState,
 } from '../../src/delivery/dispatch/delivery-gauges.ts'
+import { listUnreached } from '../../src/delivery/endpoints/endpoint-queries.ts'
 import { replayRange } from '../../src/delivery/endpoints/replay-deliveries.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
@@ -30,6 +31,8 @@ it('the gauges of deliveries tell healthy endpoints from failing ones, and leave
       pending: await of(metrics.webhookPending),
       oldest: await of(metrics.webhookOldestPending),
       dead: await of(metrics.webhookDead),
+      died: await of(metrics.webhookDied),
+      failing: await of(metrics.webhookFailing),
       disabled: await of(metrics.webhookDisabled),
     }
   }
@@ -37,6 +40,8 @@ it('the gauges of deliveries tell healthy endpoints from failing ones, and leave
     pending: { '': 0 },
     oldest: { healthy: 0, busy: 0, failing: 0 },
     dead: { '': 0 },
+    died: { '': 0 },
+    failing: { '': 0 },
     disabled: { paused: 0, gone: 0, failing: 0 },
   })
 
@@ -67,6 +72,8 @@ it('the gauges of deliveries tell healthy endpoints from failing ones, and leave
     pending: { '': 1 },
     oldest: { healthy: 6000, busy: 0, failing: 0 },
     dead: { '': 1 },
+    died: { '': 1 },
+    failing: { '': 0 },
     disabled: { paused: 1, gone: 0, failing: 0 },
   })
 
@@ -138,4 +145,38 @@ it('deliveries that are sent again do not count as late, nor does the pause that
     pending: 2,
     oldest: { healthy: 6000, failing: null },
   })
+})
+
+it('an endpoint fails for hours if attempts failed from then to now, and a delivery that died over an hour ago is no news', async ({
+  db,
+}) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const [down, back, quiet] = [
+    await addEndpoint(db, resellerId),
+    await addEndpoint(db, resellerId),
+    await addEndpoint(db, resellerId),
+  ]
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  await fanOutAll(db)
+  const fail = (id: string, openUntil: string) =>
+    sql`
+      update webhook_endpoint set failures = 9, failing_since = now() - interval '3 hours', open_until = now() + ${openUntil}::interval
+       where id = ${id}
+    `.execute(db)
+  await fail(down, '-5 minutes')
+  // Its last attempts were two hours ago, and the next one is due later.
+  await fail(quiet, '-2 hours')
+  await sql`
+    update delivery set state = 'dead', dead_reason = 'too_large', due_at = null, ended_at = now() - interval '61 minutes'
+     where endpoint_id = ${back}
+  `.execute(db)
+
+  const state = await readDeliveryState(db)
+  const named = await listUnreached(db, 5)
+  await sql`update delivery set ended_at = now() where endpoint_id = ${back}`.execute(db)
+  const later = await readDeliveryState(db)
+
+  expect(state).toMatchObject({ failingForHours: 1, dead: 1, diedLastHour: 0 })
+  expect(named).toMatchObject([{ id: down, reason: null }])
+  expect(later.diedLastHour).toBe(1)
 })

@@ -28,6 +28,7 @@ export function runbookCommands(alert: string, words: RunbookWords): RunbookComm
     .map((line) => {
       const [command = '', comment = ''] = line.split(/\s+# /)
       const filled = command
+        .replace('--reseller NAME', '--reseller ana')
         .replace('--flight ID', `--flight ${words.flightId}`)
         .replace('show ID', `show ${words.fareId}`)
         .replace('review RUN', `review ${words.runId}`)

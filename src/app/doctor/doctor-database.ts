@@ -1,17 +1,14 @@
 import { daysUntilFull, readGrowth, readPartSizes } from '../../history/roll-up-days.ts'
 import { messageOf } from '../../platform/base/errors.ts'
+import { aheadText } from '../../platform/base/text.ts'
 import { readAnalystRisks } from '../../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { probeDatabase, readStorage } from '../../platform/db/database-health.ts'
 import { readHistoryFloor } from '../../platform/db/history-floor.ts'
 import { assertMigrated, readVersions } from '../../platform/db/schema-version.ts'
-import { databaseNow, selectOne } from '../../platform/db/transaction.ts'
+import { databaseSkewMs, selectOne } from '../../platform/db/transaction.ts'
+import { LIMITS } from '../../views/status-limits.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
-
-/** If the clocks differ by more, decisions of processes and stores that depend on time can be wrong. */
-const MAX_SKEW_MS = 2_000
-/** If its disk has less free space, the database may soon stop. */
-const FREE = { wrongBytes: 1e9, wrongShare: 0.05, warningShare: 0.1 }
 
 /** Whether the database answers and is new enough. */
 export async function examineDatabase({ app }: DoctorDeps): Promise<Finding> {
@@ -89,23 +86,20 @@ export async function examineAnalysts({ app }: DoctorDeps): Promise<Finding[]> {
   return [warning('analysts', says, todo)]
 }
 
+export const SYNCHRONIZE = 'synchronize the clocks: timedatectl set-ntp true'
+
 /** Compares the clocks of this machine, the database and the store of the queue. */
 export async function examineClock({ app, queue }: DoctorDeps): Promise<Finding> {
-  const sentAt = app.clock.now().getTime()
-  const now = await databaseNow(app.database.db)
-  const databaseMs = Math.round(now.getTime() - (sentAt + app.clock.now().getTime()) / 2)
+  const databaseMs = Math.round(await databaseSkewMs(app.database.db, app.clock))
   const queueMs = await queue.facts().then(
     ({ clockSkewMs }) => clockSkewMs,
     () => 0,
   )
   const worst = Math.max(Math.abs(databaseMs), Math.abs(queueMs))
-  const says = `the clock of the database is ${aheadText(databaseMs)} of this machine, that of the queue’s store ${aheadText(queueMs)}`
-  if (worst <= MAX_SKEW_MS) return ok('clock', `at most ${Math.round(worst)} ms apart`)
-  return wrong('clock', says, 'synchronize the clocks: timedatectl set-ntp true')
-}
-
-function aheadText(ms: number): string {
-  return `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms < 0 ? 'behind' : 'ahead'}`
+  const says = `the clock of the database is ${aheadText(databaseMs)} that of this machine, that of the queue’s store is ${aheadText(queueMs)} it`
+  if (worst <= 1_000 * LIMITS.clockSeconds)
+    return ok('clock', `at most ${Math.round(worst)} ms apart`)
+  return wrong('clock', says, SYNCHRONIZE)
 }
 
 /**
@@ -126,8 +120,8 @@ export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
   const says = `${holds}; ${gigabytes(freeBytes)} of its disk are free (${Math.round(share * 100)} %)${full}`
   const todo =
     'free some space, or use a larger disk: docs/reference/deploying.md describes what grows'
-  if (freeBytes < FREE.wrongBytes || share < FREE.wrongShare) return wrong('disk', says, todo)
-  return share < FREE.warningShare ? warning('disk', says, todo) : ok('disk', says)
+  const isFull = freeBytes < LIMITS.freeBytes || share < LIMITS.freeShare
+  return isFull ? wrong('disk', says, todo) : ok('disk', says)
 }
 
 /** Since when the histories are complete, if old rows were archived, and whether all of these are deleted. */

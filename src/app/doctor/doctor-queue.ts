@@ -2,10 +2,11 @@ import { messageOf } from '../../platform/base/errors.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../platform/queue/queue-system.ts'
 import { listLastTicks } from '../../platform/ticks/ticks.ts'
-import { isWithoutProgress } from '../../views/work-warnings.ts'
+import { hasWrongClock, isWithoutProgress, LIMITS } from '../../views/status-limits.ts'
 import { listProcesses } from '../processes.ts'
 import { QUEUES, readDepth } from '../queue-state.ts'
 import { processText } from '../state-text.ts'
+import { SYNCHRONIZE } from './doctor-database.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /**
@@ -15,7 +16,6 @@ import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-find
 const TICK_PAUSE_MS = 60_000
 /** Workers start syncs and checks at once, so a job that waits longer has no worker. */
 const WAIT_MS = 300_000
-const MEMORY_SHARE = 0.8
 const DAY_MS = 86_400_000
 
 /** Whether the store of the queue answers and does not lose jobs. */
@@ -64,7 +64,8 @@ const REDIS_FAULTS: readonly RedisFault[] = [
     todo: 'run redis-cli config set maxmemory-policy noeviction, and set it in the configuration of Redis',
   },
   {
-    holds: ({ maxBytes, usedBytes }) => maxBytes > 0 && usedBytes > MEMORY_SHARE * maxBytes,
+    holds: ({ maxBytes, usedBytes }) =>
+      maxBytes > 0 && usedBytes > LIMITS.redisMemoryShare * maxBytes,
     level: wrong,
     says: ({ maxBytes, usedBytes }) =>
       `Redis uses ${megabytes(usedBytes)} of ${megabytes(maxBytes)}`,
@@ -83,12 +84,13 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
-/** The processes of all hosts, and which of them make no progress. */
+/** The processes of all hosts, and which of them make no progress or have a wrong clock. */
 export async function examineProcesses({ app }: DoctorDeps): Promise<Finding[]> {
   const now = app.clock.now()
   const known = await listProcesses(app.database.db)
   return known.map((one) => {
     const says = processText(one, now)
+    if (hasWrongClock(one, now)) return wrong('clock', says, SYNCHRONIZE)
     if (!isWithoutProgress(one, now)) return ok('processes', says)
     const todo =
       'it was killed, hangs, or has lost the database: restart it. The entry ends when its host starts it again, or after a day'

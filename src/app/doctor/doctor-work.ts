@@ -1,16 +1,16 @@
 import { readDeliveryState } from '../../delivery/dispatch/delivery-gauges.ts'
-import { listDisabled } from '../../delivery/endpoints/endpoint-queries.ts'
+import { listUnreached, type UnreachedEndpoint } from '../../delivery/endpoints/endpoint-queries.ts'
 import { isMassKind } from '../../fares/hold/incidents.ts'
 import { longestGapMs } from '../../platform/base/cron.ts'
 import { HELD_BY } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { listSchedules } from '../../platform/ticks/schedules.ts'
 import { countPastDepartures } from '../../views/fare-operations.ts'
+import { deliveryLateMs, LIMITS, longRoundMs } from '../../views/status-limits.ts'
 import type { Status } from '../../views/status-shapes.ts'
-import { deliveryLateMs } from '../../views/status-warnings.ts'
 import { isPausedNow } from '../../views/work-warnings.ts'
 import { schedulesOf } from '../settings-for.ts'
-import { checksStopText, heldText, pauseText, sinceText } from '../state-text.ts'
+import { checksStopText, heldText, pauseText, sinceText, unkeptText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /** A tick enqueues due schedules within five seconds. */
@@ -18,11 +18,8 @@ const OVERDUE_MS = 120_000
 /** The age of a list is a fault when the lists of two due times are missing and the second sync has had time to end. */
 const MISSED_LISTS = 2
 const SYNC_MS = 600_000
-const STALE_SHARE = 0.1
 /** A smaller usable part of the budget is a warning. */
 const WARNING_SHARE = 0.8
-/** A longer expected interval of a fare is a warning. */
-const LONG_INTERVAL_MS = 3_600_000
 
 /** Whether each schedule exists, is carried out, and brings accepted lists. */
 export async function examineSchedules(deps: DoctorDeps, status: Status): Promise<Finding[]> {
@@ -116,6 +113,9 @@ export function examineHeld({ held, at }: Status): Finding[] {
   )
 }
 
+const RAISE_BUDGET =
+  'raise UPSTREAM_REQUESTS_PER_SECOND within the agreed limit; bin/farewatch budget plan --fares N --delay 5m says how far'
+
 export function examineBudget(status: Status): Finding[] {
   const { budget, upstream, beliefs } = status
   if (budget === null) return []
@@ -147,16 +147,10 @@ export function examineBudget(status: Status): Finding[] {
       ),
     ]
   }
-  const intervalMs = (1000 * beliefs.fares) / requestsPerSecond
-  if (intervalMs > LONG_INTERVAL_MS) {
-    const interval = `one check of all ${beliefs.fares} fares takes ${durationText(intervalMs)}`
-    return [
-      warning(
-        'budget',
-        `${says}; ${interval}`,
-        'raise UPSTREAM_REQUESTS_PER_SECOND within the agreed limit',
-      ),
-    ]
+  const roundMs = longRoundMs(status)
+  if (roundMs !== null) {
+    const round = `one check of all ${beliefs.fares} fares takes ${durationText(roundMs)}`
+    return [wrong('budget', `${says}; ${round}`, RAISE_BUDGET)]
   }
   return [ok('budget', says)]
 }
@@ -179,7 +173,7 @@ export function examineBeliefs(status: Status): Finding[] {
       ? 'none had a good check yet'
       : `half had a good check within ${durationText(ageSeconds.p50 * 1000)}, 99 % within ${durationText(ageSeconds.p99 * 1000)}`
   const says = `${fares} are tracked; ${ages}; ${stale} are stale, ${unanswered} had no good check yet`
-  if (stale <= STALE_SHARE * fares) return [ok('fares', says)]
+  if (stale <= LIMITS.staleShare * fares) return [ok('fares', says)]
   const level = isPausedNow(status, 'checks') ? warning : wrong
   return [
     level(
@@ -199,40 +193,66 @@ export async function examineDepartures({ app }: DoctorDeps): Promise<Finding[]>
   return [warning('departures', says, todo)]
 }
 
-/** A finding names so many disabled endpoints at most. */
+/** A finding names so many endpoints at most. */
 const NAMED_ENDPOINTS = 5
 
-/** Whether deliveries wait that could be sent, and which endpoints receive nothing because they are gone or failed. */
+/** Whether deliveries wait that could be sent or have died, and which endpoints receive nothing. */
 export async function examineDeliveries(
   { app }: DoctorDeps,
   status: Pick<Status, 'pauses'>,
 ): Promise<Finding[]> {
   const { db } = app.database
   const state = await readDeliveryState(db)
-  const { pending, dead, endpoints, disabled } = state
-  const isPaused = isPausedNow(status, 'deliveries')
-  const lateMs = isPaused ? null : deliveryLateMs(state, app.clock.now())
-  const findings: Finding[] = []
-  if (lateMs !== null) {
-    const says = `deliveries that could be sent wait for ${durationText(lateMs)}`
-    findings.push(wrong('deliveries', says, 'see the log of the worker: "tick failed"'))
-  }
+  const { pending, dead, diedLastHour, endpoints, disabled, failingForHours } = state
   const { gone = 0, failing = 0 } = disabled
-  if (gone + failing > 0) {
-    const named = (await listDisabled(db, NAMED_ENDPOINTS)).map(
-      ({ id, reseller, reason }) =>
-        `${id} of ${reseller} (${reason === 'gone' ? 'answered 410' : 'failed for five days'})`,
-    )
-    const more = gone + failing - named.length
-    const others = more > 0 ? `, and ${more} more` : ''
-    const says = `endpoints receive nothing: ${named.join(', ')}${others}`
-    const todo = 'ask the reseller to enable the endpoint or to delete it'
-    findings.push(warning('deliveries', says, todo))
-  }
+  const now = app.clock.now()
+  const lateMs = isPausedNow(status, 'deliveries') ? null : deliveryLateMs(state, now)
+  const unreached = gone + failing + failingForHours
+  const named = unreached === 0 ? [] : await listUnreached(db, NAMED_ENDPOINTS)
+  const names = named.map((one) => unreachedText(one, now)).join(', ')
+  const more = unreached > named.length ? `, and ${unreached - named.length} more` : ''
+  const level = failingForHours > 0 ? wrong : warning
+  const found: readonly (Finding | false)[] = [
+    lateMs !== null &&
+      wrong(
+        'deliveries',
+        `deliveries that could be sent wait for ${durationText(lateMs)}`,
+        SEE_LOG,
+      ),
+    unreached > 0 &&
+      level('deliveries', `endpoints receive nothing: ${names}${more}`, ASK_RESELLER),
+    diedLastHour > 0 &&
+      wrong('deliveries', `${diedLastHour} ended without success in the last hour`, SEE_DEAD),
+  ]
+  const findings = found.filter((one) => one !== false)
   if (findings.length > 0) return findings
   const says = `${pending} wait, none is late, ${dead} are dead; endpoints whose last attempt failed: ${endpoints.failing}`
   return [ok('deliveries', says)]
 }
+
+const SEE_LOG = 'see the log of the worker: "tick failed"'
+const ASK_RESELLER =
+  'ask the reseller to repair the receiver, and to enable the endpoint or to delete it; bin/farewatch endpoints test ID --reseller NAME tries it'
+const SEE_DEAD =
+  'bin/farewatch deliveries list --reseller NAME shows why; bin/farewatch deliveries replay sends them again'
+
+function unreachedText({ id, reseller, reason, failingSince }: UnreachedEndpoint, now: Date) {
+  const why =
+    reason === null
+      ? `every attempt has failed since ${sinceText(failingSince ?? now, now)}`
+      : { gone: 'answered 410', failing: 'failed for five days' }[reason]
+  return `${id} of ${reseller} (${why})`
+}
+
+/** Which resellers have longest delays that are not kept. */
+export function examineMaxDelays({ unkeptMaxDelays }: Status): Finding[] {
+  return unkeptMaxDelays.map((unkept) =>
+    wrong('max delays', `${unkept.reseller}: ${unkeptText(unkept)}`, RAISE_SHARE),
+  )
+}
+
+const RAISE_SHARE =
+  'raise the share of the reseller or UPSTREAM_REQUESTS_PER_SECOND, or lower MIN_RECHECK_SECONDS'
 
 function percent(share: number): string {
   return `${Math.round(share * 100)} %`

@@ -24,6 +24,7 @@ import {
   examineHeld,
   examineHeldRuns,
   examineIncidents,
+  examineMaxDelays,
   examinePauses,
   examineSchedules,
 } from './doctor-work.ts'
@@ -95,6 +96,7 @@ async function examineWork(deps: DoctorDeps): Promise<{ first: Finding[]; rest: 
       ...(await findingsOf('schedules', () => examineSchedules(deps, known))),
       ...examineHeldRuns(known),
       ...examineBudget(known),
+      ...examineMaxDelays(known),
       ...examineBeliefs(known),
       ...(await findingsOf('departures', () => examineDepartures(deps))),
       ...examineIncidents(known),

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { openApp, openQueue } from '../../app/app.ts'
 import { examine, isWrong } from '../../app/doctor/doctor.ts'
 import type { Finding, FindingLevel } from '../../app/doctor/doctor-finding.ts'
-import { readOverview } from '../../app/read-overview.ts'
+import { type Overview, readOverview } from '../../app/read-overview.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
 import { type Clock, systemClock } from '../../platform/base/clock.ts'
 import { messageOf } from '../../platform/base/errors.ts'
@@ -45,18 +45,25 @@ export function addStatusCommand(program: Command): void {
     .description('Show the state of everything on one screen, problems in capitals')
     .option('--watch', 'repeat every two seconds until Ctrl-C')
     .option('--json', 'print one line of JSON each time')
-    .addHelpText('after', example('status --watch'))
+    .addHelpText(
+      'after',
+      `
+Exits with 1 if an operator must act: if a warning in --json is "bad".
+${example('status --watch')}`,
+    )
     .action(printStatus)
 }
 
 async function printStatus({ watch = false, json = false }: StatusOptions): Promise<void> {
   await withQueue('status', async (app, queue, context) => {
-    const read = async () => {
-      const overview = await readOverview(app, queue)
-      return json ? JSON.stringify(overview) : statusText(overview, context.terminal.width)
-    }
-    if (!watch) context.terminal.out(await read())
-    else await keepPrinting(read, context, app.clock)
+    const { width } = context.terminal
+    const textOf = (overview: Overview) =>
+      json ? JSON.stringify(overview) : statusText(overview, width)
+    const read = () => readOverview(app, queue)
+    if (watch) return keepPrinting(async () => textOf(await read()), context, app.clock)
+    const overview = await read()
+    context.terminal.out(textOf(overview))
+    return overview.warnings.some(({ level }) => level === 'bad') ? EXIT.failed : EXIT.ok
   })
 }
 

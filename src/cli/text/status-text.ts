@@ -6,18 +6,19 @@ import {
   pauseText,
   processText,
   sinceText,
+  unkeptText,
 } from '../../app/state-text.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { BudgetLimit } from '../../upstream/budget/budget-limit.ts'
-import type { QueueState } from '../../views/status-shapes.ts'
 import {
   areMostUnknown,
   deliveryLateMs,
-  exceedsShare,
   isOverdue,
-} from '../../views/status-warnings.ts'
-import { isPausedNow, isTickLate } from '../../views/work-warnings.ts'
-import type { UnkeptMaxDelays } from '../../watches/max-delays.ts'
+  isTickLate,
+  longRoundMs,
+} from '../../views/status-limits.ts'
+import type { QueueState } from '../../views/status-shapes.ts'
+import { isPausedNow } from '../../views/work-warnings.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
 /** The state of everything in about twenty lines, problems in capitals. */
@@ -33,7 +34,10 @@ export function statusText(overview: Overview, width: number): string {
     ...heldLines(overview),
     ...fareLines(overview),
     ...delayLines(overview),
-    ...overview.unkeptMaxDelays.map((one): [string, string] => ['', unkeptDelaysText(one)]),
+    ...overview.unkeptMaxDelays.map((one): [string, string] => [
+      '',
+      `MAX DELAYS of ${one.reseller} NOT KEPT: ${unkeptText(one)}`,
+    ]),
     ...budgetLines(overview),
     ...callLines(overview),
     ['upstream', upstreamText(overview)],
@@ -131,9 +135,12 @@ function budgetLines(overview: Overview): [string, string][] {
   // The last whole minute says nothing about checks that have been stopped since.
   const stop = checksStopText(overview)
   const use = stop === null ? `${percent(used)} used${spendable}` : `checks STOPPED: ${stop}`
+  const roundMs = longRoundMs(overview)
+  const round =
+    roundMs === null ? '' : `; TOO SMALL: one check of all fares takes ${durationText(roundMs)}`
   const unknown = unknownLastMinute === 0 ? '' : `, ${count(unknownLastMinute)} of them unknown`
   return [
-    ['budget', `${requestsPerSecond} requests a second, ${use}`],
+    ['budget', `${requestsPerSecond} requests a second, ${use}${round}`],
     ...(limit === null ? [] : [['', limitText(limit)] as [string, string]]),
     ['', `${countOf(checksLastMinute, 'check')} in the last whole minute${unknown}`],
   ]
@@ -209,18 +216,20 @@ function queueLines({ kind, fault, lastTick, queues }: QueueState, at: Date): [s
 
 /** Endpoints that their resellers paused receive nothing on purpose, so they are no problem. */
 function deliveriesText({ deliveries, at }: Overview): string {
-  const { pending, dead, endpoints, disabled } = deliveries
+  const { pending, dead, diedLastHour, endpoints, disabled, failingForHours } = deliveries
   const { paused = 0, gone = 0, failing = 0 } = disabled
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
   if (enabled + paused + gone + failing === 0) return 'no endpoints'
   const lateMs = deliveryLateMs(deliveries, at)
   const late = lateMs === null ? '' : `, the oldest LATE by ${durationText(lateMs)}`
+  const died = diedLastHour === 0 ? '' : ` (${count(diedLastHour)} DIED in the last hour)`
+  const hours = failingForHours === 0 ? '' : ` (${count(failingForHours)} for hours)`
   const notes = [
-    ...(endpoints.failing > 0 ? [`${count(endpoints.failing)} FAILING`] : []),
+    ...(endpoints.failing > 0 ? [`${count(endpoints.failing)} FAILING${hours}`] : []),
     ...(gone + failing > 0 ? [`${count(gone + failing)} DISABLED`] : []),
     ...(paused > 0 ? [`${count(paused)} paused`] : []),
   ]
-  return `${count(pending)} pending${late}, ${count(dead)} dead; ${[`${countOf(enabled, 'endpoint')} enabled`, ...notes].join(', ')}`
+  return `${count(pending)} pending${late}, ${count(dead)} dead${died}; ${[`${countOf(enabled, 'endpoint')} enabled`, ...notes].join(', ')}`
 }
 
 function tickText(tickedAt: Date, at: Date): string {
@@ -251,13 +260,4 @@ function feedLines({ feeds, at }: Overview): [string, string][] {
     return `${FEED_NAMES[feed] ?? feed} ${count(lastSeq)}${last}`
   })
   return parts.length === 0 ? [] : [['changes', parts.join(', ')]]
-}
-
-/** Which longest delays are not kept, in capitals, and why. */
-function unkeptDelaysText(unkept: UnkeptMaxDelays): string {
-  const { reseller, fares, tooShort, neededPerSecond, allowedPerSecond } = unkept
-  const need = `${countOf(fares, 'fare')} need ${neededPerSecond.toFixed(2)} checks a second, its share allows ${allowedPerSecond.toFixed(2)}`
-  const short = `${countOf(tooShort, 'fare')} with a delay below the shortest interval between two checks`
-  const reasons = [...(exceedsShare(unkept) ? [need] : []), ...(tooShort > 0 ? [short] : [])]
-  return `MAX DELAYS of ${reseller} NOT KEPT: ${reasons.join('; ')}`
 }

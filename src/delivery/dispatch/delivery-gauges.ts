@@ -3,6 +3,7 @@ import type { ResellerId } from '../../platform/base/reseller-id.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
+import { FAILS_FOR_HOURS } from '../endpoints/endpoint-queries.ts'
 import { REQUESTS } from './claim-deliveries.ts'
 
 /**
@@ -16,6 +17,10 @@ type EndpointCondition = (typeof ENDPOINT_CONDITIONS)[number]
 export interface DeliveryState {
   readonly pending: number
   readonly dead: number
+  /** How many deliveries ended without success in the last hour. */
+  readonly diedLastHour: number
+  /** How many enabled endpoints have had no success for hours. */
+  readonly failingForHours: number
   /** How many endpoints are enabled, by condition. */
   readonly endpoints: Readonly<Record<EndpointCondition, number>>
   /**
@@ -29,7 +34,7 @@ export interface DeliveryState {
   readonly disabled: Readonly<Partial<Record<DisabledReason, number>>>
 }
 
-interface Row extends Pick<DeliveryState, 'pending' | 'dead' | 'disabled' | 'oldestPendingAt'> {
+interface Row extends Omit<DeliveryState, 'endpoints' | 'oldest'> {
   readonly endpoints: Readonly<Partial<Record<EndpointCondition, number>>>
   readonly oldest: Readonly<Partial<Record<EndpointCondition, number>>>
 }
@@ -43,7 +48,7 @@ export async function readDeliveryState(db: Db, resellerId?: ResellerId): Promis
   const { endpoints, oldest, ...counts } = await selectOne(
     sql<Row>`
       with enabled as (
-        select e.reseller_id, e.cursor_seq, d.pending, d.recorded_at,
+        select e.reseller_id, e.cursor_seq, d.pending, d.recorded_at, ${FAILS_FOR_HOURS} as fails_for_hours,
                case when e.failures > 0 or e.held_until > now() then 'failing'
                     when d.sending >= case when e.last_success_at is null then 1 else ${REQUESTS} end then 'busy'
                     else 'healthy' end as condition,
@@ -66,8 +71,8 @@ export async function readDeliveryState(db: Db, resellerId?: ResellerId): Promis
       )
       select (select coalesce(sum(pending), 0)::bigint from enabled) as pending,
              (select min(recorded_at) from enabled) as "oldestPendingAt",
-             (select count(*) from delivery d join webhook_endpoint e on e.id = d.endpoint_id
-               where d.state = 'dead' and ${own}) as dead,
+             (select count(*) from enabled where fails_for_hours and pending > 0) as "failingForHours",
+             died.*,
              (select coalesce(jsonb_object_agg(condition, n), '{}')
                 from (select condition, count(*) as n from enabled group by 1) c) as endpoints,
              (select coalesce(jsonb_object_agg(condition, since), '{}')
@@ -78,6 +83,10 @@ export async function readDeliveryState(db: Db, resellerId?: ResellerId): Promis
                         join reseller r on r.id = e.reseller_id and r.disabled_at is null
                        where e.disabled_at is not null and ${own}
                        group by 1) d) as disabled
+        from (select count(*) as dead, count(*) filter (where d.ended_at > now() - interval '1 hour') as "diedLastHour"
+                from delivery d
+                join webhook_endpoint e on e.id = d.endpoint_id
+               where d.state = 'dead' and ${own}) died
     `,
     db,
   )
@@ -90,9 +99,12 @@ export async function readDeliveryState(db: Db, resellerId?: ResellerId): Promis
 
 /** Sets the gauges of deliveries from the database. */
 export async function readDeliveryGauges(db: Db, metrics: Metrics): Promise<void> {
-  const { pending, dead, oldest, disabled } = await readDeliveryState(db)
-  metrics.webhookPending.set(pending)
-  metrics.webhookDead.set(dead)
+  const state = await readDeliveryState(db)
+  const { oldest, disabled } = state
+  metrics.webhookPending.set(state.pending)
+  metrics.webhookDead.set(state.dead)
+  metrics.webhookDied.set(state.diedLastHour)
+  metrics.webhookFailing.set(state.failingForHours)
   for (const endpoints of ENDPOINT_CONDITIONS) {
     metrics.webhookOldestPending.set({ endpoints }, oldest[endpoints] ?? 0)
   }

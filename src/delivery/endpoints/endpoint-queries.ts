@@ -77,21 +77,34 @@ export async function requireEndpoint(owner: EndpointOwner, id: string): Promise
   return found
 }
 
-/** An endpoint that farewatch has disabled. */
-export interface DisabledEndpoint {
+/** An outage of a receiver that lasts this long does not pass by itself. */
+const FAILING_HOURS = 2
+
+/**
+ * Whether every attempt at endpoint `e` has failed for hours. An open circuit breaker ends ten minutes after the last
+ * attempt at the latest, so a receiver that is well again, but was not tried since, does not count.
+ */
+export const FAILS_FOR_HOURS = sql<boolean>`coalesce(e.open_until > e.failing_since + make_interval(hours => ${FAILING_HOURS}), false)`
+
+/** An endpoint that receives nothing, although its reseller did not pause it. */
+export interface UnreachedEndpoint {
   readonly id: string
   readonly reseller: string
-  readonly reason: Exclude<DisabledReason, 'paused'>
+  /** Null while it is enabled. */
+  readonly reason: Exclude<DisabledReason, 'paused'> | null
+  readonly failingSince: Date | null
 }
 
-/** The endpoints of all enabled resellers that farewatch has disabled, the last one first. */
-export async function listDisabled(db: Db, limit: number): Promise<DisabledEndpoint[]> {
-  const { rows } = await sql<DisabledEndpoint>`
-    select e.id, r.name as reseller, e.disabled_reason as reason
+/** The endpoints of all enabled resellers that farewatch has disabled or that fail for hours, the last one first. */
+export async function listUnreached(db: Db, limit: number): Promise<UnreachedEndpoint[]> {
+  const { rows } = await sql<UnreachedEndpoint>`
+    select e.id, r.name as reseller, e.disabled_reason as reason, e.failing_since as "failingSince"
       from webhook_endpoint e
       join reseller r on r.id = e.reseller_id and r.disabled_at is null
      where e.disabled_reason <> 'paused'
-     order by e.disabled_at desc, e.id
+        or e.disabled_at is null and ${FAILS_FOR_HOURS}
+           and exists (select from delivery d where d.endpoint_id = e.id and d.state = 'pending')
+     order by e.disabled_at desc, e.failing_since desc, e.id
      limit ${limit}
   `.execute(db)
   return rows

@@ -5,16 +5,17 @@ const ENDPOINTS = {
   command: 'bin/farewatch endpoints list --reseller NAME',
   says: 'shows those of a reseller.',
 }
+const BUDGET = {
+  command: 'UPSTREAM_REQUESTS_PER_SECOND',
+  says: 'is the budget: a larger one helps, or fewer watches.',
+}
 
 /** What an operator does about a warning, by its code. */
 const HELPS = {
   list_overdue: DOCTOR,
   list_never_accepted: DOCTOR,
   list_failing: { command: 'bin/farewatch sync runs', says: 'names the cause.' },
-  fares_stale: {
-    command: 'UPSTREAM_REQUESTS_PER_SECOND',
-    says: 'is the budget: a larger one helps, or fewer watches.',
-  },
+  fares_stale: BUDGET,
   credential_refused: PROBE,
   calls_failing: PROBE,
   checks_unknown: PROBE,
@@ -28,6 +29,14 @@ const HELPS = {
   changes_held: INCIDENTS,
   deliveries_late: DOCTOR,
   endpoints_failing: ENDPOINTS,
+  endpoints_failing_for_hours: { command: 'bin/farewatch doctor', says: 'names them.' },
+  deliveries_dying: {
+    command: 'bin/farewatch deliveries list --reseller NAME',
+    says: 'shows why.',
+  },
+  budget_too_small: BUDGET,
+  max_delays_unkept: { command: 'bin/farewatch status', says: 'says why.' },
+  clock_wrong: DOCTOR,
   endpoints_disabled: { command: 'bin/farewatch doctor', says: 'names them.' },
   queue_down: DOCTOR,
   no_tick: DOCTOR,

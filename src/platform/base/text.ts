@@ -126,3 +126,8 @@ export function durationText(ms: number): string {
     ? head
     : `${head} ${rest} ${second.letter}`
 }
+
+/** @example aheadText(-1_500) // '1.5 s behind'; of 1_500 '1.5 s ahead of' */
+export function aheadText(ms: number): string {
+  return `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms < 0 ? 'behind' : 'ahead of'}`
+}

@@ -292,6 +292,7 @@ export interface PreviousSecret {
 }
 
 export interface Process {
+  clock_ahead_seconds: number | null
   host: string
   id: string
   last_progress_at: Generated<Date>

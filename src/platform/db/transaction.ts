@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs, CLOCK_ERROR_MS } from '../base/clock.ts'
+import { backoffMs, CLOCK_ERROR_MS, type Clock } from '../base/clock.ts'
 import { type Db, type RawBuilder, sql, type Tx } from './database.ts'
 
 /**
@@ -85,6 +85,13 @@ export async function affected(query: RawBuilder<unknown>, db: Db): Promise<numb
 export async function databaseNow(db: Db): Promise<Date> {
   const { now } = await selectOne(sql<{ now: Date }>`select clock_timestamp() as now`, db)
   return now
+}
+
+/** The database's clock minus ours, in milliseconds, accurate to half of one round trip. */
+export async function databaseSkewMs(db: Db, clock: Pick<Clock, 'now'>): Promise<number> {
+  const sentMs = clock.now().getTime()
+  const now = await databaseNow(db)
+  return now.getTime() - (sentMs + clock.now().getTime()) / 2
 }
 
 /** `isAhead` of base/clock.ts in SQL: whether the database's clock was set back since an instant. Null for null. */

@@ -132,6 +132,14 @@ function deliveryGauges({ gauge }: Declare) {
       'farewatch_webhook_dead',
       'Deliveries that ended without success within thirty days and were not replayed.',
     ),
+    webhookDied: gauge(
+      'farewatch_webhook_died_last_hour',
+      'Deliveries that ended without success in the last hour and were not replayed.',
+    ),
+    webhookFailing: gauge(
+      'farewatch_webhook_endpoints_failing_for_hours',
+      'Enabled endpoints with pending deliveries at which every attempt has failed for two hours.',
+    ),
     webhookDisabled: gauge(
       'farewatch_webhook_endpoints_disabled',
       `Endpoints that receive nothing, by reason: ${DISABLED_REASONS.join(', ')}.`,

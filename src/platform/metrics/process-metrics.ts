@@ -13,6 +13,10 @@ export function processMetrics({ gauge }: Declare) {
       'The clock of a store (database or queue) minus the clock of this process.',
       ['store'],
     ),
+    redisUp: gauge(
+      'farewatch_redis_up',
+      '1 if Redis answered this process during this scrape; absent if the queue is in PostgreSQL, or if the process has no worker.',
+    ),
     databaseUp: gauge(
       'farewatch_db_up',
       '1 if the database answered this process during this scrape.',

@@ -1,0 +1,74 @@
+import { PROGRESS_MS } from '../platform/db/live-processes.ts'
+import type { UnkeptMaxDelays } from '../watches/max-delays.ts'
+import type { BudgetUse, KnownProcess, Status } from './status-shapes.ts'
+
+/** What the status, `doctor` and the alerts judge by. A test compares the alerts. */
+export const LIMITS = {
+  /** With a larger share of stale fares an operator must act. */
+  staleShare: 0.1,
+  /** A delivery that farewatch could send is late after this time. */
+  deliveryLateSeconds: 300,
+  /** A belief is stale after an hour at the earliest: one check of all fares may take no longer. */
+  roundSeconds: 3_600,
+  /** If clocks differ by more, decisions that depend on time can be wrong. */
+  clockSeconds: 2,
+  /** With less free space on its disk, the database may soon stop. */
+  freeBytes: 1e9,
+  freeShare: 0.1,
+  /** With more in its memory, Redis may soon refuse jobs. */
+  redisMemoryShare: 0.8,
+} as const
+
+/** A tick starts due work within five seconds. */
+const OVERDUE_MS = 30_000
+const TICK_SILENCE_MS = 60_000
+
+/** Whether work that is due has not been started. */
+export function isOverdue(due: Date, at: Date): boolean {
+  return at.getTime() - due.getTime() >= OVERDUE_MS
+}
+
+/** With few checks it takes half a minute until a breaker opens. */
+export function areMostUnknown(budget: BudgetUse | null): boolean {
+  return budget !== null && 2 * budget.unknownLastMinute > budget.checksLastMinute
+}
+
+/** A sum that was accepted at the limit may be above it by an error of rounding. */
+export function exceedsShare({ neededPerSecond, allowedPerSecond }: UnkeptMaxDelays): boolean {
+  return neededPerSecond > allowedPerSecond * (1 + 1e-9)
+}
+
+/** Whether no process runs the ticks that one process runs for all. */
+export function isTickLate(tickedAt: Date, at: Date): boolean {
+  return at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
+}
+
+/** Whether a process was killed, hangs, or has lost the database. */
+export function isWithoutProgress({ lastProgressAt }: KnownProcess, now: Date): boolean {
+  return now.getTime() - lastProgressAt.getTime() > PROGRESS_MS
+}
+
+/** For how long a delivery that farewatch could send has waited. Null if none is late. */
+export function deliveryLateMs(
+  { oldest }: Pick<Status['deliveries'], 'oldest'>,
+  now: Date,
+): number | null {
+  const waitedMs = oldest.healthy === null ? 0 : now.getTime() - oldest.healthy * 1000
+  return waitedMs > 1_000 * LIMITS.deliveryLateSeconds ? waitedMs : null
+}
+
+/** Whether the clock of a running process is wrong, as far as the database's is right. */
+export function hasWrongClock(process: KnownProcess, now: Date): boolean {
+  const apart = Math.abs(process.clockAheadSeconds ?? 0)
+  return apart > LIMITS.clockSeconds && !isWithoutProgress(process, now)
+}
+
+/** How long one check of every fare takes at the whole budget. Null if that is not too long. */
+export function longRoundMs({
+  budget,
+  beliefs,
+}: Pick<Status, 'budget' | 'beliefs'>): number | null {
+  if (budget === null) return null
+  const seconds = beliefs.fares / budget.requestsPerSecond
+  return seconds > LIMITS.roundSeconds ? 1_000 * seconds : null
+}
