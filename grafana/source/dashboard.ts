@@ -31,7 +31,13 @@ export function dashboardJson({ uid, title, question, variables = [], rows }: Da
       },
     ],
     annotations: { list: [FIRING] },
-    templating: { list: [...datasourcesOf(rows), ...variables.map(variableJson)] },
+    templating: {
+      list: [
+        ...datasourcesOf(rows),
+        ENVIRONMENT,
+        ...variables.map((one) => variableJson({ ...one, query: inEnvironment(one.query) })),
+      ],
+    },
     panels: placed(rows).map(({ panel, gridPos }, i) => ({
       id: i + 1,
       gridPos,
@@ -40,13 +46,28 @@ export function dashboardJson({ uid, title, question, variables = [], rows }: Da
   }
 }
 
+/**
+ * A query of the chosen environment alone. Panels take the maximum over processes, which would mix environments.
+ * @example inEnvironment('sum(farewatch_routes_live{list="routes"})') // 'sum(farewatch_routes_live{list="routes", environment="$environment"})'
+ */
+function inEnvironment(expr: string): string {
+  return expr.replaceAll(SELECTOR, (_, metric: string, labels: string | undefined) => {
+    const own = labels === undefined || labels === '' ? '' : `${labels}, `
+    return `${metric}{${own}environment="$environment"}`
+  })
+}
+
+/** The name of a series of ours, and its matchers. A rule's name has colons. */
+const SELECTOR =
+  /\b((?:farewatch[_:]|nodejs_|process_)[\w:]+|ALERTS(?=\{)|up(?=\{))(?:\{([^}]*)\})?/g
+
 /** Marks firing alerts on every panel. */
 const FIRING = {
   name: 'Alerts',
   datasource: PROMETHEUS,
   enable: true,
   iconColor: 'red',
-  expr: 'ALERTS{alertstate="firing", job="farewatch"}',
+  expr: inEnvironment('ALERTS{alertstate="firing", job="farewatch"}'),
   titleFormat: '{{alertname}}',
 }
 
@@ -78,6 +99,19 @@ function datasourcesOf(rows: readonly Row[]): object[] {
     current: {},
     options: [],
   }))
+}
+
+/** One environment at a time. It stays known while its targets answer no scrape. */
+const ENVIRONMENT = {
+  ...variableJson({
+    name: 'environment',
+    label: 'Environment',
+    query: 'label_values(up{job="farewatch"}, environment)',
+    from: 'prometheus',
+  }),
+  multi: false,
+  includeAll: false,
+  current: {},
 }
 
 function variableJson({ name, label, query, from }: Variable): object {
@@ -148,7 +182,7 @@ function metricParts({ kind, queries }: MetricPanel): object {
   const targets = queries.map(({ expr, legend }, i) => ({
     refId: String.fromCharCode(65 + i),
     datasource: PROMETHEUS,
-    expr,
+    expr: inEnvironment(expr),
     legendFormat: legend ?? '__auto',
     ...(kind === 'stat' ? { instant: true } : { range: true }),
   }))

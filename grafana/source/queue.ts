@@ -85,7 +85,7 @@ export const QUEUE: Dashboard = {
               'The largest difference between the clocks of a process and a store. Healthy: below 0.1 s. Above 30 s workers lose their jobs.',
             unit: 's',
             limits: [2, 10],
-            runbook: 'WorkerNotPolling',
+            runbook: 'ClockSkew',
           },
         ),
       ],
@@ -216,13 +216,18 @@ export const QUEUE: Dashboard = {
               expr: 'max by (reason) (farewatch_webhook_endpoints_disabled)',
               legend: 'endpoints {{reason}}',
             },
+            { expr: 'max(farewatch_webhook_died_last_hour)', legend: 'died in an hour' },
+            {
+              expr: 'max(farewatch_webhook_endpoints_failing_long)',
+              legend: 'endpoints failing for hours',
+            },
           ],
           {
-            title: 'Deliveries that wait, dead ones, and disabled endpoints',
+            title: 'Deliveries that wait, dead ones, and endpoints that receive nothing',
             about:
               'Healthy: nearly none wait. Deliveries to an endpoint that fails wait for days before they are dead.',
             unit: 'short',
-            runbook: 'WebhookEndpointDisabled',
+            runbook: 'WebhookEndpointFailing',
           },
         ),
         timeseries(

@@ -67,12 +67,20 @@ export const UPSTREAM: Dashboard = {
           limits: [1, 120],
           runbook: 'UpstreamPaused',
         }),
+        stat('max(farewatch_max_delays_unkept)', {
+          title: 'Resellers with unkept delays',
+          about: 'Resellers whose longest delays are not kept. Healthy: 0.',
+          unit: 'short',
+          limits: [1, 1],
+          runbook: 'MaxDelaysUnkept',
+        }),
         stat('max(farewatch_checks_round_seconds)', {
           title: 'Expected interval of a fare',
           about:
-            'The time that one check of every fare takes at the present budget. Healthy: not longer than resellers were promised.',
+            'The time that one check of every fare takes at the present budget. Healthy: below an hour, and not longer than resellers were promised.',
           unit: 's',
-          runbook: 'BeliefsStale',
+          limits: [1_800, 3_600],
+          runbook: 'BudgetTooSmall',
         }),
       ],
     },

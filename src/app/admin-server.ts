@@ -137,6 +137,8 @@ async function setProcessGauges(
     metrics.queueLastActivity.set({ queue: name }, at)
   }
   setPoolGauges([database.pool, requestDatabase.pool], metrics)
+  // A gauge begins at 0, which would say that Redis is down.
+  if (work === undefined || queue.kind !== 'redis') metrics.redisUp.remove()
   await Promise.all([
     setDatabaseGauges(app),
     // A process without workers needs no connection to the store of the queue.

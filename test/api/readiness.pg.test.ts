@@ -36,7 +36,8 @@ async function started(role: 'api' | 'worker', databaseUrl: string) {
     const response = await fetch(new URL(path, health))
     return { status: response.status, body: (await response.json()) as Health['body'] }
   }
-  return { ask, api }
+  const readMetrics = async () => (await fetch(new URL('/metrics', health))).text()
+  return { ask, api, readMetrics }
 }
 
 /** A proxy to the database that can be closed. */
@@ -55,7 +56,7 @@ describe('the readiness of an API', () => {
   it('an API is ready if it has started, makes progress and does not drain; ?verbose shows each, and the stores', async ({
     databaseUrl,
   }) => {
-    const { ask } = await started('api', databaseUrl)
+    const { ask, readMetrics } = await started('api', databaseUrl)
 
     const short = await ask('/readyz')
     const verbose = await ask('/readyz?verbose')
@@ -68,6 +69,7 @@ describe('the readiness of an API', () => {
       fault: null,
       tookMs: expect.any(Number) as number,
     })
+    expect(await readMetrics()).not.toMatch(/^farewatch_redis_up/m)
   })
 
   it('an API stays ready and answers at once while the database is slow or down, and requests answer 503', async ({
@@ -110,7 +112,7 @@ describe('the readiness of a worker', () => {
     const open = { sinceMs: nowMs, cause: '500', goodAtMs: null, probeAtMs: nowMs, probe: null }
     for (const group of ENDPOINT_GROUPS) await putState(db, [group, 'errors'], { open })
     await sql`insert into incident (kind) values ('upstream_trouble')`.execute(db)
-    const { ask } = await started('worker', databaseUrl)
+    const { ask, readMetrics } = await started('worker', databaseUrl)
 
     const verbose = await ask('/readyz?verbose')
 
@@ -119,5 +121,7 @@ describe('the readiness of a worker', () => {
       expect.arrayContaining(['progress', 'worker verify', 'worker route-sync']),
     )
     expect(verbose.body.checks.at(-1)).toHaveProperty('lastActivityAt')
+    // Its queue is in PostgreSQL.
+    expect(await readMetrics()).not.toMatch(/^farewatch_redis_up/m)
   })
 })

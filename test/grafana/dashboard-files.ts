@@ -97,7 +97,7 @@ export function panelQueries(): PanelQuery[] {
 }
 
 /** The names of the variables in a query, without Grafana's own. */
-export function variablesIn({ expr = '', rawSql = '' }: TargetFile): string[] {
+export function variablesIn({ expr = '', rawSql = '' }: Partial<TargetFile>): string[] {
   const used = [...`${expr}${rawSql}`.matchAll(/\$\{?(\w+)/g)].map(([, name]) => name ?? '')
   return used.filter((name) => !name.startsWith('__'))
 }

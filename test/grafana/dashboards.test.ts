@@ -117,6 +117,24 @@ describe('the dashboards', () => {
     }
   })
 
+  it('show one environment: every query of a series names it, and the query of the variable does not', () => {
+    const exprs = dashboards.flatMap(({ annotations, panels }) => [
+      ...annotations.list.map(({ expr }) => expr),
+      ...panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr = '' }) => expr)),
+    ])
+    // A name of a series, wherever it stands outside of quotes.
+    const names = /\b(farewatch[_:][\w:]+|nodejs_\w+|process_\w+|ALERTS|up)\b(\{[^}]*\})?/g
+    const series = exprs
+      .map((expr) => expr.replaceAll(/"(?!\$environment")[^"]*"/g, '""'))
+      .flatMap((expr) => [...expr.matchAll(names)].map(([text]) => text))
+    expect(series.length).toBeGreaterThan(80)
+    expect(series.filter((text) => !text.includes('environment="$environment"'))).toEqual([])
+    for (const dashboard of dashboards) {
+      const [environment] = queryVariables(dashboard)
+      expect(environment?.definition).toBe('label_values(up{job="farewatch"}, environment)')
+    }
+  })
+
   it('show only our own alerts', () => {
     const exprs = dashboards.flatMap(({ annotations, panels }) => [
       ...annotations.list.map(({ expr }) => expr),
@@ -138,8 +156,9 @@ describe('the dashboards', () => {
   })
 
   it('use exactly the variables that they declare', () => {
-    for (const { title, panels, ...dashboard } of dashboards) {
-      const used = panels.flatMap(({ targets = [] }) => targets.flatMap(variablesIn))
+    for (const { title, panels, annotations, ...dashboard } of dashboards) {
+      const queries = [...annotations.list, ...panels.flatMap(({ targets = [] }) => targets)]
+      const used = queries.flatMap(variablesIn)
       const declared = queryVariables(dashboard).map(({ name }) => name)
       expect(new Set(used), title).toEqual(new Set(declared))
     }

@@ -8,6 +8,7 @@ import { hasPrometheus } from '../support/promtool.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
+import { askTooMuch, failReceiver, startWrongProcess } from './alert-causes.ts'
 import { type LiveFixture, prepareLiveFixture } from './live-fixture.ts'
 import { type RunbookCommand, type RunbookWords, runbookCommands } from './runbook-commands.ts'
 
@@ -229,7 +230,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
 
   it('ApiSlow fires while requests wait for a lock', async () => {
     const clients = useApi('watch-lists')
-    const locks = lockAgainAndAgain()
+    const locks = lockAgainAndAgain('watch_list', 1.5)
     await firing('ApiSlow')
     await runCheck('ApiSlow')
 
@@ -237,6 +238,39 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
     await clients.stop()
 
     await silent('ApiSlow')
+  })
+
+  it('alerts on a dead receiver, dying deliveries, unkept delays, a small budget and a wrong clock fire until their causes end', async () => {
+    const causes = await Promise.all([
+      failReceiver(fixture),
+      askTooMuch(fixture),
+      startWrongProcess(fixture),
+    ])
+    const each = causes.flatMap(({ alerts, ...cause }) =>
+      alerts.map((alert) => ({ ...cause, alert })),
+    )
+    for (const { prometheus, alert } of each) {
+      await until(`${alert} fires`, async () => (await prometheus.firing()).includes(alert))
+      // The budget of this shell is large enough.
+      if (alert !== 'BudgetTooSmall') await expectCause(alert)
+    }
+    expect(await fixture.run('status')).toMatchObject({ exit: 1 })
+
+    await Promise.all(causes.map(({ end }) => end()))
+
+    for (const { prometheus, alert } of each) {
+      await until(`${alert} ends`, async () => !(await prometheus.firing()).includes(alert))
+    }
+  })
+
+  it('SystemGaugesOld fires while their reading waits for locks', async () => {
+    const locks = lockAgainAndAgain('delivery', 8)
+    await firing('SystemGaugesOld')
+    await runCheck('SystemGaugesOld')
+
+    await locks.stop()
+
+    await silent('SystemGaugesOld')
   })
 
   it('RedisMemoryFilling fires until Redis may use more memory', async () => {
@@ -307,15 +341,15 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
     }
   }
 
-  /** Locks the table of watch lists for a second and a half, again and again. */
-  function lockAgainAndAgain() {
+  /** Locks a table for some seconds, again and again. */
+  function lockAgainAndAgain(table: string, seconds: number) {
     let running = true
     const locks = async () => {
       while (running) {
         await sql`
           begin;
-          lock table watch_list in access exclusive mode;
-          select pg_sleep(1.5);
+          lock table ${sql.table(table)} in access exclusive mode;
+          select pg_sleep(${sql.lit(seconds)});
           commit
         `.execute(fixture.database.db)
       }

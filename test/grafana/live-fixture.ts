@@ -27,6 +27,8 @@ export interface LiveFixture {
   readonly flightId: string
   /** The base URL of the API. */
   readonly api: string
+  /** The configuration of the running farewatch. */
+  readonly env: Readonly<Record<string, string>>
   /** Runs a command with the configuration of the running farewatch. */
   run(...args: string[]): Promise<{ exit: number | string; stdout: string; stderr: string }>
   /** Ends farewatch, and starts it again in this role on the same ports, if one is given. */
@@ -52,9 +54,15 @@ const SETTINGS = {
   ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
   AVAILABILITY_SYNC_SCHEDULE: '*/5 * * * * *',
   API_REQUESTS_PER_SECOND: '1000',
+  ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+  WEBHOOK_ALLOW_HTTP: 'on',
+  WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
 }
 
-export async function prepareLiveFixture(): Promise<LiveFixture> {
+/** @param startOf starts Prometheus; unset: with short times. */
+export async function prepareLiveFixture(
+  startOf: (target: string) => Promise<Prometheus> = startPrometheus,
+): Promise<LiveFixture> {
   const started: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (const stop of started.splice(0).reverse()) await stop()
@@ -80,11 +88,11 @@ export async function prepareLiveFixture(): Promise<LiveFixture> {
     }
     const restart = createRestart(env, started)
     await restart('up')
-    const prometheus = await startPrometheus(`127.0.0.1:${env.ADMIN_PORT}`)
+    const prometheus = await startOf(`127.0.0.1:${env.ADMIN_PORT}`)
     started.push(() => prometheus.close())
     const run = (...args: string[]) => runFarewatch(args, env)
     const api = `http://127.0.0.1:${env.API_PORT}`
-    return { sandbox, database, prometheus, proxy, redis, flightId, api, run, restart, close }
+    return { sandbox, database, prometheus, proxy, redis, flightId, api, env, run, restart, close }
   } catch (err) {
     await close()
     throw err

@@ -49,13 +49,15 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
     })
     afterAll(() => fixture?.close(), 30_000)
 
-    async function choicesOf({ datasource, definition }: VariableFile): Promise<string[]> {
+    async function choicesOf(variable: VariableFile, uid: string): Promise<string[]> {
+      const { datasource } = variable
+      const definition = filled(variable.definition, uid)
       if (datasource.type !== 'prometheus') {
         const { rows } = await runAnalystQuery(fixture.database, definition)
         return rows.map(([value]) => value ?? '')
       }
-      const [, metric = '', label = ''] = /^label_values\((\w+), (\w+)\)$/.exec(definition) ?? []
-      return fixture.prometheus.labelValues(metric, label)
+      const [, series = '', label = ''] = /^label_values\((.+), (\w+)\)$/.exec(definition) ?? []
+      return fixture.prometheus.labelValues(series, label)
     }
 
     /** Fills in the variables of a query as Grafana does when all values are selected. */
@@ -115,12 +117,13 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
         const { uid } = dashboard
         for (const variable of queryVariables(dashboard)) {
           const found = await until(`${uid} ${variable.name}`, async () => {
-            const values = await choicesOf(variable)
+            const values = await choicesOf(variable, uid)
             return values.length > 0 && values
           })
           choices.set(`${uid} ${variable.name}`, found)
         }
       }
+      expect(choices.get('farewatch-overview environment')).toEqual(['production'])
       expect(choices.get('farewatch-routes list')).toEqual(['routes', 'with-availability'])
       expect(choices.get('farewatch-routes country')?.length).toBeGreaterThan(20)
     })
@@ -195,7 +198,9 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
     async function isHealthy({ targets = [], fieldConfig }: PanelFile): Promise<boolean> {
       const steps = (fieldConfig?.defaults.thresholds.steps ?? []) as Step[]
       const answers = await Promise.all(
-        targets.map(({ expr = '' }) => fixture.prometheus.query(filled(expr, ''))),
+        targets.map(({ expr = '' }) =>
+          fixture.prometheus.query(filled(expr, 'farewatch-overview')),
+        ),
       )
       return answers.flat().some(({ value: shown }) => {
         const step = steps.findLast(({ value }) => value === null || shown >= value)

@@ -19,22 +19,32 @@ export interface Sample {
 export interface Prometheus {
   query(expr: string): Promise<Sample[]>
   /** The values of a label, queried as a variable of Grafana does. */
-  labelValues(metric: string, label: string): Promise<string[]>
+  labelValues(series: string, label: string): Promise<string[]>
   /** The names of firing alerts. */
   firing(): Promise<string[]>
   close(): Promise<void>
 }
 
+/** The intervals of prometheus.yml and the rules as they are. */
+const REAL = { interval: '15s', rulesOf: (rules: string) => rules }
+const SHORT: typeof REAL = { interval: '1s', rulesOf: shortened }
+
+/** Starts Prometheus as `startPrometheus`, with the real times. */
+export const startRealTimePrometheus = (target: string) => startPrometheus(target, REAL)
+
 /**
  * Starts Prometheus on a free port. It uses prometheus.yml with two changes: one fixed target instead of the DNS names of
  * the containers, and intervals of one second. The times in the rules are shortened too (see `shortened`).
  */
-export async function startPrometheus(target: string): Promise<Prometheus> {
+export async function startPrometheus(
+  target: string,
+  { interval, rulesOf } = SHORT,
+): Promise<Prometheus> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-prometheus-'))
-  await writeFile(path.join(folder, 'prometheus.yml'), await configurationFor(target))
+  await writeFile(path.join(folder, 'prometheus.yml'), await configurationFor(target, interval))
   await writeFile(
     path.join(folder, 'alerts.yml'),
-    shortened(await readFile(path.join(FOLDER, 'alerts.yml'), 'utf8')),
+    rulesOf(await readFile(path.join(FOLDER, 'alerts.yml'), 'utf8')),
   )
   const port = await freePort()
   const server = spawn(
@@ -64,7 +74,7 @@ export async function startPrometheus(target: string): Promise<Prometheus> {
   return { ...queriesOf(base), close }
 }
 
-async function configurationFor(target: string): Promise<string> {
+async function configurationFor(target: string, interval: string): Promise<string> {
   const config = parse(await readFile(path.join(FOLDER, 'prometheus.yml'), 'utf8')) as {
     global: object
     scrape_configs: { dns_sd_configs?: unknown }[]
@@ -73,19 +83,21 @@ async function configurationFor(target: string): Promise<string> {
   const { dns_sd_configs: _, ...scrape } = farewatch ?? {}
   return stringify({
     ...config,
-    global: { scrape_interval: '1s', evaluation_interval: '1s' },
+    global: { scrape_interval: interval, evaluation_interval: interval },
     scrape_configs: [{ ...scrape, static_configs: [{ targets: [target] }] }],
   })
 }
 
 /**
  * Replaces waits by 1 s and windows by 10 s, which is enough for rates at one scrape a second. A queue is silent after 5 s
- * instead of two minutes, and a tick late after 3 s instead of five minutes.
+ * instead of two minutes, and a tick late after 3 s instead of five minutes. Gauges are old after 20 s: they are read every
+ * few seconds here.
  */
 function shortened(rules: string): string {
   return rules
     .replaceAll(/\b(for|keep_firing_for): \d+m/g, '$1: 1s')
     .replaceAll(/\[\d+m\]/g, '[10s]')
+    .replace(/(system_gauges_read\S+\) >) 120\b/, '$1 20')
     .replace('> 120\n', '> 5\n')
     .replace('> 300 + ', '> 3 + ')
 }
@@ -115,8 +127,8 @@ function queriesOf(base: string): Omit<Prometheus, 'close'> {
   }
   return {
     query,
-    labelValues: async (metric, label) =>
-      (await get(`label/${label}/values?match[]=${encodeURIComponent(metric)}`)) as string[],
+    labelValues: async (series, label) =>
+      (await get(`label/${label}/values?match[]=${encodeURIComponent(series)}`)) as string[],
     firing: async () => {
       const alerts = await query('ALERTS{alertstate="firing"}')
       return alerts.map(({ labels }) => labels.alertname ?? '')

@@ -137,7 +137,7 @@ function deliveryGauges({ gauge }: Declare) {
       'Deliveries that ended without success in the last hour and were not replayed.',
     ),
     webhookFailing: gauge(
-      'farewatch_webhook_endpoints_failing_for_hours',
+      'farewatch_webhook_endpoints_failing_long',
       'Enabled endpoints with pending deliveries at which every attempt has failed for two hours.',
     ),
     webhookDisabled: gauge(
