@@ -144,10 +144,31 @@ async function draftStarts(
 }
 
 /**
+ * The step of the price from the last record of a watch to change `c`, as columns, and whether it passes the thresholds
+ * of the watch. `w` has them and the price of that record; the columns are named `p`.
+ *
  * Price thresholds are measured from the price of the watch's last record, so that a price that creeps is reported once
  * it has moved far enough; before the first record with a price, from the price before the change. Amounts of different
  * currencies are never compared: another currency passes, and so does the first price after a record that had none.
  */
+export const PRICE_STEP = {
+  columns: sql`
+    select s.*, abs(s.amount - s.from_amount) as difference
+      from (select (c.after #>> '{price,amount}')::numeric as amount, c.after #>> '{price,currency}' as currency,
+                   coalesce(w.last_notified_amount, (c.before #>> '{price,amount}')::numeric) as from_amount,
+                   coalesce(w.last_notified_currency, c.before #>> '{price,currency}') as from_currency) s
+  `,
+  passes: sql`
+    (c.kind <> 'price_changed'
+     or p.from_amount is null
+     or p.currency is distinct from p.from_currency
+     or p.difference > 0
+        and (w.price_threshold_amount is null and w.price_threshold_percent is null
+             or coalesce(p.difference >= w.price_threshold_amount, false)
+             or coalesce(p.difference * 100 >= w.price_threshold_percent * p.from_amount, false)))
+  `,
+} as const
+
 async function draftChanges(tx: Tx, changeSeqs: readonly number[]): Promise<void> {
   await sql`
     insert into watch_change_draft (reseller_id, watch_id, reference, change_id, change_seq)
@@ -155,21 +176,11 @@ async function draftChanges(tx: Tx, changeSeqs: readonly number[]): Promise<void
       from availability_change c
       join watch w on w.tracked_fare_id = c.tracked_fare_id
       join reseller r on r.id = w.reseller_id
-     cross join lateral (
-           select (c.after #>> '{price,amount}')::numeric as amount, c.after #>> '{price,currency}' as currency,
-                  coalesce(w.last_notified_amount, (c.before #>> '{price,amount}')::numeric) as from_amount,
-                  coalesce(w.last_notified_currency, c.before #>> '{price,currency}') as from_currency) p
-     cross join lateral (select abs(p.amount - p.from_amount) as difference) m
+     cross join lateral (${PRICE_STEP.columns}) p
      where c.seq = any(${changeSeqs}::bigint[])
        and w.paused_at is null and r.disabled_at is null and w.ended_at is null
        and not exists (select from watch_change_draft d where d.watch_id = w.id)
-       and (c.kind <> 'price_changed'
-            or p.from_amount is null
-            or p.currency is distinct from p.from_currency
-            or m.difference > 0
-               and (w.price_threshold_amount is null and w.price_threshold_percent is null
-                    or m.difference >= w.price_threshold_amount
-                    or m.difference * 100 >= w.price_threshold_percent * p.from_amount))
+       and ${PRICE_STEP.passes}
   `.execute(tx)
 }
 

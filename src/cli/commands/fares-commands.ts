@@ -16,6 +16,7 @@ import { type CliContext, withApp } from '../context.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
 import { countOf, example, printable, table } from '../text/text-format.ts'
+import { addExplainCommand } from './explain-change.ts'
 
 interface VerifyOptions {
   readonly flight: string
@@ -187,8 +188,8 @@ const POLL_MS = 1_000
 const PAGE = 1_000
 
 export function addChangesCommand(program: Command): void {
-  program
-    .command('changes')
+  const changes = program.command('changes').enablePositionalOptions()
+  changes
     .description('Print the changes of all tracked fares, or the feed of one reseller')
     .option('--reseller <name>', 'print the feed of this reseller')
     .option(
@@ -203,6 +204,7 @@ export function addChangesCommand(program: Command): void {
     .action((options: ChangesOptions) =>
       withApp({ role: 'changes' }, (app, context) => printChanges(app, context, options)),
     )
+  addExplainCommand(changes)
 }
 
 async function printChanges(

@@ -85,6 +85,14 @@ function isBelow(state: 'before' | 'after'): RawBuilder<boolean> {
   `
 }
 
+/** The filters of endpoint `e` for record `w` of what happened, `c`, to a watch whose list is `l`. */
+export const FILTERS = {
+  kinds: sql`(e.kinds is null or c.kind = any(e.kinds))`,
+  reasons: sql`(e.reasons is null or coalesce(c.reason = any(e.reasons), false))`,
+  lists: sql`(e.lists is null or coalesce(coalesce(l.name, w.list) = any(e.lists), false))`,
+  rules: PASSES_RULES,
+} as const
+
 async function insertDeliveries(tx: Tx, steps: RawBuilder<unknown>): Promise<void> {
   await sql`
     insert into delivery (endpoint_id, seq, previous_seq, recorded_at, due_at)
@@ -101,10 +109,7 @@ async function insertDeliveries(tx: Tx, steps: RawBuilder<unknown>): Promise<voi
       ) c on true
       left join watch own on own.id = w.watch_id and own.reseller_id = w.reseller_id
       left join watch_list l on l.id = own.watch_list_id
-     where (e.kinds is null or c.kind = any(e.kinds))
-       and (e.reasons is null or c.reason = any(e.reasons))
-       and (e.lists is null or coalesce(l.name, w.list) = any(e.lists))
-       and ${PASSES_RULES}
+     where ${sql.join(Object.values(FILTERS), sql` and `)}
      order by w.seq
   `.execute(tx)
 }

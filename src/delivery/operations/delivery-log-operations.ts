@@ -1,10 +1,15 @@
 import { Type } from 'typebox'
-import { RecordParams } from '../../feeds/operations/change-shapes.ts'
-import { ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
+import { Price, RecordParams } from '../../feeds/operations/change-shapes.ts'
+import {
+  AVAILABILITY_CHANGE_KINDS,
+  CHANGE_REASONS,
+  ENDPOINT_FORMATS,
+} from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import { object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
 import {
   hasRecord,
   listChangeDeliveries,
@@ -12,6 +17,7 @@ import {
   listRecordDeliveries,
 } from '../endpoints/delivery-queries.ts'
 import { requireEndpoint } from '../endpoints/endpoint-queries.ts'
+import { ENDPOINT_STEPS, explainChange, WATCH_STEPS } from '../explain-change.ts'
 import { progress, subject } from './delivery-operations.ts'
 import { Attempt, EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
 
@@ -97,5 +103,80 @@ const ofChange = operator({
   handler: async ({ db }, { params: { seq } }) => ({ items: await listChangeDeliveries(db, seq) }),
 })
 
-/** The operations that show what was sent. */
-export const DELIVERY_LOG_OPERATIONS = [ofRecord, recent, ofChange]
+const MaybeInstant = orNull(Instant)
+const MaybeId = orNull(Type.String({ format: 'uuid' }))
+
+const Explanation = object(
+  {
+    change: object({
+      seq: Type.Integer(),
+      kind: oneOf(AVAILABILITY_CHANGE_KINDS, { title: 'AvailabilityChangeKind' }),
+      reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
+      trackedFareId: Type.Integer(),
+      recordedAt: Instant,
+      heldSince: orNull(Instant, 'Since when a mass had held the change. Null if none had.'),
+    }),
+    watches: Type.Array(
+      object({
+        list: Type.String(),
+        reference: Type.String(),
+        step: oneOf(WATCH_STEPS),
+        seq: orNull(Type.Integer(), 'The number of the record in the feed of the reseller.'),
+        since: MaybeInstant,
+        from: orNull(Price, 'The price from which the thresholds are measured.'),
+        to: orNull(Price),
+        priceThresholdAmount: orNull(Type.String()),
+        priceThresholdPercent: orNull(Type.String()),
+      }),
+      { description: 'The watches that the reseller has of the fare now.' },
+    ),
+    endpoints: Type.Array(
+      object({
+        seq: Type.Integer(),
+        endpointId: Type.String({ format: 'uuid' }),
+        target: Type.String(),
+        step: oneOf(ENDPOINT_STEPS),
+        filters: Type.Array(oneOf(['kinds', 'reasons', 'lists', 'rules']), {
+          description: 'The filters that the record does not pass.',
+        }),
+        deliveryId: MaybeId,
+        attempts: orNull(Type.Integer()),
+        waitsForDigest: Type.Boolean(),
+        at: orNull(Instant, 'When the next attempt is due, or when the step ended it.'),
+      }),
+      { description: 'Each record of the change at each endpoint that the reseller has now.' },
+    ),
+  },
+  { title: 'ChangeExplanation' },
+)
+
+const explain = operator({
+  id: 'explainChange',
+  method: 'GET',
+  path: '/api/v1/availability-changes/{seq}/resellers/{reseller}',
+  tag: 'Operators',
+  summary: 'Explain why a reseller was notified of a change, or was not',
+  description:
+    'For each watch and each endpoint, `step` is where the rule ended, by the present settings. With no watches, the reseller ' +
+    'does not watch the fare, or has deleted its watches.',
+  scope: 'operate',
+  params: object({
+    ...RecordParams.properties,
+    reseller: Type.String({ minLength: 1, maxLength: 200, description: 'Its name.' }),
+  }),
+  answer: { about: 'The steps.', schema: Explanation },
+  problems: ['not_found', 'watch.unknown_reseller'],
+  example: { params: { seq: '1', reseller: 'alpha' } },
+  handler: async ({ db }, { params: { seq, reseller: name } }) => {
+    const { id: resellerId } = await requireReseller(db, name)
+    const explanation = await explainChange(db, { seq, resellerId })
+    if (explanation !== undefined) return explanation
+    throw new ProblemError('not_found', {
+      parameter: 'seq',
+      detail: `the feed has no change ${seq}`,
+    })
+  },
+})
+
+/** The operations that show what was sent, and why something was not. */
+export const DELIVERY_LOG_OPERATIONS = [ofRecord, recent, ofChange, explain]

@@ -1,0 +1,98 @@
+import { expect } from 'vitest'
+import { explanationText } from '../../src/cli/commands/explain-change.ts'
+import { explainChange } from '../../src/delivery/explain-change.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { ago } from '../api/reseller-calls.ts'
+import { available, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
+import { runCommand } from '../support/run-command.ts'
+import { it } from '../support/test-database.ts'
+import { addEndpoint, fanOutAll } from './delivery-fixtures.ts'
+
+const FLIGHT = 'F1'
+
+/** Two watches of one reseller start at 100 EUR. Then the price rises by 5 EUR and by 10 more, as changes 2 and 3. */
+async function rises(db: Db) {
+  const fareId = await trackFare(db, { flightId: FLIGHT })
+  const resellerId = await watchFare(db, 'ana', fareId, { reference: 'any' })
+  await watchFare(db, 'ana', fareId, { reference: 'large', amount: '12' })
+  const sold = await addEndpoint(db, resellerId, { rules: { sold_out: true } })
+  const all = await addEndpoint(db, resellerId, { digest: { every: '1h' } })
+  await record(db, fareId, ago(9), available('100.00'))
+  await record(db, fareId, ago(8), available('105.00'))
+  await record(db, fareId, ago(7), available('115.00'))
+  return { resellerId, fareId, sold, all }
+}
+
+async function explained(db: Db, given: { seq: number; resellerId: number }) {
+  const found = await explainChange(db, given)
+  if (found === undefined) throw new Error('there is no such change')
+  return found
+}
+
+it('a change is explained by the threshold of each watch, measured from its last record', async ({
+  db,
+}) => {
+  const { resellerId } = await rises(db)
+  const stepsOf = async (seq: number) => {
+    const { watches } = await explained(db, { seq, resellerId })
+    return watches.map(({ reference, step, from }) => [reference, step, from?.amount])
+  }
+
+  expect(await stepsOf(2)).toEqual([
+    ['any', 'recorded', '100.00'],
+    ['large', 'below_threshold', '100.00'],
+  ])
+  expect(await stepsOf(3)).toEqual([
+    ['any', 'recorded', '105.00'],
+    ['large', 'recorded', '100.00'],
+  ])
+})
+
+it('a record is explained by the filter of one endpoint and the digest of another', async ({
+  db,
+}) => {
+  const { resellerId, sold, all } = await rises(db)
+  const before = await explained(db, { seq: 2, resellerId })
+  await fanOutAll(db)
+  const { endpoints } = await explained(db, { seq: 2, resellerId })
+  await sql`
+    update delivery set state = 'dead', dead_reason = 'too_old', due_at = null, ended_at = clock_timestamp()
+  `.execute(db)
+  const dead = await explained(db, { seq: 2, resellerId })
+
+  expect(before.endpoints).toMatchObject([{ step: 'not_sent_yet' }, { step: 'not_sent_yet' }])
+  expect(endpoints).toMatchObject([
+    { endpointId: sold, step: 'filtered', filters: ['rules'] },
+    { endpointId: all, step: 'pending', filters: [], waitsForDigest: true, attempts: 0 },
+  ])
+  expect(dead.endpoints).toMatchObject([{ step: 'filtered' }, { step: 'dead' }])
+})
+
+it('a watch that was paused or began later has no record, and a reseller without a watch is named', async ({
+  db,
+  databaseUrl,
+}) => {
+  const { resellerId, fareId } = await rises(db)
+  await sql`update watch set paused_at = clock_timestamp() where reference = 'any'`.execute(db)
+  await record(db, fareId, ago(6), available('90.00'))
+  await watchFare(db, 'ana', fareId, { reference: 'new' })
+  const benId = await watchFare(db, 'ben', await trackFare(db, { flightId: 'F2' }))
+
+  const found = await explained(db, { seq: 4, resellerId })
+  const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+  const explain = (seq: string, name: string) =>
+    runCommand(['changes', 'explain', seq, '--reseller', name], env)
+  const ben = await explain('4', 'ben')
+
+  expect(found.watches.map(({ step }) => step)).toEqual(['paused', 'recorded', 'not_watched_then'])
+  expect(explanationText(found)).toMatch(/list any: no record: it was paused at 20/)
+  expect((await explained(db, { seq: 4, resellerId: benId })).watches).toEqual([])
+  expect(ben).toMatchObject({
+    exit: 0,
+    stdout: expect.stringContaining('has no watch of this fare'),
+  })
+  expect(await explain('99', 'ana')).toMatchObject({
+    exit: 2,
+    stderr: 'farewatch: the feed of all fares has no change 99\n',
+  })
+})
