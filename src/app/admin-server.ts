@@ -76,12 +76,12 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
       checks: verbose ? [...checks, ...(await checkStores(deps, database.db))] : failing,
     })
   })
-  server.get('/metrics', async (_request, reply) => {
+  server.get('/metrics', async ({ headers }, reply) => {
     await setProcessGauges(app, deps.work(), deps.queue)
     const withSystem = await deps.systemGauges.refresh()
-    return reply
-      .type(app.metrics.registry.contentType)
-      .send(await renderMetrics(app.metrics, { withSystem }))
+    const { accept = '' } = headers
+    const { type, text } = await renderMetrics(app.metrics, { withSystem, accept })
+    return reply.type(type).send(text)
   })
   return server
 }

@@ -64,13 +64,12 @@ describe('farewatch up, with nothing configured', () => {
     const kinds = ['sync', 'sync apply', 'claim', 'check', 'record', 'fan-out', 'delivery']
     await until('the spans', () => kinds.every((kind) => named(kind).length > 0))
     const check = named('check')[0]
-    const ofCheck = named('record').find(({ traceId }) => traceId === check?.traceId)
     expect(
       named('claim')
         .map(({ attributes }) => attributes['farewatch.claim_ids'])
         .join(),
     ).toContain(check?.attributes['farewatch.claim_id'])
-    expect(ofCheck ?? check).toMatchObject({ traceId: check?.traceId })
+    expect(named('record').map(({ traceId }) => traceId)).toContain(check?.traceId)
     expect(named('delivery').map(({ attributes }) => attributes)).toContainEqual(
       expect.objectContaining({
         'farewatch.format': 'webhook',

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client'
 import { DISABLED_REASONS, STREAM_ENDS, STREAMS } from '../base/kinds.ts'
 import { createDeclare, type Declare } from './declare.ts'
+import { OPENMETRICS_TYPE, toOpenMetrics } from './exemplars.ts'
 import {
   budgetGauges,
   budgetMetrics,
@@ -49,6 +50,7 @@ export function createMetrics() {
   return {
     registry,
     systemRegistry: system.registry,
+    exemplars: own.exemplars,
     ...syncMetrics(own),
     ...upstreamMetrics(own),
     ...budgetMetrics(own),
@@ -70,13 +72,23 @@ export function createMetrics() {
   }
 }
 
-/** The text for a scrape, with the gauges of the whole system unless they could not be read. */
+/**
+ * The text for a scrape, with the gauges of the whole system unless they could not be read. It is OpenMetrics if the
+ * scraper accepts that and there are exemplars, which the other format cannot show.
+ */
 export async function renderMetrics(
-  { registry, systemRegistry }: Pick<Metrics, 'registry' | 'systemRegistry'>,
-  { withSystem }: { readonly withSystem: boolean },
-): Promise<string> {
+  {
+    registry,
+    systemRegistry,
+    exemplars,
+  }: Pick<Metrics, 'registry' | 'systemRegistry' | 'exemplars'>,
+  { withSystem, accept = '' }: { readonly withSystem: boolean; readonly accept?: string },
+): Promise<{ readonly type: string; readonly text: string }> {
   const own = await registry.metrics()
-  return withSystem ? `${own}\n${await systemRegistry.metrics()}` : own
+  const text = withSystem ? `${own}\n${await systemRegistry.metrics()}` : own
+  return exemplars.size > 0 && accept.includes('application/openmetrics-text')
+    ? { type: OPENMETRICS_TYPE, text: toOpenMetrics(text, exemplars) }
+    : { type: registry.contentType, text }
 }
 
 /** The event streams of the API in this process. */
