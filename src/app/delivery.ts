@@ -2,10 +2,14 @@ import { nextDeliveryMs } from '../delivery/dispatch/claim-deliveries.ts'
 import { createDispatcher } from '../delivery/dispatch/dispatcher.ts'
 import { endDeliveries, pruneDeliveries } from '../delivery/dispatch/end-deliveries.ts'
 import type { RecordedResults } from '../delivery/dispatch/record-results.ts'
+import { sendConfirmations } from '../delivery/dispatch/send-confirmations.ts'
+import { createUnsubscribeLinks } from '../delivery/endpoints/address-links.ts'
 import { createOpenTarget } from '../delivery/endpoints/sealer.ts'
-import { createEmailFormat, createEmailLimit } from '../delivery/formats/email.ts'
+import { createEmailFormat } from '../delivery/formats/email.ts'
 import type { Format } from '../delivery/formats/format.ts'
+import { createMailer, type Mailer } from '../delivery/formats/mailer.ts'
 import { createSlackFormat } from '../delivery/formats/slack.ts'
+import { hashOfTarget, messageLimit, takeFromLimit } from '../delivery/formats/target-limits.ts'
 import { createTransport, type Transport } from '../delivery/formats/transport.ts'
 import { createWebhookFormat } from '../delivery/formats/webhook.ts'
 import { createScrub } from '../platform/base/secrets.ts'
@@ -15,7 +19,7 @@ import { followHints } from '../platform/db/listener.ts'
 import { pausedForMs } from '../platform/ticks/pauses.ts'
 import type { SharedTick } from '../platform/ticks/ticks.ts'
 import type { App } from './app.ts'
-import { publicUrlOf, targetPolicyOf } from './settings-for.ts'
+import { publicUrlOf, targetPolicyOf, targetRulesOf } from './settings-for.ts'
 import type { Ticks } from './ticks.ts'
 
 /** The delivery of records to endpoints in a worker process. */
@@ -33,10 +37,11 @@ export function createDelivery(app: App): Delivery {
   const { db } = database
   const scrub = createScrub(secretsOf(config))
   const transport = createTransport({ policy: targetPolicyOf(config), scrub })
+  const mailer = createMailer({ ...targetRulesOf(config).email, scrub })
   const dispatcher = createDispatcher({
     db,
     publicUrl: publicUrlOf(config),
-    formats: formatsOf(app, transport),
+    formats: formatsOf(app, transport, mailer),
     openTarget: createOpenTarget(app.sealer),
     onRecorded: (recorded) => reportResults(app, recorded),
     random: Math.random,
@@ -61,7 +66,7 @@ export function createDelivery(app: App): Delivery {
         },
       },
     ],
-    shared: sharedTicks(app),
+    shared: sharedTicks(app, mailer),
     close: async (graceMs) => {
       unsubscribe()
       await dispatcher.close(graceMs)
@@ -70,22 +75,44 @@ export function createDelivery(app: App): Delivery {
   }
 }
 
-function formatsOf({ config, database }: App, transport: Transport): Format[] {
-  const scrub = createScrub(secretsOf(config))
+function formatsOf(app: App, transport: Transport, mailer: Mailer): Format[] {
+  const { config, database } = app
+  const limit = messageLimit(config.EMAIL_MESSAGES_PER_HOUR)
   return [
     createWebhookFormat({ transport }),
     createSlackFormat({ transport, hosts: splitList(config.SLACK_HOSTS) }),
     createEmailFormat({
-      smtpUrl: config.SMTP_URL,
-      from: config.EMAIL_FROM,
-      allowed: splitList(config.EMAIL_ALLOWED),
-      limit: createEmailLimit(database.db, config.EMAIL_MESSAGES_PER_HOUR),
-      scrub,
+      mailer,
+      limit: (target) =>
+        takeFromLimit(database.db, hashOfTarget({ format: 'email', target }), limit),
+      unsubscribeUrl: unsubscribeLinksOf(app),
     }),
   ]
 }
 
-function sharedTicks({ database: { db }, log }: App): SharedTick[] {
+function unsubscribeLinksOf({ config, database: { db }, sealer }: App) {
+  return createUnsubscribeLinks(db, { sealer, publicUrl: publicUrlOf(config) })
+}
+
+/** Requests of confirmations are few, and people wait for them. */
+const CONFIRMATIONS_EVERY_MS = 3_000
+
+function sharedTicks(app: App, mailer: Mailer): SharedTick[] {
+  const { config, database, log, metrics, sealer } = app
+  const { db } = database
+  const confirmations = {
+    db,
+    sealer,
+    mailer,
+    publicUrl: publicUrlOf(config),
+    unsubscribeUrl: unsubscribeLinksOf(app),
+    random: Math.random,
+  }
+  const confirm = async (signal: AbortSignal) => {
+    const { sent, failed } = await sendConfirmations(confirmations, signal)
+    metrics.emailConfirmations.inc({ outcome: 'sent' }, sent)
+    metrics.emailConfirmations.inc({ outcome: 'failed' }, failed)
+  }
   const end = async () => {
     // What is not tried must not die of its age.
     if ((await pausedForMs(db, 'deliveries')) !== undefined) return
@@ -96,6 +123,7 @@ function sharedTicks({ database: { db }, log }: App): SharedTick[] {
     }
   }
   return [
+    { name: 'confirm-addresses', everyMs: CONFIRMATIONS_EVERY_MS, run: confirm },
     { name: 'end-deliveries', everyMs: 60_000, run: end },
     {
       name: 'prune-deliveries',

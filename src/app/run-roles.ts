@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { adoptTargets } from '../delivery/endpoints/addresses.ts'
 import { assertEncryptionKey } from '../delivery/endpoints/sealer.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { withTimeout } from '../platform/base/clock.ts'
@@ -133,6 +134,7 @@ async function prepareDatabase(app: App, { migrate, onStep }: RunOptions): Promi
     onStep(applied.length === 0 ? 'schema up to date' : `${applied.length} migrations applied`)
   } else await assertReady(app)
   await assertEncryptionKey(app.database.db, app.sealer)
+  await adoptTargets(app.database.db, app.sealer)
 }
 
 type Addresses = (readonly [string, string])[]

@@ -35,6 +35,7 @@ export function targetRulesOf(config: Config): TargetRules {
       from: config.EMAIL_FROM,
       allowed: splitList(config.EMAIL_ALLOWED),
     },
+    publicUrl: publicUrlOf(config),
   }
 }
 

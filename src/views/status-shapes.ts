@@ -112,6 +112,8 @@ const Deliveries = object(
       paused: Type.Optional(Count),
       gone: Type.Optional(Count),
       failing: Type.Optional(Count),
+      unconfirmed: Type.Optional(Count),
+      unsubscribed: Type.Optional(Count),
     }),
   },
   {

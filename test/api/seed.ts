@@ -1,6 +1,11 @@
 import { secretPlace, targetPlace } from '../../src/delivery/endpoints/sealer.ts'
+import { hashOfTarget } from '../../src/delivery/formats/target-limits.ts'
+import { EXAMPLE_TOKENS } from '../../src/delivery/operations/address-operations.ts'
 import { EXAMPLE_DELIVERY } from '../../src/delivery/operations/delivery-operations.ts'
-import { EXAMPLE_ENDPOINT } from '../../src/delivery/operations/endpoint-shapes.ts'
+import {
+  EXAMPLE_EMAIL_ENDPOINT,
+  EXAMPLE_ENDPOINT,
+} from '../../src/delivery/operations/endpoint-shapes.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { Scope } from '../../src/platform/http/operation.ts'
@@ -34,6 +39,7 @@ export async function seedApi(db: Db): Promise<Seed> {
   const beta = await resellerWith(db, [cells({ list: 'winter', reference: 'B-1' })], 'beta')
   await seedCheck(db)
   await seedWebhooks(db, alpha)
+  await seedAddress(db, alpha)
   await sql`
     insert into sign_in_code (hash, operator, expires_at)
     values (${hashOf(EXAMPLE_CODE)}, true, clock_timestamp() + interval '1 day')
@@ -97,6 +103,27 @@ async function seedWebhooks(db: Db, resellerId: number): Promise<void> {
   await sql`
     insert into delivery_attempt (delivery_id, started_at, duration_ms, status, outcome, answer)
     values (${EXAMPLE_DELIVERY.deliveryId}, clock_timestamp(), 120, 503, 'http_5xx', 'upgrading')
+  `.execute(db)
+}
+
+/** The e-mail address of the examples, which waits for its confirmation. */
+async function seedAddress(db: Db, resellerId: number): Promise<void> {
+  const { endpointId } = EXAMPLE_EMAIL_ENDPOINT
+  const target = 'ana@agency.example'
+  const hash = hashOfTarget({ format: 'email', target })
+  await sql`
+    insert into webhook_endpoint (id, reseller_id, format, target, target_shown, target_hash, cursor_seq, disabled_at, disabled_reason)
+    values (${endpointId}, ${resellerId}, 'email', ${TEST_SEALER.seal(target, targetPlace(endpointId))},
+            'a…@agency.example', ${hash}, 1, clock_timestamp(), 'unconfirmed')
+  `.execute(db)
+  await sql`
+    insert into email_address (reseller_id, address_hash, shown, requested_at, sent_at)
+    values (${resellerId}, ${hash}, 'a…@agency.example', clock_timestamp(), clock_timestamp())
+  `.execute(db)
+  await sql`
+    insert into email_link (token_hash, purpose, reseller_id, address_hash, expires_at)
+    values (${hashOf(EXAMPLE_TOKENS.confirm)}, 'confirm', ${resellerId}, ${hash}, clock_timestamp() + interval '1 day'),
+           (${hashOf(EXAMPLE_TOKENS.unsubscribe)}, 'unsubscribe', ${resellerId}, ${hash}, null)
   `.execute(db)
 }
 

@@ -44,6 +44,7 @@ async function prepare(db: Db, { url }: Receiver): Promise<{ resellerId: number;
     urls: POLICY,
     slackHosts: [],
     email: { smtpUrl: undefined, from: undefined, allowed: [] },
+    publicUrl: undefined,
   }
   const { id } = await createEndpoint(
     { db, resellerId: resellerId as ResellerId },

@@ -1,23 +1,34 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEmailFormat, type EmailDeps, emailFault } from '../../src/delivery/formats/email.ts'
 import type { Message } from '../../src/delivery/formats/format.ts'
+import { createMailer, type MailerDeps } from '../../src/delivery/formats/mailer.ts'
 import { type SmtpStep, startSmtpServer } from '../support/smtp-server.ts'
 import { SOLD_OUT, soldOut } from './message-fixtures.ts'
 
-const TARGET = { endpointId: 'endpoint-7', address: 'ana@agency.example', secrets: [] }
+const ADDRESS = 'ana@agency.example'
+const PUBLIC_URL = 'https://fares.example'
+const TARGET = { endpointId: 'endpoint-7', address: ADDRESS, secrets: [] }
 const NEVER = new AbortController().signal
 
 /** A mail server that misbehaves at some steps, and the format that sends to it. */
-async function fixture(steps: Record<string, SmtpStep> = {}, given: Partial<EmailDeps> = {}) {
+async function fixture(
+  steps: Record<string, SmtpStep> = {},
+  given: Partial<EmailDeps & MailerDeps> = {},
+) {
   const server = await startSmtpServer()
   onTestFinished(() => server.close())
   Object.assign(server.steps, steps)
-  const format = createEmailFormat({
+  const mailer = createMailer({
     smtpUrl: `smtp://127.0.0.1:${server.port}`,
     from: 'Fares <fares@seller.example>',
     allowed: ['agency.example'],
-    limit: async () => 0,
     scrub: (text) => text.replaceAll('operator-secret', '[redacted]'),
+    ...given,
+  })
+  const format = createEmailFormat({
+    mailer,
+    limit: async () => 0,
+    unsubscribeUrl: async () => undefined,
     ...given,
   })
   const send = (messages: readonly Message[] = [soldOut()], signal = NEVER) =>
@@ -228,14 +239,15 @@ describe('the address of an e-mail', () => {
     [`${'a'.repeat(65)}@agency.example`, 'must be an e-mail address'],
     ['ana@127.0.0.1', 'must be an e-mail address'],
   ])('%s has the fault %s', (address, fault) => {
-    const found = emailFault(address, rules)
+    const found = emailFault(address, rules, PUBLIC_URL)
     if (fault === undefined) expect(found).toBeUndefined()
     else expect(found).toContain(fault)
   })
 
   it('is refused while the operator has not set up e-mail', () => {
-    expect(emailFault('ana@agency.example', { ...rules, smtpUrl: undefined })).toContain('SMTP_URL')
-    expect(emailFault('ana@agency.example', { ...rules, allowed: [] })).toContain('EMAIL_ALLOWED')
+    expect(emailFault(ADDRESS, { ...rules, smtpUrl: undefined }, PUBLIC_URL)).toContain('SMTP_URL')
+    expect(emailFault(ADDRESS, { ...rules, allowed: [] }, PUBLIC_URL)).toContain('EMAIL_ALLOWED')
+    expect(emailFault(ADDRESS, rules, undefined)).toContain('PUBLIC_URL')
   })
 
   it('is checked at every message, so that nothing is sent to one that was removed', async () => {

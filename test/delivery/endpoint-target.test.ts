@@ -13,6 +13,7 @@ const RULES = {
     from: 'fares@seller.example',
     allowed: ['agency.example'],
   },
+  publicUrl: 'https://fares.example',
 }
 const HOURLY = { every: '1h' } as const
 

@@ -1,5 +1,11 @@
 import { expect, onTestFinished } from 'vitest'
-import { createEmailFormat, createEmailLimit } from '../../src/delivery/formats/email.ts'
+import { createEmailFormat } from '../../src/delivery/formats/email.ts'
+import { createMailer } from '../../src/delivery/formats/mailer.ts'
+import {
+  hashOfTarget,
+  messageLimit,
+  takeFromLimit,
+} from '../../src/delivery/formats/target-limits.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { startSmtpServer } from '../support/smtp-server.ts'
 import { it } from '../support/test-database.ts'
@@ -47,11 +53,15 @@ it('a digest joins what is due, the limit an hour postpones it, and a broken con
     digest: { every: '15m' },
   })
   const format = createEmailFormat({
-    smtpUrl: `smtp://127.0.0.1:${server.port}`,
-    from: 'fares@seller.example',
-    allowed: ['agency.example'],
-    limit: createEmailLimit(db, 2),
-    scrub: (text) => text,
+    mailer: createMailer({
+      smtpUrl: `smtp://127.0.0.1:${server.port}`,
+      from: 'fares@seller.example',
+      allowed: ['agency.example'],
+      scrub: (text) => text,
+    }),
+    limit: (target) =>
+      takeFromLimit(db, hashOfTarget({ format: 'email', target }), messageLimit(2)),
+    unsubscribeUrl: async () => undefined,
   })
   const dispatcher = startDispatcher(db, { formats: [format] })
   const flightsOf = (mail: number) =>
@@ -75,7 +85,7 @@ it('a digest joins what is due, the limit an hour postpones it, and a broken con
   await dispatcher.recorded(3)
   expect((await deliveries(db)).waiting.map(({ attempts }) => attempts)).toEqual([1, 1, 1])
   server.steps.message = undefined
-  await sql`update email_pace set next_at = now()`.execute(db)
+  await sql`update target_pace set next_at = now()`.execute(db)
   await makeDue(db, endpoint)
   await dispatcher.dispatch()
   await dispatcher.recorded(6)
@@ -99,7 +109,7 @@ it('a digest joins what is due, the limit an hour postpones it, and a broken con
 
   await appendRecords(db, A, [lossOf(6)])
   await dispatcher.dispatch()
-  await sql`update email_pace set next_at = now()`.execute(db)
+  await sql`update target_pace set next_at = now()`.execute(db)
   await makeDue(db, endpoint)
   await dispatcher.dispatch()
   await dispatcher.recorded(11)

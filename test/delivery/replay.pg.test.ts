@@ -192,15 +192,15 @@ it('deliveries and attempts are deleted after thirty days, but none that is pend
   await replayRange(db, resellerId, { endpointId: id, from: 2, through: 2 })
 
   await sql`
-    insert into email_pace (reseller_id, address_hash, next_at)
-    values (${resellerId}, 'old', now() - interval '2 days'), (${resellerId}, 'new', now())
+    insert into target_pace (purpose, target_hash, next_at)
+    values ('message', 'old', now() - interval '2 days'), ('message', 'new', now())
   `.execute(db)
 
   await pruneDeliveries(db)
 
   expect(await states(db, id)).toEqual(['pending', 'delivered'])
   expect(await db.selectFrom('delivery_attempt').select('id').execute()).toEqual([])
-  expect(await db.selectFrom('email_pace').select('address_hash').execute()).toEqual([
-    { address_hash: Buffer.from('new') },
+  expect(await db.selectFrom('target_pace').select('target_hash').execute()).toEqual([
+    { target_hash: Buffer.from('new') },
   ])
 })

@@ -3,6 +3,7 @@ import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
 import { countContents, markForDeletion } from '../../src/app/delete-reseller.ts'
+import type { TargetRules } from '../../src/delivery/endpoints/endpoint-settings.ts'
 import { createSealer, type Sealer } from '../../src/delivery/endpoints/sealer.ts'
 import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/verify-on-demand.ts'
 import {
@@ -32,8 +33,8 @@ import { disableReseller } from '../../src/watches/change-watches.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 
+export const PUBLIC_URL = 'https://fares.example'
 /** Encrypts the endpoints of the tests. */
-const PUBLIC_URL = 'https://fares.example'
 export const TEST_SEALER = createSealer('the encryption key of the tests')
 
 export interface ApiArgs {
@@ -51,6 +52,8 @@ export interface ApiArgs {
   readonly streams?: Partial<StreamsDeps>
   readonly log?: Logger
   readonly sealer?: Sealer
+  /** Default: no e-mail is sent. */
+  readonly email?: TargetRules['email']
   /** Networks that webhooks may reach, in addition to public addresses. */
   readonly allowedNetworks?: readonly string[]
   /** Default: what does the work is not known. */
@@ -139,7 +142,8 @@ export async function openApi(
       targetRules: {
         urls: { allowHttp: false, allowedNetworks: args.allowedNetworks ?? [] },
         slackHosts: ['hooks.slack.com'],
-        email: { smtpUrl: undefined, from: undefined, allowed: [] },
+        email: args.email ?? { smtpUrl: undefined, from: undefined, allowed: [] },
+        publicUrl: PUBLIC_URL,
       },
     },
     document: API_DOCUMENT,

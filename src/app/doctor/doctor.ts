@@ -21,6 +21,7 @@ import {
   examineBudget,
   examineDeliveries,
   examineDepartures,
+  examineEmail,
   examineHeld,
   examineHeldRuns,
   examineIncidents,
@@ -102,6 +103,7 @@ async function examineWork(deps: DoctorDeps): Promise<{ first: Finding[]; rest: 
       ...examineIncidents(known),
       ...examineHeld(known),
       ...(await findingsOf('deliveries', () => examineDeliveries(deps, known))),
+      ...examineEmail(config),
     ],
   }
 }

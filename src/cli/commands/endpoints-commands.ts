@@ -1,11 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { targetRulesOf } from '../../app/settings-for.ts'
 import {
-  addExample,
-  addTestEvent,
   createEndpoint,
   deleteEndpoint,
   type EndpointDeps,
+  resendConfirmation,
   rotateSecret,
   updateEndpoint,
 } from '../../delivery/endpoints/change-endpoints.ts'
@@ -23,6 +22,7 @@ import type {
   NewEndpoint,
 } from '../../delivery/endpoints/endpoint-settings.ts'
 import { resealEndpoints } from '../../delivery/endpoints/sealer.ts'
+import { addExample, addTestEvent } from '../../delivery/endpoints/test-events.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import { type CliContext, withApp, withReseller } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -135,6 +135,14 @@ function addActions(one: Declare): void {
         terminal.print(flags.json, rotated, () => String(rotated.secret))
       }),
     )
+  one('resend', 'Ask the owner of an e-mail address for the confirmation again')
+    .addHelpText('after', example('endpoints resend ID --reseller northwind'))
+    .action((id: string, flags: OwnerFlags) =>
+      withOwner(flags, async ({ owner }, { terminal }) => {
+        const endpoint = await resendConfirmation(owner, id)
+        terminal.print(flags.json, endpoint, () => `${endpoint.target} is asked again`)
+      }),
+    )
   one('test', 'Send a test event to an endpoint')
     .addHelpText('after', '\nThe worker sends it; "deliveries show" prints its attempts.')
     .addHelpText('after', example('endpoints test ID --reseller northwind'))
@@ -181,15 +189,13 @@ function trigger(
   })
 }
 
-interface Opened {
-  readonly owner: EndpointOwner
-  readonly deps: EndpointDeps
-}
-
 /** Runs work for the endpoints of the reseller that the command line names. */
 function withOwner(
   { reseller }: OwnerFlags,
-  work: (opened: Opened, context: CliContext) => Promise<unknown>,
+  work: (
+    opened: { owner: EndpointOwner; deps: EndpointDeps },
+    context: CliContext,
+  ) => Promise<unknown>,
 ): Promise<void> {
   return withReseller('endpoints', reseller, async (resellerId, app, context) => {
     const deps = { sealer: app.sealer, targetRules: targetRulesOf(app.config) }
@@ -212,7 +218,8 @@ function createOne(flags: SettingFlags & { readonly target: string }): Promise<v
     const made = await createEndpoint(owner, deps, { ...settingsOf(flags), target, format })
     const secret = made.secret ?? 'no secret: only webhooks are signed'
     terminal.print(flags.json, made, () => secret)
-    if (flags.json !== true) terminal.step(`endpoint ${made.id} at ${made.target}`)
+    const waits = made.disabledReason === 'unconfirmed' ? ', whose owner must confirm it first' : ''
+    if (flags.json !== true) terminal.step(`endpoint ${made.id} at ${made.target}${waits}`)
   })
 }
 

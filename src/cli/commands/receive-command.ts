@@ -1,12 +1,9 @@
 import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { targetRulesOf } from '../../app/settings-for.ts'
-import {
-  addTestEvent,
-  deleteEndpoint,
-  type EndpointDeps,
-} from '../../delivery/endpoints/change-endpoints.ts'
+import { deleteEndpoint, type EndpointDeps } from '../../delivery/endpoints/change-endpoints.ts'
 import type { EndpointOwner } from '../../delivery/endpoints/endpoint-queries.ts'
+import { addTestEvent } from '../../delivery/endpoints/test-events.ts'
 import { urlFault } from '../../delivery/formats/target-policy.ts'
 import {
   RECEIVER_NETWORK,

@@ -1,5 +1,6 @@
-import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
 import { affected, inTransaction } from '../../platform/db/transaction.ts'
+import { disableEndpoints } from '../endpoints/disable-endpoints.ts'
 import { FAILING_DAYS, TRIED_FOR } from './delivery-rules.ts'
 
 interface EndedDeliveries {
@@ -55,7 +56,7 @@ const BATCH = 5_000
 
 /**
  * Deletes deliveries that ended over thirty days ago, attempts that were made before, secrets that do not sign any
- * more, and unused limits of e-mail.
+ * more, links that have ended, addresses that were not confirmed and that no endpoint has, and unused limits.
  */
 export async function pruneDeliveries(db: Db, signal?: AbortSignal): Promise<void> {
   const before = sql`now() - make_interval(days => ${KEPT_DAYS})`
@@ -70,38 +71,13 @@ export async function pruneDeliveries(db: Db, signal?: AbortSignal): Promise<voi
     while ((await affected(statement, db)) === BATCH) signal?.throwIfAborted()
   }
   await sql`delete from previous_secret where signs_until < now()`.execute(db)
-  await sql`delete from email_pace where next_at < now() - interval '1 day'`.execute(db)
-}
-
-/**
- * Disables endpoints whose receiver is gone or failing, and sends `webhook.disabled` to the other endpoints of their
- * resellers. Returns the ids of those that were enabled. Their deliveries stay pending and their cursors stay, so that
- * nothing is lost when they are enabled again.
- */
-export async function disableEndpoints(
-  tx: Tx,
-  ids: readonly string[],
-  reason: 'gone' | 'failing',
-): Promise<string[]> {
-  if (ids.length === 0) return []
-  const { rows } = await sql<{ id: string }>`
-    update webhook_endpoint
-       set disabled_at = clock_timestamp(), disabled_reason = ${reason}, updated_at = clock_timestamp()
-     where id = any(${ids}::uuid[]) and disabled_at is null
-    returning id
-  `.execute(tx)
-  const disabled = rows.map(({ id }) => id)
+  await sql`delete from email_link where expires_at < now()`.execute(db)
   await sql`
-    insert into delivery (endpoint_id, type, payload, recorded_at)
-    select other.id, 'webhook.disabled',
-           jsonb_build_object('endpointId', e.id, 'description', e.description, 'target', split_part(e.target_shown, '/…', 1),
-                              'reason', e.disabled_reason, 'disabledAt', e.disabled_at),
-           e.disabled_at
-      from webhook_endpoint e
-      join webhook_endpoint other on other.reseller_id = e.reseller_id and other.disabled_at is null
-     where e.id = any(${disabled}::uuid[])
-  `.execute(tx)
-  return disabled
+    delete from email_address a
+     where state = 'unconfirmed' and changed_at < now() - interval '1 day'
+       and not exists (select from webhook_endpoint e where e.reseller_id = a.reseller_id and e.target_hash = a.address_hash)
+  `.execute(db)
+  await sql`delete from target_pace where next_at < now() - interval '1 day'`.execute(db)
 }
 
 /** Deletes up to `batch` deliveries of a reseller with their attempts, then its endpoints. Returns how many rows. */
@@ -119,6 +95,6 @@ export async function deleteDeliveriesOf(
     db,
   )
   if (deliveries > 0) return deliveries
-  await sql`delete from email_pace where reseller_id = ${resellerId}`.execute(db)
+  await sql`delete from email_address where reseller_id = ${resellerId}`.execute(db)
   return affected(sql`delete from webhook_endpoint where reseller_id = ${resellerId}`, db)
 }

@@ -1,6 +1,7 @@
 import type { EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
+import { disableEndpoints } from '../endpoints/disable-endpoints.ts'
 import type { SendResult } from '../formats/format.ts'
 import type { ClaimedDelivery } from './claim-deliveries.ts'
 import {
@@ -9,7 +10,6 @@ import {
   healthAfter,
   retryPauseMs,
 } from './delivery-rules.ts'
-import { disableEndpoints } from './end-deliveries.ts'
 
 /**
  * How one request ended for one delivery. `too_large`: no request was made, the payload is over the limit.

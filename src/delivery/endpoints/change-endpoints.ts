@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { exampleRecord } from '../../feeds/example-records.ts'
-import type { EndpointFormat, WatchChangeKind } from '../../platform/base/kinds.ts'
+import type { DisabledReason, EndpointFormat } from '../../platform/base/kinds.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
-import { notify } from '../../platform/db/listener.ts'
 import { takeTransactionLock } from '../../platform/db/session-lock.ts'
 import { affected, databaseNow, inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import { SECRET_PREFIX } from '../formats/webhook.ts'
+import { admitAddress, NoConfirmationDueError, requestConfirmation } from './addresses.ts'
 import {
   type EndpointOwner,
   endpointNotFound,
+  type LockedEndpoint,
+  lockEndpoint,
   requireEndpoint,
   type ShownEndpoint,
 } from './endpoint-queries.ts'
@@ -20,14 +21,13 @@ import {
   type Given,
   MAX_ENDPOINTS,
   MAX_PREVIOUS_SECRETS,
-  MAX_TESTS_PER_HOUR,
   type NewEndpoint,
   nextDigestAt,
-  shownTarget,
+  type Place,
+  placeOf,
   type TargetRules,
   TooManyEndpointsError,
   TooManyRotationsError,
-  TooManyTestsError,
   UnsignedFormatError,
 } from './endpoint-settings.ts'
 import { type Sealer, secretPlace, targetPlace } from './sealer.ts'
@@ -44,7 +44,7 @@ const SECRET_BYTES = 32
 
 /**
  * Creates an endpoint that receives the records after the present end of the feed. Throws TooManyEndpointsError,
- * NoEncryptionKeyError, and ProblemErrors of invalid fields.
+ * TooManyConfirmationsError, NoEncryptionKeyError, and ProblemErrors of invalid fields.
  */
 export async function createEndpoint(
   owner: EndpointOwner,
@@ -54,9 +54,13 @@ export async function createEndpoint(
   const { format = 'webhook', target, enabled = true } = given
   assertValid({ ...given, format }, targetRules)
   const secret = format === 'webhook' ? newSecret() : null
+  const place = placeOf({ format, target })
   return inTransaction(owner.db, async (tx) => {
     await assertRoom(tx, owner.resellerId)
     const { id } = await selectOne(sql<{ id: string }>`select uuidv7() as id`, tx)
+    const reason = enabled
+      ? await reasonToWait(tx, owner.resellerId, { format, ...place })
+      : 'paused'
     await tx
       .insertInto('webhook_endpoint')
       .values({
@@ -64,11 +68,11 @@ export async function createEndpoint(
         reseller_id: owner.resellerId,
         format,
         target: sealer.seal(target, targetPlace(id)),
-        target_shown: shownTarget({ format, target }),
+        target_shown: place.shown,
+        target_hash: place.hash,
         secret: secret === null ? null : sealer.seal(secret, secretPlace(id)),
         cursor_seq: sql<number>`(select last_seq from reseller where id = ${owner.resellerId})`,
-        disabled_at: enabled ? null : sql<Date>`clock_timestamp()`,
-        disabled_reason: enabled ? null : 'paused',
+        ...disabledColumns(reason),
         ...columnsOf(given),
       })
       .execute()
@@ -87,9 +91,25 @@ async function assertRoom(tx: Tx, resellerId: number): Promise<void> {
   if (count >= MAX_ENDPOINTS) throw new TooManyEndpointsError()
 }
 
+/** Why an endpoint that its reseller enables receives nothing yet. Null if it does. Throws TooManyConfirmationsError. */
+async function reasonToWait(
+  tx: Tx,
+  resellerId: number,
+  { format, hash, shown }: Place & { readonly format: EndpointFormat },
+): Promise<DisabledReason | null> {
+  if (format !== 'email') return null
+  const state = await admitAddress(tx, { resellerId, hash, shown })
+  return state === 'confirmed' ? null : state
+}
+
+/** Whether the reseller wants the endpoint to receive. */
+function isWanted(reason: DisabledReason | null): boolean {
+  return reason === null || reason === 'unconfirmed' || reason === 'unsubscribed'
+}
+
 /**
  * Changes the given settings. An endpoint that is enabled again, or has a new target, is tried at once and continues
- * where it stopped.
+ * where it stopped. Throws TooManyConfirmationsError.
  */
 export async function updateEndpoint(
   owner: EndpointOwner,
@@ -97,9 +117,13 @@ export async function updateEndpoint(
   { id, given }: { readonly id: string; readonly given: Given<EndpointSettings> },
 ): Promise<ShownEndpoint> {
   return inTransaction(owner.db, async (tx) => {
-    const { format, enabled: wasEnabled } = await lockEndpoint(tx, owner.resellerId, id)
+    const locked = await lockEndpoint(tx, owner.resellerId, id)
+    const { format } = locked
     assertValid({ ...given, format }, targetRules)
-    const { target, enabled = wasEnabled, digest } = given
+    const { target, digest } = given
+    const place = target === undefined ? locked : placeOf({ format, target })
+    const reason = await reasonAfter(tx, owner.resellerId, { locked, given, place })
+    const isTried = target !== undefined || (reason === null && locked.reason !== null)
     await tx
       .updateTable('webhook_endpoint')
       .set({
@@ -108,26 +132,56 @@ export async function updateEndpoint(
           ? {}
           : {
               target: sealer.seal(target, targetPlace(id)),
-              target_shown: shownTarget({ format, target }),
+              target_shown: place.shown,
+              target_hash: place.hash,
             }),
-        ...(target !== undefined || (enabled && !wasEnabled) ? NO_FAILURES : {}),
-        ...(enabled === wasEnabled ? {} : disabledColumns(enabled)),
+        ...(isTried ? NO_FAILURES : {}),
+        ...(reason === locked.reason ? {} : disabledColumns(reason)),
         updated_at: sql<Date>`clock_timestamp()`,
       })
       .where('id', '=', id)
       .execute()
     if (digest !== undefined) await makeDueBy(tx, id, digest)
-    if (target !== undefined || (enabled && !wasEnabled)) await tryAtOnce(tx, id)
+    if (isTried) await tryAtOnce(tx, id)
     return requireEndpoint({ ...owner, db: tx }, id)
   })
 }
 
+interface Changing {
+  readonly locked: LockedEndpoint
+  readonly given: Given<EndpointSettings>
+  readonly place: Place
+}
+
+/** Why the endpoint receives nothing after the change. */
+async function reasonAfter(
+  tx: Tx,
+  resellerId: number,
+  { locked, given: { target, enabled }, place }: Changing,
+): Promise<DisabledReason | null> {
+  const { format, reason } = locked
+  if (target === undefined && enabled === undefined) return reason
+  if (!(enabled ?? isWanted(reason))) return isWanted(reason) ? 'paused' : reason
+  return reasonToWait(tx, resellerId, { format, ...place })
+}
+
 const NO_FAILURES = { failures: 0, failing_since: null, open_until: null, held_until: null }
 
-function disabledColumns(enabled: boolean) {
-  return enabled
-    ? { disabled_at: null, disabled_reason: null }
-    : { disabled_at: sql<Date>`clock_timestamp()`, disabled_reason: 'paused' as const }
+function disabledColumns(reason: DisabledReason | null) {
+  return {
+    disabled_at: reason === null ? null : sql<Date>`clock_timestamp()`,
+    disabled_reason: reason,
+  }
+}
+
+/** Sends the message again that asks for the confirmation of an address. Throws NoConfirmationDueError. */
+export async function resendConfirmation(owner: EndpointOwner, id: string): Promise<ShownEndpoint> {
+  return inTransaction(owner.db, async (tx) => {
+    const { reason, hash } = await lockEndpoint(tx, owner.resellerId, id)
+    if (reason !== 'unconfirmed') throw new NoConfirmationDueError(reason === 'unsubscribed')
+    await requestConfirmation(tx, { resellerId: owner.resellerId, hash })
+    return requireEndpoint({ ...owner, db: tx }, id)
+  })
 }
 
 /** Records that wait for the time of a digest wait for that of the new one. */
@@ -162,8 +216,8 @@ async function tryAtOnce(tx: Tx, id: string): Promise<number> {
  */
 export async function retryEndpoint(owner: EndpointOwner, id: string): Promise<number> {
   return inTransaction(owner.db, async (tx) => {
-    const { enabled } = await lockEndpoint(tx, owner.resellerId, id)
-    if (!enabled) throw new EndpointDisabledError()
+    const { reason } = await lockEndpoint(tx, owner.resellerId, id)
+    if (reason !== null) throw new EndpointDisabledError(reason)
     const noPause = { open_until: null, held_until: null }
     await tx.updateTable('webhook_endpoint').set(noPause).where('id', '=', id).execute()
     return tryAtOnce(tx, id)
@@ -213,73 +267,6 @@ async function assertRotatable(tx: Tx, id: string): Promise<void> {
     tx,
   )
   if (count >= MAX_PREVIOUS_SECRETS && until !== null) throw new TooManyRotationsError(until)
-}
-
-/** Adds a test event to the endpoint's deliveries and returns its id. Throws as `addEvent` does. */
-export function addTestEvent(owner: EndpointOwner, id: string): Promise<string> {
-  const data = { endpointId: id, message: 'This is a test of the endpoint.' }
-  return addEvent(owner, id, { type: 'webhook.test', data })
-}
-
-/** Adds an example of a record, without a number, and returns the id of its delivery. Throws as `addEvent` does. */
-export function addExample(
-  owner: EndpointOwner,
-  id: string,
-  kind: WatchChangeKind,
-): Promise<string> {
-  return addEvent(owner, id, { type: `example.${kind}`, data: exampleRecord(kind) })
-}
-
-/**
- * Adds an event that its reseller asked for. It is sent at once, also while the circuit breaker is open: then it is the
- * attempt that tests the endpoint. Throws EndpointDisabledError and TooManyTestsError.
- */
-async function addEvent(
-  { db, resellerId }: EndpointOwner,
-  id: string,
-  { type, data }: { readonly type: string; readonly data: object },
-): Promise<string> {
-  return inTransaction(db, async (tx) => {
-    const { enabled } = await lockEndpoint(tx, resellerId, id)
-    if (!enabled) throw new EndpointDisabledError()
-    await assertTestable(tx, id)
-    const added = await selectOne(
-      sql<{ id: string }>`
-        insert into delivery (endpoint_id, type, payload, recorded_at)
-        values (${id}, ${type}, ${JSON.stringify(data)}, clock_timestamp())
-        returning id, ${notify('watch', sql`${resellerId}::bigint`)}
-      `,
-      tx,
-    )
-    await sql`update webhook_endpoint set open_until = null where id = ${id}`.execute(tx)
-    return added.id
-  })
-}
-
-async function assertTestable(tx: Tx, id: string): Promise<void> {
-  const { count, retryAfterMs } = await selectOne(
-    sql<{ count: number; retryAfterMs: number | null }>`
-      select count(*),
-             extract(epoch from min(recorded_at) + interval '1 hour' - clock_timestamp())::float8 * 1000 as "retryAfterMs"
-        from delivery
-       where endpoint_id = ${id} and seq is null and type <> 'webhook.disabled'
-         and recorded_at > clock_timestamp() - interval '1 hour'
-    `,
-    tx,
-  )
-  if (count >= MAX_TESTS_PER_HOUR) throw new TooManyTestsError(retryAfterMs ?? 0)
-}
-
-async function lockEndpoint(tx: Tx, resellerId: number, id: string) {
-  const { rows } = await sql<{ format: EndpointFormat; enabled: boolean }>`
-    select format, disabled_at is null as enabled
-      from webhook_endpoint
-     where id = ${id} and reseller_id = ${resellerId}
-       for no key update
-  `.execute(tx)
-  const [found] = rows
-  if (found === undefined) throw endpointNotFound()
-  return found
 }
 
 function newSecret(): string {

@@ -1,7 +1,7 @@
 import type { DisabledReason, EndpointFormat } from '../../platform/base/kinds.ts'
-import { type Db, sql } from '../../platform/db/database.ts'
+import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import type { Digest, EndpointFilters } from './endpoint-settings.ts'
+import type { Digest, EndpointFilters, Place } from './endpoint-settings.ts'
 
 /** An endpoint as it may be shown: without its secret and without the path of its URL. */
 export interface ShownEndpoint extends EndpointFilters {
@@ -14,6 +14,13 @@ export interface ShownEndpoint extends EndpointFilters {
   readonly enabled: boolean
   readonly disabledReason: DisabledReason | null
   readonly disabledAt: Date | null
+  /**
+   * When the mail server accepted the message that asks for the confirmation of the address; null if none is due, or it
+   * was not sent yet.
+   */
+  readonly confirmationSentAt: Date | null
+  /** Why that message could not be sent: a stable code. Null if it was, or was not tried yet. */
+  readonly confirmationFailure: string | null
   /** When the failures in a row began; null if the last attempt succeeded or none was made. */
   readonly failingSince: Date | null
   readonly lastSuccessAt: Date | null
@@ -86,12 +93,12 @@ const FAILING_HOURS = 2
  */
 export const FAILS_FOR_HOURS = sql<boolean>`coalesce(e.open_until > e.failing_since + make_interval(hours => ${FAILING_HOURS}), false)`
 
-/** An endpoint that receives nothing, although its reseller did not pause it. */
+/** An endpoint that receives nothing because of its receiver. */
 export interface UnreachedEndpoint {
   readonly id: string
   readonly reseller: string
   /** Null while it is enabled. */
-  readonly reason: Exclude<DisabledReason, 'paused'> | null
+  readonly reason: 'gone' | 'failing' | null
   readonly failingSince: Date | null
 }
 
@@ -101,7 +108,7 @@ export async function listUnreached(db: Db, limit: number): Promise<UnreachedEnd
     select e.id, r.name as reseller, e.disabled_reason as reason, e.failing_since as "failingSince"
       from webhook_endpoint e
       join reseller r on r.id = e.reseller_id and r.disabled_at is null
-     where e.disabled_reason <> 'paused'
+     where e.disabled_reason in ('gone', 'failing')
         or e.disabled_at is null and ${FAILS_FOR_HOURS}
            and exists (select from delivery d where d.endpoint_id = e.id and d.state = 'pending')
      order by e.disabled_at desc, e.failing_since desc, e.id
@@ -124,6 +131,7 @@ async function readEndpoints(
   const { rows } = await sql<WithAttempt<Omit<ShownEndpoint, 'lastFailure'>>>`
     select e.id, e.format, e.target_shown as target, e.description, e.kinds, e.reasons, e.lists, e.rules, e.digest,
            e.disabled_at is null as enabled, e.disabled_reason as "disabledReason", e.disabled_at as "disabledAt",
+           c.sent_at as "confirmationSentAt", c.failure as "confirmationFailure",
            e.failing_since as "failingSince", e.last_success_at as "lastSuccessAt",
            case when e.held_until > clock_timestamp() then e.held_until end as "heldUntil",
            p.pending, p.oldest as "oldestPendingAt",
@@ -132,6 +140,8 @@ async function readEndpoints(
              where p.endpoint_id = e.id and p.signs_until > clock_timestamp()) as "previousSecretUntil",
            e.created_at as "createdAt", e.updated_at as "updatedAt", ${ATTEMPT}
       from webhook_endpoint e
+      left join email_address c
+        on c.reseller_id = e.reseller_id and c.address_hash = e.target_hash and e.disabled_reason = 'unconfirmed'
      cross join lateral (
        select count(*) as pending, min(recorded_at) as oldest
          from (select recorded_at from delivery
@@ -160,3 +170,27 @@ const LAST_FAILURE = sql`
    order by last.started_at desc
    limit 1
 `
+
+/** An endpoint as its changes need it. */
+export interface LockedEndpoint extends Place {
+  readonly format: EndpointFormat
+  /** Null if it is enabled. */
+  readonly reason: DisabledReason | null
+}
+
+/** Locks an endpoint of a reseller until the transaction ends. Throws `not_found`, also if it is another reseller's. */
+export async function lockEndpoint(
+  tx: Tx,
+  resellerId: number,
+  id: string,
+): Promise<LockedEndpoint> {
+  const { rows } = await sql<LockedEndpoint>`
+    select format, disabled_reason as reason, coalesce(target_hash, sha256(target)) as hash, target_shown as shown
+      from webhook_endpoint
+     where id = ${id} and reseller_id = ${resellerId}
+       for no key update
+  `.execute(tx)
+  const [found] = rows
+  if (found === undefined) throw endpointNotFound()
+  return found
+}

@@ -1,11 +1,18 @@
 import { shownEmail } from '../../platform/base/email-address.ts'
 import { AppError } from '../../platform/base/errors.ts'
-import type { ChangeReason, EndpointFormat, WatchChangeKind } from '../../platform/base/kinds.ts'
+import type {
+  ChangeReason,
+  DisabledReason,
+  EndpointFormat,
+  WatchChangeKind,
+} from '../../platform/base/kinds.ts'
 import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 import { nameFault, textFault } from '../../platform/base/text.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import { type EmailRules, emailFault } from '../formats/email.ts'
+import { emailFault } from '../formats/email.ts'
+import type { EmailRules } from '../formats/mailer.ts'
 import { slackUrlFault } from '../formats/slack.ts'
+import { hashOfTarget, TEST_LIMIT } from '../formats/target-limits.ts'
 import { type TargetPolicy, urlFault } from '../formats/target-policy.ts'
 
 /** A record passes if one of the given rules passes. */
@@ -123,6 +130,8 @@ export interface TargetRules {
   readonly urls: TargetPolicy
   readonly slackHosts: readonly string[]
   readonly email: EmailRules
+  /** Begins the links in e-mail; undefined: none can be made, so no e-mail address can be confirmed. */
+  readonly publicUrl: string | undefined
 }
 
 export interface GivenTarget {
@@ -147,9 +156,9 @@ export function targetFault(
 
 function addressFault(
   { format, target }: ShowableTarget,
-  { urls, slackHosts, email }: TargetRules,
+  { urls, slackHosts, email, publicUrl }: TargetRules,
 ): string | undefined {
-  if (format === 'email') return emailFault(target, email)
+  if (format === 'email') return emailFault(target, email, publicUrl)
   const fault = urlFault(target, urls)
   return fault ?? (format === 'slack' ? slackUrlFault(target, slackHosts) : undefined)
 }
@@ -169,6 +178,16 @@ export function shownTarget({ format, target }: ShowableTarget): string {
   const path = `${pathname}${search}`
   // A short path has no characters to spare.
   return `${origin.startsWith('https:') ? '' : 'http://'}${host}/…${path.length > 12 ? path.slice(-4) : ''}`
+}
+
+/** What identifies a target, and what may be printed of it. */
+export interface Place {
+  readonly hash: Buffer
+  readonly shown: string
+}
+
+export function placeOf(given: ShowableTarget): Place {
+  return { hash: hashOfTarget(given), shown: shownTarget(given) }
 }
 
 /** How many endpoints a reseller may have. */
@@ -201,19 +220,22 @@ export class TooManyRotationsError extends AppError {
   }
 }
 
+/** What the reseller cannot mend by enabling it. */
+const DISABLED_TEXTS: Readonly<Partial<Record<DisabledReason, string>>> = {
+  unconfirmed: 'the endpoint waits until the owner of its e-mail address has confirmed it',
+  unsubscribed: 'the owner of the e-mail address of the endpoint has unsubscribed',
+}
+
 /** A disabled endpoint receives nothing, so a test event would wait. */
 export class EndpointDisabledError extends AppError {
   override readonly name = 'EndpointDisabledError'
   override readonly code = 'delivery.endpoint_disabled'
   override readonly retryable = false
 
-  constructor() {
-    super('the endpoint is disabled: enable it first')
+  constructor(reason: DisabledReason) {
+    super(DISABLED_TEXTS[reason] ?? 'the endpoint is disabled: enable it first')
   }
 }
-
-/** How many tests and examples an endpoint is sent in an hour. */
-export const MAX_TESTS_PER_HOUR = 30
 
 export class TooManyTestsError extends AppError {
   override readonly name = 'TooManyTestsError'
@@ -222,7 +244,9 @@ export class TooManyTestsError extends AppError {
   readonly retryAfterMs: number
 
   constructor(retryAfterMs: number) {
-    super(`an endpoint is sent ${MAX_TESTS_PER_HOUR} tests and examples an hour at most`)
+    super(
+      `a target is sent ${TEST_LIMIT.atMost} tests and examples an hour at most, half of them at once, over all endpoints`,
+    )
     this.retryAfterMs = Math.max(0, retryAfterMs)
   }
 }

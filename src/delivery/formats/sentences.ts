@@ -59,11 +59,13 @@ function disabledText({ endpointId, reason, description, target }: DisabledEndpo
   const name = [description, target, endpointId]
     .filter((text) => text)
     .map((text) => nameText(text ?? ''))
+  const account = `Another endpoint of this account (${name.join(', ')}) was disabled`
+  if (reason === 'unsubscribed') return `${account}: the owner of its address has unsubscribed.`
   const why =
     reason === 'gone'
       ? 'its receiver answered that it is gone'
       : 'every delivery to it failed for five days'
-  return `Another endpoint of this account (${name.join(', ')}) was disabled: ${why}. Enable it to receive what it missed.`
+  return `${account}: ${why}. Enable it to receive what it missed.`
 }
 
 /** Several messages as one: some sentences, then how many more there are and where they are found. */

@@ -5,19 +5,21 @@ import type { Db } from '../../platform/db/database.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
 import { object, oneOf } from '../../platform/http/schemas.ts'
 import {
-  addExample,
-  addTestEvent,
   createEndpoint,
   deleteEndpoint,
   type EndpointDeps,
+  resendConfirmation,
   retryEndpoint,
   rotateSecret,
   updateEndpoint,
 } from '../endpoints/change-endpoints.ts'
 import { listEndpoints, requireEndpoint } from '../endpoints/endpoint-queries.ts'
-import { MAX_ENDPOINTS, MAX_TESTS_PER_HOUR } from '../endpoints/endpoint-settings.ts'
+import { MAX_ENDPOINTS } from '../endpoints/endpoint-settings.ts'
+import { addExample, addTestEvent } from '../endpoints/test-events.ts'
+import { CONFIRMATION_LIMIT, TEST_LIMIT } from '../formats/target-limits.ts'
 import {
   EndpointParams,
+  EXAMPLE_EMAIL_ENDPOINT,
   EXAMPLE_ENDPOINT,
   optionalSettings,
   target,
@@ -47,11 +49,16 @@ const create = reseller({
   summary: 'Create a webhook endpoint',
   description:
     `It receives the records after the present end of your feed. You may have ${MAX_ENDPOINTS}. The response is the only ` +
-    'place where the secret appears.',
+    'place where the secret appears. An e-mail address is sent nothing until its owner has confirmed it: the endpoint is disabled ' +
+    'with the reason `unconfirmed`, and continues from its creation on afterwards.',
   scope: 'watch',
   body: object({ target, format: Type.Optional(oneOf(ENDPOINT_FORMATS)), ...optionalSettings }),
   answer: { about: 'The endpoint with its secret.', status: 201, schema: withSecret },
-  problems: ['delivery.too_many_endpoints', 'delivery.no_encryption_key'],
+  problems: [
+    'delivery.too_many_endpoints',
+    'delivery.no_encryption_key',
+    'delivery.too_many_confirmations',
+  ],
   example: {
     body: {
       target: 'https://receiver.example/hooks/fares',
@@ -86,11 +93,11 @@ const update = reseller({
   summary: 'Change a webhook endpoint',
   description:
     'Changes the given members and leaves the others. Null removes a filter. An endpoint that is enabled again continues ' +
-    'where it stopped.',
+    'where it stopped. A new e-mail address must be confirmed, as when an endpoint is created.',
   scope: 'watch',
   body: object({ target: Type.Optional(target), ...optionalSettings }),
   answer: { about: 'The endpoint.', schema: WebhookEndpoint },
-  problems: ['not_found', 'delivery.no_encryption_key'],
+  problems: ['not_found', 'delivery.no_encryption_key', 'delivery.too_many_confirmations'],
   example: { params: EXAMPLE_ENDPOINT, body: { rules: { sold_out: true } } },
   handler: async (deps, { params: { endpointId: id }, body, caller, request }) => {
     const changed = await updateEndpoint(deps, deps, { id, given: body })
@@ -157,7 +164,8 @@ const test = reseller({
   summary: 'Send a test event to a webhook endpoint',
   description:
     'The event has the type `webhook.test`. It is sent at once, before all that waits, and tried as a record is. ' +
-    `Tests and examples together: at most ${MAX_TESTS_PER_HOUR} an hour.`,
+    `Tests and examples together: at most ${TEST_LIMIT.atMost} an hour to a target, half of them at once, over all endpoints that have ` +
+    'it.',
   scope: 'watch',
   answer: added,
   problems: ['not_found', 'delivery.endpoint_disabled', 'delivery.too_many_tests'],
@@ -205,6 +213,26 @@ const trigger = reseller({
   }),
 })
 
+const resend = reseller({
+  ...one,
+  path: `${one.path}/resend-confirmation`,
+  id: 'resendEmailConfirmation',
+  method: 'POST',
+  summary: 'Send the message again that asks for the confirmation of an e-mail address',
+  description:
+    'Its link replaces that of the earlier message. An address is sent at most ' +
+    `${CONFIRMATION_LIMIT.atMost} a day, by all resellers together.`,
+  scope: 'watch',
+  answer: { about: 'The message is sent within seconds.', status: 202, schema: WebhookEndpoint },
+  problems: ['not_found', 'delivery.no_confirmation_due', 'delivery.too_many_confirmations'],
+  example: { params: EXAMPLE_EMAIL_ENDPOINT },
+  handler: async (deps, { params: { endpointId }, caller, request }) => {
+    const endpoint = await resendConfirmation(deps, endpointId)
+    logOperation(deps.log, { caller, request }, { event: 'confirmation requested', endpointId })
+    return endpoint
+  },
+})
+
 /** The operations with which a reseller manages its webhook endpoints. */
 export const WEBHOOK_ENDPOINT_OPERATIONS = [
   listAll,
@@ -216,4 +244,5 @@ export const WEBHOOK_ENDPOINT_OPERATIONS = [
   test,
   retry,
   trigger,
+  resend,
 ]

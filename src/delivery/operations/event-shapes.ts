@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { exampleRecord } from '../../feeds/example-records.ts'
 import { recordOf, titleOf, unionBy } from '../../feeds/operations/watch-change-shapes.ts'
-import { WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
+import { EVENT_REASONS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf } from '../../platform/http/schemas.ts'
 import { EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
 
@@ -34,7 +34,7 @@ const DISABLED = object({
       description: 'The host of its URL, or a shortened e-mail address. Missing likewise.',
     }),
   ),
-  reason: oneOf(['gone', 'failing']),
+  reason: oneOf(EVENT_REASONS),
   disabledAt: Instant,
 })
 

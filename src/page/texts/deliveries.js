@@ -15,7 +15,18 @@ export const deliveries = {
       paused: 'disabled by you',
       gone: 'disabled: its server answered that it is gone',
       failing: 'disabled: it failed for five days',
+      unconfirmed: 'waits for the confirmation of its address',
+      unsubscribed: 'disabled: the owner of its address has unsubscribed',
     },
+    confirmation: 'Confirmation',
+    /** @param {string} target */
+    askSoon: (target) => `a message that asks for it goes to ${target} within seconds`,
+    /** @param {string} target */
+    asked: (target) => `${target} was asked by a message,`,
+    /** @param {string} why */
+    notAsked: (why) => `the message that asks for it could not be sent: ${why}`,
+    confirmationHelp:
+      'Nothing else is sent before its owner opens the link and presses the button. Records wait.',
     failing: 'failing',
     nothingSent: 'nothing was sent yet',
     works: 'works',
@@ -48,7 +59,11 @@ export const deliveries = {
     connect: 'no connection',
     tls: 'its certificate is not valid',
     reset: 'the connection broke',
-    malformed: 'the answer is not HTTP',
+    malformed: 'the answer cannot be understood',
+    auth: 'the mail server refuses our login',
+    not_set_up: 'e-mail is not set up',
+    smtp_4xx: 'the mail server put it off',
+    smtp_5xx: 'the mail server refused it',
     blocked: 'the address is not allowed',
   },
   endpointActions: {
@@ -59,6 +74,9 @@ export const deliveries = {
     /** @param {number} n */
     retried: (n) =>
       `${n.toLocaleString()} failed ${n === 1 ? 'delivery is' : 'deliveries are'} tried again now.`,
+    resend: 'Ask again',
+    /** @param {string} target */
+    resent: (target) => `A message with a new link goes to ${target}. The former link ends.`,
     disable: 'Disable',
     disabled: 'Disabled. Records wait until it is enabled.',
     enable: 'Enable',

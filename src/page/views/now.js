@@ -113,7 +113,7 @@ function FaresCard({ status, mayWatch }) {
 function DeliveriesCard({ status, caller }) {
   const { pending, dead, endpoints, oldestPendingAt, disabled } = status.deliveries
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
-  const off = (disabled.gone ?? 0) + (disabled.failing ?? 0) + (disabled.paused ?? 0)
+  const off = Object.values(disabled).reduce((sum, count) => sum + count, 0)
   const link =
     caller.reseller !== null && html`<a href=${linkTo('deliveries')}>${texts.now.endpoints}</a>`
   if (enabled + off === 0) {

@@ -75,7 +75,7 @@ export const COMMON_SETTINGS = {
   API_HOST: address('address on which the API listens; 0.0.0.0 means all addresses', '127.0.0.1'),
   API_PORT: integer('port of the API', { min: 0, max: 65_535, preset: 8080 }),
   PUBLIC_URL: url(
-    'address under which people open the page; messages link to it, for example https://fares.example',
+    'address under which people open the page; messages and the links that confirm e-mail addresses lead to it, for example https://fares.example',
     { protocols: ['http:', 'https:'] },
   ),
   API_REQUESTS_PER_SECOND: decimal(
@@ -109,7 +109,7 @@ export const COMMON_SETTINGS = {
 /** Settings that hardly any installation changes. */
 export const ADVANCED_SETTINGS = {
   EMAIL_MESSAGES_PER_HOUR: integer(
-    'e-mail messages an hour to one address of a reseller; what is above it joins a later message',
+    'e-mail messages an hour to one address, of all resellers; what is above it joins a later message',
     { min: 1, max: 1000, preset: 20 },
   ),
   SLACK_HOSTS: list('hosts at which endpoints of the format slack may be', {

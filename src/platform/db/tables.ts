@@ -27,6 +27,10 @@ export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[] ? U[] : ArrayTyp
 export type ArrayTypeImpl<T> =
   T extends ColumnType<infer S, infer I, infer U> ? ColumnType<S[], I[], U[]> : T[]
 
+export type EmailAddressState = 'confirmed' | 'unconfirmed' | 'unsubscribed'
+
+export type EmailLinkPurpose = 'confirm' | 'unsubscribe'
+
 export type FareStateHidden = 'held' | 'identity_mismatch' | 'reverted'
 
 export type Generated<T> =
@@ -35,6 +39,8 @@ export type Generated<T> =
     : ColumnType<T, T | undefined, T>
 
 export type PauseWhat = 'checks' | 'deliveries' | 'syncs'
+
+export type TargetPacePurpose = 'confirmation' | 'message' | 'reseller_confirmations' | 'test'
 
 export interface Airport {
   continent: string
@@ -129,10 +135,25 @@ export interface DeliveryAttempt {
   status: number | null
 }
 
-export interface EmailPace {
+export interface EmailAddress {
   address_hash: Buffer
-  next_at: Date
+  attempts: Generated<number>
+  changed_at: Generated<Date>
+  failure: string | null
+  requested_at: Date | null
   reseller_id: number
+  send_at: Date | null
+  sent_at: Date | null
+  shown: string
+  state: Generated<EmailAddressState>
+}
+
+export interface EmailLink {
+  address_hash: Buffer
+  expires_at: Date | null
+  purpose: EmailLinkPurpose
+  reseller_id: number
+  token_hash: Buffer
 }
 
 export interface Evidence {
@@ -380,6 +401,12 @@ export interface SyncRun {
   written_in: Generated<string>
 }
 
+export interface TargetPace {
+  next_at: Date
+  purpose: TargetPacePurpose
+  target_hash: Buffer
+}
+
 export interface Tick {
   due_at: Date
   ended_at: Date | null
@@ -508,6 +535,7 @@ export interface WebhookEndpoint {
   rules: ColumnType<unknown, string, string> | null
   secret: Buffer | null
   target: Buffer
+  target_hash: Buffer | null
   target_shown: string
   updated_at: Generated<Date>
 }
@@ -522,7 +550,8 @@ export interface DB {
   check_minute: CheckMinute
   delivery: Delivery
   delivery_attempt: DeliveryAttempt
-  email_pace: EmailPace
+  email_address: EmailAddress
+  email_link: EmailLink
   evidence: Evidence
   fare_schedule: FareSchedule
   fare_schedule_clock: FareScheduleClock
@@ -543,6 +572,7 @@ export interface DB {
   snapshot: Snapshot
   snapshot_part: SnapshotPart
   sync_run: SyncRun
+  target_pace: TargetPace
   tick: Tick
   tracked_fare: TrackedFare
   upstream_breaker: UpstreamBreaker

@@ -4,7 +4,7 @@ import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './auth
 import { type JsonSize, jsonMeter, sizeOfSchema } from './json-size.ts'
 import type { Caller, Operation, UnknownCaller, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
-import { addCsvBodies, bodyReader } from './read-body.ts'
+import { addCsvBodies, bodyReader, ignoreBodies } from './read-body.ts'
 import { checkQuery, parameterReader } from './read-parameters.ts'
 import {
   createRequestLimits,
@@ -61,12 +61,13 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
           return limited.run((whileWaiting) => handle({ request, reply, caller, whileWaiting }))
         },
       })
-    if (operation.csv === undefined) {
+    if (operation.csv === undefined && operation.form === undefined) {
       add(server)
       continue
     }
     server.register((scope, _options, done) => {
-      addCsvBodies(scope)
+      if (operation.form === undefined) addCsvBodies(scope)
+      else ignoreBodies(scope)
       add(scope)
       done()
     })

@@ -79,8 +79,17 @@ export const PROBLEMS = {
   'delivery.endpoint_disabled': { status: 409, title: 'The endpoint is disabled' },
   'delivery.too_many_tests': {
     status: 429,
-    title: 'The endpoint was sent too many tests in the last hour',
+    title: 'The target was sent too many tests in the last hour',
   },
+  'delivery.too_many_confirmations': {
+    status: 429,
+    title: 'Too many confirmations were requested in the last day',
+  },
+  'delivery.no_confirmation_due': {
+    status: 409,
+    title: 'The endpoint does not wait for a confirmation',
+  },
+  'delivery.no_such_link': { status: 410, title: 'The link is not valid any more' },
   'delivery.unsigned_format': { status: 409, title: 'Only webhooks have a secret' },
   'delivery.too_many_rotations': {
     status: 409,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect } from 'vitest'
 import {
+  ADDRESS_STATES,
   AVAILABILITY_CHANGE_KINDS,
   BELIEFS,
   CHANGE_REASONS,
@@ -13,6 +14,8 @@ import {
   FAST_LANES,
   HIDDEN_REASONS,
   INCIDENT_KINDS,
+  LIMITED_PURPOSES,
+  LINK_PURPOSES,
   PAIR_STATES,
   PAUSED_WORK,
   PRICE_REASONS,
@@ -33,6 +36,8 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'availability_change.reason': CHANGE_REASONS,
   'delivery.dead_reason': DEAD_REASONS,
   'delivery.state': DELIVERY_STATES,
+  'email_address.state': ADDRESS_STATES,
+  'email_link.purpose': LINK_PURPOSES,
   'fare_schedule.lane': FAST_LANES,
   'fare_schedule.rated_state': RATED_STATES,
   'fare_state.hidden': HIDDEN_REASONS,
@@ -48,6 +53,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'sync_run.list': ROUTE_LISTS,
   'sync_run.resolution': RUN_RESOLUTIONS,
   'sync_run.status': RUN_STATUSES,
+  'target_pace.purpose': LIMITED_PURPOSES,
   'watch.priority': WATCH_PRIORITIES,
   'watch_event.kind': WATCH_EVENT_KINDS,
   'watch_event.reason': END_REASONS,
