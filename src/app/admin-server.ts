@@ -16,7 +16,7 @@ const CLOSE_TIMEOUT_MS = 400
 
 export interface AdminDeps {
   readonly app: App
-  /** Whether this process has the worker role; and its work, once that has started. */
+  /** Whether this process does work; and its work, once that has started. */
   readonly works: boolean
   readonly work: () => Work | undefined
   /** Whether the API accepts requests, or this process does not have the api role. */
@@ -142,7 +142,9 @@ async function setProcessGauges(
   await Promise.all([
     setDatabaseGauges(app),
     // A process without workers needs no connection to the store of the queue.
-    work === undefined ? undefined : setQueueStoreGauges(queue, metrics),
+    work === undefined || work.workers.length === 0
+      ? undefined
+      : setQueueStoreGauges(queue, metrics),
   ])
 }
 

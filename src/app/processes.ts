@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Clock, endsWithin, withTimeout } from '../platform/base/clock.ts'
+import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { PROGRESS_MS } from '../platform/db/live-processes.ts'
-import { databaseSkewMs } from '../platform/db/transaction.ts'
+import { databaseSkewMs, selectOne } from '../platform/db/transaction.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { KnownProcess } from '../views/status-shapes.ts'
 import type { App } from './app.ts'
 
@@ -28,17 +30,32 @@ export async function listProcesses(db: Db): Promise<KnownProcess[]> {
     .execute()
 }
 
-/** How many workers make progress; at least one. */
-export async function countWorkers(db: Db): Promise<number> {
-  const { n } = await db
-    .selectFrom('process')
-    .select(sql<number>`count(*)`.as('n'))
-    .where('role', 'like', '%worker%')
-    .where(
-      sql<boolean>`last_progress_at > clock_timestamp() - ${PROGRESS_MS}::int * interval '1 millisecond'`,
-    )
-    .executeTakeFirstOrThrow()
-  return Math.max(1, n)
+/** How many processes make progress that do each part of the work. */
+async function countByRole(db: Db): Promise<Record<WorkRole, number>> {
+  return selectOne(
+    sql<Record<WorkRole, number>>`
+      select ${sql.join(
+        WORK_ROLES.map(
+          (role) =>
+            sql`count(*) filter (where string_to_array(role, '+') && array['worker', ${role}]) as ${sql.ref(role)}`,
+        ),
+      )}
+        from process
+       where last_progress_at > clock_timestamp() - ${PROGRESS_MS}::int * interval '1 millisecond'
+    `,
+    db,
+  )
+}
+
+/** How many processes make progress that check fares; at least one. */
+export async function countCheckers(db: Db): Promise<number> {
+  return Math.max(1, (await countByRole(db)).check)
+}
+
+/** Sets the gauge of the processes from their table. */
+export async function readProcessGauges(db: Db, metrics: Metrics): Promise<void> {
+  const counts = await countByRole(db)
+  for (const role of WORK_ROLES) metrics.processes.set({ role }, counts[role])
 }
 
 /**

@@ -4,9 +4,12 @@ import { assertEncryptionKey } from '../delivery/endpoints/sealer.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { withTimeout } from '../platform/base/clock.ts'
 import { AppError, messageOf } from '../platform/base/errors.ts'
+import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
+import { learnSecret } from '../platform/base/secrets.ts'
+import { followSecretFile } from '../platform/config/config.ts'
 import type { Config } from '../platform/config/settings.ts'
-import { PROGRESS_MS } from '../platform/db/live-processes.ts'
+import { PROGRESS_MS, type RoleName, roleText } from '../platform/db/live-processes.ts'
 import { nameProcesses } from '../platform/db/migrate.ts'
 import { watchSchema } from '../platform/db/schema-version.ts'
 import { assertPortUsable, type ListenOptions, listen } from '../platform/http/server.ts'
@@ -21,8 +24,6 @@ import { warnOfTokenInClear } from './settings-for.ts'
 import { createSystemGauges } from './system-gauges.ts'
 import { startTracing } from './tracing.ts'
 import { startWork, type Work } from './work.ts'
-
-export type RoleName = 'worker' | 'api'
 
 export interface RunOptions {
   readonly roles: readonly RoleName[]
@@ -137,6 +138,20 @@ async function prepareDatabase(app: App, { migrate, onStep }: RunOptions): Promi
   await adoptTargets(app.database.db, app.sealer)
 }
 
+/** Takes the credential of the upstream from its file whenever the file has another one. */
+function followToken({ config, clock, log, upstream, breaker }: App, signal: AbortSignal) {
+  const onChange = async (token: string) => {
+    learnSecret(token)
+    upstream.replaceToken(token)
+    log.info('the file of the access token has another one: it is used from now on')
+    await breaker.credentialReplaced().catch((err: unknown) => {
+      log.warn({ reason: messageOf(err) }, 'a breaker stays open until its next probe')
+    })
+  }
+  const name = 'UPSTREAM_ACCESS_TOKEN'
+  return followSecretFile({ name, value: config[name], clock, signal, onChange })
+}
+
 type Addresses = (readonly [string, string])[]
 
 interface Starting {
@@ -160,11 +175,13 @@ async function startRoles(
   { parts, ending }: Starting,
 ): Promise<{ addresses: Addresses; liveness: Liveness | undefined }> {
   warnOfTokenInClear(app)
+  void followToken(app, ending)
   const running: Running = {}
   const fault = () => running.liveness?.fault() ?? null
-  const announced = announceProcess(app, { role: roles.join('+'), fault })
+  const announced = announceProcess(app, { role: roleText(roles), fault })
   parts.push(part('process', () => announced.close()))
-  const works = roles.includes('worker')
+  const work = WORK_ROLES.filter((role) => roles.includes(role))
+  const works = work.length > 0
   const queue = openQueue(app)
   const systemGauges = createSystemGauges(app, queue)
   parts.push(part('gauges', () => systemGauges.close()))
@@ -182,7 +199,7 @@ async function startRoles(
   const adminUrl = await listen(admin, adminAddress(app.config))
   parts.push(part('queue', (graceMs) => queue.close({ graceMs })))
   if (works) {
-    running.work = await startWorker(app, queue, { onStep, parts })
+    running.work = await startWorker(app, queue, { roles: work, onStep, parts })
     running.liveness = createLiveness({ app, queue, work: running.work })
   }
   const addresses: Addresses = []
@@ -197,16 +214,23 @@ async function startRoles(
   return { addresses, liveness: running.liveness }
 }
 
+interface WorkerArgs extends Pick<RunOptions, 'onStep'>, Pick<Starting, 'parts'> {
+  readonly roles: readonly WorkRole[]
+}
+
+/** Deliveries need no queue. */
 async function startWorker(
   app: App,
   queue: QueueSystem,
-  { onStep, parts }: Pick<RunOptions, 'onStep'> & Pick<Starting, 'parts'>,
+  { roles, onStep, parts }: WorkerArgs,
 ): Promise<Work> {
-  await queue.start()
-  const delivery = createDelivery(app)
-  parts.push(part('delivery', (graceMs) => delivery.close(graceMs)))
-  const work = await startWork(app, queue, delivery)
+  const delivery = roles.includes('deliver') ? createDelivery(app) : undefined
+  if (delivery !== undefined) parts.push(part('delivery', (graceMs) => delivery.close(graceMs)))
+  const queues = roles.some((role) => role !== 'deliver')
+  if (queues) await queue.start()
+  const work = await startWork(app, queue, { roles, delivery })
   parts.push(part('ticks', () => work.stop()))
+  if (!queues) return work
   onStep(`queue on ${queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`)
   return work
 }

@@ -12,6 +12,7 @@ import { readSyncGauges } from '../routes/read/sync-state.ts'
 import { setHealthGauges } from '../upstream/telemetry.ts'
 import { readCheckGauges, readFareGauges } from '../views/fare-gauges.ts'
 import { type App, STORE_TIMEOUT_MS } from './app.ts'
+import { readProcessGauges } from './processes.ts'
 import { setQueueGauges } from './queue-state.ts'
 import { setIntervalGauges } from './settings-for.ts'
 
@@ -102,6 +103,7 @@ async function setGauges(
   await readDeliveryGauges(db, metrics)
   await setQueueGauges(queue, metrics)
   await readPauseGauges(db, metrics)
+  await readProcessGauges(db, metrics)
   await setStorageGauges(db, metrics)
 }
 

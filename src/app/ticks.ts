@@ -4,6 +4,7 @@ import { endDeparted, expireFares, nextDepartureMs } from '../fares/end/expire-f
 import { pruneEvidence, pruneFares, pruneMinutes } from '../fares/end/prune-checks.ts'
 import { closeUncheckedIncidents } from '../fares/hold/change-incidents.ts'
 import { rollUpDays } from '../history/roll-up-days.ts'
+import type { WorkRole } from '../platform/base/kinds.ts'
 import { createScrub } from '../platform/base/secrets.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import { endLongSessions } from '../platform/db/analyst-logins.ts'
@@ -33,12 +34,12 @@ import {
 } from '../schedule/dispatch-checks.ts'
 import { ENDED_SHARE } from '../schedule/schedule-rules.ts'
 import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
-import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
+import { limitedRate } from '../upstream/budget/budget-limit.ts'
 import type { App } from './app.ts'
 import type { ClaimCapacity } from './claim-capacity.ts'
 import { countTick } from './count-work.ts'
 import { deleteMarked } from './delete-reseller.ts'
-import { countWorkers } from './processes.ts'
+import { countCheckers } from './processes.ts'
 import { schedulesOf, verifyRulesOf } from './settings-for.ts'
 
 /** While the workers carry less than the budget, so much is claimed at a time. */
@@ -55,6 +56,8 @@ export interface Ticks {
 }
 
 interface TickArgs {
+  readonly roles: readonly WorkRole[]
+  /** Those of the deliveries. */
   readonly more: Ticks
   readonly capacity: Pick<ClaimCapacity, 'perSecond'>
   readonly onTick: () => void
@@ -66,11 +69,11 @@ export interface RunningTicks {
   stop(): Promise<void>
 }
 
-/** Starts the ticks of this process. `onTick` is called at the end of each run that succeeds. */
+/** Starts the ticks of the roles of this process. `onTick` is called at the end of each run that succeeds. */
 export function startTicks(
   app: App,
   queue: Pick<QueueSystem, 'enqueue' | 'counts' | 'onReconnect'>,
-  { more, capacity, onTick }: TickArgs,
+  { roles, more, capacity, onTick }: TickArgs,
 ): RunningTicks {
   const { clock, log, listener, metrics } = app
   const { db } = app.database
@@ -96,25 +99,27 @@ export function startTicks(
     )
   const startOwn = (tick: DueTick) =>
     start({ ...tick, run: countTick({ metrics, clock }, { ...tick, everyMs: tick.atMostMs }) })
-  const dispatch = startOwn(dispatchTick(app, queue, capacity))
-  const update = startOwn(updateTick(app))
-  const schedules = startOwn(scheduleTick(app, queue))
-  const own = [departureTick(app), ...more.own].map(startOwn)
-  const shared = [...sharedTicks(app), ...more.shared].map((tick) =>
+  const of = <T>(role: WorkRole, ticks: readonly T[]) => (roles.includes(role) ? ticks : [])
+  const checks = of('check', [dispatchTick(app, queue, capacity), updateTick(app)]).map(startOwn)
+  const schedules = of('sync', [scheduleTick(app, queue)]).map(startOwn)
+  const own = [...of('check', [departureTick(app)]), ...more.own].map(startOwn)
+  const ofAll = [...of('check', endTicks(app)), ...of('sync', upkeepTicks(app)), ...more.shared]
+  const shared = ofAll.map((tick) =>
     start(shareTick(sharing, { ...tick, run: countTick({ metrics, clock }, tick) })),
   )
   const unsubscribe = [
-    listener.subscribe('due', hinted(dispatch, update)),
-    listener.subscribe('schedule', hinted(schedules)),
+    listener.subscribe('due', hinted(...checks)),
+    listener.subscribe('schedule', hinted(...schedules)),
     listener.subscribe('upstream', () => app.breaker.notify()),
-    queue.onReconnect(() => schedules.notify()),
+    queue.onReconnect(() => schedules[0]?.notify()),
   ]
   return {
     // A map keeps its order, so the first run is the oldest.
     busySince: () => running.values().next().value ?? null,
     stop: async () => {
       for (const end of unsubscribe) end()
-      await Promise.all([dispatch, update, schedules, ...own, ...shared].map((tick) => tick.stop()))
+      const ticks = [...checks, ...schedules, ...own, ...shared]
+      await Promise.all(ticks.map((tick) => tick.stop()))
     },
   }
 }
@@ -158,10 +163,6 @@ function dispatchTick(
  * join the queue.
  */
 function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
-  const rules = {
-    requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
-    minRecheckSeconds: config.MIN_RECHECK_SECONDS,
-  }
   const onSetBack = (seconds: number) => {
     metrics.clockSetBack.inc()
     log.warn({ seconds }, 'clock of the database was set back')
@@ -173,9 +174,9 @@ function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
     run: async (signal) => {
       const nextMs = await nextUpdateMs(db)
       if (nextMs > 0) return nextMs
-      const limit = (await readBudgetLimit(db))?.requestsPerSecond ?? Number.POSITIVE_INFINITY
-      const requestsPerSecond = Math.min(rules.requestsPerSecond, limit)
-      await updateRates(db, { ...rules, requestsPerSecond }, { signal, onSetBack, progress })
+      const requestsPerSecond = await limitedRate(db, config.UPSTREAM_REQUESTS_PER_SECOND)
+      const rules = { requestsPerSecond, minRecheckSeconds: config.MIN_RECHECK_SECONDS }
+      await updateRates(db, rules, { signal, onSetBack, progress })
       return nextUpdateMs(db)
     },
   }
@@ -192,7 +193,7 @@ async function carriedRate(
   perSecond: number,
 ): Promise<{ requestsPerSecond: number; atMost?: number }> {
   if (paced <= perSecond) return { requestsPerSecond: paced }
-  const requestsPerSecond = Math.min(paced, perSecond * (await countWorkers(db)))
+  const requestsPerSecond = Math.min(paced, perSecond * (await countCheckers(db)))
   return { requestsPerSecond, atMost: Math.ceil(CLAIM_AHEAD_SECONDS * requestsPerSecond) }
 }
 
@@ -232,7 +233,7 @@ function departureTick({ config, database: { db }, log, metrics }: App): DueTick
   }
 }
 
-function sharedTicks({ config, database: { db }, log, metrics }: App): SharedTick[] {
+function endTicks({ config, database: { db }, log, metrics }: App): SharedTick[] {
   const rules = verifyRulesOf(config)
   const endedPerMinute = (ENDED_SHARE * config.UPSTREAM_REQUESTS_PER_SECOND * MINUTE_MS) / 1_000
   const atMostEnded = Math.max(1, Math.floor(endedPerMinute))
@@ -255,6 +256,12 @@ function sharedTicks({ config, database: { db }, log, metrics }: App): SharedTic
       everyMs: MINUTE_MS,
       run: () => closeUncheckedIncidents({ db, log }, rules.massHoldMs),
     },
+  ]
+}
+
+/** The upkeep of the tables belongs to the syncs: their processes have the most time. */
+function upkeepTicks({ config, database: { db }, log }: App): SharedTick[] {
+  return [
     {
       name: 'cancel-analysts',
       everyMs: 15_000,
@@ -274,7 +281,11 @@ function sharedTicks({ config, database: { db }, log, metrics }: App): SharedTic
         await pruneFares(db, signal)
       },
     },
-    { name: 'roll-up-days', everyMs: 10 * MINUTE_MS, run: (signal) => rollUpDays(db, signal) },
+    {
+      name: 'roll-up-days',
+      everyMs: 10 * MINUTE_MS,
+      run: (signal) => rollUpDays(db, signal),
+    },
     {
       name: 'delete-resellers',
       everyMs: MINUTE_MS,

@@ -1,4 +1,5 @@
 import { type VerifyFaresPayload, verifyFaresJob } from '../fares/verify-fares-job.ts'
+import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
 import type { QueueSystem, WorkerHandle } from '../platform/queue/queue-system.ts'
@@ -45,24 +46,35 @@ const SYNC_STARTS = 100
 /** One batch is written while the next one is decided. */
 const RECORDINGS = 2
 
-/** Starts the workers of all queues, and the ticks. */
+interface WorkOptions {
+  /** Default: all of the work. */
+  readonly roles?: readonly WorkRole[]
+  /** The ticks of the deliveries. If unset, nothing is delivered. */
+  readonly delivery?: Ticks | undefined
+}
+
+/** Starts the workers of the queues, and the ticks, that the roles need. */
 export async function startWork(
   app: App,
   queue: QueueSystem,
-  delivery: Ticks = { own: [], shared: [] },
+  { roles = WORK_ROLES, delivery = { own: [], shared: [] } }: WorkOptions = {},
 ): Promise<Work> {
   const { clock } = app
   const { db } = app.database
   const now = await databaseNow(db)
-  await saveSchedules(db, schedulesOf(app.config), { now, random: Math.random })
+  const does = (role: WorkRole) => roles.includes(role)
+  if (does('sync')) await saveSchedules(db, schedulesOf(app.config), { now, random: Math.random })
 
   const capacity = createClaimCapacity(() => performance.now())
-  const workers = [await startSyncs(app, queue), await startChecks(app, queue, capacity)]
+  const workers = [
+    ...(does('sync') ? [await startSyncs(app, queue)] : []),
+    ...(does('check') ? [await startChecks(app, queue, capacity)] : []),
+  ]
   let tickedAt = clock.now()
   const onTick = () => {
     tickedAt = clock.now()
   }
-  const ticks = startTicks(app, queue, { more: delivery, capacity, onTick })
+  const ticks = startTicks(app, queue, { roles, more: delivery, capacity, onTick })
   return {
     workers,
     tickedAt: () => tickedAt,

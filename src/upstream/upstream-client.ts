@@ -86,6 +86,8 @@ export interface UpstreamClient {
    * forbids, UpstreamCircuitOpenError, or UpstreamSlotMissedError if the slot has passed.
    */
   verifyFares(question: Question, options: VerifyOptions): Promise<Observation>
+  /** Calls that begin from now on have this token. `scrub` must know it. */
+  replaceToken(accessToken: string): void
   /** Ends the calls in flight and closes the connections. */
   close(): Promise<void>
 }
@@ -128,6 +130,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       if (anomalies.length > 0) observeAnomalies?.('verify', anomaliesOfAnswer(anomalies))
       return observation
     },
+    replaceToken: exchange.replace,
     close: () => exchange.close(),
   }
 }

@@ -136,7 +136,10 @@ const Contradicted = orNull(
 )
 
 const Process = object({
-  role: Type.String({ description: '`worker`, `api` or `worker+api`.' }),
+  role: Type.String({
+    description:
+      '`worker`, `api`, `worker+api`, or some of `sync`, `check` and `deliver` in place of `worker`, such as `sync+check`.',
+  }),
   version: Type.String(),
   host: Type.String(),
   pid: Type.Integer(),

@@ -1,5 +1,6 @@
-import type { PausedWork } from '../platform/base/kinds.ts'
+import type { PausedWork, WorkRole } from '../platform/base/kinds.ts'
 import { aheadText } from '../platform/base/text.ts'
+import { missingWork } from '../platform/db/live-processes.ts'
 import { hasWrongClock, isTickLate, isWithoutProgress } from './status-limits.ts'
 import type { KnownProcess, QueueState, Status, StatusWarning } from './status-shapes.ts'
 
@@ -42,6 +43,11 @@ export function queueWarnings(queue: QueueState | null, at: Date): StatusWarning
   ]
 }
 
+/** The work that no process does that makes progress. */
+export function missingRoles(processes: readonly KnownProcess[], at: Date): WorkRole[] {
+  return missingWork(processes.filter((one) => !isWithoutProgress(one, at)).map(({ role }) => role))
+}
+
 export function processWarnings(
   processes: readonly KnownProcess[] | undefined,
   at: Date,
@@ -50,7 +56,10 @@ export function processWarnings(
   if (processes.length === 0) {
     return [bad({ about: 'work', code: 'no_process' }, 'No worker and no API runs.')]
   }
-  return processes.flatMap((one) => {
+  const missing = missingRoles(processes, at)
+  const text = `No process has the ${missing.length === 1 ? 'role' : 'roles'} ${missing.join(', ')}.`
+  const lacking = missing.length === 0 ? [] : [bad({ about: 'work', code: 'role_missing' }, text)]
+  const each = processes.flatMap((one) => {
     const { role, host, pid, lastProgressAt, clockAheadSeconds } = one
     const named = `${role} on host ${host} (pid ${pid})`
     if (isWithoutProgress(one, at)) {
@@ -62,6 +71,7 @@ export function processWarnings(
     const text = `The clock of the ${named} is ${apart} that of the database.`
     return [bad({ about: 'work', code: 'clock_wrong' }, text)]
   })
+  return [...lacking, ...each]
 }
 
 const WORK_SUBJECTS = { checks: 'fares', syncs: 'routes', deliveries: 'deliveries' } as const

@@ -43,6 +43,7 @@ describe('the status', () => {
       heldRuns: [],
       beliefs: { fares: 0, unanswered: 0, stale: 0, ageSeconds: null },
       upstream: { pausedUntil: null, openBreakers: [] },
+      pauses: [],
       incidents: [],
       held: [],
       budget: {
@@ -52,6 +53,7 @@ describe('the status', () => {
         checksLastMinute: 0,
         unknownLastMinute: 0,
         used: 0,
+        limit: null,
       },
       detectionDelays: [],
       unkeptMaxDelays: [],
@@ -199,6 +201,7 @@ describe('the status', () => {
       checksLastMinute: 150,
       unknownLastMinute: 30,
       used: 0.5,
+      limit: null,
     })
     expect(aheadSeconds).toBeGreaterThan(0)
     expect(aheadSeconds).toBeLessThanOrEqual(3_600)

@@ -274,6 +274,23 @@ describe('the status', () => {
     )
   })
 
+  it('names the roles that no process has, and no role of one without progress counts', () => {
+    const [worker] = WELL.processes ?? []
+    const lost = { role: 'worker', lastProgressAt: ago(600) }
+    const processes = [
+      { ...worker, ...lost },
+      { ...worker, role: 'sync+api' },
+    ] as NonNullable<Overview['processes']>
+    const status = { ...WELL, processes }
+
+    expect(statusText(status, 200)).toContain('NO PROCESS for check, deliver')
+    expect(warningsOf(status)[0]).toMatchObject({
+      code: 'role_missing',
+      level: 'bad',
+      text: 'No process has the roles check, deliver.',
+    })
+  })
+
   it('says why longest delays are not kept', () => {
     const over = { reseller: 'ana', fares: 500, neededPerSecond: 500 / 60, allowedPerSecond: 7 }
     const within = { reseller: 'bob', fares: 4, neededPerSecond: 4 / 300, allowedPerSecond: 7 }

@@ -3,6 +3,7 @@ import { describe, expect, inject, onTestFinished } from 'vitest'
 import { openApp } from '../../src/app/app.ts'
 import { runRoles } from '../../src/app/run-roles.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
+import { WORK_ROLES } from '../../src/platform/base/kinds.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { brokenFeeds, brokenHistory } from '../chaos/records.ts'
@@ -48,7 +49,7 @@ function startWorker(databaseUrl: string, upstreamUrl: string, redisUrl: string 
   }
   const ending = new AbortController()
   const ended = runRoles(openApp({ config, log: silentLog, clock: systemClock, role: 'worker' }), {
-    roles: ['worker'],
+    roles: WORK_ROLES,
     migrate: false,
     signal: ending.signal,
     onStep: () => undefined,

@@ -28,3 +28,12 @@ it('no way of printing a credential shows its token', () => {
 
   expect(shown.join('\n')).not.toContain('CANARY')
 })
+
+it('a replaced token is used from the next call on, and is as hidden as the first', () => {
+  const credential = createCredential(TOKEN)
+
+  credential.replace('another-token')
+
+  expect(credential.authorize('/verify')).toBe('/verify?accessToken=another-token')
+  expect(inspect(credential, { showHidden: true, depth: null })).not.toContain('another-token')
+})

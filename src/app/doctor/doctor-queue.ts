@@ -3,6 +3,7 @@ import { durationText } from '../../platform/base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../platform/queue/queue-system.ts'
 import { listLastTicks } from '../../platform/ticks/ticks.ts'
 import { hasWrongClock, isWithoutProgress, LIMITS } from '../../views/status-limits.ts'
+import { missingRoles } from '../../views/work-warnings.ts'
 import { listProcesses } from '../processes.ts'
 import { QUEUES, readDepth } from '../queue-state.ts'
 import { processText } from '../state-text.ts'
@@ -88,7 +89,10 @@ function megabytes(bytes: number): string {
 export async function examineProcesses({ app }: DoctorDeps): Promise<Finding[]> {
   const now = app.clock.now()
   const known = await listProcesses(app.database.db)
-  return known.map((one) => {
+  const missing = known.length === 0 ? [] : missingRoles(known, now)
+  const start = (role: string) =>
+    wrong('processes', `no process has the role ${role}`, `bin/farewatch worker --roles ${role}`)
+  const found = known.map((one) => {
     const says = processText(one, now)
     if (hasWrongClock(one, now)) return wrong('clock', says, SYNCHRONIZE)
     if (!isWithoutProgress(one, now)) return ok('processes', says)
@@ -96,6 +100,7 @@ export async function examineProcesses({ app }: DoctorDeps): Promise<Finding[]> 
       'it was killed, hangs, or has lost the database: restart it. The entry ends when its host starts it again, or after a day'
     return warning('processes', says, todo)
   })
+  return [...missing.map(start), ...found]
 }
 
 /** Whether workers run: ticks end, and enqueued jobs start. */

@@ -28,7 +28,7 @@ function breakerFindings({ upstream, at }: Status): Finding[] {
       ? wrong(
           'credential',
           `the upstream refuses it for ${endpoint}${since}; only probes are sent`,
-          'put a new one into UPSTREAM_ACCESS_TOKEN, test it with bin/farewatch upstream probe --flight ID, restart the workers',
+          'write a new one into the file of UPSTREAM_ACCESS_TOKEN_FILE, which is read again; or set UPSTREAM_ACCESS_TOKEN and restart. Test it with bin/farewatch upstream probe --flight ID',
         )
       : wrong(
           'upstream',

@@ -1,8 +1,8 @@
 import path from 'node:path'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { API_DOCUMENT } from '../../app/api-document.ts'
 import { type App, openApp, type ReadyConfig } from '../../app/app.ts'
-import { assertPortsUsable, type RoleName, runRoles } from '../../app/run-roles.ts'
+import { assertPortsUsable, runRoles } from '../../app/run-roles.ts'
 import { localUrlOf, publicUrlOf, targetRulesOf } from '../../app/settings-for.ts'
 import {
   DEMO_RESELLER,
@@ -16,8 +16,11 @@ import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { ensureHomeKey, homeKeyFile } from '../../embedded/home-keys.ts'
 import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
 import { systemClock } from '../../platform/base/clock.ts'
+import { WORK_ROLES, type WorkRole } from '../../platform/base/kinds.ts'
+import { splitList } from '../../platform/base/text.ts'
 import { loadConfig } from '../../platform/config/config.ts'
 import { redactedConfig } from '../../platform/config/settings.ts'
+import { type RoleName, roleText } from '../../platform/db/live-processes.ts'
 import { describeStore } from '../../platform/queue/queue-connection.ts'
 import { CODE_MINUTES, createSignInCode, signInLink } from '../../resellers/sign-in.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
@@ -26,13 +29,18 @@ import { createTerminal } from '../terminal.ts'
 import { example, table } from '../text/text-format.ts'
 import { addCallArguments, callApi } from './call-api.ts'
 
-const SERVICES: Readonly<Record<'up' | RoleName, { about: string; roles: readonly RoleName[] }>> = {
+interface Service {
+  readonly about: string
+  readonly roles: readonly RoleName[]
+}
+
+const SERVICES: Readonly<Record<'up' | 'worker' | 'api', Service>> = {
   up: {
     about:
       'Run everything in one process, with an embedded database and a sandbox where none is set',
-    roles: ['worker', 'api'],
+    roles: [...WORK_ROLES, 'api'],
   },
-  worker: { about: 'Run the syncs and checks', roles: ['worker'] },
+  worker: { about: 'Run the syncs, checks and deliveries, or some of them', roles: WORK_ROLES },
   api: { about: 'Run the API; or call it, with a method and a path', roles: ['api'] },
 }
 
@@ -42,25 +50,42 @@ export function addServiceCommands(program: Command): void {
       .command(name)
       .description(SERVICES[name].about)
       .addHelpText('after', '\nStops in order on SIGTERM or Ctrl-C, within ten seconds.')
-  for (const name of ['up', 'worker'] as const) {
-    add(name)
-      .addHelpText('after', example(name))
-      .action(() => runService(name))
-  }
+  add('up')
+    .addHelpText('after', example('up'))
+    .action(() => runService('up'))
+  add('worker')
+    .option('--roles <names>', `some of ${WORK_ROLES.join(', ')}, with commas`, readRoles)
+    .addHelpText(
+      'after',
+      `
+Processes with different roles may run apart, on any machines. Each role must
+run somewhere: status, doctor and an alert name one that does not.
+${example('worker --roles sync,check')}`,
+    )
+    .action(({ roles }: { roles?: WorkRole[] }) => runService('worker', roles))
   addCallArguments(add('api')).action((method, path, flags) =>
     method === undefined ? runService('api') : callApi(method, path, flags),
   )
 }
 
-async function runService(name: keyof typeof SERVICES): Promise<void> {
-  const { roles } = SERVICES[name]
+function readRoles(text: string): WorkRole[] {
+  const named = splitList(text)
+  const roles = WORK_ROLES.filter((role) => named.includes(role))
+  if (roles.length > 0 && roles.length === new Set(named).size) return roles
+  throw new InvalidArgumentError(`It must be some of ${WORK_ROLES.join(', ')}, with commas.`)
+}
+
+async function runService(
+  name: keyof typeof SERVICES,
+  roles = SERVICES[name].roles,
+): Promise<void> {
   const context = createServiceContext(name)
   const { config, log, terminal, signal } = context
   if (name !== 'up' && config.DATABASE_URL === undefined) {
     throw new UsageError('DATABASE_URL is not set; "bin/farewatch up" brings an embedded database')
   }
   await assertPortsUsable(config, roles)
-  const sandbox = roles.includes('worker') ? 'start' : 'none'
+  const sandbox = name === 'api' ? 'none' : 'start'
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox })
   const supervision = embedded.postgres?.supervision
   try {
@@ -69,7 +94,8 @@ async function runService(name: keyof typeof SERVICES): Promise<void> {
     reportSandbox(context, embedded)
     const { receiver, config: ready } = await openReceiver(context, embedded)
     let link: SignInLink | undefined
-    const app = openApp({ config: ready, log, clock: systemClock, role: name })
+    const role = name === 'worker' ? roleText(roles) : name
+    const app = openApp({ config: ready, log, clock: systemClock, role })
     await runRoles(app, {
       roles,
       ...(supervision === undefined

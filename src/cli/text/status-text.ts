@@ -18,7 +18,7 @@ import {
   longRoundMs,
 } from '../../views/status-limits.ts'
 import type { QueueState } from '../../views/status-shapes.ts'
-import { isPausedNow } from '../../views/work-warnings.ts'
+import { isPausedNow, missingRoles } from '../../views/work-warnings.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
 /** The state of everything in about twenty lines, problems in capitals. */
@@ -244,8 +244,13 @@ function deadText(dead: number): string {
 
 function processLines({ processes, at }: Overview): [string, string][] {
   const lines = processes.map((one): [string, string] => ['', processText(one, at)])
+  const missing = missingRoles(processes, at)
+  const lacking =
+    missing.length === 0 ? [] : [['', `NO PROCESS for ${missing.join(', ')}`] as const]
   const [first, ...others] = lines
-  return first === undefined ? [['processes', 'NONE RUNS']] : [['processes', first[1]], ...others]
+  return first === undefined
+    ? [['processes', 'NONE RUNS']]
+    : [['processes', first[1]], ...others, ...lacking.map(([a, b]): [string, string] => [a, b])]
 }
 
 const FEED_NAMES: Readonly<Record<string, string>> = {

@@ -7,6 +7,10 @@
 export const ROUTE_LISTS = ['routes', 'with-availability'] as const
 export type RouteListName = (typeof ROUTE_LISTS)[number]
 
+/** What a process does of the work. */
+export const WORK_ROLES = ['sync', 'check', 'deliver'] as const
+export type WorkRole = (typeof WORK_ROLES)[number]
+
 /** What operators can pause. */
 export const PAUSED_WORK = ['checks', 'syncs', 'deliveries'] as const
 export type PausedWork = (typeof PAUSED_WORK)[number]

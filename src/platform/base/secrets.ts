@@ -5,14 +5,28 @@ const MASK = '[redacted]'
 /** A shorter secret would mask ordinary words, so the configuration refuses it. */
 export const MIN_SECRET_CHARS = 6
 
+const learned = new Set<string>()
+let scrubLearned: Scrub = (text) => text
+
+/** Masks a secret that the process learns after its start, in all that it scrubs from now on. */
+export function learnSecret(secret: string): void {
+  learned.add(secret)
+  scrubLearned = scrubOf([...learned])
+}
+
+/** Builds the function that scrubs all text that leaves the process, also of secrets that it learns later. */
+export function createScrub(secrets: readonly string[]): Scrub {
+  const scrub = scrubOf(secrets)
+  return (text) => scrubLearned(scrub(text))
+}
+
 /**
- * Builds the function that scrubs all text that leaves the process.
  *
  * It finds each secret raw, percent-encoded (any number of times, in either hex case), form-encoded, JSON-escaped and
  * HTML-escaped, character by character; and in base64 and base64url, alone or at any of the three offsets inside a
  * longer encoded text.
  */
-export function createScrub(secrets: readonly string[]): Scrub {
+function scrubOf(secrets: readonly string[]): Scrub {
   const known = [...new Set(secrets)].filter((secret) => secret !== '')
   if (known.length === 0) return (text) => text
   // Longest first: one secret may be a prefix of another.

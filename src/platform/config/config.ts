@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseEnv } from 'node:util'
+import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import { MIN_SECRET_CHARS } from '../base/secrets.ts'
 import { percentDecoded } from '../base/text.ts'
 import type { Setting } from './setting-types.ts'
-import { type Config, SETTINGS } from './settings.ts'
+import { type Config, SETTINGS, type SettingName } from './settings.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -84,6 +86,43 @@ export function headersOf(text = ''): (readonly [name: string, value: string])[]
 /** The password of a URL, encoded and decoded. Drivers also accept one in the query. */
 function passwordsOf({ password, searchParams }: URL): string[] {
   return [password, percentDecoded(password), ...searchParams.getAll('password')]
+}
+
+/** How often the file of a secret is read again. */
+const REREAD_MS = 2_000
+
+interface SecretFollower {
+  readonly name: SettingName
+  /** The value that the configuration has. */
+  readonly value: string | undefined
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly onChange: (value: string) => Promise<void>
+}
+
+/**
+ * Reads the file of a secret again and again, and reports each new value, until the signal aborts. A value counts when
+ * two readings agree, and a file that is missing or not valid changes nothing: it may be half written. Never rejects.
+ */
+export async function followSecretFile(
+  { name, value, clock, signal, onChange }: SecretFollower,
+  env: Environment = process.env,
+  folder = process.cwd(),
+): Promise<void> {
+  const file = { ...readDotenv(path.join(folder, '.env'), []), ...definedOnly(env) }[`${name}_FILE`]
+  if (file === undefined) return
+  let current = value
+  let last = value
+  while (!signal.aborted) {
+    await clock.sleep(REREAD_MS, signal).catch(() => undefined)
+    const read = await readFile(file, 'utf8').catch(() => '')
+    const text = read.trim()
+    if (text === last && text !== current && 'value' in SETTINGS[name].parse(text)) {
+      current = text
+      await onChange(text)
+    }
+    last = text
+  }
 }
 
 function readDotenv(file: string, faults: string[]): Environment {

@@ -1,4 +1,5 @@
 import os from 'node:os'
+import { WORK_ROLES, type WorkRole } from '../base/kinds.ts'
 import { isRunning } from '../base/running-pid.ts'
 import { type Db, sql } from './database.ts'
 
@@ -25,4 +26,22 @@ export async function listLiveProcesses(db: Db): Promise<LiveProcess[]> {
   return rows.filter(
     ({ host, pid }) => host !== os.hostname() || (pid !== process.pid && isRunning(pid)),
   )
+}
+
+export type RoleName = WorkRole | 'api'
+
+/**
+ * The roles of a process as its row and its metrics name them: `worker` stands for all of the work.
+ * @example roleText(['sync', 'check', 'deliver', 'api']) // 'worker+api'
+ */
+export function roleText(roles: readonly RoleName[]): string {
+  const work = WORK_ROLES.filter((role) => roles.includes(role))
+  const named = work.length === WORK_ROLES.length ? ['worker'] : work
+  return [...named, ...(roles.includes('api') ? ['api'] : [])].join('+')
+}
+
+/** The work that no process does that makes progress. @param roles of these processes, as `roleText` names them. */
+export function missingWork(roles: readonly string[]): WorkRole[] {
+  const done = new Set(roles.flatMap((text) => text.split('+')))
+  return done.has('worker') ? [] : WORK_ROLES.filter((role) => !done.has(role))
 }

@@ -105,6 +105,11 @@ export function queueGauges({ gauge }: Declare) {
       'Jobs by state: waiting, active, delayed, or dead (out of attempts, kept thirty days for an operator).',
       ['queue', 'state'],
     ),
+    processes: gauge(
+      'farewatch_processes',
+      'Processes that make progress, by what they do of the work: sync, check, deliver.',
+      ['role'],
+    ),
     paused: gauge('farewatch_paused', '1 while operators have paused the work, else 0.', ['what']),
     pausedWithoutEnd: gauge(
       'farewatch_paused_without_end_timestamp_seconds',

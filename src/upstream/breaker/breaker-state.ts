@@ -148,3 +148,9 @@ export function withProbe(breakers: Breakers, { group, probe }: Lease, nowMs: nu
   const { auth, errors } = breakers[group]
   return { ...breakers, [group]: { auth: leased(auth), errors: leased(errors) } }
 }
+
+/** Closes the breakers that refused credentials have opened. Calls that were made before do not count. */
+export function withoutRefusals({ lists, verify }: Breakers, nowMs: number): Breakers {
+  const closed = { open: null, failures: 0, failedAtMs: null, closedAtMs: nowMs }
+  return { lists: { ...lists, auth: closed }, verify: { ...verify, auth: closed } }
+}

@@ -23,6 +23,7 @@ import {
   type EndpointGroup,
   listBreakers,
   type Refusal,
+  withoutRefusals,
   withProbe,
 } from './breaker-state.ts'
 
@@ -97,6 +98,11 @@ export class CircuitBreaker {
     return this.#inOrder(() => this.#write()).catch((err: unknown) => {
       this.#deps.log.warn({ reason: messageOf(err) }, 'the upstream health could not be written')
     })
+  }
+
+  /** Our credential was replaced: refusals of the former one count no more. */
+  async credentialReplaced(): Promise<void> {
+    await this.#inOrder(() => this.#change(withoutRefusals))
   }
 
   /** Another process may have changed the health: it is read again within a quarter of a second. */

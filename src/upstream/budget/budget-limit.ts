@@ -21,6 +21,12 @@ export async function readBudgetLimit(db: Db): Promise<BudgetLimit | undefined> 
   return rows[0]
 }
 
+/** The rate that the setting and the limit allow. */
+export async function limitedRate(db: Db, setting: number): Promise<number> {
+  const limit = await readBudgetLimit(db)
+  return limit === undefined ? setting : Math.min(setting, limit.requestsPerSecond)
+}
+
 /** Limits the budget of all processes. Slots that are reserved already, at most five seconds ahead, are kept. */
 export function limitBudget(db: Db, limit: BudgetLimit): Promise<void> {
   const { requestsPerSecond, until, reason, by } = limit

@@ -96,7 +96,9 @@ const HEADERS = {
 }
 
 /** Opens the pool to the base URL's origin. Nothing connects before the first call. */
-export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
+export function createHttpExchange(
+  options: HttpExchangeOptions,
+): HttpExchange & Pick<Credential, 'replace'> {
   const { origin, prefix } = parseBaseUrl(options.baseUrl)
   const pool = new Pool(origin, {
     connections: options.maxConnections,
@@ -123,6 +125,7 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
         calls -= 1
       }
     },
+    replace: deps.credential.replace,
     close: () => pool.destroy(),
   }
 }
@@ -150,11 +153,18 @@ function parseBaseUrl(baseUrl: string): { origin: string; prefix: string } {
 export interface Credential {
   /** Returns the path and query to send: `path`, with the token as a query parameter if there is a token. */
   authorize(path: string): string
+  /** Calls that begin from now on have this token. */
+  replace(accessToken: string): void
 }
 
 export function createCredential(accessToken: string | undefined): Credential {
-  const query = accessToken ? String(new URLSearchParams({ accessToken })) : ''
+  const queryOf = (token?: string) =>
+    token ? String(new URLSearchParams({ accessToken: token })) : ''
+  let query = queryOf(accessToken)
   return Object.freeze({
+    replace: (token: string) => {
+      query = queryOf(token)
+    },
     authorize(path: string): string {
       if (query === '') return path
       return `${path}${path.includes('?') ? '&' : '?'}${query}`

@@ -1,8 +1,10 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createScrub } from '../../../src/platform/base/secrets.ts'
-import { secretsOf } from '../../../src/platform/config/config.ts'
+import { followSecretFile, secretsOf } from '../../../src/platform/config/config.ts'
 import { redactedConfig, SETTINGS } from '../../../src/platform/config/settings.ts'
-import { configOf } from './config-fixture.ts'
+import { configOf, folderWith } from './config-fixture.ts'
 
 const SECRETS = {
   DATABASE_URL: 'postgres://canary-user:canary%2Fpg@db.internal:6543/fares?password=canary-query',
@@ -99,4 +101,36 @@ describe('the scrubbed secrets', () => {
 
     expect(scrub(JSON.stringify(SECRETS))).not.toMatch(/canary[-/%](?!user)/)
   })
+})
+
+it('the file of a secret is read again, and a new value counts when two readings agree', async () => {
+  const file = path.join(folderWith({ token: 'first-token\n' }), 'token')
+  const readings = [
+    ...['first-token', '', '', 'sec', 'sec', 'second', 'second-token', 'second-token\n'],
+    ...['second-token', undefined, undefined, 'second-token', 'first-token', 'first-token'],
+  ]
+  const ending = new AbortController()
+  const changes: string[] = []
+  const clock = {
+    now: () => new Date(),
+    sleep: async () => {
+      const text = readings.shift()
+      if (text === undefined) rmSync(file, { force: true })
+      else writeFileSync(file, text)
+      if (readings.length === 0) ending.abort()
+    },
+  }
+
+  await followSecretFile(
+    {
+      name: 'UPSTREAM_ACCESS_TOKEN',
+      value: 'first-token',
+      clock,
+      signal: ending.signal,
+      onChange: async (value) => void changes.push(value),
+    },
+    { UPSTREAM_ACCESS_TOKEN_FILE: file },
+  )
+
+  expect(changes).toEqual(['second-token', 'first-token'])
 })
