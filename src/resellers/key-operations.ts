@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
+import { recordAction } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations, SCOPES } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
@@ -238,6 +239,11 @@ const create = operator({
     const resellerId = body.reseller === null ? null : (await requireReseller(db, body.reseller)).id
     const made = await createApiKey(db, { resellerId, scopes: body.scopes, expiresAt })
     logOperation(log, { caller, request }, { event: 'key created', keyId: made.key.id })
+    await recordAction(db, {
+      by: caller.limitKey,
+      action: 'key created',
+      target: `key ${made.key.id}`,
+    })
     return { ...made.key, key: made.text }
   },
 })
@@ -256,6 +262,7 @@ const revoke = operator({
   handler: async ({ db, log }, { params: { keyId }, caller, request }) => {
     const revoked = await revokeApiKey(db, keyId)
     logOperation(log, { caller, request }, { event: 'key revoked', keyId })
+    await recordAction(db, { by: caller.limitKey, action: 'key revoked', target: `key ${keyId}` })
     return revoked
   },
 })

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Logger } from '../platform/base/logger.ts'
+import { recordAction } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
@@ -99,6 +100,7 @@ const create = operator({
   handler: async ({ db, log }, { body: { name }, caller, request }) => {
     const created = await createReseller(db, name)
     logOperation(log, { caller, request }, { event: 'reseller created', reseller: name })
+    await recordAction(db, { by: caller.limitKey, action: 'reseller created', target: name })
     return created
   },
 })
@@ -122,6 +124,11 @@ const change = operator({
   ) => {
     const changed = await setShare(db, name, share)
     logOperation(log, { caller, request }, { event: 'reseller share set', reseller: name, share })
+    await recordAction(db, {
+      by: caller.limitKey,
+      action: 'reseller share set',
+      target: `${name} ${share}`,
+    })
     return changed
   },
 })
@@ -148,6 +155,7 @@ const disable = operator({
     const { id } = await requireReseller(db, name)
     const { trackedFaresEnded } = await disableReseller(db, id)
     logOperation(log, { caller, request }, { event: 'reseller disabled', reseller: name })
+    await recordAction(db, { by: caller.limitKey, action: 'reseller disabled', target: name })
     return { ...(await requireReseller(db, name)), trackedFaresEnded }
   },
 })
@@ -184,6 +192,7 @@ const remove = operator({
     const contents = await countContents(db, id)
     if (confirm !== null) {
       await markForDeletion(db, id)
+      await recordAction(db, { by: caller.limitKey, action: 'reseller deleted', target: name })
       logOperation(
         log,
         { caller, request },

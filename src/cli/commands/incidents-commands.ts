@@ -10,6 +10,7 @@ import {
   type MassKind,
 } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
+import { recordAction } from '../../platform/db/audit.ts'
 import {
   type HeldFares,
   type Incident,
@@ -154,6 +155,7 @@ async function close(kind: IncidentKind, { json }: { json?: boolean }): Promise<
   const needs = { role: 'incidents', quiet: false }
   await withApp(needs, async ({ database: { db }, log }, { terminal }) => {
     const { id, openedAt, askedAgain } = await closeIncident({ db, log }, kind)
+    await recordAction(db, { by: 'cli', action: 'incident closed', target: kind })
     terminal.print(
       json,
       { id, kind, openedAt, askedAgain },
@@ -175,6 +177,8 @@ async function revert({ from, to, dryRun = false, json }: RevertOptions): Promis
   await withApp(needs, async ({ database: { db }, clock, log }, { terminal }) => {
     const span = { from, to: to ?? clock.now(), dryRun }
     const reversal = await revertRecords({ db, log }, span)
+    const target = `${from.toISOString()} to ${span.to.toISOString()}`
+    if (!dryRun) await recordAction(db, { by: 'cli', action: 'records reverted', target })
     terminal.print(json, { ...reversal, ...span }, () => reversalText(reversal, dryRun))
   })
 }

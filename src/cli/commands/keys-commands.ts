@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { localUrlOf, publicUrlOf } from '../../app/settings-for.ts'
 import { DEMO_RESELLER } from '../../embedded/demo.ts'
 import { systemClock } from '../../platform/base/clock.ts'
+import { recordAction } from '../../platform/db/audit.ts'
 import { SCOPES, type Scope } from '../../platform/http/operation.ts'
 import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../resellers/api-keys.ts'
 import { findReseller, requireReseller } from '../../resellers/resellers.ts'
@@ -89,6 +90,7 @@ async function create(options: CreateOptions): Promise<void> {
   await withApp(KEYS, async ({ database: { db } }, { terminal }) => {
     const resellerId = reseller === undefined ? null : (await requireReseller(db, reseller)).id
     const { text, key } = await createApiKey(db, { resellerId, scopes, expiresAt: expires })
+    await recordAction(db, { by: 'cli', action: 'key created', target: `key ${key.id}` })
     terminal.print(json, { ...key, key: text }, () => text)
     if (json !== true) {
       terminal.step(`key ${key.id} with ${key.scopes.join(', ')}; it is not shown again`)
@@ -141,6 +143,7 @@ function keysTable(keys: readonly ApiKey[]): string {
 async function revoke(id: number, { json }: { json?: boolean }): Promise<void> {
   await withApp(KEYS, async ({ database }, { terminal }) => {
     const key = await revokeApiKey(database.db, id)
+    await recordAction(database.db, { by: 'cli', action: 'key revoked', target: `key ${id}` })
     terminal.print(json, key, () => `key ${key.id} (${key.prefix}…) is revoked`)
   })
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { countContents, deleteMarked, markForDeletion } from '../../app/delete-reseller.ts'
+import { recordAction } from '../../platform/db/audit.ts'
 import {
   createReseller,
   listResellers,
@@ -84,6 +85,7 @@ async function deleteNamed(name: string, { confirm, json }: DeleteOptions): Prom
     const deleted = confirm !== undefined
     if (deleted) {
       await markForDeletion(db, id)
+      await recordAction(db, { by: 'cli', action: 'reseller deleted', target: name })
       log.warn({ reseller: name, ...contents }, 'reseller deleted')
       let rows = 0
       await deleteMarked(db, {
@@ -107,6 +109,7 @@ async function deleteNamed(name: string, { confirm, json }: DeleteOptions): Prom
 async function createNamed(name: string, { json }: { json?: boolean }): Promise<void> {
   await withApp(NEEDS, async ({ database }, { terminal }) => {
     const created = await createReseller(database.db, name)
+    await recordAction(database.db, { by: 'cli', action: 'reseller created', target: name })
     terminal.print(json, created, () => `reseller ${printable(created.name)} created`)
   })
 }
@@ -117,6 +120,11 @@ async function setNamed(
 ): Promise<void> {
   await withApp(NEEDS, async ({ database }, { terminal }) => {
     const changed = await setShare(database.db, name, share)
+    await recordAction(database.db, {
+      by: 'cli',
+      action: 'reseller share set',
+      target: `${name} ${share}`,
+    })
     terminal.print(json, changed, () => `reseller ${printable(name)}: share ${share}`)
   })
 }
@@ -150,6 +158,7 @@ async function disableNamed(name: string, { json }: { json?: boolean }): Promise
   await withApp(NEEDS, async ({ database: { db } }, { terminal }) => {
     const { id, name: known } = await requireReseller(db, name)
     const { trackedFaresEnded } = await disableReseller(db, id)
+    await recordAction(db, { by: 'cli', action: 'reseller disabled', target: known })
     const ended = `${countOf(trackedFaresEnded, 'tracked fare')} ended`
     terminal.print(
       json,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { recordAction } from '../../platform/db/audit.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { diffSnapshots } from '../../routes/read/diff-snapshots.ts'
 import { approvePull, approveRun, rejectRun } from '../../routes/review/decide-run.ts'
@@ -103,6 +104,7 @@ function approve(runId: number, json: Json, { only }: { only?: boolean }): Promi
       only === true
         ? { outcome: await approveRun(deps, runId, signal), paired: null }
         : await approvePull(deps, runId, signal)
+    await recordAction(deps.db, { by: 'cli', action: 'held run approved', target: `run ${runId}` })
     const pair = paired === null ? {} : { paired: syncResult(paired) }
     terminal.print(json, { ...syncResult(outcome), ...pair }, () =>
       [outcome, ...(paired === null ? [] : [paired])].map(syncSentence).join('\n'),
@@ -113,6 +115,11 @@ function approve(runId: number, json: Json, { only }: { only?: boolean }): Promi
 function reject(runId: number, json: Json): Promise<void> {
   return withApp({ role: 'sync reject' }, async ({ syncDeps, clock }, { terminal, signal }) => {
     const dropped = await rejectRun({ ...syncDeps, clock }, runId, signal)
+    await recordAction(syncDeps.db, {
+      by: 'cli',
+      action: 'held run rejected',
+      target: `run ${runId}`,
+    })
     terminal.print(json, { dropped }, () => `dropped ${namesOf(dropped)}; nothing else changed`)
   })
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Logger } from '../../platform/base/logger.ts'
+import { recordAction } from '../../platform/db/audit.ts'
 import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
@@ -139,6 +140,11 @@ const approveHeld = operator({
     const approve = only === true ? approveRun : approvePull
     await withBusyTimeout<unknown>((signal) => approve(deps, runId, signal))
     logOperation(deps.log, { caller, request }, { event: 'held run approved', runId })
+    await recordAction(deps.db, {
+      by: caller.limitKey,
+      action: 'held run approved',
+      target: `run ${runId}`,
+    })
     const run = await findFinishedRun(deps.db, runId)
     if (run === undefined) throw new RunNotFoundError(runId)
     return run
@@ -163,6 +169,11 @@ const rejectHeld = operator({
   handler: async (deps, { params: { runId }, caller, request }) => {
     const dropped = await withBusyTimeout((signal) => rejectRun(deps, runId, signal))
     logOperation(deps.log, { caller, request }, { event: 'held run rejected', runId, dropped })
+    await recordAction(deps.db, {
+      by: caller.limitKey,
+      action: 'held run rejected',
+      target: `run ${runId}`,
+    })
     return { dropped }
   },
 })
