@@ -16,6 +16,7 @@ import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 const KEY = 'a-key-of-this-test-0123456789abcdef'
 const TARGETS = {
   urls: { allowHttp: true, allowedNetworks: ['127.0.0.0/8'] },
+  publicUrl: undefined,
   slackHosts: [],
   email: { smtpUrl: undefined, from: undefined, allowed: [] },
 }

@@ -40,8 +40,8 @@ export function addPauseCommands(program: Command): void {
       'after',
       `
 All processes follow within seconds. What is in progress ends, and what is due
-waits. A pause of the checks also stops questions on demand. "sync", "upstream
-probe" and tests of endpoints still work.
+waits. A pause of the checks also stops questions on demand, one of deliveries
+also tests of endpoints. "sync" and "upstream probe" still call the upstream.
 ${example('pause checks syncs --until 2h --reason "upstream maintenance"')}`,
     )
     .action(pause)
