@@ -281,11 +281,7 @@ function upkeepTicks({ config, database: { db }, log }: App): SharedTick[] {
         await pruneFares(db, signal)
       },
     },
-    {
-      name: 'roll-up-days',
-      everyMs: 10 * MINUTE_MS,
-      run: (signal) => rollUpDays(db, signal),
-    },
+    { name: 'roll-up-days', everyMs: 10 * MINUTE_MS, run: (signal) => rollUpDays(db, { signal }) },
     {
       name: 'delete-resellers',
       everyMs: MINUTE_MS,

@@ -8,15 +8,27 @@ const COMPLETE_AFTER = sql`interval '10 minutes'`
 /** One day of a million routes takes seconds. The pool's limit is meant for queries. */
 const DAY_TIMEOUT = '10min'
 
+interface RollUpOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Days from this one on stay as they are. */
+  readonly before?: string
+  readonly onProgress?: ((step: string) => void) | undefined
+}
+
 /**
  * Computes the daily tables for every complete day that lacks them or that a later list has touched, oldest first,
  * until none is left or the signal aborts. Returns how many days. Safe to run twice: the rows of a day are
  * replaced.
  */
-export async function rollUpDays(db: Db, signal?: AbortSignal): Promise<number> {
+export async function rollUpDays(
+  db: Db,
+  { signal, before, onProgress }: RollUpOptions = {},
+): Promise<number> {
   let computed = 0
-  for (const day of await findOpenDays(db)) {
+  const days = (await findOpenDays(db)).filter((day) => before === undefined || day < before)
+  for (const day of days) {
     if (signal?.aborted) break
+    onProgress?.(`computing the tables of ${day}, ${computed + 1} of ${days.length}`)
     await inTransaction(db, async (tx) => {
       await takeTransactionLock(tx, 'daily-rollup')
       await sql`set local statement_timeout = ${sql.lit(DAY_TIMEOUT)}`.execute(tx)

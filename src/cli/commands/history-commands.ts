@@ -24,7 +24,8 @@ export function addRollupCommand(program: Command): void {
       withApp({ role: 'rollup' }, async ({ database }, { terminal, signal }) => {
         if (from !== undefined) await assertKept(database.db, from)
         if (from !== undefined) await reopenDays(database.db, from.toISOString().slice(0, 10))
-        const days = await rollUpDays(database.db, signal)
+        const onProgress = (step: string) => terminal.progress(step)
+        const days = await rollUpDays(database.db, { signal, onProgress })
         terminal.print(json, { days }, () => `${countOf(days, 'day')} computed`)
       }),
     )

@@ -41,8 +41,8 @@ export interface ArchiveResult {
 /**
  * Moves closed intervals and records from before a date to Parquet files: writes them, reads them back, moves the
  * floors, deletes the rows. Each step can be killed: before the floors move nothing is deleted, and the next
- * archive deletes what lies below them. The days before the date are rolled up first, because no later roll-up can
- * read them.
+ * archive deletes what lies below them. Missing days before the date are rolled up first, because no later roll-up
+ * can read them.
  *
  * Checks and syncs go on meanwhile. Throws ArchiveError and ParquetError.
  */
@@ -67,11 +67,11 @@ async function archiveLocked(
   await assertArchivable(db, before)
   const found = await readDirectory(directory)
   const isDone = found !== undefined && (await isInForce(db, directory, found, before))
-  onProgress?.('deleting rows that an earlier archive has written')
-  const left = await deleteArchived(db, signal)
+  const onDeleted = (rows: number) => onProgress?.(`deleting the rows: ${rows} of them are deleted`)
+  const left = await deleteArchived(db, { signal, onDeleted })
   if (isDone) return { before: dayOf(before), files: found.files, deleted: left, needs: [] }
 
-  await rollUpDays(db, signal)
+  await rollUpDays(db, { signal, onProgress, before: dayOf(before) })
   signal?.throwIfAborted()
   const { floors, needs } = await planArchive(db, before)
   const rows = archivedRows(floors)
@@ -91,13 +91,8 @@ async function archiveLocked(
   onProgress?.('moving the floors')
   signal?.throwIfAborted()
   await inTransaction(db, (tx) => moveFloors(tx, id, floors))
-  onProgress?.('deleting the rows')
-  return {
-    before: dayOf(before),
-    files,
-    deleted: left + (await deleteArchived(db, signal)),
-    needs,
-  }
+  const deleted = left + (await deleteArchived(db, { signal, onDeleted }))
+  return { before: dayOf(before), files, deleted, needs }
 }
 
 /**
@@ -139,10 +134,14 @@ async function writeFiles(
         signal?.throwIfAborted()
         const name = fileOf(query)
         const file = path.join(directory, name)
-        onProgress?.(`writing ${name}`)
-        const written = await writeFlushed(file, (out) => writeQuery(session, out, query))
-        onProgress?.(`comparing ${name} with the database`)
-        await verifyQuery(session, file, query)
+        const onRows = (step: string) => (count: number) => onProgress?.(`${step}: ${count} rows`)
+        const written = await writeFlushed(file, (out) =>
+          writeQuery(session, out, { ...query, onRows: onRows(`writing ${name}`) }),
+        )
+        await verifyQuery(session, file, {
+          ...query,
+          onRows: onRows(`comparing ${name} with the database`),
+        })
         files.push({ name, rows: written, ...(await measureFile(file)) })
       }
       return files

@@ -10,50 +10,33 @@ export interface ArchivedRows extends OrderedQuery {
   readonly name: string
 }
 
-interface HistoryTable {
-  /** The columns that say what an interval is about. */
-  readonly subject: readonly string[]
-  /** The condition on an interval `v` and a later one `l` of the same subject, such that `v` need not stay. */
-  readonly replaces: string
+/**
+ * The histories by their tables, with the columns that say what an interval is about. The views `archivable_…` of the schema say which
+ * intervals are archived, for the public views too. Places are not archived: they change seldom, and routes take their names from
+ * them.
+ */
+const SUBJECTS_OF: Readonly<Record<string, readonly string[]>> = {
+  route_version: ['departure_id', 'destination_id'],
+  route_availability_version: ['departure_id', 'destination_id'],
+  fare_belief_version: ['tracked_fare_id'],
 }
 
-/**
- * The histories by their tables. Places are not archived: they change seldom, and routes take their names from
- * them. A fare also keeps its last bookable interval: a watch ends whose fare was never bookable.
- */
-const HISTORY_TABLES: Readonly<Record<string, HistoryTable>> = {
-  route_version: { subject: ['departure_id', 'destination_id'], replaces: 'true' },
-  route_availability_version: { subject: ['departure_id', 'destination_id'], replaces: 'true' },
-  fare_belief_version: {
-    subject: ['tracked_fare_id'],
-    replaces: `(v.pair <> 'bookable' or l.pair = 'bookable')`,
-  },
-}
-
-/**
- * The condition for intervals `v` that are archived: they ended by the floor, and a later interval of the same
- * subject began by then. So what was ever known stays known, and rows written later do not change which ones these
- * are.
- */
-function isArchived(table: string, floor: string): string {
-  const { subject = [], replaces } = HISTORY_TABLES[table] ?? {}
-  const same = subject.map((column) => `l.${column} = v.${column}`).join(' and ')
-  return `v.valid_to <= ${floor}
-    and exists (select from farewatch_private.${table} l
-                 where ${same} and l.valid_from > v.valid_from and l.valid_from <= ${floor} and ${replaces})`
+function keyOf(table: string): string[] {
+  return [...(SUBJECTS_OF[table] ?? []), 'valid_from']
 }
 
 /** The rows that an archive writes and then deletes. */
 export function archivedRows(floors: Floors): ArchivedRows[] {
   const floor = `timestamptz '${floors.before.toISOString()}'`
   const history = (name: string, table: string): ArchivedRows => {
-    const key = [...(HISTORY_TABLES[table]?.subject ?? []), 'valid_from'].join(', ')
+    const key = keyOf(table).join(', ')
     return {
       name,
       select: `
         select *
           from farewatch.${name}
-         where (${key}) in (select ${key} from farewatch_private.${table} v where ${isArchived(table, floor)})`,
+         where (${key}) in (select ${key} from farewatch_private.archivable_${table}
+                           where valid_to <= ${floor} and archivable_at <= ${floor})`,
       order: key,
     }
   }
@@ -101,20 +84,36 @@ const RECORDS = 5_000
 /** Departures or fares whose intervals one statement deletes. */
 const SUBJECTS = 50
 
+interface DeleteOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Called with the number of rows so far. */
+  readonly onDeleted?: ((rows: number) => void) | undefined
+}
+
 /**
  * Deletes the rows below the floors, in batches. Returns how many. Also finishes what an interrupted archive left.
  * Safe to run at any time: only files that were verified move the floors.
  */
-export async function deleteArchived(db: Db, signal?: AbortSignal): Promise<number> {
+export async function deleteArchived(
+  db: Db,
+  { signal, onDeleted }: DeleteOptions = {},
+): Promise<number> {
   if ((await readHistoryFloor(db)) === null) return 0
-  let deleted = await deleteWatchChanges(db, signal)
-  // Records of resellers cite them, and are deleted before.
-  deleted += await deleteRecords(db, { table: 'availability_change', feed: 'availability' }, signal)
-  deleted += await deleteRecords(db, { table: 'route_change', feed: 'route' }, signal)
-  for (const table of Object.keys(HISTORY_TABLES)) {
-    deleted += await deleteIntervals(db, table, signal)
+  let deleted = 0
+  for await (const rows of deletions(db)) {
+    deleted += rows
+    if (rows > 0) onDeleted?.(deleted)
+    signal?.throwIfAborted()
   }
   return deleted
+}
+
+/** One batch after the other, each with its number of rows. Records of resellers cite changes, and are deleted before these. */
+async function* deletions(db: Db): AsyncGenerator<number> {
+  yield* deleteWatchChanges(db)
+  yield* deleteRecords(db, { table: 'availability_change', feed: 'availability' })
+  yield* deleteRecords(db, { table: 'route_change', feed: 'route' })
+  for (const table of Object.keys(SUBJECTS_OF)) yield* deleteIntervals(db, table)
 }
 
 interface SeqRange {
@@ -124,49 +123,41 @@ interface SeqRange {
   readonly floor: number
 }
 
-async function inRanges(
+async function* inRanges(
   { from, floor }: SeqRange,
   deleteRange: (from: number, to: number) => Promise<number>,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  let deleted = 0
+): AsyncGenerator<number> {
   for (let at = from ?? floor; at < floor; at += RECORDS) {
-    signal?.throwIfAborted()
-    deleted += await deleteRange(at, Math.min(floor, at + RECORDS))
+    yield await deleteRange(at, Math.min(floor, at + RECORDS))
   }
-  return deleted
 }
 
-async function deleteRecords(
+async function* deleteRecords(
   db: Db,
   { table, feed }: { readonly table: string; readonly feed: string },
-  signal: AbortSignal | undefined,
-): Promise<number> {
+): AsyncGenerator<number> {
   const range = await selectOne(
     sql<SeqRange>`
       select (select min(seq) from ${sql.table(table)}) as "from", first_seq as floor from feed_head where feed = ${feed}
     `,
     db,
   )
-  const deleteRange = (from: number, to: number) =>
-    affected(sql`delete from ${sql.table(table)} where seq >= ${from} and seq < ${to}`, db)
-  return inRanges(range, deleteRange, signal)
+  yield* inRanges(range, (from, to) =>
+    affected(sql`delete from ${sql.table(table)} where seq >= ${from} and seq < ${to}`, db),
+  )
 }
 
 /** With the events that no record cites any more. */
-async function deleteWatchChanges(db: Db, signal: AbortSignal | undefined): Promise<number> {
+async function* deleteWatchChanges(db: Db): AsyncGenerator<number> {
   const { rows } = await sql<SeqRange & { id: number }>`
     select id, first_seq as floor, (select min(seq) from watch_change where reseller_id = reseller.id) as "from"
       from reseller
      where first_seq > 1
      order by id
   `.execute(db)
-  let deleted = 0
   for (const { id, ...range } of rows) {
-    const deleteRange = (from: number, to: number) => deleteWatchRange(db, id, { from, to })
-    deleted += await inRanges(range, deleteRange, signal)
+    yield* inRanges(range, (from, to) => deleteWatchRange(db, id, { from, to }))
   }
-  return deleted
 }
 
 function deleteWatchRange(
@@ -185,22 +176,15 @@ function deleteWatchRange(
 }
 
 /** Goes by the first column of the subject: each statement finds its intervals by the index of the timelines. */
-async function deleteIntervals(
-  db: Db,
-  table: string,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  const column = sql.ref(HISTORY_TABLES[table]?.subject[0] ?? '')
+async function* deleteIntervals(db: Db, table: string): AsyncGenerator<number> {
+  const column = sql.ref(SUBJECTS_OF[table]?.[0] ?? '')
   const { rows } = await sql<{ subject: string }>`
     select distinct ${column}::text as subject from ${sql.table(table)} where valid_to <= ${HISTORY_FLOOR}
   `.execute(db)
-  let deleted = 0
   for (let at = 0; at < rows.length; at += SUBJECTS) {
-    signal?.throwIfAborted()
     const subjects = rows.slice(at, at + SUBJECTS).map(({ subject }) => subject)
-    deleted += await affected(deletionOf(table, column, subjects), db)
+    yield await affected(deletionOf(table, column, subjects), db)
   }
-  return deleted
 }
 
 function deletionOf(
@@ -209,9 +193,12 @@ function deletionOf(
   subjects: readonly string[],
 ): RawBuilder<unknown> {
   const type = sql.raw(table === 'fare_belief_version' ? 'bigint[]' : 'text[]')
+  const key = keyOf(table)
+  const columns = (alias: string) => sql.join(key.map((name) => sql.ref(`${alias}.${name}`)))
   return sql`
     delete from ${sql.table(table)} v
-     using (select ${HISTORY_FLOOR} as floor) f
-     where v.${column} = any(${subjects}::${type}) and ${sql.raw(isArchived(table, 'f.floor'))}
+     using ${sql.table(`archivable_${table}`)} a
+     where a.${column} = any(${subjects}::${type}) and (${columns('v')}) = (${columns('a')})
+       and a.valid_to <= ${HISTORY_FLOOR} and a.archivable_at <= ${HISTORY_FLOOR}
   `
 }

@@ -51,6 +51,29 @@ export interface Airport {
   zone: string
 }
 
+export interface ArchivableFareBeliefVersion {
+  archivable_at: Date | null
+  tracked_fare_id: number | null
+  valid_from: Date | null
+  valid_to: Date | null
+}
+
+export interface ArchivableRouteAvailabilityVersion {
+  archivable_at: Date | null
+  departure_id: string | null
+  destination_id: string | null
+  valid_from: Date | null
+  valid_to: Date | null
+}
+
+export interface ArchivableRouteVersion {
+  archivable_at: Date | null
+  departure_id: string | null
+  destination_id: string | null
+  valid_from: Date | null
+  valid_to: Date | null
+}
+
 export interface Archive {
   applied_at: Date | null
   before: Date
@@ -251,6 +274,10 @@ export interface FareState {
   return: Belief | null
   state: ColumnType<unknown, string, string>
   tracked_fare_id: number
+}
+
+export interface HistoryFloor {
+  before: Date | null
 }
 
 export interface Incident {
@@ -542,6 +569,9 @@ export interface WebhookEndpoint {
 
 export interface DB {
   airport: Airport
+  archivable_fare_belief_version: ArchivableFareBeliefVersion
+  archivable_route_availability_version: ArchivableRouteAvailabilityVersion
+  archivable_route_version: ArchivableRouteVersion
   archive: Archive
   asked_flight: AskedFlight
   audit_entry: AuditEntry
@@ -558,6 +588,7 @@ export interface DB {
   fare_schedule_factor: FareScheduleFactor
   fare_schedule_reseller: FareScheduleReseller
   fare_state: FareState
+  history_floor: HistoryFloor
   incident: Incident
   migration_note: MigrationNote
   pause: Pause

@@ -25,6 +25,18 @@ const STEPS: readonly (readonly [step: string, lock: RawBuilder<unknown>, moved:
   ['delete', sql`select from route_change where seq = 3 for update`, true],
 ]
 
+/** How many rows the public views show of the histories and feeds. */
+async function shownRows(db: Db): Promise<Record<string, number>> {
+  const { rows } = await sql<{ name: string; shown: number }>`
+    select 'route_history' as name, count(*) as shown from farewatch.route_history
+    union all select 'route_availability_history', count(*) from farewatch.route_availability_history
+    union all select 'fare_history', count(*) from farewatch.fare_history
+    union all select 'route_changes', count(*) from farewatch.route_changes
+    union all select 'availability_changes', count(*) from farewatch.availability_changes
+  `.execute(db)
+  return Object.fromEntries(rows.map(({ name, shown }) => [name, shown]))
+}
+
 function waitersOf(db: Db): Promise<number> {
   return selectOne(
     sql<{ waiters: number }>`
@@ -68,6 +80,12 @@ describe('an archive whose process is killed', () => {
       await until('the lock of the killed archive is released', isReleased)
 
       if (!moved) expect(await storedRows(db)).toEqual(before)
+      // The views show no row that the files hold too.
+      const shown = await shownRows(db)
+      for (const [name, rows] of Object.entries(moved ? await filedRows(directory) : {})) {
+        if (name === 'watch_changes') continue
+        expect([name, shown[name]]).toEqual([name, (before[name]?.length ?? 0) - rows.length])
+      }
       const answer = await routesAsOf(db, BELOW)
       expect(answer.includes('is archived')).toBe(moved)
       const { exit, stderr } = await runFarewatch(args, env)

@@ -105,6 +105,25 @@ describe('an archive', () => {
     expect(first).toEqual([{ first: 4, min: 4, benIsArchived: true }])
   })
 
+  it('computes the missing days before its date alone, and reports its progress', async ({
+    database,
+  }) => {
+    await seedHistory(database.db)
+    await sql`delete from daily_rollup where day = '2026-06-15'`.execute(database.db)
+    const steps: string[] = []
+
+    const directory = await temporaryDirectory()
+    const onProgress = (step: string) => void steps.push(step)
+    await archiveHistory(database, { before: DAY(FLOOR), directory }, { onProgress })
+
+    expect(steps.filter((step) => step.startsWith('computing'))).toEqual([
+      'computing the tables of 2026-05-31, 1 of 1',
+    ])
+    expect(steps).toContain('writing route_history.parquet: 11 rows')
+    expect(steps).toContain('comparing route_history.parquet with the database: 11 rows')
+    expect(steps.at(-1)).toMatch(/^deleting the rows: \d+ of them are deleted$/)
+  })
+
   it('refuses what it cannot do, and changes nothing', async ({ database, db }) => {
     await sql`
       insert into sync_run (list, status, baseline, started_at, fetched_at, finished_at)

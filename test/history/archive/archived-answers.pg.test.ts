@@ -71,6 +71,20 @@ describe('after an archive', () => {
     ])
   })
 
+  it('SQL raises an error about archived numbers where it asks whether they are kept', async ({
+    db,
+  }) => {
+    const ask = (after: number) =>
+      sql`select seq from farewatch.route_changes where seq > ${after} and farewatch.assert_kept('route_changes', ${after}::bigint)`.execute(
+        db,
+      )
+
+    await expect(ask(3)).rejects.toThrow(
+      'the records of "route_changes" before number 5 are archived',
+    )
+    expect((await ask(4)).rows).toEqual([])
+  })
+
   it('commands about what is archived are refused with the floor, and bad dates too', async ({
     databaseUrl,
   }) => {
