@@ -80,15 +80,17 @@ export async function takeFromLimit(
       insert into target_pace as p (purpose, target_hash, next_at)
       values (${purpose}, ${hash}, clock_timestamp() + ${ms(everyMs)})
       on conflict (purpose, target_hash) do update
-         set next_at = case when p.next_at <= excluded.next_at + ${ms(aheadMs - everyMs)}
-                            then greatest(p.next_at + ${ms(everyMs)}, excluded.next_at)
+         -- Not excluded.next_at: it was computed before the wait for the row of another process.
+         set next_at = case when p.next_at <= clock_timestamp() + ${ms(aheadMs)}
+                            then greatest(p.next_at, clock_timestamp()) + ${ms(everyMs)}
                             else p.next_at end
       returning case when old.next_at is distinct from new.next_at then 0
-                     else ceil(extract(epoch from old.next_at - ${ms(aheadMs)} - clock_timestamp()) * 1000)::float8 end as "waitMs"
+                     else greatest(1, ceil(extract(epoch from old.next_at - ${ms(aheadMs)} - clock_timestamp()) * 1000))::float8
+                end as "waitMs"
     `,
     db,
   )
-  return Math.max(0, waitMs)
+  return waitMs
 }
 
 function ms(value: number) {

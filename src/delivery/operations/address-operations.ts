@@ -182,6 +182,7 @@ button { font: inherit; padding: 0.6rem 1.4rem; border: 0; border-radius: 0.4rem
 button:focus-visible { outline: 3px solid #7fb0ff; outline-offset: 2px }
 `
 
+/** A word joiner keeps the two parts of a shown address on one line. */
 function htmlOf({ title, text, button }: Page): string {
   const form =
     button === undefined
@@ -196,7 +197,7 @@ function htmlOf({ title, text, button }: Page): string {
 <style>${STYLE}</style>
 <main>
 <h1>${escaped(title)}</h1>
-<p>${escaped(text)}</p>
+<p>${escaped(text).replaceAll('…@', '…&#8288;@')}</p>
 ${form}</main>
 </html>
 `
