@@ -9,6 +9,7 @@ import { secretsOf } from '../platform/config/config.ts'
 import type { Config } from '../platform/config/settings.ts'
 import { type Database, type Db, openDatabase } from '../platform/db/database.ts'
 import { probeDatabase } from '../platform/db/database-health.ts'
+import { beginIfRestored } from '../platform/db/generations.ts'
 import { createListener, type Listener } from '../platform/db/listener.ts'
 import { type MigrateOptions, migrate } from '../platform/db/migrate.ts'
 import { assertMigrated } from '../platform/db/schema-version.ts'
@@ -185,12 +186,11 @@ export function openQueue({ config, log }: App): QueueSystem {
  * Migrates our schema and fills the airports, then migrates BullMQ's schema. Returns the names of the applied
  * migrations.
  */
-export async function migrateApp(
-  { config, database }: App,
-  options?: MigrateOptions,
-): Promise<string[]> {
+export async function migrateApp(app: App, options?: MigrateOptions): Promise<string[]> {
+  const { config, database } = app
   await probeDatabase(database.db, config.DATABASE_URL)
   const applied = await migrate(database.db, options)
+  await checkGeneration(app)
   await fillAirports(database.db)
   const client = await database.pool.connect()
   try {
@@ -202,8 +202,20 @@ export async function migrateApp(
 }
 
 /** Throws unless the database answers and this code can run on its schema. Returns the version of the server. */
-export async function assertReady({ config, database }: App): Promise<string> {
+export async function assertReady(app: App): Promise<string> {
+  const { config, database } = app
   const version = await probeDatabase(database.db, config.DATABASE_URL)
   await assertMigrated(database.db)
+  await checkGeneration(app)
   return version
+}
+
+/** Before this process appends a record to a feed: begins a generation if the database was restored. */
+export async function checkGeneration({ database, log }: Pick<App, 'database' | 'log'>) {
+  const begun = await beginIfRestored(database.db)
+  if (begun === undefined) return
+  log.warn(
+    { generation: begun.number },
+    'the database is not that of the last start: a new generation of the feeds begins',
+  )
 }

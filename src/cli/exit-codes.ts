@@ -17,6 +17,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'archive.impossible',
   'changes.archived',
+  'changes.restored',
   'history.archived',
   'cli.usage',
   'config.invalid',

@@ -7,7 +7,11 @@ import { AppError, codeOf, messageOf, nameFullDisk } from '../platform/base/erro
 import { createLogger } from '../platform/base/logger.ts'
 import { createScrub } from '../platform/base/secrets.ts'
 import { ConfigError, loadConfig, secretsOf } from '../platform/config/config.ts'
-import { addMigrateCommand, addSqlCommands } from './commands/database-commands.ts'
+import {
+  addMigrateCommand,
+  addRestoredCommand,
+  addSqlCommands,
+} from './commands/database-commands.ts'
 import { addDeliveriesCommands } from './commands/deliveries-commands.ts'
 import { addEndpointsCommands, addTriggerCommand } from './commands/endpoints-commands.ts'
 import { addChangesCommand, addFaresCommands } from './commands/fares-commands.ts'
@@ -44,7 +48,7 @@ import { escapeControls } from './text/text-format.ts'
 
 /** The groups of `--help`, in its order; docs/reference/cli.md has a section for each. */
 const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[]])[] = [
-  ['Services:', [addServiceCommands, addMigrateCommand, addConfigCommand]],
+  ['Services:', [addServiceCommands, addMigrateCommand, addRestoredCommand, addConfigCommand]],
   [
     'Health:',
     [

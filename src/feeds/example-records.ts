@@ -76,11 +76,16 @@ const STATES: Readonly<
   expired: { before: OPEN, after: LOST, reason: 'departed' },
 }
 
-/** A record of a kind as an example, without the number that a record has. It is about no real watch. */
-export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq'> {
-  const { seq: _none, ...record } = toWatchChange(
+/** A record of a kind as an example, without the numbers that a record has. It is about no real watch. */
+export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 'generation'> {
+  const {
+    seq: _none,
+    generation: _neither,
+    ...record
+  } = toWatchChange(
     {
       seq: 0,
+      generation: 1,
       kind,
       reason: null,
       schemaVersion: 3,

@@ -1,8 +1,18 @@
-import { type Db, sql } from '../platform/db/database.ts'
+import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { readHistoryFloor } from '../platform/db/history-floor.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
+
+/** Numbers that a feed leaves out where a generation begins. */
+export interface Gap {
+  /** The last number before it: the end of the feed in the backup that was restored. */
+  readonly after: number
+  /** The first number after it. */
+  readonly next: number
+  /** The generation that begins after it. */
+  readonly generation: number
+}
 
 /** The first and the last number of a feed. Records before the first one are archived. */
 export interface FeedBounds {
@@ -10,13 +20,64 @@ export interface FeedBounds {
   readonly first: number
   /** 0 before the first record. */
   readonly head: number
+  /** In the order of their numbers; empty in a database that was never restored. The last one may begin at the head. */
+  readonly gaps: readonly Gap[]
+}
+
+/**
+ * How many numbers a feed has up to this one. Only between two gaps are numbers dense: every rule about the distance of
+ * records goes by this count.
+ */
+export function countUpTo(gaps: readonly Gap[], seq: number): number {
+  return gaps.reduce(
+    (count, { after, next }) => count - Math.max(0, Math.min(seq, next - 1) - after),
+    seq,
+  )
+}
+
+/** The number that is this many steps above a number of the feed, or below it. */
+export function numberFrom(gaps: readonly Gap[], seq: number, steps: number): number {
+  const count = countUpTo(gaps, seq) + steps
+  return gaps.reduce((at, { after, next }) => (at > after ? at + next - 1 - after : at), count)
+}
+
+/** Whether a number lies in a gap. A reader has it from a state of the database that a restore has discarded. */
+export function isInGap(gaps: readonly Gap[], seq: number): boolean {
+  return numberFrom(gaps, seq, 0) !== seq
+}
+
+/** The present generation of the feed. */
+export function generationOf({ gaps }: Pick<FeedBounds, 'gaps'>): number {
+  return gaps.at(-1)?.generation ?? 1
+}
+
+/** The gaps of the feed in a row of `feed_gap` that meets the condition. */
+export function gapsWhere(condition: RawBuilder<unknown>): RawBuilder<Gap[]> {
+  return sql<Gap[]>`
+    (select coalesce(json_agg(json_build_object('after', after_seq, 'next', next_seq, 'generation', generation)
+                              order by generation), '[]')
+       from feed_gap
+      where ${condition})
+  `
+}
+
+/** The generation of a record: of the feed in the rows of `feed_gap` that meet the condition. */
+export function generationAt(
+  seq: RawBuilder<unknown>,
+  condition: RawBuilder<unknown>,
+): RawBuilder<number> {
+  return sql<number>`
+    (select coalesce(max(generation), 1) from feed_gap where ${condition} and next_seq <= ${seq})
+  `
 }
 
 /** The bounds of a feed that all resellers share; every record up to its head is committed. */
 export function readFeedBounds(db: Db, feed: 'route' | 'availability'): Promise<FeedBounds> {
   return selectOne(
     sql<FeedBounds>`
-      select coalesce(max(first_seq), 1) as first, coalesce(max(last_seq), 0) as head from feed_head where feed = ${feed}
+      select first_seq as first, last_seq as head, ${gapsWhere(sql`feed = ${feed}`)} as gaps
+        from feed_head
+       where feed = ${feed}
     `,
     db,
   )
@@ -27,11 +88,24 @@ export function readFeedBounds(db: Db, feed: 'route' | 'availability'): Promise<
  * longer has.
  */
 export function startAfter(
-  { first, head }: FeedBounds,
+  bounds: FeedBounds,
   after: number | undefined,
   parameter = 'after',
 ): number {
-  if (after === undefined) return first - 1
+  const { first, head, gaps } = bounds
+  if (after === undefined) return numberFrom(gaps, first - 1, 0)
+  if (isInGap(gaps, after)) {
+    const continueAfter = numberFrom(gaps, after, 0)
+    throw new ProblemError('changes.restored', {
+      parameter,
+      continueAfter,
+      generation: generationOf(bounds),
+      detail:
+        `${parameter} is ${after}, but the database was restored from a backup in which the feed ended at ${continueAfter}: ` +
+        `the records that you have after ${continueAfter} do not exist any more, and changes between the backup and the ` +
+        `restore may be in no record. Read the state again and go on after its number, or go on after ${continueAfter}`,
+    })
+  }
   if (after > head) {
     // Such a client would miss all records up to its number.
     throw new ProblemError('changes.beyond_head', {
@@ -39,7 +113,7 @@ export function startAfter(
       detail: `${parameter} is ${after}, but the feed ends at ${head}`,
     })
   }
-  if (after < first - 1) {
+  if (isArchivedAfter(bounds, after)) {
     throw new ProblemError('changes.archived', {
       parameter,
       first,
@@ -49,19 +123,24 @@ export function startAfter(
   return after
 }
 
+/** Whether records after a number of the feed are archived. */
+export function isArchivedAfter({ first, gaps }: FeedBounds, after: number): boolean {
+  return after < numberFrom(gaps, first - 1, 0)
+}
+
 /**
- * Adds the number before each record, so that a reader sees whether it missed one. Without a filter it is one less: the
- * numbers have no gaps.
+ * Adds the number before each record, so that a reader sees whether it missed one. Without a filter it is the number
+ * before it in the feed.
  * @param findBefore finds the last number before another that passes the filter.
  */
 export async function linkToPrevious<R extends { readonly seq: number }>(
   rows: readonly R[],
-  filter: object,
+  { filter, gaps }: { readonly filter: object; readonly gaps: readonly Gap[] },
   findBefore: (seq: number) => Promise<number>,
 ): Promise<(R & { readonly previous: number })[]> {
   const [first] = rows
   if (first === undefined) return []
-  const before = isFiltered(filter) ? await findBefore(first.seq) : first.seq - 1
+  const before = isFiltered(filter) ? await findBefore(first.seq) : numberFrom(gaps, first.seq, -1)
   return rows.map((row, i) => ({ ...row, previous: rows[i - 1]?.seq ?? before }))
 }
 

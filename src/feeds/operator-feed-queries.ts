@@ -5,12 +5,13 @@ import type {
   RouteChangeKind,
 } from '../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
-import type { FeedBounds } from './feed-bounds.ts'
+import { type FeedBounds, type Gap, gapsWhere, generationAt, numberFrom } from './feed-bounds.ts'
 import { PASSENGERS, type Passengers } from './watch-record.ts'
 
 /** A record of the feed of all fares. */
 export interface AvailabilityChange {
   readonly seq: number
+  readonly generation: number
   readonly id: string
   readonly kind: AvailabilityChangeKind
   readonly reason: ChangeReason | null
@@ -53,6 +54,7 @@ function shown(db: Db) {
     .innerJoin('tracked_fare as f', 'f.id', 'c.tracked_fare_id')
     .select([
       'c.seq',
+      generationAt(sql.ref('c.seq'), sql`feed = 'availability'`).as('generation'),
       'c.id',
       'c.kind',
       'c.reason',
@@ -117,6 +119,7 @@ async function readEvidence(
 /** A record of the feed of route changes. */
 export interface RouteChange {
   readonly seq: number
+  readonly generation: number
   readonly id: string
   readonly kind: RouteChangeKind
   /** Both null of `place_changed`, where `placeId` is not. */
@@ -162,11 +165,12 @@ export async function readRouteChanges(
   db: Db,
   { after, through, limit, ...filter }: RouteChangePage,
 ): Promise<FeedBounds & { readonly changes: RouteChange[] }> {
+  const ofRoutes = sql`feed = 'route'`
   const { rows } = await sql<FeedBounds & (RouteChange | { readonly seq: null })>`
-    select h.first_seq as first, h.last_seq as head, c.*
+    select h.first_seq as first, h.last_seq as head, ${gapsWhere(ofRoutes)} as gaps, c.*
       from feed_head h
       left join lateral (
-           select seq, id, kind, departure_id as "departureId", destination_id as "destinationId",
+           select seq, ${generationAt(sql.ref('seq'), ofRoutes)} as generation, id, kind, departure_id as "departureId", destination_id as "destinationId",
                   place_id as "placeId", before, after, last_seen_at as "lastSeenAt",
                   first_missed_at as "firstMissedAt", recorded_at as "recordedAt", sync_run_id as "runId"
              from route_change
@@ -176,10 +180,11 @@ export async function readRouteChanges(
      where h.feed = 'route'
      order by c.seq
   `.execute(db)
-  const changes = rows.flatMap(({ first: _first, head: _head, ...change }) =>
+  const changes = rows.flatMap(({ first: _first, head: _head, gaps: _gaps, ...change }) =>
     change.seq === null ? [] : [change],
   )
-  return { first: rows[0]?.first ?? 1, head: rows[0]?.head ?? 0, changes }
+  const { first = 1, head = 0, gaps = [] } = rows[0] ?? {}
+  return { first, head, gaps, changes }
 }
 
 /** The record before the first one of a page is searched among so many records. A page searches as many. */
@@ -191,12 +196,12 @@ const READ_BEFORE = 100_000
 export async function findRouteChangeUpTo(
   db: Db,
   upTo: number,
-  filter: RouteChangeFilter,
+  { filter, gaps }: { readonly filter: RouteChangeFilter; readonly gaps: readonly Gap[] },
 ): Promise<number> {
   const { rows } = await sql<{ seq: number }>`
     select seq
       from route_change
-     where seq > ${upTo - READ_BEFORE} and seq <= ${upTo} and ${passing(filter)}
+     where seq > ${numberFrom(gaps, upTo, -READ_BEFORE)} and seq <= ${upTo} and ${passing(filter)}
      order by seq desc
      limit 1
   `.execute(db)

@@ -1,6 +1,15 @@
 import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
 import { type Db, PREPARED, sql } from '../platform/db/database.ts'
-import { type FeedBounds, linkToPrevious, startAfter } from './feed-bounds.ts'
+import {
+  type FeedBounds,
+  type Gap,
+  gapsWhere,
+  generationAt,
+  generationOf,
+  linkToPrevious,
+  numberFrom,
+  startAfter,
+} from './feed-bounds.ts'
 import { FACT_COLUMNS, toWatchChange, type WatchChange } from './watch-record.ts'
 
 /** Where a feed is read, and under which address its watches are shown. */
@@ -64,15 +73,21 @@ export async function readRecords(
   return rows.map((row) => toWatchChange(row, publicUrl))
 }
 
+interface PassedBeforeArgs {
+  readonly before: number
+  readonly filter: WatchChangeFilter
+  readonly gaps: readonly Gap[]
+}
+
 /** The last number before another that passes a filter; 0 where none of the PREVIOUS_SPAN before it does. */
 export async function findPassedBefore(
   db: Db,
   resellerId: number,
-  { before, filter }: { readonly before: number; readonly filter: WatchChangeFilter },
+  { before, filter, gaps }: PassedBeforeArgs,
 ): Promise<number> {
   const found = await passing(db, resellerId, filter)
     .select('w.seq')
-    .where('w.seq', '>', before - 1 - PREVIOUS_SPAN)
+    .where('w.seq', '>', numberFrom(gaps, before, -1 - PREVIOUS_SPAN))
     .where('w.seq', '<', before)
     .orderBy('w.seq', 'desc')
     .limit(1)
@@ -104,6 +119,9 @@ function records(db: Db) {
 function shown(query: ReturnType<typeof records>) {
   return query.select(({ fn, ref }) => [
     'w.seq',
+    generationAt(sql.ref('w.seq'), sql`feed = 'watch' and reseller_id = w.reseller_id`).as(
+      'generation',
+    ),
     'w.watch_id as watchId',
     'w.reference',
     LIST.as('list'),
@@ -170,9 +188,10 @@ export async function readWatchFeedBounds(db: Db, resellerId: number): Promise<F
   const found = await db
     .selectFrom('reseller')
     .select(['first_seq as first', 'last_seq as head'])
+    .select(gapsWhere(sql`feed = 'watch' and reseller_id = ${resellerId}`).as('gaps'))
     .where('id', '=', resellerId)
     .executeTakeFirst()
-  return found ?? { first: 1, head: 0 }
+  return found ?? { first: 1, head: 0, gaps: [] }
 }
 
 /** A record with the number before it, so that a reader sees whether it missed one. */
@@ -185,6 +204,7 @@ export interface WatchFeedPage extends FeedBounds {
   readonly items: LinkedChange[]
   /** The last number that was read: the next `after`. */
   readonly seq: number
+  readonly generation: number
 }
 
 export interface FollowArgs {
@@ -213,15 +233,17 @@ export async function readFeedPage(source: FeedSource, args: FollowArgs): Promis
 /** As readFeedPage. A number before the first record is allowed: the page then lacks the archived ones. */
 export async function readPageWithin(
   source: FeedSource,
-  { first, head }: FeedBounds,
+  bounds: FeedBounds,
   { resellerId, after, limit, filter }: FollowArgs & { readonly after: number },
 ): Promise<WatchFeedPage> {
-  if (after >= head) return { items: [], seq: after, first, head }
-  const through = Math.min(head, after + PREVIOUS_SPAN)
+  const { head, gaps } = bounds
+  const generation = generationOf(bounds)
+  if (after >= head) return { ...bounds, items: [], seq: after, generation }
+  const through = Math.min(head, numberFrom(gaps, after, PREVIOUS_SPAN))
   const rows = await readWatchChanges(source, resellerId, { after, through, limit, filter })
-  const items = await linkToPrevious(rows, filter, (before) =>
-    findPassedBefore(source.db, resellerId, { before, filter }),
+  const items = await linkToPrevious(rows, { filter, gaps }, (before) =>
+    findPassedBefore(source.db, resellerId, { before, filter, gaps }),
   )
   const seq = rows.length < limit ? through : (rows.at(-1)?.seq ?? through)
-  return { items, seq, first, head }
+  return { ...bounds, items, seq, generation }
 }

@@ -7,6 +7,8 @@ import { type RawBuilder, sql } from '../platform/db/database.ts'
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
 export interface WatchChange {
   readonly seq: number
+  /** The generation of the feed in which it was written. */
+  readonly generation: number
   readonly kind: WatchChangeKind
   /** Why the fare was lost or ended. Null for other kinds, and for records before schema version 3. */
   readonly reason: ChangeReason | null

@@ -57,7 +57,7 @@ function readBlock(block) {
 
 const FIRST_RETRY_MS = 1_000
 /** The problems of an id that the feed does not have, or no longer has. */
-const OUTSIDE = new Set(['changes.beyond_head', 'changes.archived'])
+const OUTSIDE = new Set(['changes.beyond_head', 'changes.restored', 'changes.archived'])
 const MAX_RETRY_MS = 30_000
 /** The server sends something at least every 15 s. A connection that is silent for longer is dead, whatever TCP says. */
 const SILENT_MS = 45_000

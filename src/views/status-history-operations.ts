@@ -190,9 +190,13 @@ function changesIn({ since, until }: Steps, resellerId: ResellerId | undefined) 
            select first_seq as low, last_seq + 1 as high from reseller where id = ${resellerId}
            union all
            select case when m.recorded_at < ${since} then m.seq + 1 else low end,
-                  case when m.recorded_at < ${since} then high else m.seq end
+                  case when m.recorded_at < ${since} then high else (low + high) / 2 end
              from search
-             join watch_change m on m.reseller_id = ${resellerId} and m.seq = (low + high) / 2
+             left join lateral (
+               select seq, recorded_at from watch_change
+                where reseller_id = ${resellerId} and seq >= (low + high) / 2 and seq < high
+                order by seq
+                limit 1) m on true
             where low < high)
          select max(low) from search)
   `

@@ -10,9 +10,9 @@ it('a stream whose next records are archived meanwhile reports a gap and goes on
   }))
   const filter = { passes: () => true, findPrevious: async () => 0, span: 20_000 }
   const cursor = createFeedCursor<number>({
-    tail: { after: () => undefined, wentBack: () => false },
+    tail: { after: () => undefined, wentBack: () => false, gaps: () => [] },
     after: 4,
-    readPage: async () => ({ records, seq: 11, first: 10, head: 11 }),
+    readPage: async () => ({ records, seq: 11, first: 10, head: 11, gaps: [] }),
     filter,
   })
 

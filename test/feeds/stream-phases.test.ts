@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import type { Gap } from '../../src/feeds/feed-bounds.ts'
 import { createFeedHeads } from '../../src/feeds/feed-heads.ts'
 import { createSender } from '../../src/feeds/stream/event-streams.ts'
 import { createFeedCursor } from '../../src/feeds/stream/feed-cursor.ts'
@@ -36,6 +37,7 @@ const anySteps = fc.array(
     }),
     fc.record({ connect: anySpec }),
     fc.record({ cut: fc.nat() }),
+    fc.record({ generation: fc.constantFrom(...FEEDS) }),
     fc.record({ endSome: fc.integer({ min: 1, max: 12 }) }),
   ),
   { minLength: 10, maxLength: 40 },
@@ -60,24 +62,42 @@ function createPending(choose: () => number) {
 function createWorld(choose: () => number) {
   const { later, endSome } = createPending(choose)
   const feeds: Record<Feed, StreamRecord<Value>[]> = { r: [], f: [] }
+  const gaps: Record<Feed, Gap[]> = { r: [], f: [] }
   const passes = ({ n }: Value) => n % 3 === 0
   // A page is what was committed when the read began, however late it arrives.
   const readPage = (feed: Feed, after: number, filter?: typeof passes) => {
-    const all = feeds[feed].slice(after).filter(({ value }) => filter?.(value) ?? true)
+    const all = feeds[feed].filter(({ seq, value }) => seq > after && (filter?.(value) ?? true))
     const records = all.slice(0, PAGE_RECORDS)
-    const head = feeds[feed].length
+    const head = lastOf(feeds[feed])
     const seq = records.length < all.length ? (records.at(-1)?.seq ?? 0) : head
-    return later<RecordPage<Value>>({ records, seq, first: 1, head })
+    return later<RecordPage<Value>>({ records, seq, first: 1, head, gaps: [...gaps[feed]] })
   }
   const heads = createFeedHeads<Feed>({
-    readHeads: async () => new Map(FEEDS.map((feed) => [feed, feeds[feed].length])),
+    readHeads: async () => new Map(FEEDS.map((feed) => [feed, lastOf(feeds[feed])])),
     everyMs: 1_000_000,
   })
   const tails = createFeedTails<Feed, Value>({ readPage, heads, log: silentLog })
-  return { later, endSome, feeds, passes, readPage, heads, tails, failures: [] as unknown[] }
+  return { later, endSome, feeds, gaps, passes, readPage, heads, tails, failures: [] as unknown[] }
 }
 
 type World = ReturnType<typeof createWorld>
+
+function lastOf(records: readonly StreamRecord<Value>[]): number {
+  return records.at(-1)?.seq ?? 0
+}
+
+/** Appends a record, or lets the next one come after a gap. */
+function append({ feeds, gaps }: World, feed: Feed, padding: string): void {
+  const seq = Math.max(lastOf(feeds[feed]), (gaps[feed].at(-1)?.next ?? 1) - 1) + 1
+  const json = JSON.stringify({ seq, feed, padding })
+  feeds[feed].push({ seq, kind: 'k', json, value: { n: seq } })
+}
+
+function beginGeneration({ feeds, gaps }: World, feed: Feed): void {
+  const last = gaps[feed].at(-1) ?? { next: 1, generation: 1 }
+  const after = Math.max(lastOf(feeds[feed]), last.next - 1)
+  gaps[feed].push({ after, next: after + 1_000, generation: last.generation + 1 })
+}
 
 /** A client that connects again with its last id whenever it is cut off. */
 function createClient(
@@ -86,15 +106,17 @@ function createClient(
 ) {
   const followed: readonly Feed[] = kind === 'operator' ? FEEDS : ['r']
   const begin = followed.map((feed) => Math.floor(from * feeds[feed].length))
+  const beginAfter = followed.map((feed, i) => lastOf(feeds[feed].slice(0, begin[i])))
   const client = { text: '', sending: 0, lastId: '', connection: 0 }
   let leave: () => void = () => undefined
 
   const open = async () => {
     client.connection += 1
     const own = client.connection
-    const after = client.lastId === '' ? begin : (client.lastId.match(/\d+/g) ?? []).map(Number)
+    const after =
+      client.lastId === '' ? beginAfter : (client.lastId.match(/\d+/g) ?? []).map(Number)
     // Records are written between the read of the heads and the beginning of the stream.
-    const heads = await later(followed.map((feed) => feeds[feed].length))
+    const heads = await later(followed.map((feed) => lastOf(feeds[feed])))
     if (own !== client.connection) return
     const joined = followed.map((feed, i) => tails.join(feed, heads[i] ?? 0, () => sender.notify()))
     leave = () => {
@@ -167,7 +189,7 @@ function createClient(
         const records = feeds[feed].slice(begin[i])
         const passing = records.filter(({ value }) => kind !== 'filtered' || passes(value))
         const previous = (seq: number) =>
-          kind === 'filtered' ? previousOf(feeds[feed], seq, passes) : seq - 1
+          previousOf(feeds[feed], seq, kind === 'filtered' ? passes : () => true)
         return passing.map(({ seq }) => ({ seq, feed, previous: previous(seq) }))
       }),
   }
@@ -178,29 +200,26 @@ function previousOf(
   seq: number,
   passes: (value: Value) => boolean,
 ): number {
-  return records.slice(0, seq - 1).findLast(({ value }) => passes(value))?.seq ?? 0
+  return records.findLast((record) => record.seq < seq && passes(record.value))?.seq ?? 0
 }
 
-it('a stream has no hole and no double in backfill, cutover and live, whenever reads and writes end and clients are cut off', async () => {
+it('a stream has no hole and no double in backfill, cutover and live, whenever reads and writes end, clients are cut off and generations begin', async () => {
   await fc.assert(
     fc.asyncProperty(anySteps, fc.infiniteStream(fc.nat()), async (steps, choices) => {
       const world = createWorld(() => choices.next().value as number)
       const clients: ReturnType<typeof createClient>[] = []
       for (const step of steps) {
         if ('append' in step) {
-          const records = world.feeds[step.feed]
           for (let i = 0; i < step.append; i += 1) {
-            const seq = records.length + 1
-            const padding = 'x'.repeat(step.isLarge && i < 8 ? LARGE : 1)
-            const json = JSON.stringify({ seq, feed: step.feed, padding })
-            records.push({ seq, kind: 'k', json, value: { n: seq } })
+            append(world, step.feed, 'x'.repeat(step.isLarge && i < 8 ? LARGE : 1))
           }
           if (step.isNotified) world.heads.readNow(step.feed)
         } else if ('connect' in step) {
           const client = createClient(world, step.connect)
           clients.push(client)
           void client.open()
-        } else if ('cut' in step) clients[step.cut % Math.max(1, clients.length)]?.cut()
+        } else if ('generation' in step) beginGeneration(world, step.generation)
+        else if ('cut' in step) clients[step.cut % Math.max(1, clients.length)]?.cut()
         else await world.endSome(step.endSome)
       }
       for (const feed of FEEDS) world.heads.readNow(feed)

@@ -11,7 +11,10 @@ import {
   streamAnalystQuery,
 } from '../../platform/db/analyst-session.ts'
 import type { Database } from '../../platform/db/database.ts'
-import { nameProcesses } from '../../platform/db/migrate.ts'
+import { beginGeneration, GENERATION_STEP } from '../../platform/db/generations.ts'
+import { type LiveProcess, listLiveProcesses } from '../../platform/db/live-processes.ts'
+import { migrate, nameProcesses } from '../../platform/db/migrate.ts'
+import { assertMigrated } from '../../platform/db/schema-version.ts'
 import { withApp, withStores } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { type Terminal, writeOut } from '../terminal.ts'
@@ -38,6 +41,41 @@ export function addMigrateCommand(program: Command): void {
         )
       }),
     )
+}
+
+export function addRestoredCommand(program: Command): void {
+  program
+    .command('restored')
+    .description(
+      'After a restore that PostgreSQL does not show, such as copied files: begin a generation of the feeds',
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `\nRun it before the services start, and once more for each earlier restore of the same backup. It is not needed after
+pg_restore or a recovery from archived WAL: the next start finds another database or timeline, and begins a generation.
+${example('restored')}`,
+    )
+    .action(({ json }: { json?: boolean }) =>
+      withStores({ role: 'restored' }, async ({ database: { db } }, { terminal }, { postgres }) => {
+        await (postgres === undefined ? assertMigrated(db) : migrate(db))
+        const processes = await listLiveProcesses(db)
+        const { number, beganAt, resellers } = await beginGeneration(db)
+        terminal.print(json, { generation: number, beganAt, resellers }, () =>
+          begunText(number, resellers),
+        )
+        if (processes.length > 0) terminal.step(runningText(processes))
+      }),
+    )
+}
+
+function begunText(generation: number, resellers: number): string {
+  const step = GENERATION_STEP.toLocaleString('en')
+  return `generation ${generation} begins: the feeds of routes, of fares and of ${countOf(resellers, 'reseller')} go on ${step} above their last numbers`
+}
+
+function runningText(processes: readonly LiveProcess[]): string {
+  return `${nameProcesses(processes)} may run already: what they recorded since the restore can have numbers that were given before the restore`
 }
 
 export function addSqlCommands(program: Command): void {

@@ -67,7 +67,11 @@ export async function readDeliveryState(db: Db, resellerId?: ResellerId): Promis
         union all
         select case condition when 'busy' then 'healthy' else condition end, w.recorded_at
           from enabled e
-          join watch_change w on w.reseller_id = e.reseller_id and w.seq = e.cursor_seq + 1
+         cross join lateral (
+           select recorded_at from watch_change
+            where reseller_id = e.reseller_id and seq > e.cursor_seq
+            order by seq
+            limit 1) w
       )
       select (select coalesce(sum(pending), 0)::bigint from enabled) as pending,
              (select min(recorded_at) from enabled) as "oldestPendingAt",

@@ -50,7 +50,11 @@ interface BehindEndpoint {
  */
 async function lockBehind(tx: Tx): Promise<BehindEndpoint[]> {
   const { rows } = await sql<BehindEndpoint>`
-    select e.id, r.last_seq as head, least(r.last_seq, e.cursor_seq + ${STEP}) as through, e.digest, now(), ${WITHOUT_WAITING_FOR_DISK}
+    select e.id, r.last_seq as head,
+           coalesce((select max(seq)
+                       from (select seq from watch_change
+                              where reseller_id = e.reseller_id and seq > e.cursor_seq
+                              order by seq limit ${STEP}) step), r.last_seq) as through, e.digest, now(), ${WITHOUT_WAITING_FOR_DISK}
       from webhook_endpoint e
       join reseller r on r.id = e.reseller_id and r.disabled_at is null
      where e.disabled_at is null and e.cursor_seq < r.last_seq

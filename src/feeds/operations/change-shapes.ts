@@ -127,10 +127,22 @@ const State = Type.Union(
   },
 )
 
+/** The number of a record in any feed. */
+export const NUMBERS = {
+  seq: Type.Integer({
+    description: 'The number of the record in the feed. Within a generation numbers have no gaps.',
+  }),
+  generation: Type.Integer({
+    description:
+      'The generation of the feed in which the record was written. A later one begins after the database was restored from a ' +
+      'backup: the numbers go on at least a million higher, and changes shortly before may have no record.',
+  }),
+}
+
 /** A record of the feed of all routes. */
 export const RouteChange = object(
   {
-    seq: Type.Integer({ description: 'The number of the record. Numbers have no gaps.' }),
+    ...NUMBERS,
     previous: Type.Integer({
       description:
         'The previous `seq` that passes the same filters; 0 if none of the 100,000 records before it does, or if it is archived.',
@@ -158,7 +170,7 @@ export const RouteChange = object(
 /** A record of the feed of all fares. */
 export const AvailabilityChange = object(
   {
-    seq: Type.Integer({ description: 'The number of the record. Numbers have no gaps.' }),
+    ...NUMBERS,
     id: Type.String({ format: 'uuid' }),
     kind: oneOf(AVAILABILITY_CHANGE_KINDS, { title: 'AvailabilityChangeKind' }),
     reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
@@ -218,6 +230,10 @@ export function changePage<T extends TSchema>(
             'The first number that the feed still has: 1 unless old records are archived. A smaller `after` than the one before it is the problem `changes.archived`.',
         }),
         head: Type.Integer({ description: head }),
+        generation: Type.Integer({
+          description:
+            'The present generation of the feed. If it is not the one that you know, the database was restored from a backup: read the state again.',
+        }),
       },
       options,
     ),

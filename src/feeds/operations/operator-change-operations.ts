@@ -3,7 +3,13 @@ import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { instant, object, orNull } from '../../platform/http/schemas.ts'
-import { linkToPrevious, readFeedBounds, startAfter } from '../feed-bounds.ts'
+import {
+  generationOf,
+  linkToPrevious,
+  numberFrom,
+  readFeedBounds,
+  startAfter,
+} from '../feed-bounds.ts'
 import {
   findChangeEvidence,
   findRouteChangeUpTo,
@@ -53,23 +59,24 @@ const listRouteChanges = shared({
   scope: 'read',
   query,
   answer: changePage(RouteChange),
-  problems: ['changes.beyond_head', 'changes.archived'],
+  problems: ['changes.beyond_head', 'changes.restored', 'changes.archived'],
   example: { query: { after: '0', kinds: 'route_added,route_removed', limit: '1' } },
   handler: async ({ db }, { query: { after: given, limit, ...filter } }) => {
-    const after = given ?? (await readFeedBounds(db, 'route')).first - 1
-    const { first, head, changes } = await readRouteChanges(db, {
-      after,
-      through: after + READ_AT_MOST,
-      limit,
-      ...filter,
-    })
-    startAfter({ first, head }, after)
+    const before = await readFeedBounds(db, 'route')
+    const after = startAfter(before, given)
+    const through = numberFrom(before.gaps, after, READ_AT_MOST)
+    const { changes, ...bounds } = await readRouteChanges(db, { after, through, limit, ...filter })
+    // Records after it may have been archived since.
+    startAfter(bounds, after)
+    const { first, head, gaps } = bounds
     const last = changes.length === limit ? changes.at(-1)?.seq : undefined
+    const linked = { filter, gaps }
     return {
-      items: await linkToPrevious(changes, filter, () => findRouteChangeUpTo(db, after, filter)),
-      seq: last ?? Math.min(head, after + READ_AT_MOST),
+      items: await linkToPrevious(changes, linked, () => findRouteChangeUpTo(db, after, linked)),
+      seq: last ?? Math.min(head, through),
       first,
       head,
+      generation: generationOf(bounds),
     }
   },
 })
@@ -103,15 +110,16 @@ const list = operator({
   scope: 'operate',
   query: object(PAGE_PARAMETERS),
   answer: changePage(AvailabilityChange),
-  problems: ['changes.beyond_head', 'changes.archived'],
+  problems: ['changes.beyond_head', 'changes.restored', 'changes.archived'],
   example: { query: { after: '0', limit: '1' } },
   handler: async ({ db }, { query: { after: given, limit } }) => {
     // The head is read first: every record up to it is committed.
-    const { first, head } = await readFeedBounds(db, 'availability')
-    const after = startAfter({ first, head }, given)
+    const bounds = await readFeedBounds(db, 'availability')
+    const { first, head } = bounds
+    const after = startAfter(bounds, given)
     const items = await readAvailabilityChanges(db, { after, limit })
     const seq = items.at(-1)?.seq ?? after
-    return { items, seq, first, head: Math.max(head, seq) }
+    return { items, seq, first, head: Math.max(head, seq), generation: generationOf(bounds) }
   },
 })
 

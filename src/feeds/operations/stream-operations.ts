@@ -4,7 +4,17 @@ import { answerHead, readLastEventId } from '../../platform/http/event-stream.ts
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { MAX_WHOLE_NUMBER, object } from '../../platform/http/schemas.ts'
-import { isFiltered, readFeedBounds, startAfter } from '../feed-bounds.ts'
+import {
+  type FeedBounds,
+  type Gap,
+  generationOf,
+  isArchivedAfter,
+  isFiltered,
+  isInGap,
+  numberFrom,
+  readFeedBounds,
+  startAfter,
+} from '../feed-bounds.ts'
 import { OPERATOR_FEEDS } from '../feed-heads.ts'
 import { createFeedCursor, type FeedCursor } from '../stream/feed-cursor.ts'
 import type { FeedTail, FeedTails } from '../stream/feed-tail.ts'
@@ -51,7 +61,7 @@ const followChanges = reseller({
     ...FILTERS,
   }),
   answer: { about: 'Events without end.', type: 'text/event-stream' },
-  problems: ['changes.beyond_head', 'changes.archived'],
+  problems: ['changes.beyond_head', 'changes.restored', 'changes.archived'],
   example: { query: { after: '0' } },
   handler: async (
     { db, publicUrl, resellerId, streams },
@@ -107,8 +117,8 @@ function createWatchCursor(
       readPage: (position) => tails.readBacklog(resellerId, position),
     })
   }
-  const findPrevious = (before: number) =>
-    tails.limitRead(() => findPassedBefore(source.db, resellerId, { before, filter }))
+  const findPrevious = (before: number, gaps: readonly Gap[]) =>
+    tails.limitRead(() => findPassedBefore(source.db, resellerId, { before, filter, gaps }))
   return createFeedCursor<WatchValue>({
     tail,
     after,
@@ -147,27 +157,14 @@ const followAll = operator({
     ),
   }),
   answer: { about: 'Events without end.', type: 'text/event-stream' },
-  problems: ['changes.beyond_head', 'changes.archived'],
+  problems: ['changes.beyond_head', 'changes.restored', 'changes.archived'],
   example: { query: { after: 'r0.f0' } },
   handler: async ({ db, streams }, { query, request, reply, reauthorize }) => {
     const lastId = readLastEventId(request, POSITION_ID, 'a position such as r42.f7')
     const bounds = await Promise.all(OPERATOR_FEEDS.map((feed) => readFeedBounds(db, feed)))
     const headsInOrder = bounds.map(({ head }) => head)
-    const parameter = lastId === undefined ? 'after' : 'Last-Event-ID'
     const positions = positionsOf(lastId ?? query.after) ?? headsInOrder
-    if (positions.some((position, i) => position > (headsInOrder[i] ?? 0))) {
-      throw new ProblemError('changes.beyond_head', {
-        parameter,
-        detail: `the position is beyond the last numbers of the feeds, ${idOf(headsInOrder)}`,
-      })
-    }
-    if (positions.some((position, i) => position < (bounds[i]?.first ?? 1) - 1)) {
-      const begin = idOf(bounds.map(({ first }) => first - 1))
-      throw new ProblemError('changes.archived', {
-        parameter,
-        detail: `the feeds begin after ${begin}: earlier records are archived`,
-      })
-    }
+    assertWithin(bounds, positions, lastId === undefined ? 'after' : 'Last-Event-ID')
     if (request.method === 'HEAD') return answerHead(reply)
     // The key may have been revoked since it was checked. From here to `follow` nothing waits.
     await reauthorize()
@@ -192,6 +189,38 @@ const followAll = operator({
     return reply
   },
 })
+
+/** As `startAfter`, for a position in all feeds. */
+function assertWithin(
+  bounds: readonly FeedBounds[],
+  positions: readonly number[],
+  parameter: string,
+): void {
+  const each = bounds.map((feed, i) => ({ feed, position: positions[i] ?? 0 }))
+  if (each.some(({ feed, position }) => isInGap(feed.gaps, position))) {
+    const end = idOf(each.map(({ feed, position }) => numberFrom(feed.gaps, position, 0)))
+    throw new ProblemError('changes.restored', {
+      parameter,
+      generation: Math.max(...bounds.map(generationOf)),
+      detail:
+        'the database was restored from a backup from before the position: later records do not exist any more. ' +
+        `Read what you show again, then go on after ${end}`,
+    })
+  }
+  if (each.some(({ feed, position }) => position > feed.head)) {
+    throw new ProblemError('changes.beyond_head', {
+      parameter,
+      detail: `the position is beyond the last numbers of the feeds, ${idOf(bounds.map(({ head }) => head))}`,
+    })
+  }
+  if (each.some(({ feed, position }) => isArchivedAfter(feed, position))) {
+    const begin = idOf(bounds.map(({ first, gaps }) => numberFrom(gaps, first - 1, 0)))
+    throw new ProblemError('changes.archived', {
+      parameter,
+      detail: `the feeds begin after ${begin}: earlier records are archived`,
+    })
+  }
+}
 
 function positionsOf(id: string | undefined): number[] | undefined {
   const match = POSITION_ID.exec(id ?? '')

@@ -42,7 +42,7 @@ const listChanges = reseller({
     'The number of the last record of your feed. If it is above `seq`, there are more records.',
     { title: 'WatchChangePage' },
   ),
-  problems: ['changes.beyond_head', 'changes.archived'],
+  problems: ['changes.beyond_head', 'changes.restored', 'changes.archived'],
   example: { query: { after: '0', limit: '1' } },
   handler: async ({ db, publicUrl, resellerId, feedHeads }, { query, reply, ...request }) => {
     const { after, limit, wait, ...filter } = query
@@ -53,7 +53,9 @@ const listChanges = reseller({
       reauthorize: request.reauthorize,
       whileWaiting: request.whileWaiting,
     }
-    return awaitFeedPage({ db, publicUrl }, { resellerId, after, limit, filter }, waiting)
+    const wanted = { resellerId, after, limit, filter }
+    const { gaps: _gaps, ...page } = await awaitFeedPage({ db, publicUrl }, wanted, waiting)
+    return page
   },
 })
 

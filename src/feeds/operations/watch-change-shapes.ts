@@ -8,7 +8,7 @@ import {
 } from '../../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import type { LinkedChange } from '../watch-feed-queries.ts'
-import { Belief, LocalTime, Passengers } from './change-shapes.ts'
+import { Belief, LocalTime, NUMBERS, Passengers } from './change-shapes.ts'
 
 const FlightEnd = object(
   {
@@ -136,10 +136,8 @@ function membersOf(kind: WatchChangeKind) {
   }
 }
 
-const NUMBERS = {
-  seq: Type.Integer({
-    description: 'The number of the record in your feed. Numbers have no gaps.',
-  }),
+const LINKED_NUMBERS = {
+  ...NUMBERS,
   previous: Type.Integer({
     description:
       'The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it does, or if it is archived.',
@@ -156,7 +154,7 @@ export function recordOf(kind: WatchChangeKind, { isExample = false } = {}): TSc
   const about = { description: KINDS[kind] }
   return isExample
     ? object(membersOf(kind), about)
-    : object({ ...NUMBERS, ...membersOf(kind) }, { ...about, title: titleOf(kind) })
+    : object({ ...LINKED_NUMBERS, ...membersOf(kind) }, { ...about, title: titleOf(kind) })
 }
 
 /** A union whose schemas differ by the only value of one member. */

@@ -1,3 +1,4 @@
+import { type Gap, isArchivedAfter, isInGap, numberFrom } from '../feed-bounds.ts'
 import type { FeedTail, RecordPage, StreamRecord } from './feed-tail.ts'
 
 /** Text of a stream in the form of Server-Sent Events. */
@@ -32,7 +33,7 @@ export interface FeedCursor {
 }
 
 export interface FeedCursorOptions<V> {
-  readonly tail: Pick<FeedTail<V>, 'after' | 'wentBack'>
+  readonly tail: Pick<FeedTail<V>, 'after' | 'wentBack' | 'gaps'>
   readonly after: number
   /** The records after a number that pass the filter. */
   readonly readPage: (after: number) => Promise<RecordPage<V>>
@@ -48,7 +49,7 @@ export interface FeedCursorOptions<V> {
 interface Filter<V> {
   readonly passes: (value: V) => boolean
   /** The number of the last record before this one that passes; 0 if none of the `span` before it does. */
-  readonly findPrevious: (seq: number) => Promise<number>
+  readonly findPrevious: (seq: number, gaps: readonly Gap[]) => Promise<number>
   readonly span: number
 }
 
@@ -66,27 +67,18 @@ export function createFeedCursor<V>(options: FeedCursorOptions<V>): FeedCursor {
   let position = options.after
   let lastPassed: number | undefined
 
-  const previousOf = async (seq: number, { findPrevious, span }: Filter<V>) => {
-    const previous = lastPassed ?? (await findPrevious(seq))
-    return previous > seq - 1 - span ? previous : 0
-  }
-  const textsOf = async (records: readonly StreamRecord<V>[]): Promise<FeedText[]> => {
-    const last = records.at(-1)
-    const isDense = last !== undefined && last.seq - position === records.length
-    if (isDense && options.numbersAreIds === true) {
-      return [{ events: records.length, seq: last.seq, hasIds: true, text: sharedText(records) }]
-    }
+  const passingTexts = async (
+    records: readonly StreamRecord<V>[],
+    gaps: readonly Gap[],
+    { findPrevious, span }: Filter<V>,
+  ) => {
     const texts: FeedText[] = []
-    let expected = position + 1
     for (const record of records) {
       const { seq } = record
-      if (filter === undefined && seq > expected) {
-        texts.push(gap({ after: expected - 1, next: seq }))
-      }
-      const previous = filter === undefined ? seq - 1 : await previousOf(seq, filter)
+      const found = lastPassed ?? (await findPrevious(seq, gaps))
+      const previous = found > numberFrom(gaps, seq, -1 - span) ? found : 0
       texts.push({ events: 1, seq, text: textOf(record, previous) })
       lastPassed = seq
-      expected = seq + 1
     }
     return texts
   }
@@ -95,18 +87,20 @@ export function createFeedCursor<V>(options: FeedCursorOptions<V>): FeedCursor {
     next: async () => {
       const held = tail.after(position)
       const page = held === undefined ? await readPage(position) : undefined
-      if (tail.wentBack() || (page !== undefined && page.head < position)) {
-        const texts = [gap({ after: position, next: null })]
-        return { texts, caughtUp: true, over: true }
-      }
-      if (page !== undefined && position < page.first - 1) {
-        const texts = [gap({ after: position, next: page.first })]
-        position = page.first - 1
-        return { texts, caughtUp: false, over: false }
+      const gaps = page?.gaps ?? tail.gaps()
+      const over = tail.wentBack() || isInGap(gaps, position) || (page?.head ?? position) < position
+      if (over || (page !== undefined && isArchivedAfter(page, position))) {
+        const next = over ? null : (page?.first ?? null)
+        const texts = [gap({ after: position, next })]
+        if (next !== null) position = numberFrom(gaps, next - 1, 0)
+        return { texts, caughtUp: over, over }
       }
       const passing = page?.records ?? held?.filter(({ value }) => filter?.passes(value) ?? true)
       const { taken, isAll } = takeBatch(passing ?? [])
-      const texts = await textsOf(taken)
+      const texts =
+        filter === undefined
+          ? allTexts(taken, { ...options, after: position, gaps })
+          : await passingTexts(taken, gaps, filter)
       const readUpTo = page?.seq ?? held?.at(-1)?.seq ?? position
       position = isAll ? readUpTo : (taken.at(-1)?.seq ?? position)
       return { texts, caughtUp: isAll && page === undefined, over: false }
@@ -114,22 +108,52 @@ export function createFeedCursor<V>(options: FeedCursorOptions<V>): FeedCursor {
   }
 }
 
+interface TextsArgs extends Pick<FeedCursorOptions<unknown>, 'after' | 'numbersAreIds'> {
+  readonly gaps: readonly Gap[]
+}
+
+/** The texts of records after a number of a feed without a filter, and of what is missing between them. */
+function allTexts(
+  records: readonly StreamRecord<unknown>[],
+  { after, numbersAreIds, gaps }: TextsArgs,
+): FeedText[] {
+  const before = (seq: number) => numberFrom(gaps, seq, -1)
+  const last = records.at(-1)
+  const isDense = last !== undefined && numberFrom(gaps, after, records.length) === last.seq
+  if (isDense && numbersAreIds === true) return [sharedText(records, before)]
+  return records.flatMap((record, i) => {
+    const { seq } = record
+    const read = records[i - 1]?.seq ?? after
+    const missing = before(seq) > read ? [gap({ after: read, next: seq })] : []
+    return [...missing, { events: 1, seq, text: textOf(record, before(seq)) }]
+  })
+}
+
 function textOf({ kind, json }: StreamRecord<unknown>, previous: number): string {
   return eventText(kind, `${json.slice(0, -1)},"previous":${previous}}`)
 }
 
 /** The last text that begins with a record. */
-const sharedTexts = new WeakMap<object, { readonly events: number; readonly text: Buffer }>()
+const lastShared = new WeakMap<object, FeedText>()
 
 /** The text of records for streams without a filter. Streams at one position share it: a thousand make one copy. */
-function sharedText(records: readonly StreamRecord<unknown>[]): Buffer {
+function sharedText(
+  records: readonly StreamRecord<unknown>[],
+  before: (seq: number) => number,
+): FeedText {
   const [first = {}] = records
-  const known = sharedTexts.get(first)
-  if (known?.events === records.length) return known.text
-  const texts = records.map((record) => `id: ${record.seq}\n${textOf(record, record.seq - 1)}`)
-  const text = Buffer.from(texts.join(''))
-  sharedTexts.set(first, { events: records.length, text })
-  return text
+  const known = lastShared.get(first)
+  if (known?.events === records.length) return known
+  const texts = records.map((record) => `id: ${record.seq}\n${textOf(record, before(record.seq))}`)
+  const seq = records.at(-1)?.seq ?? 0
+  const shared: FeedText = {
+    events: records.length,
+    seq,
+    hasIds: true,
+    text: Buffer.from(texts.join('')),
+  }
+  lastShared.set(first, shared)
+  return shared
 }
 
 /** The first records that fit into a batch; at least one. */
@@ -143,7 +167,7 @@ function takeBatch<V>(records: RecordPage<V>['records']) {
   return { taken, isAll: taken.length === records.length }
 }
 
-/** Numbers that the feed lacks. `next` is the number at which it goes on; null if it ends before `after`. */
+/** Records that the feed lacks. `next` is the number at which it goes on; null if it ends before `after`. */
 function gap(data: { readonly after: number; readonly next: number | null }): FeedText {
   return { events: 1, text: eventText('gap', JSON.stringify(data)) }
 }

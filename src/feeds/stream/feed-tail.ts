@@ -2,6 +2,7 @@ import { createTtlCache } from '../../platform/base/cache.ts'
 import { messageOf } from '../../platform/base/errors.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import { createSemaphore } from '../../platform/base/semaphore.ts'
+import { type FeedBounds, type Gap, isInGap } from '../feed-bounds.ts'
 import type { FeedHeads } from '../feed-heads.ts'
 
 /** A record of a feed, ready to be sent. */
@@ -14,25 +15,20 @@ export interface StreamRecord<V> {
   readonly value: V
 }
 
-export interface RecordPage<V> {
+export interface RecordPage<V> extends FeedBounds {
   readonly records: readonly StreamRecord<V>[]
   /** All records up to this number were read. */
   readonly seq: number
-  /** The first number that the feed still has. */
-  readonly first: number
-  /** The last number of the feed. */
-  readonly head: number
 }
 
 /** The end of a feed, read once for all streams of this process that follow it. */
 export interface FeedTail<V> {
   /** The records after a number, as far as the tail has read. Undefined if the tail no longer holds all of them. */
   after(seq: number): readonly StreamRecord<V>[] | undefined
-  /**
-   * Whether the feed now ends before a number that was read: the database was restored, or a failover lost commits.
-   * Later records will have numbers that other records had.
-   */
+  /** Whether a number that was read is now in a gap or beyond the end: the database was restored, or a failover lost commits. */
   wentBack(): boolean
+  /** The gaps of the feed as they were last read. */
+  gaps(): readonly Gap[]
   leave(): void
 }
 
@@ -111,6 +107,7 @@ export function createFeedTails<F extends string | number, V>(
       return {
         after: tail.after,
         wentBack: tail.wentBack,
+        gaps: tail.gaps,
         leave: () => {
           tail.members.delete(onGrown)
           if (tail.members.size > 0) return
@@ -141,7 +138,7 @@ function createBacklog<F extends string | number, V>(
     // A read that another stream began may be older than `after`.
     const [seq, head] = [Math.max(after, page.seq), Math.max(after, page.head)]
     const records = page.records.filter((record) => record.seq > after)
-    return { records, seq, first: page.first, head }
+    return { ...page, records, seq, head }
   }
 }
 
@@ -162,10 +159,12 @@ function createTail<V>(from: number, readPage: (after: number) => Promise<Record
   const members = new Set<() => void>()
   let held: readonly StreamRecord<V>[] = []
   let [seq, heldAfter] = [from, from]
+  let gaps: readonly Gap[] = []
   let [isReading, mayHaveMore, wentBack] = [false, false, false]
 
   const hold = (page: RecordPage<V>) => {
-    wentBack ||= page.head < seq
+    gaps = page.gaps
+    wentBack ||= page.head < seq || isInGap(gaps, seq)
     if (page.records.length > 0) {
       held = page.records
       heldAfter = seq
@@ -177,6 +176,7 @@ function createTail<V>(from: number, readPage: (after: number) => Promise<Record
     members,
     seq: () => seq,
     wentBack: () => wentBack,
+    gaps: () => gaps,
     after: (number) =>
       number < heldAfter
         ? undefined

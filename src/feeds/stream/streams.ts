@@ -124,8 +124,9 @@ async function readOperatorPage(
   feed: OperatorFeed,
   after: number,
 ): Promise<RecordPage<undefined>> {
-  const { first, head } = await readFeedBounds(db, feed)
-  if (after >= head) return { records: [], seq: after, first, head }
+  const bounds = await readFeedBounds(db, feed)
+  const { head } = bounds
+  if (after >= head) return { ...bounds, records: [], seq: after }
   const changes =
     feed === 'route'
       ? (await readRouteChanges(db, { after, through: head, limit: PAGE_RECORDS })).changes
@@ -135,7 +136,7 @@ async function readOperatorPage(
     return { seq, kind, json: JSON.stringify(change), value: undefined }
   })
   const seq = records.length < PAGE_RECORDS ? head : 0
-  return { records, seq: Math.max(seq, records.at(-1)?.seq ?? 0), first, head }
+  return { ...bounds, records, seq: Math.max(seq, records.at(-1)?.seq ?? 0) }
 }
 
 /** One page of a reseller's feed, for streams. */
@@ -146,11 +147,11 @@ export async function readWatchPage(
 ): Promise<RecordPage<WatchValue>> {
   const bounds = await readWatchFeedBounds(source.db, resellerId)
   const page = { resellerId, after, limit: PAGE_RECORDS, filter }
-  const { items, seq, first, head } = await readPageWithin(source, bounds, page)
+  const { items, seq } = await readPageWithin(source, bounds, page)
   const records = items.map(({ previous: _previous, ...change }) => {
     const { kind, list, reference, flightId, returnFlightId } = change
     const value = { kind, list, reference, flightId, returnFlightId }
     return { seq: change.seq, kind, json: JSON.stringify(change), value }
   })
-  return { records, seq, first, head }
+  return { ...bounds, records, seq }
 }

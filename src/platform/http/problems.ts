@@ -52,6 +52,10 @@ export const PROBLEMS = {
       'The watches need more checks than the share of the reseller allows; nothing was changed',
   },
   'changes.beyond_head': { status: 400, title: 'The number is beyond the end of the feed' },
+  'changes.restored': {
+    status: 410,
+    title: 'The database was restored to before the number',
+  },
   'changes.archived': { status: 410, title: 'The records after the number are archived' },
   'history.archived': { status: 410, title: 'The history of that time is archived' },
   'routes.too_many_changes': { status: 400, title: 'The answer would have too many changes' },
@@ -139,6 +143,13 @@ export const ProblemSchema = Type.Object(
     first: Type.Optional(
       Type.Integer({ description: 'The first number that the feed still has.' }),
     ),
+    continueAfter: Type.Optional(
+      Type.Integer({
+        description:
+          'The last number of the feed in the backup that was restored. Every record after it is new to you.',
+      }),
+    ),
+    generation: Type.Optional(Type.Integer({ description: 'The present generation of the feed.' })),
     errors: Type.Optional(
       Type.Array(ProblemFault, { description: 'The first faults of a body with many rows.' }),
     ),
@@ -149,11 +160,19 @@ export const ProblemSchema = Type.Object(
 
 type Members = Static<typeof ProblemSchema>
 
+type ProblemMember =
+  | 'detail'
+  | 'parameter'
+  | 'pointer'
+  | 'reason'
+  | 'first'
+  | 'continueAfter'
+  | 'generation'
+  | 'errors'
+
 /** The members of a problem that differ between requests. */
 type Details = {
-  readonly [N in 'detail' | 'parameter' | 'pointer' | 'reason' | 'first' | 'errors']?:
-    | Members[N]
-    | undefined
+  readonly [N in ProblemMember]?: Members[N] | undefined
 }
 export type Problem = Pick<Members, 'status' | 'code' | 'title'> & Details
 
@@ -179,8 +198,8 @@ export class ProblemError extends AppError {
 
 /** The problem of a code, with the status and title of that code. */
 export function problemOf(code: ProblemCode, args: ProblemArgs = {}): Problem {
-  const { detail, parameter, pointer, errors, reason, first } = args
-  return { ...PROBLEMS[code], code, detail, parameter, pointer, errors, reason, first }
+  const { headers: _headers, ...details } = args
+  return { ...PROBLEMS[code], code, ...details }
 }
 
 const sentCodes = new WeakMap<FastifyReply, string>()

@@ -17,10 +17,19 @@ const NUMBERS = sql`
     union all
     select 'watch', reseller_id, seq from watch_change)`
 
-/** Numbers that a feed lacks between its first and its last one, and numbers after the last one. */
+/** Numbers that a feed lacks between its first and its last one, and numbers after the last one or in a gap between generations. */
 const NUMBER = sql`
   with ${NUMBERS},
-       wanted as (select h.feed, h.reseller, n as seq from head h cross join lateral generate_series(h.first_seq, h.last_seq) n),
+       gap as (select feed, coalesce(reseller_id, 0) as reseller, after_seq, next_seq from feed_gap),
+       dense as (
+         select feed, reseller, lag(next_seq, 1, 1::bigint) over (partition by feed, reseller order by next_seq) as low, after_seq as high from gap
+         union all
+         select h.feed, h.reseller, coalesce(max(g.next_seq), 1), h.last_seq
+           from head h left join gap g using (feed, reseller) group by h.feed, h.reseller, h.last_seq),
+       wanted as (
+         select h.feed, h.reseller, n as seq
+           from head h join dense d using (feed, reseller)
+          cross join lateral generate_series(greatest(h.first_seq, d.low), least(h.last_seq, d.high)) n),
        found as (select n.* from number n join head h using (feed, reseller) where n.seq >= h.first_seq)
   select null::timestamptz as at, null::bigint as run_id,
          jsonb_strip_nulls(jsonb_build_object('feed', feed, 'reseller', nullif(reseller, 0)::text, 'seq', seq::text)) as subject,
