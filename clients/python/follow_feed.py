@@ -22,6 +22,10 @@ LONGEST_PAUSE = 30
 class Refused(Exception):
     """The server refuses the request, and would refuse it again."""
 
+    def __init__(self, problem: dict):
+        super().__init__(problem.get("detail"))
+        self.code = problem.get("code")
+
 
 def get(path: str, **query) -> dict:
     """Reads from the API. Raises OSError if another attempt may succeed, and Refused otherwise."""
@@ -33,7 +37,7 @@ def get(path: str, **query) -> dict:
     except urllib.error.HTTPError as err:
         if err.code >= 500 or err.code == 429:
             raise
-        raise Refused(err.read().decode()) from err
+        raise Refused(json.loads(err.read())) from err
 
 
 def follow_watch_changes(after: int):
@@ -52,11 +56,16 @@ def follow_watch_changes(after: int):
         after = page["seq"]
 
 
-def begin(file: str) -> int:
-    """Where the last run ended. On the first run, the state of all watches, and the number that belongs to it."""
-    if os.path.exists(file):
-        with open(file, encoding="ascii") as saved:
-            return int(saved.read())
+def read_saved(file: str) -> int | None:
+    """Where the last run ended."""
+    if not os.path.exists(file):
+        return None
+    with open(file, encoding="ascii") as saved:
+        return int(saved.read())
+
+
+def take_state(file: str) -> int:
+    """The state of all watches, and the number that belongs to it."""
     state = get("watch-state")
     for watch in state["watches"]:
         print(f"{watch['list']} {watch['reference']}: {watch['belief']['pair']}", flush=True)
@@ -73,7 +82,21 @@ def save(file: str, seq: int) -> None:
 
 def main() -> None:
     file = sys.argv[1] if len(sys.argv) > 1 else "last-seq.txt"
-    after = begin(file)
+    after = read_saved(file)
+    while True:
+        if after is None:
+            after = take_state(file)
+        try:
+            follow(file, after)
+        except Refused as err:
+            # The feed has lost what this program has, or what it lacks: only the state is sure.
+            if err.code not in ("changes.restored", "changes.archived"):
+                raise
+            print(err, flush=True)
+            after = None
+
+
+def follow(file: str, after: int) -> None:
     print(f"following after {after}", flush=True)
     for record in follow_watch_changes(after):
         about = f"{record['seq']} {record['list']} {record['reference']}"

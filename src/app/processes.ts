@@ -58,6 +58,13 @@ export async function readProcessGauges(db: Db, metrics: Metrics): Promise<void>
   for (const role of WORK_ROLES) metrics.processes.set({ role }, counts[role])
 }
 
+interface Announced {
+  readonly role: string
+  readonly fault: () => string | null
+  /** Called after each refresh. */
+  readonly onRefresh?: () => Promise<void>
+}
+
 /**
  * Lists this process and its clock for the others until it is closed: its row is refreshed while `fault` is null. What
  * it took from the budget is written at the same time. A failed write is left to the next one, because other checks
@@ -65,7 +72,7 @@ export async function readProcessGauges(db: Db, metrics: Metrics): Promise<void>
  */
 export function announceProcess(
   { database: { db }, clock, calls }: Pick<App, 'database' | 'clock'> & Partial<Pick<App, 'calls'>>,
-  { role, fault }: { readonly role: string; readonly fault: () => string | null },
+  { role, fault, onRefresh }: Announced,
 ): { close(): Promise<void> } {
   const id = randomUUID()
   const ending = new AbortController()
@@ -75,6 +82,7 @@ export function announceProcess(
     while (!ending.signal.aborted) {
       if (fault() === null) await writeProgress(db, own, clock).catch(() => undefined)
       await calls?.flush(db).catch(() => undefined)
+      await onRefresh?.().catch(() => undefined)
       await clock.sleep(REFRESH_MS, ending.signal).catch(() => undefined)
     }
   })()

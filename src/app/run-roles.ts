@@ -16,7 +16,7 @@ import { assertPortUsable, type ListenOptions, listen } from '../platform/http/s
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { createAdminServer } from './admin-server.ts'
 import { createApiServer } from './api-server.ts'
-import { type App, assertReady, migrateApp, openQueue } from './app.ts'
+import { type App, assertReady, checkGeneration, migrateApp, openQueue } from './app.ts'
 import { createDelivery } from './delivery.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
 import { announceProcess } from './processes.ts'
@@ -178,7 +178,9 @@ async function startRoles(
   void followToken(app, ending)
   const running: Running = {}
   const fault = () => running.liveness?.fault() ?? null
-  const announced = announceProcess(app, { role: roleText(roles), fault })
+  // A standby may take over while the process runs.
+  const onRefresh = () => checkGeneration(app)
+  const announced = announceProcess(app, { role: roleText(roles), fault, onRefresh })
   parts.push(part('process', () => announced.close()))
   const work = WORK_ROLES.filter((role) => roles.includes(role))
   const works = work.length > 0

@@ -1,4 +1,5 @@
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
+import { readGeneration } from '../platform/db/generations.ts'
 import { readHistoryFloor } from '../platform/db/history-floor.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import { ProblemError } from '../platform/http/problems.ts'
@@ -156,12 +157,13 @@ export interface FeedHead {
   readonly lastRecordAt: number
 }
 
-/** Sets the gauges of the feeds, and of the floor of the histories, from the database. */
+/** Sets the gauges of the feeds and their generation, and of the floor of the histories, from the database. */
 export async function readFeedGauges(db: Db, metrics: Metrics): Promise<void> {
   for (const { feed, lastSeq, lastRecordAt } of await readFeedHeads(db)) {
     metrics.feedLastSeq.set({ feed }, lastSeq)
     metrics.feedLastRecord.set({ feed }, lastRecordAt)
   }
+  metrics.feedGeneration.set((await readGeneration(db)).number)
   metrics.historyFloor.set(((await readHistoryFloor(db))?.getTime() ?? 0) / 1000)
 }
 

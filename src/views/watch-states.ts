@@ -1,3 +1,4 @@
+import { generationOf } from '../feeds/feed-bounds.ts'
 import { readWatchFeedBounds } from '../feeds/watch-feed-queries.ts'
 import type { PairState } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
@@ -84,6 +85,7 @@ export interface WatchFilter {
 /** When the snapshot was taken, and the head of the reseller's feed at that moment. */
 interface SnapshotMoment {
   readonly seq: number
+  readonly generation: number
   readonly takenAt: Date
 }
 
@@ -107,8 +109,8 @@ async function* readStates(
     const { resellerId, list } = args
     const takenAt = await databaseNow(tx)
     if (list !== undefined) await requireWatchList({ db: tx, resellerId }, list)
-    const { head: seq } = await readWatchFeedBounds(tx, resellerId)
-    yield { seq, takenAt }
+    const bounds = await readWatchFeedBounds(tx, resellerId)
+    yield { seq: bounds.head, generation: generationOf(bounds), takenAt }
     yield* passingPages(tx, args)
   } finally {
     await tx.rollback().execute()

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { PRESENT_GENERATION } from '../feeds/operations/change-shapes.ts'
 import { PAIR_STATES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import type { Db } from '../platform/db/database.ts'
@@ -55,6 +56,7 @@ const WatchStates = object(
       description:
         'The number of the last record of your feed at this moment. The states contain every record up to it, and no later one.',
     }),
+    generation: PRESENT_GENERATION,
     takenAt: Instant,
     watches: Type.Array(WatchState),
   },

@@ -7,7 +7,13 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import process from 'node:process'
-import { createFarewatch, dataOf, followWatchChanges } from 'farewatch-client'
+import {
+  createFarewatch,
+  dataOf,
+  FeedGapError,
+  FeedRestoredError,
+  followWatchChanges,
+} from 'farewatch-client'
 
 const [file = 'last-seq.txt'] = process.argv.slice(2)
 const server = {
@@ -15,10 +21,8 @@ const server = {
   key: process.env.FAREWATCH_KEY,
 }
 
-/** Reads where the last run ended. On the first run, takes the state of all watches, and the number that belongs to it. */
-async function begin(): Promise<number> {
-  const saved = await readFile(file, 'utf8').catch(() => undefined)
-  if (saved !== undefined) return Number(saved)
+/** Takes the state of all watches, and the number that belongs to it. */
+async function takeState(): Promise<number> {
   const { watches, seq } = await dataOf(createFarewatch(server).GET('/api/v1/watch-state'))
   for (const { list, reference, belief } of watches) {
     console.log(`${list} ${reference}: ${belief.pair}`)
@@ -27,19 +31,38 @@ async function begin(): Promise<number> {
   return seq
 }
 
+/** Where the last run ended. */
+async function readSaved(): Promise<number | undefined> {
+  const saved = await readFile(file, 'utf8').catch(() => undefined)
+  return saved === undefined ? undefined : Number(saved)
+}
+
 /** A rename replaces the file in one step, so that it always holds a whole number. */
 async function save(seq: number): Promise<void> {
   await writeFile(`${file}.new`, String(seq))
   await rename(`${file}.new`, file)
 }
 
-const after = await begin()
-console.log(`following after ${after}`)
-for await (const { seq, list, reference, kind, after: belief } of followWatchChanges({
-  ...server,
-  after,
-})) {
-  console.log(`${seq} ${list} ${reference}: ${kind}, ${belief.pair}`)
-  // After the record is applied: if this program is killed here, it receives the record again.
-  await save(seq)
+async function follow(after: number): Promise<void> {
+  console.log(`following after ${after}`)
+  for await (const { seq, list, reference, kind, after: belief } of followWatchChanges({
+    ...server,
+    after,
+  })) {
+    console.log(`${seq} ${list} ${reference}: ${kind}, ${belief.pair}`)
+    // After the record is applied: if this program is killed here, it receives the record again.
+    await save(seq)
+  }
+}
+
+let after = (await readSaved()) ?? (await takeState())
+for (;;) {
+  try {
+    await follow(after)
+  } catch (err) {
+    // The feed has lost what this program has, or what it lacks: only the state is sure.
+    if (!(err instanceof FeedRestoredError || err instanceof FeedGapError)) throw err
+    console.log(err.message)
+    after = await takeState()
+  }
 }

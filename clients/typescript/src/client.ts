@@ -27,7 +27,7 @@ export function authorization(key: string | undefined): Record<string, string> {
 
 /** A problem as an error. `problem.code` is stable; `problem.detail` says what is wrong with this request. */
 export class FarewatchError extends Error {
-  override readonly name = 'FarewatchError'
+  override readonly name: string = 'FarewatchError'
   readonly problem: Problem
 
   constructor(problem: Problem) {

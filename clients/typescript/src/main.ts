@@ -6,7 +6,12 @@ export {
   type FarewatchOptions,
 } from './client.ts'
 export type * from './schema.ts'
-export { FeedGapError, followWatchChanges, type StreamOptions } from './stream.ts'
+export {
+  FeedGapError,
+  FeedRestoredError,
+  followWatchChanges,
+  type StreamOptions,
+} from './stream.ts'
 export {
   type ReceivedWebhook,
   type VerifiedWebhook,

@@ -14,7 +14,7 @@ export interface StreamOptions extends FarewatchOptions {
 const SILENCE_MS = 45_000
 const RETRY_MS = { first: 1_000, longest: 30_000 }
 
-/** The feed lacks records after `after`: it was restored from a backup. Read the state of your watches again. */
+/** The feed lacks records after `after`: they are archived, or a restore has discarded them. Read the state of your watches again. */
 export class FeedGapError extends Error {
   override readonly name = 'FeedGapError'
   readonly after: number
@@ -26,9 +26,26 @@ export class FeedGapError extends Error {
 }
 
 /**
+ * The database was restored from a backup that ends before your number: the records that you have after `continueAfter` do
+ * not exist any more. Read the state of your watches and follow after its `seq`, or follow after `continueAfter`.
+ */
+export class FeedRestoredError extends FarewatchError {
+  override readonly name = 'FeedRestoredError'
+  readonly continueAfter: number
+  /** The present generation of the feed. */
+  readonly generation: number
+
+  constructor(problem: Problem) {
+    super(problem)
+    this.continueAfter = problem.continueAfter ?? 0
+    this.generation = problem.generation ?? 1
+  }
+}
+
+/**
  * Yields the records of your feed after a number, in order, and then each new one. It connects again after every
  * interruption, and continues after the last record that it yielded. Throws FarewatchError if the server refuses the
- * request, and FeedGapError.
+ * request, FeedRestoredError if it is because of a restore, and FeedGapError.
  */
 export async function* followWatchChanges(options: StreamOptions): AsyncGenerator<WatchChange> {
   const { signal } = options
@@ -108,7 +125,9 @@ async function* readEvents(options: StreamOptions): AsyncGenerator<StreamEvent> 
 async function refusalOf(response: Response): Promise<Error> {
   const isProblem = response.headers.get('content-type')?.includes('problem+json') === true
   if (!isProblem) return new Error(`the stream was answered with ${response.status}`)
-  return new FarewatchError((await response.json()) as Problem)
+  const problem = (await response.json()) as Problem
+  const isRestored = problem.code === 'changes.restored'
+  return isRestored ? new FeedRestoredError(problem) : new FarewatchError(problem)
 }
 
 /** One block of lines `field: value`. A line that begins with a colon is a heartbeat. */

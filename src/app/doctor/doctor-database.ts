@@ -4,6 +4,7 @@ import { aheadText } from '../../platform/base/text.ts'
 import { readAnalystRisks } from '../../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { probeDatabase, readStorage } from '../../platform/db/database-health.ts'
+import { type Generation, readGeneration, readIdentity } from '../../platform/db/generations.ts'
 import { readHistoryFloor } from '../../platform/db/history-floor.ts'
 import { assertMigrated, readVersions } from '../../platform/db/schema-version.ts'
 import { databaseSkewMs, selectOne } from '../../platform/db/transaction.ts'
@@ -141,6 +142,26 @@ export async function examineArchive({ app }: DoctorDeps): Promise<Finding[]> {
   if (isLeft !== true) return [ok('archive', since)]
   const todo = 'if no archive runs now, run the last "bin/farewatch archive" again'
   return [warning('archive', `${since}, but not all of them are deleted`, todo)]
+}
+
+const BEGAN_BECAUSE = {
+  first: 'the database was never restored',
+  identity: 'the database was another one, or on another timeline, than at the last start',
+  command: '"farewatch restored" was run',
+} as const satisfies Record<Generation['reason'], string>
+
+/** Since when the present generation of the feeds lasts, and whether the start after a restore would begin another. */
+export async function examineGeneration({ app }: DoctorDeps): Promise<Finding> {
+  const { db } = app.database
+  const { number, beganAt, reason } = await readGeneration(db)
+  const says = `generation ${number} of the feeds since ${beganAt.toISOString()}: ${BEGAN_BECAUSE[reason]}`
+  if ((await readIdentity(db)) !== undefined) return ok('generation', says)
+  const todo = 'after every restore, run "bin/farewatch restored" before the services start'
+  return warning(
+    'generation',
+    `${says}; the server does not tell the identity of the database, so no start notices a restore`,
+    todo,
+  )
 }
 
 /** The parts that take most of the database. A database without our tables has none. */

@@ -10,6 +10,7 @@ import {
   examineClock,
   examineDatabase,
   examineDisk,
+  examineGeneration,
   examineRoles,
   examineSchema,
 } from './doctor-database.ts'
@@ -57,6 +58,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
     ...(await findingsOf('clock', async () => [await examineClock(deps)])),
     ...(await findingsOf('disk', async () => [await examineDisk(deps)])),
     ...(await findingsOf('archive', () => examineArchive(deps))),
+    ...(await findingsOf('generation', async () => [await examineGeneration(deps)])),
     ...store,
   ]
   return [...basics, ...(await examineJobs(deps, store)), ...rest]

@@ -211,6 +211,12 @@ export const PAGE_PARAMETERS = {
   }),
 }
 
+export const PRESENT_GENERATION = Type.Integer({
+  description:
+    'The present generation of the feed. If it is greater than the one that you know, the database was restored from a ' +
+    'backup: read the state again.',
+})
+
 /** The answer of an operation that lists a feed. */
 export function changePage<T extends TSchema>(
   item: T,
@@ -230,10 +236,7 @@ export function changePage<T extends TSchema>(
             'The first number that the feed still has: 1 unless old records are archived. A smaller `after` than the one before it is the problem `changes.archived`.',
         }),
         head: Type.Integer({ description: head }),
-        generation: Type.Integer({
-          description:
-            'The present generation of the feed. If it is not the one that you know, the database was restored from a backup: read the state again.',
-        }),
+        generation: PRESENT_GENERATION,
       },
       options,
     ),

@@ -33,10 +33,14 @@ export type EmailLinkPurpose = 'confirm' | 'unsubscribe'
 
 export type FareStateHidden = 'held' | 'identity_mismatch' | 'reverted'
 
+export type FeedGapFeed = 'availability' | 'route' | 'watch'
+
 export type Generated<T> =
   T extends ColumnType<infer S, infer I, infer U>
     ? ColumnType<S, I | undefined, U>
     : ColumnType<T, T | undefined, T>
+
+export type GenerationReason = 'command' | 'first' | 'identity'
 
 export type PauseWhat = 'checks' | 'deliveries' | 'syncs'
 
@@ -276,6 +280,22 @@ export interface FareState {
   tracked_fare_id: number
 }
 
+export interface FeedGap {
+  after_seq: number
+  feed: FeedGapFeed
+  generation: number
+  next_seq: number
+  reseller_id: number | null
+}
+
+export interface Generation {
+  began_at: Generated<Date>
+  database: string | null
+  number: number
+  reason: GenerationReason
+  timeline: number | null
+}
+
 export interface HistoryFloor {
   before: Date | null
 }
@@ -358,6 +378,7 @@ export interface Reseller {
   id: Generated<number>
   last_seq: Generated<number>
   name: string
+  numbers_from: Generated<number>
   share: Generated<number>
 }
 
@@ -588,6 +609,8 @@ export interface DB {
   fare_schedule_factor: FareScheduleFactor
   fare_schedule_reseller: FareScheduleReseller
   fare_state: FareState
+  feed_gap: FeedGap
+  generation: Generation
   history_floor: HistoryFloor
   incident: Incident
   migration_note: MigrationNote

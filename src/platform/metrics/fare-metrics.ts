@@ -150,13 +150,17 @@ export function feedGauges({ gauge }: Declare) {
   return {
     feedLastSeq: gauge(
       'farewatch_feed_last_seq',
-      'The last seq of a feed; of watch, the sum over all resellers.',
+      'The last seq of a feed; of watch, the sum over all resellers. A generation leaves out a million numbers of each.',
       ['feed'],
     ),
     feedLastRecord: gauge(
       'farewatch_feed_last_record_timestamp_seconds',
       'When the last record of a feed was written; 0 before the first.',
       ['feed'],
+    ),
+    feedGeneration: gauge(
+      'farewatch_feed_generation',
+      'The present generation of the feeds; it rises when the database was restored.',
     ),
     historyFloor: gauge(
       'farewatch_history_floor_timestamp_seconds',
