@@ -25,11 +25,11 @@ const KILLED: Readonly<Record<number, readonly [step: string, moved: boolean]>> 
   27: ['writing sync_runs', false],
 }
 
-/** The routes of a day: some come, some go, and one place has another name every fifth day. */
+/** The routes of a day: two stay, some come, some go, and one place has another name every fifth day. */
 function listOf(day: number): Route[] {
   const pairs = Array.from({ length: 20 }, (_, i) => `PMI-D${(i * 7 + Math.floor(day / 2)) % 31}`)
   const city = `Palma ${Math.floor(day / 5)}`
-  return routes(...pairs).map((route) => ({ ...route, departure: place('PMI', { city }) }))
+  return routes('PMI-S0', 'PMI-S1', ...pairs).map((route) => ({ ...route, departure: place('PMI', { city }) }))
 }
 
 /** What the worker writes on a day. */
@@ -37,7 +37,8 @@ async function aDay(db: Db, day: number, fares: readonly number[]): Promise<void
   const args = { confirmations: 1, guard: NO_GUARD }
   const list = listOf(day)
   await sync(db, list, args)
-  await sync(db, list.slice(day % 4), { ...args, list: 'with-availability' })
+  // The two that stay lose and gain their availability in turn.
+  await sync(db, list.slice(day % 2 === 0 ? 0 : 2), { ...args, list: 'with-availability' })
   for (const [i, fare] of fares.entries()) {
     const at = new Date()
     const price = available(`${100 + ((day * (i + 1)) % 7)}.50`)
