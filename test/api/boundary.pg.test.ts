@@ -162,9 +162,12 @@ describe('every operation', () => {
 
       for (const answer of [right, none, preflight]) {
         const headers = Object.fromEntries(answer.headers)
+        const isPage = headers['content-type']?.startsWith('text/html') === true
         expect(headers, operation.id).toMatchObject({
           'x-content-type-options': 'nosniff',
-          'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+          'content-security-policy': isPage
+            ? "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+            : "default-src 'none'; frame-ancestors 'none'",
           'referrer-policy': 'no-referrer',
           'cross-origin-resource-policy': 'same-origin',
           'cache-control': expect.stringMatching(/^(no-store|private, no-cache)$/) as string,

@@ -157,14 +157,15 @@ async function answer(
   { params, request, reply }: Asked,
   work: (params: Asked['params']) => Promise<Page>,
 ): Promise<FastifyReply> {
-  reply.header('content-security-policy', POLICY)
+  const send = (page: Page) => reply.header('content-security-policy', POLICY).send(htmlOf(page))
   try {
-    return reply.send(htmlOf(await work(params)))
+    return send(await work(params))
   } catch (err) {
     const readsHtml = request.headers.accept?.includes('text/html') === true
     if (!readsHtml || !(err instanceof AppError) || !isProblemCode(err.code)) throw err
     const { status, title } = PROBLEMS[err.code]
-    return reply.code(status).send(htmlOf({ title, text: `${capitalized(err.message)}.` }))
+    reply.code(status)
+    return send({ title, text: `${capitalized(err.message)}.` })
   }
 }
 
