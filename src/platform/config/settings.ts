@@ -127,11 +127,15 @@ export const ADVANCED_SETTINGS = {
     'networks that webhooks may reach although their addresses are not public',
   ),
   WEBHOOK_ALLOW_HTTP: choice('whether webhooks may go to http URLs', ['off', 'on'], 'off'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: url(
-    'where services send their spans, by OTLP over HTTP with protobuf; if unset, nowhere. Other OTEL_ variables of the exporter and the resource are read from the environment',
-    { protocols: ['http:', 'https:'], secret: true },
+  OTEL_EXPORTER_OTLP_ENDPOINT: orEmpty(
+    url(
+      'where services send their spans, by OTLP over HTTP with protobuf; if unset, nowhere. Other OTEL_ variables of the exporter and the resource are read from the environment',
+      { protocols: ['http:', 'https:'], secret: true },
+    ),
   ),
-  OTEL_EXPORTER_OTLP_HEADERS: secret('headers of these requests: name=value, with commas'),
+  OTEL_EXPORTER_OTLP_HEADERS: orEmpty(
+    secret('headers of these requests: name=value, with commas'),
+  ),
   OTEL_TRACES_SAMPLER: choice(
     'which traces are sent',
     [
