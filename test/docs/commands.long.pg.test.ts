@@ -24,6 +24,7 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^npm start/, 'this test itself starts farewatch'],
   [/^npm (test|run)/, 'it runs tests'],
   [/^(docker|npx node test\/containers)/, 'it needs a container engine'],
+  [/^kubectl/, 'it needs a cluster'],
   [/^(deploy\/prepare|install -m|echo [A-Z_]+=)/, 'it prepares a deployment in containers'],
   [/^[A-Z]+_[A-Z_]+=(?!.*python3)/, 'it is a line of an .env, not a command'],
   [/^curl .*Bearer fwk_…/, 'it calls an API in a container'],
