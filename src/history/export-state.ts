@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import path from 'node:path'
-import { type Db, sql } from '../platform/db/database.ts'
-import { selectOne } from '../platform/db/transaction.ts'
+import type { Db } from '../platform/db/database.ts'
+import { readGeneration, readIdentity } from '../platform/db/generations.ts'
 import { readJson, writeJson } from './durable-files.ts'
 import { ExportError } from './public-tables.ts'
 
@@ -11,15 +11,14 @@ export interface Origin {
   readonly database: string
 }
 
+/**
+ * The identity has the timeline, so that a restored copy is found although no process has begun its generation yet. A standby does not
+ * tell its own: it has that of the generation.
+ */
 export async function readOrigin(db: Db): Promise<Origin> {
-  return selectOne(
-    sql<Origin>`
-      select 1 as generation, c.system_identifier || '-' || d.oid as database
-        from pg_control_system() c, pg_database d
-       where d.datname = current_database()
-    `,
-    db,
-  )
+  const generation = await readGeneration(db)
+  const { database, timeline } = (await readIdentity(db)) ?? generation
+  return { generation: generation.number, database: `${database}/${timeline}` }
 }
 
 /** What the runs of an export have taken. */

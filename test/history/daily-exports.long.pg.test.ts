@@ -29,7 +29,10 @@ const KILLED: Readonly<Record<number, readonly [step: string, moved: boolean]>> 
 function listOf(day: number): Route[] {
   const pairs = Array.from({ length: 20 }, (_, i) => `PMI-D${(i * 7 + Math.floor(day / 2)) % 31}`)
   const city = `Palma ${Math.floor(day / 5)}`
-  return routes('PMI-S0', 'PMI-S1', ...pairs).map((route) => ({ ...route, departure: place('PMI', { city }) }))
+  return routes('PMI-S0', 'PMI-S1', ...pairs).map((route) => ({
+    ...route,
+    departure: place('PMI', { city }),
+  }))
 }
 
 /** What the worker writes on a day. */
@@ -39,9 +42,10 @@ async function aDay(db: Db, day: number, fares: readonly number[]): Promise<void
   await sync(db, list, args)
   // The two that stay lose and gain their availability in turn.
   await sync(db, list.slice(day % 2 === 0 ? 0 : 2), { ...args, list: 'with-availability' })
+  // The belief of the first fare stays for days, while its checks go on.
   for (const [i, fare] of fares.entries()) {
     const at = new Date()
-    const price = available(`${100 + ((day * (i + 1)) % 7)}.50`)
+    const price = available(`${100 + ((day * i) % 7)}.50`)
     await record(db, fare, at, (day + i) % 5 === 0 ? gone : price)
   }
   if (day === 25) {
