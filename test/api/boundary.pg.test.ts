@@ -245,7 +245,7 @@ async function casesOf({ base, seed }: SharedApi): Promise<Case[]> {
   const bound = body.watchId
   return [
     { path: '/watch-lists', list: 'watch-lists', bound: 'alpha', good: 'a', bad: NUL },
-    { path: WATCHES, list: 'watches', bound: ['alpha', 'summer'], good: 'a', bad: NUL },
+    { path: WATCHES, list: 'watches', bound: ['alpha', 'summer', {}], good: 'a', bad: NUL },
     { path: `${WATCHES}/A-1/timeline`, list: 'watch-timeline', bound, good: 0, bad: FAR },
     { path: `${WATCHES}/A-1/prices`, list: 'watch-prices', bound, good: 0, bad: FAR },
     {
@@ -287,7 +287,7 @@ describe('a cursor with a correct checksum', () => {
   }) => {
     for (const [path, list, bound] of [
       ['/watch-lists', 'watch-lists', 'alpha'],
-      ['/watch-lists/winter/watches', 'watches', ['alpha', 'winter']],
+      ['/watch-lists/winter/watches', 'watches', ['alpha', 'winter', {}]],
     ] as const) {
       const url = `${base}/api/v1${path}?cursor=${forged(list, bound, 'a')}`
       const { body } = await ask(url, { headers: bearer(seed.keys.beta) })

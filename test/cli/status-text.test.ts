@@ -380,12 +380,8 @@ describe('the status', () => {
   })
 
   it('reports a queue that does not answer and shows the rest', () => {
-    const queue = {
-      kind: 'redis' as const,
-      fault: 'no answer within 5000 ms',
-      lastTick: null,
-      queues: [],
-    } satisfies Overview['queue']
+    const fault = 'no answer within 5000 ms'
+    const queue: Overview['queue'] = { kind: 'redis', fault, lastTick: null, queues: [] }
 
     expect(statusText({ ...WELL, queue }, 120)).toContain(
       '\nqueue      NO ANSWER: no answer within 5000 ms\nprocesses ',
