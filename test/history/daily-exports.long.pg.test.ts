@@ -49,7 +49,7 @@ async function aDay(db: Db, day: number, fares: readonly number[]): Promise<void
     await record(db, fare, at, (day + i) % 5 === 0 ? gone : price)
   }
   if (day === 25) {
-    await sql`update fare_state set departs_at = clock_timestamp() - interval '1 minute' where tracked_fare_id = ${fares[0]}`.execute(
+    await sql`update fare_state set departs_at = clock_timestamp() - interval '1 minute' where tracked_fare_id = ${fares.at(-1)}`.execute(
       db,
     )
     expect(await endFares(db)).toBeGreaterThan(0)
