@@ -5,7 +5,7 @@ import { startFarewatch } from '../support/child-process.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { until } from '../support/until.ts'
 import type { LiveFixture } from './live-fixture.ts'
-import { type Prometheus, startPrometheus } from './prometheus-server.ts'
+import type { Prometheus } from './prometheus-server.ts'
 
 /** A cause of alerts, and its end. Several may last at the same time. */
 export interface AlertCause {
@@ -78,7 +78,7 @@ globalThis.Date = class extends Real {
 /** A second process with a wrong clock and a budget that is too small, and a Prometheus of its own. */
 export async function startWrongProcess(
   { env }: LiveFixture,
-  startOf: (target: string) => Promise<Prometheus> = startPrometheus,
+  startOf: (target: string) => Promise<Prometheus>,
 ): Promise<AlertCause> {
   const port = String(await freePort())
   const started = startFarewatch(['api'], {
@@ -93,7 +93,7 @@ export async function startWrongProcess(
     await started.ended
   }
   onTestFinished(stop)
-  await until('the second process', () => started.stdout().includes('"msg":"ready"'))
+  await until('the second process', () => started.stdout().includes('"msg":"ready"'), 300_000)
   const prometheus = await startOf(`127.0.0.1:${port}`)
   onTestFinished(() => prometheus.close())
   return { alerts: ['ClockSkew', 'BudgetTooSmall'], prometheus, end: stop }

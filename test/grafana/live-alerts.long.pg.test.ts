@@ -8,7 +8,6 @@ import { hasPrometheus } from '../support/promtool.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
-import { askTooMuch, failReceiver, startWrongProcess } from './alert-causes.ts'
 import { type LiveFixture, prepareLiveFixture } from './live-fixture.ts'
 import { type RunbookCommand, type RunbookWords, runbookCommands } from './runbook-commands.ts'
 
@@ -238,29 +237,6 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
     await clients.stop()
 
     await silent('ApiSlow')
-  })
-
-  it('alerts on a dead receiver, dying deliveries, unkept delays, a small budget and a wrong clock fire until their causes end', async () => {
-    const causes = await Promise.all([
-      failReceiver(fixture),
-      askTooMuch(fixture),
-      startWrongProcess(fixture),
-    ])
-    const each = causes.flatMap(({ alerts, ...cause }) =>
-      alerts.map((alert) => ({ ...cause, alert })),
-    )
-    for (const { prometheus, alert } of each) {
-      await until(`${alert} fires`, async () => (await prometheus.firing()).includes(alert))
-      // The budget of this shell is large enough.
-      if (alert !== 'BudgetTooSmall') await expectCause(alert)
-    }
-    expect(await fixture.run('status')).toMatchObject({ exit: 1 })
-
-    await Promise.all(causes.map(({ end }) => end()))
-
-    for (const { prometheus, alert } of each) {
-      await until(`${alert} ends`, async () => !(await prometheus.firing()).includes(alert))
-    }
   })
 
   it('SystemGaugesOld fires while their reading waits for locks', async () => {
