@@ -81,7 +81,7 @@ const OF_THE_REQUEST = /^(date|x-request-id|ratelimit|farewatch-snapshot-age)$/
 /** Ids that the database generates. Those that `beginAt` sets are compared. */
 const NEW_ID = /[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g
 /** Ages grow between two requests, so they are compared to the minute. */
-const AGE = /"(p50|p90|p99|max)":([\d.]+)/g
+const AGE = /(?<="(?:p50|p90|p95|p99|max)":)[\d.]+|(?<=[:[,])\d+\.\d+(?=[,}\]])/g
 
 /** Shares of the time grow between two requests, too. */
 const SHARE = /"bookableShare":[\d.]+/g
@@ -99,7 +99,7 @@ export function bytesOf({ status, headers, text }: Answer, { begunAt }: Worlds):
     part
       .replaceAll(INSTANT, (instant) => (new Date(instant) >= begunAt ? '<now>' : instant))
       .replaceAll(NEW_ID, '<id>')
-      .replaceAll(AGE, (_, name, seconds) => `"${name}":${Math.floor(Number(seconds) / 60)} min`)
+      .replaceAll(AGE, (seconds) => `${Math.floor(Number(seconds) / 60)} min`)
       .replaceAll(SHARE, '"bookableShare":0')
       .replaceAll(/"requestId":"[^"]+"/g, '"requestId":"<id>"')
       .replaceAll(/whsec_[^"]+/g, '<secret>')
