@@ -12,6 +12,7 @@ function isAnalyst(session: 'a' | 'w'): RawBuilder<boolean> {
     exists (select from pg_roles r
              where r.oid = ${sql.ref(`${session}.usesysid`)} and not r.rolsuper and r.rolcanlogin
                and pg_has_role(r.oid, 'farewatch_analyst', 'member')
+               and not pg_has_role(r.oid, 'farewatch_analyst', 'member with admin option')
                and not has_schema_privilege(r.oid, 'farewatch_private', 'usage'))
   )`
 }
