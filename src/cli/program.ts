@@ -101,8 +101,6 @@ export function createProgram(): Command {
     })
     .helpOption('-h, --help', 'print this help')
     .showHelpAfterError('(--help lists the options)')
-    // A command may have options and a subcommand with the same ones, such as "changes explain".
-    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ writeErr: writeError })
   for (const [heading, adders] of GROUPS) {

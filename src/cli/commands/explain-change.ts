@@ -11,8 +11,9 @@ import { UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
 import { countOf, example, printable, secondText } from '../text/text-format.ts'
 
+/** Those of "changes": a command and its subcommand share options of one name. */
 interface Flags {
-  readonly reseller: string
+  readonly reseller?: string
   readonly json?: boolean
 }
 
@@ -25,13 +26,15 @@ export function addExplainCommand(changes: Command): void {
       integerOption(1, 2 ** 50),
     )
     .description('Print why a reseller was notified of a change, or was not')
-    .requiredOption('--reseller <name>', 'the reseller')
-    .option('--json', 'print one JSON object')
+    .usage('<number> --reseller <name> [--json]')
     .addHelpText('after', example('changes explain 41 --reseller northwind'))
-    .action(explain)
+    .action((seq: number, _own: unknown, command: Command) =>
+      explain(seq, command.optsWithGlobals<Flags>()),
+    )
 }
 
-function explain(seq: number, { reseller, json }: Flags): Promise<void> {
+async function explain(seq: number, { reseller, json }: Flags): Promise<void> {
+  if (reseller === undefined) throw new UsageError('name the reseller with --reseller')
   return withReseller('changes', reseller, async (resellerId, { database }, { terminal }) => {
     const found = await explainChange(database.db, { seq, resellerId })
     if (found === undefined) throw new UsageError(`the feed of all fares has no change ${seq}`)

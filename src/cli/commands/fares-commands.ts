@@ -188,7 +188,7 @@ const POLL_MS = 1_000
 const PAGE = 1_000
 
 export function addChangesCommand(program: Command): void {
-  const changes = program.command('changes').enablePositionalOptions()
+  const changes = program.command('changes')
   changes
     .description('Print the changes of all tracked fares, or the feed of one reseller')
     .option('--reseller <name>', 'print the feed of this reseller')
