@@ -31,6 +31,10 @@ describe.runIf(canBrowse)('the Now view', () => {
     await sql`
       update webhook_endpoint set failures = 1, failing_since = clock_timestamp() where reseller_id = ${alpha}
     `.execute(db)
+    // One that died in the last hour would be worse.
+    await sql`update delivery set ended_at = ended_at - interval '2 hours' where state = 'dead'`.execute(
+      db,
+    )
     const base = await startLiveApi(db, databaseUrl)
     const { page, complaints } = await openPage({ base, key: keys.operator, path: '#/now' })
 

@@ -133,9 +133,7 @@ export const ADVANCED_SETTINGS = {
       { protocols: ['http:', 'https:'], secret: true },
     ),
   ),
-  OTEL_EXPORTER_OTLP_HEADERS: orEmpty(
-    secret('headers of these requests: name=value, with commas'),
-  ),
+  OTEL_EXPORTER_OTLP_HEADERS: orEmpty(secret('headers of these requests: name=value, with commas')),
   OTEL_TRACES_SAMPLER: choice(
     'which traces are sent',
     [

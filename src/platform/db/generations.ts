@@ -1,3 +1,4 @@
+import type { GenerationReason } from '../base/kinds.ts'
 import { type Db, sql, type Tx } from './database.ts'
 import { isDatabaseUnavailable } from './database-health.ts'
 import { takeTransactionLock } from './session-lock.ts'
@@ -17,7 +18,7 @@ interface Identity {
 
 export interface Generation {
   readonly number: number
-  readonly reason: 'first' | 'identity' | 'command'
+  readonly reason: GenerationReason
   readonly beganAt: Date
   /** The identity of the database when the generation began. Null if it could not be read. */
   readonly database: string | null
@@ -95,7 +96,7 @@ interface BeginArgs {
  */
 async function begin(
   tx: Tx,
-  reason: 'identity' | 'command',
+  reason: Exclude<GenerationReason, 'first'>,
   { last, identity }: BeginArgs,
 ): Promise<Generation & { readonly resellers: number }> {
   const step = stepOf(last, identity)
