@@ -77,7 +77,7 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
     return left
   }
   try {
-    const role = options.roles.join('+')
+    const role = roleText(options.roles)
     const tracing = await startTracing(app.config, { role, log: app.log })
     if (tracing !== undefined) parts.push(part('tracing', (graceMs) => tracing.close(graceMs)))
     await prepareDatabase(app, options)

@@ -78,7 +78,8 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
       if ((await isHealthy(command)) === false) unhealthy.push(line)
     }
     expect(unhealthy).toEqual([])
-  })
+    // Each command is a process.
+  }, 400_000)
 
   it('RouteSyncHeld fires for a held list until an operator rejects the list', async () => {
     setFaults({ name: 'half-list', endpoint: 'routes' })
