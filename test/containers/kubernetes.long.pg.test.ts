@@ -23,8 +23,6 @@ describe('the processes of the pods', () => {
     onTestFinished(() => rmSync(secrets, { recursive: true }))
     const values: Readonly<Record<string, string>> = {
       'database-url': databaseUrl,
-      // An empty file is no setting: the queue is in PostgreSQL.
-      'redis-url': '',
       'upstream-token': TOKEN,
       'encryption-key': Buffer.alloc(32, 7).toString('base64'),
     }
@@ -32,7 +30,9 @@ describe('the processes of the pods', () => {
       writeFileSync(path.join(secrets, name), value)
       chmodSync(path.join(secrets, name), 0o440)
     }
-    const mounted = Object.entries(ENVIRONMENT).map(([name, value]) => [
+    // Without Redis the queue is in PostgreSQL.
+    const { REDIS_URL_FILE: _redis, ...environment } = ENVIRONMENT
+    const mounted = Object.entries(environment).map(([name, value]) => [
       name,
       value.replace(MOUNT, secrets),
     ])
@@ -54,7 +54,10 @@ describe('the processes of the pods', () => {
         await until(`${name} to be ready`, () => readyLine(running.stdout()) !== undefined)
         const { origin } = new URL(readyLine(running.stdout())?.health ?? '')
         for (const { httpGet } of [readinessProbe, livenessProbe]) {
-          await until(`${name} ${httpGet.path}`, async () => (await fetch(origin + httpGet.path)).ok)
+          await until(
+            `${name} ${httpGet.path}`,
+            async () => (await fetch(origin + httpGet.path)).ok,
+          )
         }
         running.child.kill('SIGTERM')
       }
