@@ -69,14 +69,24 @@ async function findOpenDays(db: Db): Promise<string[]> {
   return rows.map(({ day }) => day)
 }
 
+const DAILY_TABLES = [
+  'daily_network',
+  'daily_country_pairs',
+  'daily_place_degree',
+  'daily_fares',
+  'daily_airlines',
+  'daily_delays',
+] as const
+
 /** Replaces the rows of one day, such as '2026-01-31'. */
 export async function rollUpDay(tx: Tx, day: string): Promise<void> {
-  const tables = ['daily_network', 'daily_country_pairs', 'daily_place_degree', 'daily_fares']
-  for (const table of tables) {
+  for (const table of DAILY_TABLES) {
     await sql`delete from ${sql.table(table)} where day = ${day}::date`.execute(tx)
   }
   await saveNetwork(tx, day)
   await saveFares(tx, day)
+  await saveAirlines(tx, day)
+  await saveDelays(tx, day)
   await sql`
     insert into daily_rollup (day, computed_at, database_bytes)
     values (${day}::date, clock_timestamp(), pg_database_size(current_database()))
@@ -153,9 +163,42 @@ async function saveFares(tx: Tx, day: string): Promise<void> {
                    case when count(distinct currency) filter (where state = 'bookable') = 1 then min(currency) end as currency,
                    percentile_disc(array[0.1, 0.5, 0.9]) within group (order by price) filter (where state = 'bookable') as p
               from farewatch.fare_history
-             where valid_from <= ${endOf(day)} and (valid_to is null or valid_to > ${endOf(day)})
-               and outbound_departs_local::date >= ${day}::date
+             where ${isCounted(day)}
              group by 1, 2, 3, 4, 5, 6, ${MIX}) f
+  `.execute(tx)
+}
+
+/** Of fares, the intervals that hold at the end of a day before the departure. */
+function isCounted(day: string): RawBuilder<unknown> {
+  return sql`
+    valid_from <= ${endOf(day)} and (valid_to is null or valid_to > ${endOf(day)})
+      and outbound_departs_local::date >= ${day}::date`
+}
+
+async function saveAirlines(tx: Tx, day: string): Promise<void> {
+  await sql`
+    insert into daily_airlines (day, airline, fares, bookable)
+    select ${day}::date, coalesce(outbound_airline, ''), count(*), count(*) filter (where state = 'bookable')
+      from farewatch.fare_history
+     where ${isCounted(day)}
+     group by 2
+  `.execute(tx)
+}
+
+/** The bounds of the delays. An end of a fare is left out: the clock finds it, and no check. */
+async function saveDelays(tx: Tx, day: string): Promise<void> {
+  await sql`
+    insert into daily_delays (day, kind, changes, at_least_median, at_least_p95, at_most_median, at_most_p95)
+    select ${day}::date, kind, changes, round(l[1]::numeric, 1), round(l[2]::numeric, 1), round(m[1]::numeric, 1), round(m[2]::numeric, 1)
+      from (select kind, count(*) as changes,
+                   percentile_cont(array[0.5, 0.95]) within group (order by extract(epoch from recorded_at - by)::float8) as l,
+                   percentile_cont(array[0.5, 0.95]) within group (order by extract(epoch from recorded_at - after)::float8) as m
+              from (select kind, recorded_at, last_seen_at as after, first_missed_at as by from farewatch.route_changes
+                    union all
+                    select kind, recorded_at, last_good_check_at, detected_at from farewatch.availability_changes
+                     where kind <> 'expired') c
+             where recorded_at > ${endOf(day)} - interval '1 day' and recorded_at <= ${endOf(day)}
+             group by kind) d
   `.execute(tx)
 }
 
@@ -167,7 +210,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   fare_changes: ['availability_change', 'watch_change', 'watch_event'],
   evidence: ['evidence'],
   lists: ['snapshot', 'snapshot_part'],
-  daily_tables: ['daily_network', 'daily_country_pairs', 'daily_place_degree', 'daily_fares'],
+  daily_tables: DAILY_TABLES,
   deliveries: ['delivery', 'delivery_attempt'],
 }
 

@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../src/platform/db/database.ts'
+import { type Db, type RawBuilder, sql } from '../../src/platform/db/database.ts'
 
 interface Belief {
   /** An expired fare has no belief, and its end changes no pair state. */
@@ -103,7 +103,8 @@ async function seedFare(
   `.execute(db)
   await sql`
     with flights as (
-      insert into fare_flights (tracked_fare_id, outbound_departs_local) values (${id}, ${departsAt}::timestamp)
+      insert into fare_flights (tracked_fare_id, outbound_from, outbound_to, outbound_airline, outbound_departs_local)
+      values (${id}, 'PMI', 'MAD', ${airlineOf(id)}, ${departsAt}::timestamp)
       returning id, tracked_fare_id)
     insert into fare_state (tracked_fare_id, state, flights_id) select tracked_fare_id, '{}', id from flights
   `.execute(db)
@@ -111,27 +112,38 @@ async function seedFare(
     const to = beliefs[at + 1]?.at ?? null
     const kind = kindOf(beliefs, at)
     const reason = belief.reason === undefined ? REASONS[kind] : belief.reason
-    return { ...belief, to, was: pairBefore(beliefs, at), kind, reason }
+    const { price: priceBefore, currency: currencyBefore } = beliefs[at - 1] ?? {}
+    return {
+      ...belief,
+      to,
+      was: pairBefore(beliefs, at),
+      priceBefore,
+      currencyBefore,
+      kind,
+      reason,
+    }
   })
+  const shown = JSON.stringify({ from: 'PMI', to: 'MAD', airline: airlineOf(id), departsAt })
   const batch = sql`
     jsonb_to_recordset(${JSON.stringify(rows)})
       as b (pair text, price numeric, currency text, at timestamptz, "to" timestamptz, "lastGoodCheckAt" timestamptz,
-            was text, kind text, reason text)
+            was text, "priceBefore" numeric, "currencyBefore" text, kind text, reason text)
   `
   await sql`
-    insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from, valid_to)
+    insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from, valid_to, flights_id)
     select ${id}, case pair when 'bookable' then 'available' else 'unavailable' end, pair, price,
-           case when price is not null then coalesce(currency, 'EUR') end, at, "to"
+           case when price is not null then coalesce(currency, 'EUR') end, at, "to",
+           case when "to" is not null then (select flights_id from fare_state where tracked_fare_id = ${id}) end
       from ${batch}
      where pair <> 'expired'
   `.execute(db)
   await sql`
-    insert into availability_change (seq, kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at, provenance)
+    insert into availability_change (seq, kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at, recorded_at, provenance)
     select (select count(*) from availability_change) + row_number() over (order by at), kind, reason, ${id},
-           jsonb_build_object('pair', was, 'outbound', ${flight(departsAt)}::jsonb),
-           jsonb_build_object('pair', replace(pair, 'expired', 'not_bookable'), 'outbound', ${flight(departsAt)}::jsonb),
+           ${view('was', { price: '"priceBefore"', currency: '"currencyBefore"', flight: shown })},
+           ${view(`replace(pair, 'expired', 'not_bookable')`, { price: 'price', currency: 'currency', flight: shown })},
            coalesce("lastGoodCheckAt", at - interval '1 minute'),
-           case when kind = 'became_unavailable' then at - interval '20 seconds' else at end, '{}'
+           case when kind = 'became_unavailable' then at - interval '20 seconds' else at end, at, '{}'
       from ${batch}
   `.execute(db)
 }
@@ -158,6 +170,20 @@ function pairBefore(beliefs: readonly Belief[], at: number): string {
   return before?.pair ?? 'unknown'
 }
 
-function flight(departsAt: string): string {
-  return JSON.stringify({ flight: { departsAt } })
+/** What a record shows of a fare: the flight and its price only while it is bookable. */
+function view(
+  pair: string,
+  { price, currency, flight }: { price: string; currency: string; flight: string },
+): RawBuilder<unknown> {
+  return sql`
+    jsonb_build_object(
+      'pair', ${sql.raw(pair)},
+      'price', case when ${sql.raw(price)} is not null
+                    then jsonb_build_object('amount', ${sql.raw(price)}::text, 'currency', coalesce(${sql.raw(currency)}, 'EUR')) end,
+      'outbound', jsonb_build_object('flight', case when ${sql.raw(pair)} = 'bookable' then ${flight}::jsonb end),
+      'return', null)`
+}
+
+function airlineOf(id: number): string {
+  return id % 2 === 0 ? 'Blanca' : 'Azul'
 }

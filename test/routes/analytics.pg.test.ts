@@ -15,11 +15,14 @@ interface Question {
 }
 
 /** The days for which the queries ask the daily tables. */
-const DAYS = ['05-01', '06-01', '07-01', '08-01', '09-01', '10-01']
+const DAYS = [
+  ...['05-01', '06-01', '07-01', '08-01', '09-01', '10-01'].map((day) => `2025-${day}`),
+  ...['05-09', '05-10', '05-20', '05-31'].map((day) => `2026-${day}`),
+]
 
 async function rollUp(db: Db): Promise<void> {
   await inTransaction(db, async (tx) => {
-    for (const day of DAYS) await rollUpDay(tx, `2025-${day}`)
+    for (const day of DAYS) await rollUpDay(tx, day)
   })
 }
 
@@ -88,9 +91,39 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
     '2026-05-10 10:00:00+00 | 135.50 | EUR | 15.50',
     '2026-05-25 10:00:00+00 | 150.00 | EUR | 14.50',
   ],
+  // Two fares of one departure have prices in different currencies.
+  'The prices of a route by day': [
+    '2026-05-09 | 5 | 84.00 | 50.00 | 180.00 | -',
+    '2026-05-10 | 3 | 91.83 | 50.00 | 135.50 | 7.83',
+    '2026-05-20 | 2 | 70.00 | 50.00 | 90.00 | -21.83',
+    '2026-05-31 | 6 | 85.00 | 50.00 | 170.00 | 15.00',
+  ],
+  'The prices of a route by days before departure': [
+    '62 | 1 | 2 | 80.00 | 80.00 | 180.00',
+    '50 | 1 | 1 | 50.00 | 50.00 | 50.00',
+    '49 | 1 | 1 | 50.00 | 50.00 | 50.00',
+    '42 | 1 | 1 | 120.00 | 120.00 | 120.00',
+    '41 | 1 | 1 | 135.50 | 135.50 | 135.50',
+    '40 | 1 | 2 | 85.00 | 85.00 | 170.00',
+    '39 | 1 | 1 | 50.00 | 50.00 | 50.00',
+    '32 | 1 | 1 | 90.00 | 90.00 | 90.00',
+    '31 | 1 | 1 | 90.00 | 90.00 | 90.00',
+    '28 | 1 | 1 | 50.00 | 50.00 | 50.00',
+    '21 | 1 | 1 | 90.00 | 90.00 | 90.00',
+    '20 | 1 | 1 | 150.00 | 150.00 | 150.00',
+    '10 | 1 | 2 | 70.00 | 70.00 | 90.00',
+  ],
+  'Airlines by their share of the fares, and how often their prices change': [
+    'Azul | 4 | 50.0 | 1 | 1',
+    'Blanca | 4 | 50.0 | 0 | 0',
+  ],
   'Fares that opened again': [
     '1 | 2026-05-20 10:00:00+00 | sold_out | 2026-05-25 10:00:00+00 | 5 days | 135.50 EUR | 150.00 EUR',
     '9 | 2026-05-05 00:00:00+00 | sold_out | 2026-05-07 00:00:00+00 | 2 days | 100.00 EUR | 90.00 GBP',
+  ],
+  'How late changes are recorded': [
+    '2026-05-10 | price_changed | 1 | 0.0 | 0.0 | 60.0 | 60.0',
+    '2026-05-20 | became_unavailable | 2 | 20.0 | 20.0 | 433830.0 | 824223.0',
   ],
   'Lists that were not believed': [
     '2025-02 | routes | approved | mass_absence | 1',
@@ -111,7 +144,7 @@ describe('the queries of the page for analysts', () => {
     'the query "$title" returns the expected rows',
     async ({ title, statement }, { database }) => {
       await seedAnalytics(database.db)
-      if (statement.includes('daily_')) await rollUp(database.db)
+      if (/daily_|prices_by/.test(statement)) await rollUp(database.db)
 
       const { rows } = await runAnalystQuery(database, statement)
 
@@ -168,19 +201,23 @@ describe('a query of the page', () => {
   })
 })
 
-describe('routes_as_of', () => {
-  it('Postgres inlines routes_as_of, so that a filter reads only its rows', async ({
-    database,
-  }) => {
-    await seedAnalytics(database.db)
+describe('routes_as_of and fares_as_of', () => {
+  it.for([
+    ['routes_as_of', `departure_id = 'p1'`],
+    ['fares_as_of', 'tracked_fare_id = 1'],
+  ])(
+    'Postgres inlines %s, so that a filter reads only its rows',
+    async ([name, filter], { database }) => {
+      await seedAnalytics(database.db)
 
-    const { rows } = await runAnalystQuery(
-      database,
-      `explain select * from farewatch.routes_as_of('2025-07-01') where departure_id = 'p1'`,
-    )
+      const { rows } = await runAnalystQuery(
+        database,
+        `explain select * from farewatch.${name}('2025-07-01') where ${filter}`,
+      )
 
-    const plan = rows.flat().join('\n')
-    expect(plan).not.toContain('Function Scan')
-    expect(plan).toContain(`departure_id = 'p1'`)
-  })
+      const plan = rows.flat().join('\n')
+      expect(plan).not.toContain('Function Scan')
+      expect(plan).toContain(filter)
+    },
+  )
 })

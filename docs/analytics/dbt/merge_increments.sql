@@ -34,9 +34,14 @@ create or replace view daily_network as from days('daily_network');
 create or replace view daily_country_pairs as from days('daily_country_pairs');
 create or replace view daily_place_degree as from days('daily_place_degree');
 create or replace view daily_fares as from days('daily_fares');
+create or replace view daily_hubs as from days('daily_hubs');
+create or replace view daily_prices as from days('daily_prices');
+create or replace view daily_airlines as from days('daily_airlines');
+create or replace view daily_delays as from days('daily_delays');
 create or replace view places as from present('places');
 create or replace view fares_current as from present('fares_current');
 create or replace view fare_survival as from present('fare_survival');
+create or replace view prices_by_days_to_departure as from present('prices_by_days_to_departure');
 
 -- A held run is decided later: then its row is written again.
 create or replace view sync_runs as

@@ -137,15 +137,30 @@ export async function temporaryDirectory(): Promise<string> {
 }
 
 /** The routes as they stood, by the public SQL; the text of its error before the floor. */
-export async function routesAsOf(db: Db, instant: string): Promise<string> {
-  return sql<{ text: string }>`
+export function routesAsOf(db: Db, instant: string): Promise<string> {
+  return textAsOf(
+    sql<{ text: string }>`
     select coalesce(string_agg(departure_id || destination_id || departure_city || valid_from || coalesce(available::text, '-'), ' '
                                order by departure_id, destination_id), '') as text
       from farewatch.routes_as_of(${instant}::timestamptz)
-  `
-    .execute(db)
-    .then(
-      ({ rows }) => rows[0]?.text ?? '',
-      (err: Error) => err.message,
-    )
+  `.execute(db),
+  )
+}
+
+/** What was believed of the fares, likewise. */
+export function faresAsOf(db: Db, instant: string): Promise<string> {
+  return textAsOf(
+    sql<{ text: string }>`
+    select coalesce(string_agg(concat_ws(' ', flight_id, state, price, currency, valid_from, outbound_departs_local), ', '
+                               order by tracked_fare_id), '') as text
+      from farewatch.fares_as_of(${instant}::timestamptz)
+  `.execute(db),
+  )
+}
+
+async function textAsOf(answer: Promise<{ rows: { text: string }[] }>): Promise<string> {
+  return answer.then(
+    ({ rows }) => rows[0]?.text ?? '',
+    (err: Error) => err.message,
+  )
 }

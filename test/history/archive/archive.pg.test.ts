@@ -7,6 +7,7 @@ import { withSessionLock } from '../../../src/platform/db/session-lock.ts'
 import { it } from '../../support/test-database.ts'
 import {
   DAY,
+  faresAsOf,
   filedRows,
   routesAsOf,
   seedHistory,
@@ -31,8 +32,14 @@ describe('an archive', () => {
     await seedHistory(db)
     const directory = path.join(await temporaryDirectory(), 'new')
     const before = await storedRows(db)
-    const asOf = () => Promise.all(SINCE_FLOOR.map((instant) => routesAsOf(db, instant)))
+    const asOf = () =>
+      Promise.all(
+        SINCE_FLOOR.flatMap((instant) => [routesAsOf(db, instant), faresAsOf(db, instant)]),
+      )
     const answers = await asOf()
+    expect(answers[3]).toContain(
+      'F3 bookable 200.00 EUR 2026-05-05 00:00:00+00 2026-07-30 07:30:00, F4 bookable 180.00',
+    )
 
     const result = await archive(database, directory)
 
@@ -49,7 +56,8 @@ describe('an archive', () => {
     })
     expect(result.deleted).toBe(result.files.reduce((sum, { rows }) => sum + rows, 0))
     expect(await asOf()).toEqual(answers)
-    expect(await routesAsOf(db, BELOW)).toBe('the history before 2026-06-01T00:00:00Z is archived')
+    const refused = 'the history before 2026-06-01T00:00:00Z is archived'
+    expect([await routesAsOf(db, BELOW), await faresAsOf(db, BELOW)]).toEqual([refused, refused])
     const { rows: floors } = await sql<{ name: string; first: number | null }>`
       select view_name as name, first_seq as first, complete_from = '2026-06-01T00:00Z' as since
         from farewatch.history_starts order by 1
