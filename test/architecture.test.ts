@@ -56,8 +56,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   pino: ['platform/base'],
   'cron-parser': ['platform/base'],
   '@fastify/compress': ['platform/http'],
-  '@fastify/swagger': ['platform/http'],
-  '@fastify/swagger-ui': ['platform/http'],
   marked: ['platform/http'],
   '@opentelemetry/api': ['app'],
   '@opentelemetry/context-async-hooks': ['app'],

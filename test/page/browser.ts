@@ -20,6 +20,8 @@ export const RESELLER_PATHS = [
   `deliveries/${EXAMPLE_ENDPOINT.endpointId}`,
   'nowhere',
 ]
+/** The pages that need no key. */
+export const DOCS_PATHS = ['/docs', '/docs/runbooks']
 
 export interface OpenArgs {
   readonly base: string
@@ -61,6 +63,13 @@ export async function openPage({
   })
   await page.goto(`${base}/${path}`)
   return { page, complaints }
+}
+
+/** Opens every panel that is closed with its summary. */
+export async function openPanels(page: Page): Promise<void> {
+  await page.evaluate(
+    "document.querySelectorAll('details').forEach((panel) => { panel.open = true })",
+  )
 }
 
 /** The rules of accessibility that a page breaks, with the elements that break them. */

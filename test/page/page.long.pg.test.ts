@@ -13,7 +13,15 @@ import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, manyCells, resellerWith } from '../watches/watch-fixtures.ts'
-import { axeFaults, canBrowse, OPERATOR_PATHS, openPage, RESELLER_PATHS } from './browser.ts'
+import {
+  axeFaults,
+  canBrowse,
+  DOCS_PATHS,
+  OPERATOR_PATHS,
+  openPage,
+  openPanels,
+  RESELLER_PATHS,
+} from './browser.ts'
 
 /** Resolves when nothing of the view is loading any more. */
 async function loaded(page: Page): Promise<void> {
@@ -22,9 +30,7 @@ async function loaded(page: Page): Promise<void> {
 
 /** Opens the panels and the first record of a view. */
 async function openAll(page: Page): Promise<void> {
-  await page.evaluate(
-    "document.querySelectorAll('details').forEach((panel) => { panel.open = true })",
-  )
+  await openPanels(page)
   const closed = page.locator('main [aria-expanded=false]').first()
   if ((await closed.count()) > 0) await closed.click()
   await loaded(page)
@@ -47,6 +53,11 @@ describe.runIf(canBrowse)('the page in a browser', () => {
       const { page: home } = await openPage({ base, colorScheme })
       await home.getByLabel('Key').waitFor()
       faults.push(...(await axeFaults(home)))
+      for (const path of DOCS_PATHS) {
+        await home.goto(`${base}${path}`)
+        await openPanels(home)
+        faults.push(...(await axeFaults(home)).map((fault) => `${path}: ${fault}`))
+      }
       const visits = [
         { key: keys.operator, paths: OPERATOR_PATHS },
         { key: keys.alpha, paths: RESELLER_PATHS },

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import compress from '@fastify/compress'
-import swagger, { type StaticDocumentSpec } from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
 import { type AddOperationsOptions, addNoEndpoint, addOperations } from './add-operations.ts'
+import { apiPage } from './api-page.ts'
 import { countRequest } from './authorize.ts'
+import { docsPage, markdown } from './docs-html.ts'
 import { ProblemError, problemCodeOf } from './problems.ts'
 import { addJsonBodies } from './read-body.ts'
 import {
@@ -17,7 +17,7 @@ import {
   sendEncoded,
 } from './responses.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
-import { addPageFiles, addRunbooksPage, addWebPage } from './web-page.ts'
+import { addPageFiles, addWebPage } from './web-page.ts'
 
 export interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
   /** The OpenAPI document, served at /openapi.json and /docs. */
@@ -38,7 +38,6 @@ export interface Answered {
   readonly durationMs: number
 }
 
-const NARROW = readFileSync(new URL('docs-narrow.css', import.meta.url), 'utf8')
 const MAX_ADDRESS_CHARS = 8_000
 
 /** Headers of every response: browsers run, frame and cache nothing of it, and it depends on the key. */
@@ -76,8 +75,10 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
     done()
   })
   server.register((scope, _options, done) => {
-    addDocsPages(scope, options)
-    addRunbooksPage(scope)
+    scope.addHook('onRequest', (request, reply) =>
+      countRequest(options.limit, `address ${request.ip}`, reply),
+    )
+    addDocsPages(scope, options.document)
     addWebPage(scope, options)
     done()
   })
@@ -103,51 +104,36 @@ function reportAnswers<D>(server: HttpServer, { onAnswered }: ApiOptions<D>): vo
   })
 }
 
-/** The pages of /docs run scripts of their own origin only. Some of their styles are inline. */
-const DOCS_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** The pages of the documentation run no scripts and load nothing. Their styles are inline. */
+const DOCS_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const RUNBOOKS = new URL('../../../docs/reference/runbooks.md', import.meta.url)
 
 /**
- * Serves the OpenAPI document at /openapi.json and a page to read and try it at /docs. Both need no key and count by
- * address. The document is written, and compressed for each encoding, once.
+ * Serves the OpenAPI document at /openapi.json, a page to read it at /docs, and the runbooks, to which each alert links,
+ * at /docs/runbooks. They need no key. Each is written, and compressed for each encoding, once.
  */
-function addDocsPages<D>(
-  server: FastifyInstance,
-  { document, limit }: Pick<ApiOptions<D>, 'document' | 'limit'>,
-): void {
+export function addDocsPages(server: FastifyInstance, document: object): void {
+  const pages = {
+    '/openapi.json': () => JSON.stringify(document),
+    '/docs': () => apiPage(document),
+    '/docs/runbooks': () =>
+      docsPage('Runbooks of farewatch', markdown(readFileSync(RUNBOOKS, 'utf8'))),
+  }
+  for (const [url, write] of Object.entries(pages)) server.get(url, sender(url, write))
+}
+
+function sender(url: string, write: () => string) {
   const written = lazily(() => {
-    const text = JSON.stringify(document)
+    const text = write()
     const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16)
     return { tag, body: createEncodedBody(Buffer.from(text)) }
   })
-  const sendDocument = (request: FastifyRequest, reply: FastifyReply) => {
+  const type = url.endsWith('.json') ? 'application/json' : 'text/html'
+  return (request: FastifyRequest, reply: FastifyReply) => {
     const { tag, body } = written()
+    reply.type(`${type}; charset=utf-8`).header('content-security-policy', DOCS_POLICY)
     if (isNotModified(request, reply, { tag })) return reply.code(304).send()
-    return sendEncoded(request, reply.type('application/json; charset=utf-8'), body)
+    return sendEncoded(request, reply, body)
   }
-  server.addHook('onRequest', async (request, reply) => {
-    await countRequest(limit, `address ${request.ip}`, reply)
-    // The page's own route would write the document for each request.
-    if (request.routeOptions.url === '/docs/json') return sendDocument(request, reply)
-  })
-  server.get('/openapi.json', sendDocument)
-  server.register(swagger, {
-    mode: 'static',
-    specification: { document: document as StaticDocumentSpec['document'] },
-  })
-  server.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: DOCS_POLICY,
-    theme: { title: 'farewatch API', css: [{ filename: 'narrow.css', content: NARROW }] },
-    uiConfig: { docExpansion: 'list', defaultModelsExpandDepth: -1 },
-  })
 }
