@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import {
   chown,
   mkdir,
@@ -79,16 +80,18 @@ export async function readPassword({ ownerPasswordFile }: Place): Promise<string
 }
 
 /**
- * Returns the password of the owner. If its file is missing, the superuser creates the owner first and gives it the
- * database with all that is in it, which the superuser owned in earlier versions. The server must not run.
+ * Returns the password of the owner. If its file is missing, or version 0.1 has run on these data, the superuser creates
+ * the owner first and gives it the database with all that is in it, which the superuser owned in version 0.1. The
+ * server must not run.
  */
 export async function ensureOwner(place: Place, settings: Settings): Promise<string> {
   const known = await readPassword(place)
-  if (known !== undefined) return known
-  const password = newPassword()
+  if (known !== undefined && !existsSync(place.usersOf01)) return known
+  const password = known ?? newPassword()
   const statements = [ownerStatements(password), await readFile(ANALYST_LIMITS, 'utf8')]
   await runSingleUser(place, { data: place.data, database: DATABASE, settings, statements })
   await createOnce(place.ownerPasswordFile, `${password}\n`)
+  await rm(place.usersOf01, { recursive: true, force: true })
   return password
 }
 

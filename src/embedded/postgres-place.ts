@@ -14,6 +14,8 @@ export interface Place {
   /** Of the superuser. */
   readonly passwordFile: string
   readonly ownerPasswordFile: string
+  /** Version 0.1 makes this folder, with an entry for each of its processes. */
+  readonly usersOf01: string
   readonly portFile: string
   /** The output of the server before its own log begins. */
   readonly startLog: string
@@ -64,6 +66,7 @@ function placeIn(base: Pick<Place, 'directory' | 'binaries' | 'user'>): Place {
     data: join(directory, DATA),
     passwordFile: join(directory, 'password'),
     ownerPasswordFile: join(directory, 'owner-password'),
+    usersOf01: join(directory, 'users'),
     portFile: join(directory, 'port'),
     startLog: join(directory, 'start.log'),
     lock: join(directory, 'owner.lock'),

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { chmodSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, messageOf, nameFullDisk } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
@@ -184,8 +184,8 @@ async function own(
 }
 
 /** Version 0.1 locks no file: each of its processes that uses the running server has an entry, which begins with its pid. */
-async function findUserOf01({ directory, data }: Place): Promise<number | undefined> {
-  const entries = (await readdir(join(directory, 'users')).catch(undefinedIfMissing)) ?? []
+async function findUserOf01({ usersOf01, data }: Place): Promise<number | undefined> {
+  const entries = (await readdir(usersOf01).catch(undefinedIfMissing)) ?? []
   const user = entries.map((name) => Number.parseInt(name, 10)).find(isRunning)
   return user === undefined || (await postgresProcessesIn(data)).length === 0 ? undefined : user
 }

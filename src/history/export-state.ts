@@ -12,8 +12,8 @@ export interface Origin {
 }
 
 /**
- * The identity has the timeline, so that a restored copy is found although no process has begun its generation yet. A standby does not
- * tell its own: it has that of the generation.
+ * The identity has the timeline, so that a restored copy is found although no process has begun its generation yet. The identity
+ * of a standby cannot be read: that of the generation counts.
  */
 export async function readOrigin(db: Db): Promise<Origin> {
   const generation = await readGeneration(db)

@@ -124,7 +124,7 @@ describe('farewatch doctor', () => {
           /^incidents: upstream_trouble since .*no fare is checked: the upstream refuses our credential \(401\).* -> bin\/farewatch upstream probe$/,
         ),
         expect.stringMatching(
-          /^credential: the upstream refuses it for verify \(401\) since 1970-01-01 00:01:00 UTC .*, last good answer 1970-01-01 00:00:59 UTC; .* -> put a new one/,
+          /^credential: the upstream refuses it for verify \(401\) since 1970-01-01 00:01:00 UTC .*, last good answer 1970-01-01 00:00:59 UTC; .* -> write a new one into the file/,
         ),
       ]),
     )

@@ -40,6 +40,7 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
     update delivery set state = 'dead', due_at = null, ended_at = clock_timestamp(), dead_reason = 'blocked'
   `.execute(db)
   const dead = jsonLines(await farewatch('deliveries', 'list', ...owner, '--json'))
+  const ofAll = await farewatch('deliveries', 'list')
   const shown = await farewatch('deliveries', 'show', deliveryId, ...owner)
   const replayed = await farewatch('deliveries', 'replay', ...owner, '--since', '2026-01-01')
   const blocked = await farewatch('receive', ...owner, '--port', '0')
@@ -67,6 +68,7 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
     { type: 'example.expired', deadReason: 'blocked' },
     { id: deliveryId, type: 'webhook.test', deadReason: 'blocked' },
   ])
+  expect(ofAll.stdout).toMatch(/^reseller +id +endpoint .*\n─.*\n(northwind +[0-9a-f-]{36} .*\n){2}$/)
   expect(unnamed).toMatchObject({ exit: 2, stdout: '' })
   expect(unnamed.stderr).toContain('one of watch_started, became_available, became_unavailable')
   expect(triggered.stdout).toMatch(/^delivery [0-9a-f-]{36} added\n$/)

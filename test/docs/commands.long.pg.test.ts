@@ -175,6 +175,7 @@ function runnable({ text }: Printed): string {
   return text
     .replaceAll('127.0.0.1:8080', `127.0.0.1:${env.API_PORT}`)
     .replace(/^([A-Z]+)=….*$/, (_all, name: string) => `${name}=${filledIn(name)}`)
+    .replace('--reseller NAME', '--reseller demo')
     .replace(/show ID\b/, 'show 1')
     .replace(/--flight ID\b/, `--flight ${flight}`)
 }

@@ -44,7 +44,12 @@ function healthOf(comment: string): Pick<RunbookCommand, 'isHealthy'> {
   const [, healthy] = /^healthy: ([^;]*)/.exec(comment) ?? []
   if (healthy === undefined) return {}
   if (healthy.startsWith('exit code 0')) return { isHealthy: ({ exit }) => exit === 0 }
-  const signs = [...healthy.matchAll(/"([^"]+)"/g)].map(([, sign]) => sign ?? '')
+  const signs = [...healthy.matchAll(/(no )?"([^"]+)"/g)].map(([, no, sign = '']) => ({
+    sign,
+    isShown: no === undefined,
+  }))
   if (signs.length === 0) throw new Error(`the runbook quotes nothing as healthy: ${comment}`)
-  return { isHealthy: ({ stdout }) => signs.some((sign) => stdout.includes(sign)) }
+  return {
+    isHealthy: ({ stdout }) => signs.some(({ sign, isShown }) => stdout.includes(sign) === isShown),
+  }
 }

@@ -159,7 +159,7 @@ export async function examineGeneration({ app }: DoctorDeps): Promise<Finding> {
   const todo = 'after every restore, run "bin/farewatch restored" before the services start'
   return warning(
     'generation',
-    `${says}; the server does not tell the identity of the database, so no start notices a restore`,
+    `${says}; the identity of the database cannot be read, so no start notices a restore`,
     todo,
   )
 }

@@ -3,6 +3,7 @@ import {
   type DeadDelivery,
   listAttempts,
   listDead,
+  listDeadOfAll,
   requireDelivery,
   type ShownDelivery,
 } from '../../delivery/endpoints/delivery-queries.ts'
@@ -14,7 +15,7 @@ import {
   retryDelivery,
 } from '../../delivery/endpoints/replay-deliveries.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { withReseller } from '../context.ts'
+import { type CliContext, withApp, withReseller } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { instantOption, integerOption, uuidOption } from '../option-parsers.ts'
 import {
@@ -31,7 +32,8 @@ interface Flags {
   readonly json?: boolean
 }
 
-interface ListFlags extends Flags {
+interface ListFlags extends Omit<Flags, 'reseller'> {
+  readonly reseller?: string
   readonly endpoint?: string
   readonly limit: number
 }
@@ -50,18 +52,22 @@ export function addDeliveriesCommands(program: Command): void {
   const deliveries = program
     .command('deliveries')
     .description('Show deliveries that failed, and send deliveries again')
-  const command = (name: string, about: string, json = 'print one JSON object') =>
+  const command = (name: string, about: string) =>
     deliveries
       .command(name)
       .description(about)
       .requiredOption('--reseller <name>', 'the owner of the endpoint')
-      .option('--json', json)
+      .option('--json', 'print one JSON object')
   const one = (name: string, about: string) =>
     command(name, about).argument('<id>', 'as "deliveries list" prints it', uuidOption)
-  command('list', 'List dead deliveries, newest first', 'print one line of JSON per delivery')
+  deliveries
+    .command('list')
+    .description('List dead deliveries, newest first')
+    .option('--reseller <name>', 'only of this reseller; unset: of all')
+    .option('--json', 'print one line of JSON per delivery')
     .option('--endpoint <id>', 'only of this endpoint', uuidOption)
     .option('--limit <count>', 'how many', integerOption(1, 10_000), PRESET_LIMIT)
-    .addHelpText('after', example('deliveries list --reseller northwind'))
+    .addHelpText('after', example('deliveries list'))
     .action(list)
   one('show', 'Show a delivery with its attempts')
     .addHelpText('after', example('deliveries show ID --reseller northwind'))
@@ -78,16 +84,19 @@ export function addDeliveriesCommands(program: Command): void {
     .action(replay)
 }
 
-function list({ endpoint: endpointId, limit, ...flags }: ListFlags): Promise<void> {
-  return withReseller(
-    'deliveries',
-    flags.reseller,
-    async (resellerId, { database: { db } }, { terminal }) => {
-      const dead = await listDead(db, resellerId, { endpointId, limit })
-      terminal.printRows(flags.json, dead, () =>
-        dead.length === 0 ? 'no dead deliveries' : deadTable(dead),
-      )
-    },
+function list({ reseller, endpoint: endpointId, limit, json }: ListFlags): Promise<void> {
+  const show = ({ terminal }: Pick<CliContext, 'terminal'>, dead: readonly ListedDelivery[]) =>
+    terminal.printRows(json, dead, () =>
+      dead.length === 0 ? 'no dead deliveries' : deadTable(dead),
+    )
+  if (reseller === undefined) {
+    if (endpointId !== undefined) throw new UsageError('name the owner of --endpoint: --reseller')
+    return withApp({ role: 'deliveries' }, async ({ database: { db } }, cli) =>
+      show(cli, await listDeadOfAll(db, { limit })),
+    )
+  }
+  return withReseller('deliveries', reseller, async (resellerId, { database: { db } }, cli) =>
+    show(cli, await listDead(db, resellerId, { endpointId, limit })),
   )
 }
 
@@ -158,8 +167,12 @@ async function replayAllFailed(
   }
 }
 
-function deadTable(dead: readonly DeadDelivery[]): string {
-  const rows = dead.map(({ id, endpointId, lastAttempt, ...delivery }) => [
+type ListedDelivery = DeadDelivery & { readonly reseller?: string }
+
+function deadTable(dead: readonly ListedDelivery[]): string {
+  const hasResellers = dead.some(({ reseller }) => reseller !== undefined)
+  const rows = dead.map(({ id, endpointId, lastAttempt, reseller, ...delivery }) => [
+    ...(hasResellers ? [reseller ?? null] : []),
     id,
     endpointId,
     subjectOf(delivery),
@@ -167,7 +180,8 @@ function deadTable(dead: readonly DeadDelivery[]): string {
     secondText(delivery.endedAt),
     lastAttempt === null ? null : attemptText(lastAttempt),
   ])
-  return table(['id', 'endpoint', 'record', 'why', 'ended', 'last attempt'], rows)
+  const columns = hasResellers ? ['reseller', 'id'] : ['id']
+  return table([...columns, 'endpoint', 'record', 'why', 'ended', 'last attempt'], rows)
 }
 
 function deliveryText(delivery: ShownDelivery, attempts: readonly Attempt[]): string {

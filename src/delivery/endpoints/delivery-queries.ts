@@ -111,23 +111,48 @@ export interface DeadPage {
   readonly limit: number
 }
 
-/** A reseller's dead deliveries, newest first. */
-export async function listDead(
+type DeadRow = WithAttempt<
+  Omit<DeadDelivery, 'lastAttempt'> &
+    Pick<ShownDelivery, 'state' | 'dueAt'> & { readonly reseller: string }
+>
+
+async function readDead(
   db: Db,
-  resellerId: number,
-  { endpointId, after, limit }: DeadPage,
-): Promise<DeadDelivery[]> {
-  const { rows } = await sql<
-    WithAttempt<Omit<DeadDelivery, 'lastAttempt'> & Pick<ShownDelivery, 'state' | 'dueAt'>>
-  >`
-    select ${SHOWN}, ${ATTEMPT}
+  isWanted: RawBuilder<boolean>,
+  { after, limit }: Pick<DeadPage, 'after' | 'limit'>,
+): Promise<DeadRow[]> {
+  const { rows } = await sql<DeadRow>`
+    select ${SHOWN}, ${ATTEMPT}, (select name from reseller where id = e.reseller_id) as reseller
       from delivery d ${WITH_RECORD} ${LAST_ATTEMPT}
-     where d.state = 'dead' and ${isOfReseller(resellerId, endpointId)}
+     where d.state = 'dead' and ${isWanted}
        and (${after ?? null}::uuid is null or d.id < ${after ?? null}::uuid)
      order by d.id desc
      limit ${limit}
   `.execute(db)
-  return rows.map(({ state: _dead, dueAt: _none, ...row }) => withLastAttempt<DeadDelivery>(row))
+  return rows
+}
+
+/** A reseller's dead deliveries, newest first. */
+export async function listDead(
+  db: Db,
+  resellerId: number,
+  { endpointId, ...page }: DeadPage,
+): Promise<DeadDelivery[]> {
+  const rows = await readDead(db, isOfReseller(resellerId, endpointId), page)
+  return rows.map(({ state: _dead, dueAt: _none, reseller: _own, ...row }) =>
+    withLastAttempt<DeadDelivery>(row),
+  )
+}
+
+/** The dead deliveries of all resellers, newest first, for operators. */
+export async function listDeadOfAll(
+  db: Db,
+  { limit }: Pick<DeadPage, 'limit'>,
+): Promise<(DeadDelivery & { readonly reseller: string })[]> {
+  const rows = await readDead(db, sql<boolean>`true`, { limit })
+  return rows.map(({ state: _dead, dueAt: _none, ...row }) =>
+    withLastAttempt<DeadDelivery & { reseller: string }>(row),
+  )
 }
 
 /** The attempts of a delivery, oldest first. Empty if the reseller has no such delivery. */

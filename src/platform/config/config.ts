@@ -143,8 +143,8 @@ const SERVICE_PORT = /_PORT$/
 const SERVICE_URL = /^(?:tcp|udp|sctp):\/\//
 
 /**
- * Leaves out what Kubernetes tells each container about the services of its namespace: a service named `farewatch` brings
- * `FAREWATCH_SERVICE_HOST` and `FAREWATCH_PORT`, one named `api` brings `API_PORT=tcp://10.0.0.1:80`.
+ * Leaves out the variables that Kubernetes sets in each container for the services of its namespace: a service named
+ * `farewatch` makes `FAREWATCH_SERVICE_HOST` and `FAREWATCH_PORT`, one named `api` makes `API_PORT=tcp://10.0.0.1:80`.
  */
 function withoutServiceLinks(env: Environment): Environment {
   const isLink = (name: string, value = '') =>

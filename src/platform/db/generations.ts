@@ -37,8 +37,8 @@ export function readGeneration(db: Db): Promise<Generation> {
 }
 
 /**
- * The identity of the database. Undefined if the server does not tell it: the role may lack the right, the server may
- * be a standby, or no plain PostgreSQL.
+ * The identity of the database. Undefined if it cannot be read: the role may lack the right, and the server may
+ * be a standby or another kind of PostgreSQL.
  */
 export async function readIdentity(db: Db): Promise<Identity | undefined> {
   const identity = sql<Identity>`

@@ -124,7 +124,8 @@ it.skipIf(!has(BEFORE_0_1))(
       expect(firstRun(root01, home)).toBe(began)
     })
     expect(running.exit).toBe(0)
-    expect((await upUntil('"ready"', ROOT, home)).exit).toBe(0)
+    const last = await upUntil('"ready"', ROOT, home)
+    expect(last.exit, last.output).toBe(0)
     expect(firstRun(ROOT, home)).toBe(began)
   },
 )
