@@ -68,7 +68,9 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
     { type: 'example.expired', deadReason: 'blocked' },
     { id: deliveryId, type: 'webhook.test', deadReason: 'blocked' },
   ])
-  expect(ofAll.stdout).toMatch(/^reseller +id +endpoint .*\n─.*\n(northwind +[0-9a-f-]{36} .*\n){2}$/)
+  expect(ofAll.stdout).toMatch(
+    /^reseller +id +endpoint .*\n─.*\n(northwind +[0-9a-f-]{36} .*\n){2}$/,
+  )
   expect(unnamed).toMatchObject({ exit: 2, stdout: '' })
   expect(unnamed.stderr).toContain('one of watch_started, became_available, became_unavailable')
   expect(triggered.stdout).toMatch(/^delivery [0-9a-f-]{36} added\n$/)

@@ -8,6 +8,7 @@ import { rowsOf } from '../../src/watches/rows/watch-row.ts'
 import { searchDemoFlights } from '../sandbox/changing-flights.ts'
 import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { freePort, startRedisServer, stopRedisServer } from '../support/redis-tier.ts'
+import { runCommand } from '../support/run-command.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { cloneDatabase } from '../support/test-database.ts'
@@ -90,7 +91,8 @@ export async function prepareLiveFixture(
     await restart('up')
     const prometheus = await startOf(`127.0.0.1:${env.ADMIN_PORT}`)
     started.push(() => prometheus.close())
-    const run = (...args: string[]) => runFarewatch(args, env)
+    // "doctor" ends its process. Every other command needs none of its own.
+    const run = (...args: string[]) => (args[0] === 'doctor' ? runFarewatch : runCommand)(args, env)
     const api = `http://127.0.0.1:${env.API_PORT}`
     return { sandbox, database, prometheus, proxy, redis, flightId, api, env, run, restart, close }
   } catch (err) {
