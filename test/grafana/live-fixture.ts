@@ -91,7 +91,7 @@ export async function prepareLiveFixture(
     await restart('up')
     const prometheus = await startOf(`127.0.0.1:${env.ADMIN_PORT}`)
     started.push(() => prometheus.close())
-    // "doctor" ends its process. Every other command needs none of its own.
+    // "doctor" ends its process. All other commands run in that of the test.
     const run = (...args: string[]) => (args[0] === 'doctor' ? runFarewatch : runCommand)(args, env)
     const api = `http://127.0.0.1:${env.API_PORT}`
     return { sandbox, database, prometheus, proxy, redis, flightId, api, env, run, restart, close }
