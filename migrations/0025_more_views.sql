@@ -1,6 +1,5 @@
 -- older code: may run
--- More questions of analysts: fares at an instant, how late changes are recorded, shares of hubs and airlines, prices by day and by days
--- to departure, and the facts of a fare's change as columns.
+-- Fares at an instant, delays of records, shares of hubs and airlines, prices by day, and the facts of a fare's change as columns.
 -- Older code computes days without airlines and delays: "farewatch rollup --from" computes them again.
 
 create table daily_airlines (
