@@ -63,12 +63,14 @@ export function hasWrongClock(process: KnownProcess, now: Date): boolean {
   return apart > LIMITS.clockSeconds && !isWithoutProgress(process, now)
 }
 
-/** How long one check of every fare takes at the whole budget. Null if that is not too long. */
+/** How long one check of every fare takes at the present budget. Null if that is not too long. */
 export function longRoundMs({
   budget,
   beliefs,
 }: Pick<Status, 'budget' | 'beliefs'>): number | null {
   if (budget === null) return null
-  const seconds = beliefs.fares / budget.requestsPerSecond
+  const { requestsPerSecond, limit } = budget
+  const present = Math.min(requestsPerSecond, limit?.requestsPerSecond ?? requestsPerSecond)
+  const seconds = beliefs.fares / present
   return seconds > LIMITS.roundSeconds ? 1_000 * seconds : null
 }

@@ -203,7 +203,11 @@ describe('the status', () => {
           allowedPerSecond: 7,
         },
       ],
-      budget: WELL.budget && { ...WELL.budget, requestsPerSecond: 0.3, share: 0.5 },
+      budget: WELL.budget && {
+        ...WELL.budget,
+        share: 0.5,
+        limit: { requestsPerSecond: 0.3, until: ago(-60), reason: 'tests', by: 'cli' },
+      },
       queue: {
         kind: 'redis',
         fault: null,
@@ -241,6 +245,7 @@ describe('the status', () => {
       'warn list_overdue',
       'warn list_held',
       'warn upstream_paused',
+      'warn budget_limit',
       'warn endpoints_failing',
       'warn endpoints_disabled',
       'warn jobs_dead',
@@ -256,6 +261,7 @@ describe('the status', () => {
       'KEPT',
       'STOPPED',
       'SMALL',
+      'LIMITED ',
       'PAUSED ',
       'REFUSES OUR CREDENTIAL ',
       'FAIL ',

@@ -62,7 +62,7 @@ async function startReceiver(): Promise<{ url: string; received: Notification[] 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received }
 }
 
-/** Starts an Alertmanager with the example, but for the addresses of its receivers and a shorter wait. */
+/** Starts an Alertmanager with the example. The addresses of its receivers are another, and it waits shorter. */
 async function startAlertmanager(receiver: string): Promise<string> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-alertmanager-'))
   const config = EXAMPLE.replaceAll(/url: .*/g, `url: ${receiver}`).replace(
@@ -116,7 +116,7 @@ it.runIf(hasAmtool())(
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(sent),
     })
-    const told = () =>
+    const notified = () =>
       received.flatMap(({ receiver, groupLabels, alerts: group }) =>
         group.map(({ labels }) => `${groupLabels.environment} ${labels.alertname} ${receiver}`),
       )
@@ -137,9 +137,9 @@ it.runIf(hasAmtool())(
       .filter(({ alertname, environment }) => !isSuppressed(alertname, environment))
       .map(({ alertname, environment }) => wanted(alertname, environment))
 
-    await until('the notifications', () => told().length >= expected.length)
+    await until('the notifications', () => notified().length >= expected.length)
 
-    expect(told().toSorted()).toEqual(expected.toSorted())
+    expect(notified().toSorted()).toEqual(expected.toSorted())
     // One notification an environment and receiver.
     const groups = received.map(
       ({ receiver, groupLabels }) => `${receiver} ${groupLabels.environment}`,
