@@ -39,7 +39,7 @@ export class ProcessesMustStopError extends AppError {
   }
 }
 
-/** @example 'worker 0.2.0 on host-a (pid 17)' */
+/** @example 'worker 1.0.0 on host-a (pid 17)' */
 export function nameProcesses(processes: readonly LiveProcess[]): string {
   return processes
     .map(({ role, version, host, pid }) => `${role} ${version} on ${host} (pid ${pid})`)
