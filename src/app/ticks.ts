@@ -35,6 +35,7 @@ import {
 import { ENDED_SHARE } from '../schedule/schedule-rules.ts'
 import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
 import { limitedRate } from '../upstream/budget/budget-limit.ts'
+import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'
 import type { ClaimCapacity } from './claim-capacity.ts'
 import { countTick } from './count-work.ts'
@@ -281,6 +282,7 @@ function upkeepTicks({ config, database: { db }, log }: App): SharedTick[] {
         await pruneFares(db, signal)
       },
     },
+    { name: 'record-ages', everyMs: MINUTE_MS, run: () => recordBeliefAges(db) },
     { name: 'roll-up-days', everyMs: 10 * MINUTE_MS, run: (signal) => rollUpDays(db, { signal }) },
     {
       name: 'delete-resellers',

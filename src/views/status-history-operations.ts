@@ -43,6 +43,11 @@ const StatusHistoryShape = object(
           'The delay of these changes in each step and in all, as `midpointSeconds` of the status. Null without changes.',
       },
     ),
+    beliefs: orNull(
+      object({ p50: Lengths, p90: Lengths, staleShare: Lengths }),
+      'The ages of the last good checks, in seconds, and the share of stale fares, as `beliefs` of the status had them ' +
+        'each minute: the highest of each step, null without one. Null for a reseller: they show what others watch.',
+    ),
     checks: orNull(
       object({ made: Counts, unknown: Counts }),
       'Checks, and how many of them had no good answer. Null for a reseller: they show what others watch.',
@@ -92,12 +97,11 @@ export async function readStatusHistory(
 ): Promise<StatusHistory> {
   const steps = await readSteps(db, hours)
   const { since, until, stepMinutes } = steps
-  const [lists, routes, fares, delays, checks] = await Promise.all([
+  const [lists, routes, fares, delays] = await Promise.all([
     readListAges(db, steps),
     readRouteChanges(db, steps),
     readFareChanges(db, steps, resellerId),
     readDelays(db, steps, resellerId),
-    resellerId === undefined ? readChecks(db, steps) : [],
   ])
   const each: InEachStep = (rows, read, none) => {
     const values = new Map(rows.map((row) => [row.step, read(row)]))
@@ -120,13 +124,29 @@ export async function readStatusHistory(
       return { kind, counts: each(own, ({ n }) => n, 0) }
     }),
     delaySeconds: delaysOf(delays, each),
-    checks:
-      resellerId === undefined
-        ? {
-            made: each(checks, ({ made }) => made, 0),
-            unknown: each(checks, ({ unknown }) => unknown, 0),
-          }
-        : null,
+    ...(resellerId === undefined ? await readForOperators(db, steps, each) : HIDDEN),
+  }
+}
+
+/** They show what others watch. */
+const HIDDEN = { beliefs: null, checks: null }
+
+async function readForOperators(
+  db: Db,
+  steps: Steps,
+  each: InEachStep,
+): Promise<Pick<StatusHistory, keyof typeof HIDDEN>> {
+  const [beliefs, checks] = await Promise.all([readBeliefs(db, steps), readChecks(db, steps)])
+  return {
+    beliefs: {
+      p50: each(beliefs, ({ p50 }) => p50, null),
+      p90: each(beliefs, ({ p90 }) => p90, null),
+      staleShare: each(beliefs, ({ share }) => share, null),
+    },
+    checks: {
+      made: each(checks, ({ made }) => made, 0),
+      unknown: each(checks, ({ unknown }) => unknown, 0),
+    },
   }
 }
 
@@ -158,6 +178,17 @@ async function readRouteChanges(db: Db, steps: Steps) {
       from sync_run
      where started_at >= ${steps.since}::timestamptz - interval '1 hour'
        and finished_at >= ${steps.since} and finished_at < ${steps.until} and status in ${ACCEPTED} and not baseline
+     group by 1
+  `.execute(db)
+  return rows
+}
+
+async function readBeliefs(db: Db, steps: Steps) {
+  const { rows } = await sql<{ step: number; p50: number; p90: number; share: number }>`
+    select ${stepOf(sql`minute`, steps)} as step, max(p50_seconds) as p50, max(p90_seconds) as p90,
+           max(stale / fares::float8) as share
+      from belief_minute
+     where minute >= ${steps.since} and minute < ${steps.until}
      group by 1
   `.execute(db)
   return rows

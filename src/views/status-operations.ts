@@ -1,7 +1,7 @@
 import { readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
-import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 import { readVersions } from '../platform/db/schema-version.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import { type Caller, operations } from '../platform/http/operation.ts'
@@ -15,10 +15,10 @@ import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { readBudgetAhead } from '../upstream/budget/reserve-slots.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
+import { readBeliefAges } from './belief-ages.ts'
 import { type DelayReader, readDetectionDelays } from './detection-delays.ts'
 import { listIncidents, readHeld } from './incident-operations.ts'
 import {
-  type BeliefAges,
   type BudgetUse,
   type KnownProcess,
   type QueueState,
@@ -202,54 +202,6 @@ async function readLastMinute(db: Db): Promise<{ checks: number; unknown: number
     .where('minute', '=', sql<Date>`date_trunc('minute', clock_timestamp()) - interval '1 minute'`)
     .executeTakeFirst()
   return lastMinute ?? { checks: 0, unknown: 0 }
-}
-
-interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
-  readonly ages: readonly [number, number, number, number] | null
-}
-
-/**
- * Reads the ages of all fares that are checked, or of the fares that a reseller watches. What the reseller itself
- * spends on a fare decides whether it is stale: that shows nothing of the others.
- */
-async function readBeliefAges(
-  db: Db,
-  { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
-): Promise<BeliefAges> {
-  const { ages, ...counts } = await selectOne(
-    sql<AgesRow>`
-      with checked as materialized (${resellerId === undefined ? ALL_FARES : faresOf(resellerId)})
-      select count(*) as fares,
-             count(*) filter (where b.last_good_check_at is null) as unanswered,
-             count(*) filter (where b.last_good_check_at is not null
-                                and coalesce(clock_timestamp() - b.last_good_check_at > checked.fresh_for, b.stale)) as stale,
-             percentile_disc(array[0.5, 0.9, 0.99, 1])
-               within group (order by extract(epoch from clock_timestamp() - b.last_good_check_at)::float8) as ages
-        from checked
-        join tracked_fare f on f.id = checked.id
-        left join farewatch.fares_current b on b.tracked_fare_id = f.id
-       where f.ended_at is null and b.expired_at is null
-    `,
-    db,
-  )
-  if (ages === null) return { ...counts, ageSeconds: null }
-  const [p50, p90, p99, max] = ages
-  return { ...counts, ageSeconds: { p50, p90, p99, max } }
-}
-
-/** Without `fresh_for` the public SQL decides whether a belief is stale. */
-const ALL_FARES = sql`select id, null::interval as fresh_for from tracked_fare`
-
-function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
-  return sql`
-    select f.id, fresh_for(coalesce(q.rates[array_position(f.resellers, ${resellerId}::bigint)], q.rate)) as fresh_for
-      from (select distinct w.tracked_fare_id as id
-              from watch w
-              join reseller r on r.id = w.reseller_id
-             where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null) own
-      join tracked_fare f using (id)
-      left join fare_schedule q on q.tracked_fare_id = f.id
-  `
 }
 
 const { shared } = operations<StatusDeps>()

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createListener } from '../../src/platform/db/listener.ts'
+import { addPause } from '../../src/platform/ticks/pauses.ts'
 import { fareOf } from '../api/reseller-calls.ts'
 import { seedApi } from '../api/seed.ts'
 import { available, passSeconds, record } from '../fares/fare-fixtures.ts'
@@ -35,6 +36,12 @@ describe.runIf(canBrowse)('the Now view', () => {
     await sql`update delivery set ended_at = ended_at - interval '2 hours' where state = 'dead'`.execute(
       db,
     )
+    await sql`
+      insert into belief_minute (minute, fares, stale, p50_seconds, p90_seconds)
+      values (date_trunc('minute', clock_timestamp()) - interval '2 minutes', 4, 1, 10, 20)
+    `.execute(db)
+    const from = new Date(Date.now() + 3_600_000)
+    await addPause(db, { what: ['syncs'], from, reason: 'we move', by: 'cli' })
     const base = await startLiveApi(db, databaseUrl)
     const { page, complaints } = await openPage({ base, key: keys.operator, path: '#/now' })
 
@@ -42,6 +49,10 @@ describe.runIf(canBrowse)('the Now view', () => {
     await warnings.getByText('The last attempts to 1 endpoint failed.').waitFor()
     await warnings.getByText('No worker and no API runs.').waitFor()
     await warnings.getByRole('link', { name: 'Review run 4' }).waitFor()
+    await page.getByText('Planned: no list is fetched from').getByText('we move').waitFor()
+    await page
+      .getByText(/^At worst 25.% of the fares were too old to rely on in the last/)
+      .waitFor()
     const signs = async (title: string) =>
       page
         .locator('.card', { has: page.getByRole('heading', { name: title }) })
@@ -64,7 +75,8 @@ describe.runIf(canBrowse)('the Now view', () => {
 
     await page.getByText('100.00 EUR → 110.00 EUR (+10 %)').waitFor()
     await page.getByRole('img', { name: /of fares in the last hour|No fare changed/ }).waitFor()
-    // Checks and workers are the operator's.
+    // Ages of all fares, checks and workers are the operator's.
+    expect(await page.getByText('How long ago were the fares checked?').count()).toBe(0)
     expect(await page.getByText('How much is checked?').count()).toBe(0)
     expect(await page.getByText('Do the workers work?').count()).toBe(0)
     expect(complaints).toEqual([])

@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
+import { recordBeliefAges } from '../../src/views/belief-ages.ts'
 import { readStatusHistory } from '../../src/views/status-history-operations.ts'
 import { available, gone, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { NO_GUARD, routes, sync } from '../routes/sync-fixtures.ts'
@@ -117,6 +118,31 @@ describe('the status of the last hours', () => {
     expect([checks?.made.at(-1), checks?.unknown.at(-1)]).toEqual([150, 30])
   })
 
+  it('has the ages of the fares and the share of stale ones, once a minute, for two days', async ({
+    db,
+  }) => {
+    await recordBeliefAges(db)
+    for (const minutes of [1, 2, 90]) {
+      const fareId = await trackFare(db, { flightId: `F${minutes}` })
+      await record(db, fareId, new Date(Date.now() - minutes * 60_000), available('100.00'))
+    }
+    await sql`
+      insert into belief_minute (minute, fares, stale, p50_seconds, p90_seconds)
+      select date_trunc('minute', clock_timestamp()) - make_interval(mins => m), 4, 1, 10, 20 from unnest(array[4, 2879, 2881]) m
+    `.execute(db)
+
+    await recordBeliefAges(db)
+    await recordBeliefAges(db)
+    await sql`update belief_minute set minute = minute - interval '1 minute'`.execute(db)
+    const { beliefs } = await readStatusHistory(db, { hours: '1' })
+
+    expect(beliefs?.staleShare.slice(55)).toEqual([0.25, null, null, null, 1 / 3])
+    expect(beliefs?.p50.at(-1)).toBeGreaterThan(119)
+    expect(beliefs?.p90.at(-1)).toBeGreaterThan(5_399)
+    const { rows } = await sql`select from belief_minute`.execute(db)
+    expect(rows).toHaveLength(3)
+  })
+
   it('begins with the shortest span that holds all since the first sync', async ({ db }) => {
     const spanOf = async () => (await readStatusHistory(db, {})).stepMinutes
     expect(await spanOf()).toBe(1)
@@ -134,7 +160,10 @@ describe('the status of the last hours', () => {
     const read = (hours: string) =>
       ask(`${base}/api/v1/status/history?hours=${hours}`, { headers: bearer(text) })
 
-    expect(await read('6')).toMatchObject({ status: 200, body: { stepMinutes: 5, checks: null } })
+    expect(await read('6')).toMatchObject({
+      status: 200,
+      body: { stepMinutes: 5, beliefs: null, checks: null },
+    })
     expect((await read('7')).status).toBe(400)
   })
 })

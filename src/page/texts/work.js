@@ -52,6 +52,13 @@ export const work = {
     notWell: 'What is not well',
     since: 'since',
     until: 'until',
+    /** @type {Record<string, string>} */
+    planned: {
+      checks: 'Planned: no fare is checked from',
+      syncs: 'Planned: no list is fetched from',
+      deliveries: 'Planned: nothing is delivered from',
+    },
+    untilResumed: 'until it is resumed',
     lastChanges: 'Last changes',
     allChanges: 'All changes',
     history: 'The last hours',
@@ -85,9 +92,19 @@ export const work = {
     medianAge: 'half within',
     oldestTenth: '90 % within',
     oldest: 'all within',
+    agesTitle: 'How long ago were the fares checked?',
+    /** @param {string} span @param {string} age */
+    ages: (span, age) =>
+      `Nine tenths of the fares were checked within ${age}, at every minute ${span}.`,
+    /** @param {string} span */
+    noAges: (span) => `No fare had a good check ${span}.`,
+    /** @param {string} share @param {string} span */
+    stale: (share, span) => `At worst ${share} of the fares were too old to rely on ${span}.`,
     delay: 'How soon are changes detected?',
     /** @param {string} span */
     noDelay: (span) => `No check found a change ${span}.`,
+    /** @param {string} span @param {string} delay */
+    delayOfOne: (span, delay) => `The one change ${span} was detected within about ${delay}.`,
     /** @param {string} changes @param {string} span @param {string} half @param {string} most */
     delays: (changes, span, half, most) =>
       `Half of ${changes} ${span} were detected within about ${half}, and 95 % within ${most}.`,

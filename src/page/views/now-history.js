@@ -30,6 +30,7 @@ export function HistoryCards({ status }) {
       <div class="history-cards">
         <${ChangesCard} history=${data} span=${span} />
         <${DelayCard} history=${data} status=${status} span=${span} />
+        ${data.beliefs && html`<${AgesCard} history=${data} status=${status} span=${span} />`}
         <${ListsCard} history=${data} status=${status} />
         ${data.checks && html`<${ChecksCard} history=${data} status=${status} />`}
       </div>
@@ -102,12 +103,14 @@ function DelayCard({ history: { delaySeconds, since, until }, status, span }) {
     warning?.text ??
     (all === null
       ? texts.now.noDelay(inSpan(span))
-      : texts.now.delays(
-          texts.count(all.changes, 'change'),
-          inSpan(span),
-          shortText(all.p50),
-          shortText(all.p95),
-        ))
+      : all.changes === 1
+        ? texts.now.delayOfOne(inSpan(span), shortText(all.p50))
+        : texts.now.delays(
+            texts.count(all.changes, 'change'),
+            inSpan(span),
+            shortText(all.p50),
+            shortText(all.p95),
+          ))
   const level = warning?.level ?? (all === null ? 'idle' : 'good')
   const groups = (status.detectionDelays ?? []).slice(1)
   const series = [
@@ -123,6 +126,28 @@ function DelayCard({ history: { delaySeconds, since, until }, status, span }) {
           html`<${Figure} label=${texts.now.p50(texts.priority(priority))}>${shortText(midpointSeconds.p50)}<//>`,
       )}</div>`
     }
+  <//>`
+}
+
+/** @param {{ history: any, status: any, span: string }} props */
+function AgesCard({ history, status, span }) {
+  const { p50, p90, staleShare } = history.beliefs
+  const [warning] = warningsAbout(status, 'fares')
+  const isKnown = p50.some((/** @type {number | null} */ age) => age !== null)
+  const sentence =
+    warning?.text ??
+    (isKnown
+      ? texts.now.ages(inSpan(span), durationText(Math.max(...p90)))
+      : texts.now.noAges(inSpan(span)))
+  const level = warning?.level ?? (isKnown ? 'good' : 'idle')
+  const stale = Math.max(...staleShare)
+  const series = [
+    { name: texts.now.oldestTenth, tone: 'second', values: p90 },
+    { name: texts.now.medianAge, tone: 'first', values: p50 },
+  ]
+  return html`<${Card} title=${texts.now.agesTitle} level=${level} sentence=${sentence}
+    help=${stale > 0 && texts.now.stale(texts.percent(stale), inSpan(span))}>
+    <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${sentence} />
   <//>`
 }
 

@@ -6,7 +6,7 @@ import { useEvents } from '../live.js'
 import { Badge, Card, Figure, Loaded, Meter } from '../parts.js'
 import { keyOf, useChanges } from '../recent-changes.js'
 import { callApi } from '../session.js'
-import { texts } from '../texts.js'
+import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
 import { levelOf, Warning, warningsAbout } from '../warnings.js'
 import { HistoryCards } from './now-history.js'
@@ -35,6 +35,7 @@ export function NowView({ caller }) {
   )
   return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
     <${Banner} status=${data} caller=${caller} />
+    <${PlannedPauses} pauses=${data.pauses} />
     <div class="now">
       <div>
         <${LastChanges} caller=${caller} />
@@ -60,6 +61,16 @@ function Banner({ status: { warnings }, caller }) {
   return html`<ul class="banner ${warnings[0].level}" aria-label=${texts.now.notWell}>
     ${warnings.map((/** @type {any} */ warning) => html`<li><${Warning} warning=${warning} caller=${caller} /></li>`)}
   </ul>`
+}
+
+/** What operators will stop: a pause that runs is a warning. @param {{ pauses: any[] }} props */
+function PlannedPauses({ pauses }) {
+  return pauses
+    .filter(({ running }) => !running)
+    .map(
+      ({ what, from, until, reason }) => html`<p class="banner">${textOf(texts.now.planned, what)}
+        <span><${Clock} at=${from} /> ${until === null ? texts.now.untilResumed : html`${texts.now.until} <${Clock} at=${until} />`}${reason && `: ${reason}`}.</span></p>`,
+    )
 }
 
 /** @param {{ caller: any }} props */
@@ -125,7 +136,7 @@ function DeliveriesCard({ status, caller }) {
     help=${link}>
     <div class="figures">
       <${Figure} label=${texts.now.pending}>${pending.toLocaleString()}<//>
-      <${Figure} label=${texts.now.oldestPending}><${Age} at=${oldestPendingAt} /><//>
+      ${oldestPendingAt && html`<${Figure} label=${texts.now.oldestPending}><${Age} at=${oldestPendingAt} /><//>`}
       <${Figure} label=${texts.now.failingEndpoints}>${endpoints.failing.toLocaleString()}<//>
       <${Figure} label=${texts.now.disabled}>${off.toLocaleString()}<//>
       <${Figure} label=${texts.now.dead}>${dead.toLocaleString()}<//>

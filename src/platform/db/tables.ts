@@ -120,6 +120,14 @@ export interface AvailabilityChange {
   tracked_fare_id: number
 }
 
+export interface BeliefMinute {
+  fares: number
+  minute: Date
+  p50_seconds: number
+  p90_seconds: number
+  stale: number
+}
+
 export interface CallMinute {
   calls: number
   lane: string
@@ -597,6 +605,7 @@ export interface DB {
   asked_flight: AskedFlight
   audit_entry: AuditEntry
   availability_change: AvailabilityChange
+  belief_minute: BeliefMinute
   call_minute: CallMinute
   check_minute: CheckMinute
   delivery: Delivery

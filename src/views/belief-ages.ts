@@ -1,0 +1,67 @@
+import type { ResellerId } from '../platform/base/reseller-id.ts'
+import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
+import { selectOne } from '../platform/db/transaction.ts'
+import type { BeliefAges } from './status-shapes.ts'
+
+interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
+  readonly ages: readonly [number, number, number, number] | null
+}
+
+/**
+ * Reads the ages of all fares that are checked, or of the fares that a reseller watches. What the reseller itself
+ * spends on a fare decides whether it is stale: that shows nothing of the others.
+ */
+export async function readBeliefAges(
+  db: Db,
+  { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
+): Promise<BeliefAges> {
+  const { ages, ...counts } = await selectOne(
+    sql<AgesRow>`
+      with checked as materialized (${resellerId === undefined ? ALL_FARES : faresOf(resellerId)})
+      select count(*) as fares,
+             count(*) filter (where b.last_good_check_at is null) as unanswered,
+             count(*) filter (where b.last_good_check_at is not null
+                                and coalesce(clock_timestamp() - b.last_good_check_at > checked.fresh_for, b.stale)) as stale,
+             percentile_disc(array[0.5, 0.9, 0.99, 1])
+               within group (order by extract(epoch from clock_timestamp() - b.last_good_check_at)::float8) as ages
+        from checked
+        join tracked_fare f on f.id = checked.id
+        left join farewatch.fares_current b on b.tracked_fare_id = f.id
+       where f.ended_at is null and b.expired_at is null
+    `,
+    db,
+  )
+  if (ages === null) return { ...counts, ageSeconds: null }
+  const [p50, p90, p99, max] = ages
+  return { ...counts, ageSeconds: { p50, p90, p99, max } }
+}
+
+/** Without `fresh_for` the public SQL decides whether a belief is stale. */
+const ALL_FARES = sql`select id, null::interval as fresh_for from tracked_fare`
+
+function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
+  return sql`
+    select f.id, fresh_for(coalesce(q.rates[array_position(f.resellers, ${resellerId}::bigint)], q.rate)) as fresh_for
+      from (select distinct w.tracked_fare_id as id
+              from watch w
+              join reseller r on r.id = w.reseller_id
+             where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null) own
+      join tracked_fare f using (id)
+      left join fare_schedule q on q.tracked_fare_id = f.id
+  `
+}
+
+/**
+ * Keeps the present ages of all fares for the lines of the status, at most once a minute, and deletes those of two days
+ * ago. Without a fare that had a good check there is nothing to keep.
+ */
+export async function recordBeliefAges(db: Db): Promise<void> {
+  const { fares, stale, ageSeconds } = await readBeliefAges(db)
+  if (ageSeconds === null) return
+  await sql`
+    with old as (delete from belief_minute where minute < clock_timestamp() - interval '2 days')
+    insert into belief_minute (minute, fares, stale, p50_seconds, p90_seconds)
+    values (date_trunc('minute', clock_timestamp()), ${fares}, ${stale}, ${ageSeconds.p50}, ${ageSeconds.p90})
+    on conflict do nothing
+  `.execute(db)
+}
