@@ -20,7 +20,7 @@ import { type App, assertReady, checkGeneration, migrateApp, openQueue } from '.
 import { createDelivery } from './delivery.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
 import { announceProcess } from './processes.ts'
-import { warnOfTokenInClear } from './settings-for.ts'
+import { localUrlOf, publicUrlOf, warnOfTokenInClear } from './settings-for.ts'
 import { createSystemGauges } from './system-gauges.ts'
 import { startTracing } from './tracing.ts'
 import { startWork, type Work } from './work.ts'
@@ -210,7 +210,8 @@ async function startRoles(
     parts.push(part('api', () => api.close()))
     const url = await listen(api, apiAddress(app.config))
     running.api = true
-    addresses.push(['page', `${url}/`], ['api', `${url}/api/v1/status`])
+    const page = publicUrlOf(app.config) ?? localUrlOf(app.config, Number(new URL(url).port))
+    addresses.push(['page', `${page}/`], ['api', `${url}/api/v1/status`])
   }
   addresses.push(['health', `${adminUrl}/readyz`], ['metrics', `${adminUrl}/metrics`])
   return { addresses, liveness: running.liveness }

@@ -7,6 +7,7 @@ import { type RunningCommand, startFarewatch } from '../support/child-process.ts
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
+import { readyLine } from './life-fixtures.ts'
 
 /** Starts `up` on a database and an upstream of its own, and reads where its API is. */
 async function startUp(env: Record<string, string>) {
@@ -60,8 +61,10 @@ describe('signing in', () => {
     await runCommand(['keys', 'revoke', '1'], env)
     await stop(up)
     await rm(file)
-    const again = await startUp(env)
-    expect(again.link).not.toBe(link)
+    const again = await startUp({ ...env, PUBLIC_URL: 'https://fares.example/watch/' })
+    expect(again.link).toMatch(/^https:\/\/fares\.example\/watch\/#\/sign-in\/[\w-]{24}$/)
+    const ready = await until('the addresses', () => readyLine(again.up.stdout()))
+    expect(ready).toMatchObject({ page: 'https://fares.example/watch/' })
     await expect(stat(file)).rejects.toThrow('ENOENT')
     await stop(again.up)
   })

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { API_DOCUMENT } from '../../app/api-document.ts'
 import { type App, openApp, type ReadyConfig } from '../../app/app.ts'
 import { assertPortsUsable, runRoles } from '../../app/run-roles.ts'
-import { localUrlOf, publicUrlOf, targetRulesOf } from '../../app/settings-for.ts'
+import { targetRulesOf } from '../../app/settings-for.ts'
 import {
   DEMO_RESELLER,
   type DemoReceiver,
@@ -181,8 +181,8 @@ async function seedDemo(
   await receiver?.register(db, { sealer, targetRules: targetRulesOf(config) })
 }
 
-/** The link, once the address is known at which the API listens. */
-type SignInLink = (apiUrl: string) => string
+/** The link, once the address of the page is known. */
+type SignInLink = (pageUrl: string) => string
 
 /** Makes the keys of the home at the first start, and a link that signs the page in with keys of its own. */
 async function prepareSignIn(
@@ -199,10 +199,7 @@ async function prepareSignIn(
     terminal.step(`keys of the API in ${path.dirname(homeKeyFile(home, 'operator'))}`)
   }
   const code = await createSignInCode(db, { operator: true, resellerId })
-  return (apiUrl) => {
-    const port = Number(new URL(apiUrl).port)
-    return signInLink(publicUrlOf(config) ?? localUrlOf(config, port), code)
-  }
+  return (pageUrl) => signInLink(pageUrl.replace(/\/$/, ''), code)
 }
 
 interface Shown extends WithReceiver {

@@ -59,7 +59,7 @@ export function NetworkMap({
     else handlers.onKeyDown(event)
   }
   // With this role, a screen reader passes the keys on to the map.
-  return html`<div class="map-frame"><div class="map map-${kind}" ref=${box} ...${handlers} onKeyDown=${press} onClick=${click} role="application" aria-label=${label}
+  return html`<div><div class="map map-${kind}" ref=${box} ...${handlers} onKeyDown=${press} onClick=${click} role="application" aria-label=${label}
     aria-describedby=${onPlace === undefined ? null : 'map-help'}>
     <canvas ref=${base} style=${{ transform: shift }}></canvas>
     <canvas ref=${top} style=${{ transform: shift }}></canvas>
