@@ -1,6 +1,6 @@
 -- older code: may run
--- How old the beliefs were in the last hours. The age of a fare's last good check is not kept by any other table: a
--- check that finds nothing new overwrites it.
+-- The ages of fares by the minute, for lines of the last hours.
+-- No other table keeps them: a check that finds nothing new overwrites the time of the last.
 
 create table belief_minute (
   minute      timestamptz primary key,
