@@ -68,8 +68,8 @@ function PlannedPauses({ pauses }) {
   return pauses
     .filter(({ running }) => !running)
     .map(
-      ({ what, from, until, reason }) => html`<p class="banner">${textOf(texts.now.planned, what)}
-        <span><${Clock} at=${from} /> ${until === null ? texts.now.untilResumed : html`${texts.now.until} <${Clock} at=${until} />`}${reason && `: ${reason}`}.</span></p>`,
+      ({ what, from, until, reason }) =>
+        html`<p class="banner idle"><span>${textOf(texts.now.planned, what)} <${Clock} at=${from} /> ${until === null ? texts.now.untilResumed : html`${texts.now.until} <${Clock} at=${until} />`}${reason && `: ${reason}`}.</span></p>`,
     )
 }
 
