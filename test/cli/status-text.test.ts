@@ -117,6 +117,8 @@ const WELL: Overview = {
   processes: [{ ...WORKER, lastProgressAt: ago(3) }],
 }
 
+const OVER = { reseller: 'ana', fares: 500, neededPerSecond: 500 / 60, allowedPerSecond: 7 }
+
 describe('the status', () => {
   it('has no capitals without problems, and fits eighty columns', () => {
     const text = statusText(WELL, 80)
@@ -194,15 +196,7 @@ describe('the status', () => {
         ],
       },
       incidents: [{ kind: 'mass_loss', openedAt: ago(61) }],
-      unkeptMaxDelays: [
-        {
-          reseller: 'northwind',
-          fares: 500,
-          tooShort: 1,
-          neededPerSecond: 500 / 60,
-          allowedPerSecond: 7,
-        },
-      ],
+      unkeptMaxDelays: [{ ...OVER, tooShort: 1 }],
       budget: WELL.budget && {
         ...WELL.budget,
         share: 0.5,
@@ -298,11 +292,10 @@ describe('the status', () => {
   })
 
   it('says why longest delays are not kept', () => {
-    const over = { reseller: 'ana', fares: 500, neededPerSecond: 500 / 60, allowedPerSecond: 7 }
     const within = { reseller: 'bob', fares: 4, neededPerSecond: 4 / 300, allowedPerSecond: 7 }
     const unkeptMaxDelays = [
-      { ...over, tooShort: 0 },
-      { ...over, tooShort: 3 },
+      { ...OVER, tooShort: 0 },
+      { ...OVER, tooShort: 3 },
       { ...within, tooShort: 1 },
     ]
 
