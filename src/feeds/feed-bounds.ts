@@ -124,6 +124,23 @@ export function startAfter(
   return after
 }
 
+/** Throws the problem of a record that the feed does not have, or no longer has. */
+export function throwMissing(bounds: FeedBounds, seq: number): never {
+  if (!isArchivedAfter(bounds, seq - 1)) {
+    throw new ProblemError('not_found', {
+      parameter: 'seq',
+      detail: `the feed has no record ${seq}`,
+    })
+  }
+  throw new ProblemError('changes.archived', {
+    parameter: 'seq',
+    first: bounds.first,
+    detail:
+      `record ${seq} is archived, and the feed begins at ${bounds.first}: ` +
+      'the operator has it in the Parquet files of the archive',
+  })
+}
+
 /** Whether records after a number of the feed are archived. */
 export function isArchivedAfter({ first, gaps }: FeedBounds, after: number): boolean {
   return after < numberFrom(gaps, first - 1, 0)

@@ -143,6 +143,156 @@ const DAMAGE: readonly (readonly [string, string, Readonly<Record<string, number
     `delete from watch_change where seq = 1 and reseller_id = 1`,
     { feed_number: 1, feed_watch_change: 1 },
   ],
+  [
+    'a route that no list shows is inserted',
+    `insert into route_version (departure_id, destination_id, valid_from, added_by) select 'B', 'Z', fetched_at, id from sync_run where id = 5`,
+    {
+      feed_route_change: 1,
+      history_availability_unknown: 1,
+      history_begins_unlisted: 1,
+      history_ends_elsewhere: 1,
+    },
+  ],
+  [
+    'a live route is ended',
+    `update route_version set valid_to = r.fetched_at, removed_by = r.id from sync_run r where r.id = 9 and destination_id = 'B'`,
+    { feed_route_change: 1, history_not_stored: 1, history_other_instant: 1 },
+  ],
+  [
+    'an availability ends too early',
+    `update route_availability_version set valid_to = valid_to - interval '1 ms' where destination_id = 'C' and valid_to is not null and available`,
+    { feed_route_change: 1, history_other_instant: 1 },
+  ],
+  [
+    'an availability is doubled',
+    `insert into route_availability_version (departure_id, destination_id, available, valid_from, valid_to) select departure_id, destination_id, available, valid_from + interval '1 ms', valid_from + interval '2 ms' from route_availability_version where destination_id = 'B'`,
+    { history_other_instant: 2, history_overlap: 1 },
+  ],
+  [
+    'a place is deleted',
+    `delete from place_version where place_id = 'B'`,
+    { history_not_stored: 1 },
+  ],
+  [
+    'a place is inserted',
+    `insert into place_version (place_id, iata, city, country, valid_from) select 'Z', 'ZZZ', 'Z', 'Z', fetched_at from sync_run where id = 5`,
+    { history_begins_unlisted: 1 },
+  ],
+  [
+    'a gap is made in a place',
+    `update place_version set valid_to = valid_to - interval '1 ms' where place_id = 'A' and valid_to is not null`,
+    { feed_route_change: 1, history_other_instant: 1 },
+  ],
+  [
+    'the absence in a lost availability is another',
+    `update route_change set first_missed_at = first_missed_at - interval '1 hour' where kind = 'route_lost_availability' and destination_id = 'C'`,
+    { feed_record: 2 },
+  ],
+  [
+    'the absence in a change of a place is another',
+    `update route_change set first_missed_at = first_missed_at - interval '1 hour' where kind = 'place_changed'`,
+    { feed_record: 2 },
+  ],
+  [
+    'the time of a change of a route is another',
+    `update route_change set recorded_at = recorded_at - interval '1 day' where seq = 3`,
+    { feed_record: 1 },
+  ],
+  [
+    'a change of a fare is doubled',
+    `insert into availability_change (seq, kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at, recorded_at, provenance) select 99, kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at, recorded_at, provenance from availability_change where seq = 3`,
+    { feed_availability_chain: 1, feed_number: 1 },
+  ],
+  [
+    'a change of a fare is inserted',
+    `insert into availability_change (seq, kind, tracked_fare_id, before, after, detected_at, provenance) select 99, 'price_changed', tracked_fare_id, after, jsonb_set(after, '{price}', '{"amount": "1.00", "currency": "EUR"}'), clock_timestamp(), '{}' from availability_change where tracked_fare_id = 1 order by seq desc limit 1`,
+    { feed_availability_change: 1, feed_number: 1 },
+  ],
+  [
+    'a loss is called a gain',
+    `update availability_change set kind = 'became_available', reason = null where kind = 'became_unavailable' and tracked_fare_id = 1`,
+    { feed_record: 1 },
+  ],
+  [
+    'the reason of a loss is deleted',
+    `update availability_change set reason = null where kind = 'became_unavailable' and tracked_fare_id = 1`,
+    { feed_record: 1 },
+  ],
+  [
+    'a change of a fare is detected later',
+    `update availability_change set detected_at = detected_at + interval '10 days' where seq = 3`,
+    { feed_record: 1 },
+  ],
+  [
+    'the evidence of a change is another',
+    `update availability_change set evidence_hash = 'x' where seq = 3`,
+    { feed_record: 1 },
+  ],
+  [
+    'a belief is another',
+    `update fare_belief_version set price = 1 where tracked_fare_id = 1 and price = 90`,
+    { feed_availability_change: 4 },
+  ],
+  [
+    'a belief overlaps the next one',
+    `update fare_belief_version set valid_to = valid_to + interval '1 ms' where tracked_fare_id = 1 and price = 90`,
+    { history_belief: 1 },
+  ],
+  [
+    'the open belief is deleted',
+    `delete from fare_belief_version where tracked_fare_id = 1 and valid_to is null`,
+    { history_belief: 1 },
+  ],
+  [
+    'the state of a fare is another',
+    `update fare_state set price = 1 where tracked_fare_id = 1`,
+    { history_belief: 1 },
+  ],
+  [
+    'a record of a reseller is doubled',
+    `insert into watch_change (reseller_id, seq, watch_id, reference, change_id) select reseller_id, 99, watch_id, reference, change_id from watch_change where reseller_id = 1 and change_id is not null limit 1`,
+    { feed_number: 1, feed_watch_change: 1 },
+  ],
+  [
+    'a record of a reseller is given to another',
+    `update watch_change set reseller_id = 2, seq = 98 where reseller_id = 1 and seq = 3`,
+    { feed_number: 2 },
+  ],
+  [
+    'a record of a reseller has another reference',
+    `update watch_change set reference = 'x' where reseller_id = 1 and seq = 3`,
+    { feed_watch_change: 1 },
+  ],
+  [
+    'the time of a record of a reseller is another',
+    `update watch_change set recorded_at = recorded_at - interval '1 day' where reseller_id = 1 and seq = 3`,
+    { feed_record: 1 },
+  ],
+  [
+    'a record of a reseller has another change',
+    `update watch_change set change_id = (select id from availability_change where tracked_fare_id = 2 and kind = 'price_changed' limit 1) where reseller_id = 1 and change_id = (select id from availability_change where tracked_fare_id = 1 and kind = 'became_unavailable')`,
+    { feed_watch_change: 2 },
+  ],
+  [
+    'an event of a watch has another fare',
+    `update watch_event set tracked_fare_id = 2 where tracked_fare_id = 1`,
+    { feed_watch_change: 2 },
+  ],
+  [
+    'the head of a feed is another',
+    `update feed_head set last_seq = last_seq - 1 where feed = 'availability'`,
+    { feed_number: 1 },
+  ],
+  [
+    'the head of the feed of a reseller is another',
+    `update reseller set last_seq = last_seq + 1 where id = 1`,
+    { feed_number: 1 },
+  ],
+  [
+    'an accepted list is called rejected',
+    `update sync_run set status = 'rejected' where id = 5`,
+    { feed_route_change: 4, history_ends_elsewhere: 1, history_other_instant: 2 },
+  ],
 ]
 
 async function world(db: Db): Promise<void> {

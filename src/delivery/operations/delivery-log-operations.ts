@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
+import { isArchivedAfter, readFeedBounds, throwMissing } from '../../feeds/feed-bounds.ts'
 import { Price, RecordParams } from '../../feeds/operations/change-shapes.ts'
+import { readWatchFeedBounds } from '../../feeds/watch-feed-queries.ts'
 import {
   AVAILABILITY_CHANGE_KINDS,
   CHANGE_REASONS,
@@ -7,7 +9,6 @@ import {
 } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import {
@@ -46,14 +47,11 @@ const ofRecord = reseller({
   scope: 'read',
   params: RecordParams,
   answer: { about: 'One delivery for each endpoint.', schema: Deliveries },
-  problems: ['not_found'],
+  problems: ['not_found', 'changes.archived'],
   example: { params: { seq: '1' } },
   handler: async (owner, { params: { seq } }) => {
     if (await hasRecord(owner, seq)) return { items: await listRecordDeliveries(owner, seq) }
-    throw new ProblemError('not_found', {
-      parameter: 'seq',
-      detail: `the feed has no record ${seq}`,
-    })
+    throwMissing(await readWatchFeedBounds(owner.db, owner.resellerId), seq)
   },
 })
 
@@ -100,7 +98,13 @@ const ofChange = operator({
     }),
   },
   example: { params: { seq: '1' } },
-  handler: async ({ db }, { params: { seq } }) => ({ items: await listChangeDeliveries(db, seq) }),
+  problems: ['changes.archived'],
+  handler: async ({ db }, { params: { seq } }) => {
+    const items = await listChangeDeliveries(db, seq)
+    const bounds = await readFeedBounds(db, 'availability')
+    if (items.length === 0 && isArchivedAfter(bounds, seq - 1)) throwMissing(bounds, seq)
+    return { items }
+  },
 })
 
 const MaybeInstant = orNull(Instant)
@@ -165,16 +169,13 @@ const explain = operator({
     reseller: Type.String({ minLength: 1, maxLength: 200, description: 'Its name.' }),
   }),
   answer: { about: 'The steps.', schema: Explanation },
-  problems: ['not_found', 'watch.unknown_reseller'],
+  problems: ['not_found', 'changes.archived', 'watch.unknown_reseller'],
   example: { params: { seq: '1', reseller: 'alpha' } },
   handler: async ({ db }, { params: { seq, reseller: name } }) => {
     const { id: resellerId } = await requireReseller(db, name)
     const explanation = await explainChange(db, { seq, resellerId })
     if (explanation !== undefined) return explanation
-    throw new ProblemError('not_found', {
-      parameter: 'seq',
-      detail: `the feed has no change ${seq}`,
-    })
+    throwMissing(await readFeedBounds(db, 'availability'), seq)
   },
 })
 

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
 import { instant, object, orNull } from '../../platform/http/schemas.ts'
 import {
   generationOf,
@@ -9,6 +8,7 @@ import {
   numberFrom,
   readFeedBounds,
   startAfter,
+  throwMissing,
 } from '../feed-bounds.ts'
 import {
   findChangeEvidence,
@@ -17,6 +17,7 @@ import {
   readAvailabilityChanges,
   readRouteChanges,
 } from '../operator-feed-queries.ts'
+import { readWatchFeedBounds } from '../watch-feed-queries.ts'
 import {
   AvailabilityChange,
   changePage,
@@ -132,10 +133,11 @@ const evidence = operator({
   scope: 'operate',
   params: RecordParams,
   answer: { about: 'The answer and how it came.', schema: Evidence },
-  problems: ['not_found'],
+  problems: ['not_found', 'changes.archived'],
   example: { params: { seq: '1' } },
   handler: async ({ db }, { params: { seq } }) =>
-    (await findChangeEvidence(db, seq)) ?? noRecord(seq),
+    (await findChangeEvidence(db, seq)) ??
+    throwMissing(await readFeedBounds(db, 'availability'), seq),
 })
 
 const watchEvidence = reseller({
@@ -147,18 +149,12 @@ const watchEvidence = reseller({
   scope: 'read',
   params: RecordParams,
   answer: { about: 'The answer and how it came.', schema: Evidence },
-  problems: ['not_found'],
+  problems: ['not_found', 'changes.archived'],
   example: { params: { seq: '1' } },
   handler: async ({ db, resellerId }, { params: { seq } }) =>
-    (await findWatchChangeEvidence(db, resellerId, seq)) ?? noRecord(seq),
+    (await findWatchChangeEvidence(db, resellerId, seq)) ??
+    throwMissing(await readWatchFeedBounds(db, resellerId), seq),
 })
-
-function noRecord(seq: number): never {
-  throw new ProblemError('not_found', {
-    parameter: 'seq',
-    detail: `the feed has no record ${seq}`,
-  })
-}
 
 /** The changes of all fares, and the evidence of records. */
 export const AVAILABILITY_CHANGE_OPERATIONS = [list, evidence, watchEvidence]

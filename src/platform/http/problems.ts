@@ -56,7 +56,7 @@ export const PROBLEMS = {
     status: 410,
     title: 'The database was restored to before the number',
   },
-  'changes.archived': { status: 410, title: 'The records after the number are archived' },
+  'changes.archived': { status: 410, title: 'Records that the request asks for are archived' },
   'history.archived': { status: 410, title: 'The history of that time is archived' },
   'routes.too_many_changes': { status: 400, title: 'The answer would have too many changes' },
   'routes.no_list': { status: 503, title: 'No list has been accepted yet' },

@@ -203,6 +203,9 @@ const WATCH_CHANGE = sql`
           group by w.id, w.reseller_id, w.reference, w.started_at
          having count(e.id) <> 1
          union all
+         select x.recorded_at, x.reseller_id, x.reference, 'reference', null, null
+           from watch_change x join started w on w.id = x.watch_id and x.reference <> w.reference
+         union all
          select x.recorded_at, x.reseller_id, x.reference, 'fare', w.tracked_fare_id, coalesce(c.tracked_fare_id, e.tracked_fare_id)
            from watch_change x
            join started w on w.id = x.watch_id and x.recorded_at >= w.began_at
@@ -213,6 +216,67 @@ const WATCH_CHANGE = sql`
          field, to_jsonb(replayed) as replayed, to_jsonb(stored) as stored
     from wrong`
 
+/** The open beliefs that are not those of the states, missing ones, and beliefs of a fare that overlap. */
+const BELIEF = sql`
+  with stored as (
+         select tracked_fare_id as fare, valid_from, valid_to, jsonb_build_array(outbound, "return", pair, trim_scale(price), currency) as view,
+                lead(valid_from) over (partition by tracked_fare_id order by valid_from) as next_from
+           from fare_belief_version),
+       state as (
+         select tracked_fare_id as fare, jsonb_build_array(outbound, "return", pair, trim_scale(price), currency) as view
+           from fare_state where expired_at is null and (outbound <> 'unknown' or "return" <> 'unknown'))
+  select null::timestamptz as at, null::bigint as run_id, jsonb_build_object('fareId', fare::text) as subject, 'belief' as field,
+         s.view as replayed, v.view as stored
+    from state s full join (select * from stored where valid_to is null) v using (fare)
+   where s.view is distinct from v.view
+  union all
+  select next_from, null, jsonb_build_object('fareId', fare::text), 'intervals', to_jsonb(valid_to), to_jsonb(next_from)
+    from stored where next_from < coalesce(valid_to, 'infinity')`
+
+/**
+ * Records that contradict themselves: times not in order or not those of a list, a kind that before and after do not
+ * show, a loss without a reason, evidence that is gone too soon. Clocks of a server may be set back by a minute.
+ */
+const RECORD = sql`
+  with ${RUNS},
+       change as (
+         select *, before ->> 'pair' = 'bookable' as was, after ->> 'pair' = 'bookable' as "is"
+           from availability_change c where seq >= (select first_seq from feed_head where feed = 'availability')),
+       wrong as (
+         select 'availability' as feed, seq, recorded_at, 'kind' as field, to_jsonb(kind) as stored from change
+          where kind = 'became_available' and (was or not "is") or kind = 'became_unavailable' and ("is" or not was)
+             or kind = 'price_changed' and before -> 'price' = after -> 'price'
+             or kind = 'legs_changed' and before #> '{outbound,belief}' = after #> '{outbound,belief}'
+                and before #> '{return,belief}' is not distinct from after #> '{return,belief}'
+         union all
+         select 'availability', seq, recorded_at, 'reason', to_jsonb(reason) from change
+          where schema_version >= 3 and (reason is not null) <> (kind in ('became_unavailable', 'expired'))
+         union all
+         select 'availability', seq, recorded_at, 'detectedAt', to_jsonb(detected_at) from change
+          where detected_at < last_good_check_at or detected_at > recorded_at + interval '1 minute'
+         union all
+         select 'availability', seq, recorded_at, 'evidence', to_jsonb(evidence_hash) from change
+          where recorded_at > clock_timestamp() - interval '89 days'
+            and evidence_hash is not null and not exists (select from evidence e where e.hash = evidence_hash)
+         union all
+         select 'route', c.seq, c.recorded_at, t.field, to_jsonb(t.instant)
+           from route_change c
+           join run r on r.id = c.sync_run_id and r.at > ${FLOOR}
+          cross join lateral (values ('lastSeenAt', c.last_seen_at), ('firstMissedAt', c.first_missed_at)) t (field, instant)
+          where t.instant is not null and (c.last_seen_at >= c.first_missed_at or not exists (
+                select from sync_run s
+                 where s.list = r.list and date_trunc('milliseconds', coalesce(s.arrived_at, s.fetched_at)) = t.instant))
+         union all
+         select feed, seq, recorded_at, 'recordedAt', to_jsonb(recorded_at)
+           from (select *, lag(recorded_at) over (partition by feed, reseller order by seq) as before_at
+                   from (select 'route' as feed, 0::bigint as reseller, seq, recorded_at from route_change
+                         union all select 'availability', 0, seq, recorded_at from availability_change
+                         union all select 'watch', reseller_id, seq, recorded_at from watch_change) f) o
+          where recorded_at < before_at - interval '1 minute')
+  select recorded_at as at, null::bigint as run_id, jsonb_build_object('feed', feed, 'seq', seq::text) as subject, field,
+         null::jsonb as replayed, stored
+    from wrong`
+
 /** The kinds of differences between the feeds and the histories, each with the query of its rows. */
 export const FEED_DIFFERENCES: Readonly<Record<string, RawBuilder<unknown>>> = {
   feed_number: NUMBER,
@@ -220,4 +284,6 @@ export const FEED_DIFFERENCES: Readonly<Record<string, RawBuilder<unknown>>> = {
   feed_availability_change: AVAILABILITY_CHANGE,
   feed_availability_chain: AVAILABILITY_CHAIN,
   feed_watch_change: WATCH_CHANGE,
+  feed_record: RECORD,
+  history_belief: BELIEF,
 }
