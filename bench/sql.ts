@@ -159,7 +159,7 @@ async function ask(
   return { rows, firstMs }
 }
 
-/** The floor of a large answer: its rows by COPY, which the server writes and nobody parses. */
+/** The floor of a large answer: its rows by COPY, which the server writes and no client parses. */
 async function copyMs(database: Database, statement: string): Promise<number> {
   const select = statement.trim().replace(/;$/, '')
   return timeOf(() =>
