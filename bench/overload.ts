@@ -8,11 +8,11 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
-import { sql } from '../src/platform/db/database.ts'
 import { MAIN, startRole, stop } from './start-role.ts'
 import {
   countChecks,
   type Fixture,
+  makeAllDue,
   openBenchApp,
   openFixture,
   seedFares,
@@ -33,18 +33,6 @@ function startWorker(fixture: Fixture, budget: number) {
   return startRole(fixture, 'worker', settings, [process.execPath, main])
 }
 
-/** Releases all claims and makes all fares due, so that every step begins in the same state. */
-async function makeAllDue({ database: { db } }: App): Promise<void> {
-  await sql`
-    update fare_schedule
-       set claim_id = null, slot_at = null, lane = null, lane_due_at = null, leased_until = '-infinity',
-           not_before = clock_timestamp()
-  `.execute(db)
-  await sql`update upstream_budget set next_slot_at = '-infinity', next_lane_at = '-infinity'`.execute(
-    db,
-  )
-}
-
 /** The checks that were recorded a second, by all workers together. */
 async function measure(
   fixture: Fixture,
@@ -52,7 +40,7 @@ async function measure(
   { workers, budget }: { readonly workers: number; readonly budget: number },
 ): Promise<number> {
   const { db } = app.database
-  await makeAllDue(app)
+  await makeAllDue(db)
   const roles = await Promise.all(
     Array.from({ length: workers }, () => startWorker(fixture, budget)),
   )

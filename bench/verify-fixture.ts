@@ -158,6 +158,18 @@ export async function seedFares(app: App, count: number): Promise<void> {
   await sql`analyze`.execute(db)
 }
 
+/** Releases all claims and makes all fares due, so that every step begins in the same state. */
+export async function makeAllDue(db: Db): Promise<void> {
+  await sql`
+    update fare_schedule
+       set claim_id = null, slot_at = null, lane = null, lane_due_at = null, leased_until = '-infinity',
+           not_before = clock_timestamp(), rates = case when rate is null then '{}' else rates end
+  `.execute(db)
+  await sql`update upstream_budget set next_slot_at = '-infinity', next_lane_at = '-infinity'`.execute(
+    db,
+  )
+}
+
 export async function countChecks(db: Db): Promise<number> {
   const { checks } = await selectOne(
     sql<{ checks: number }>`select coalesce(sum(checks), 0)::bigint as checks from fare_state`,

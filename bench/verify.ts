@@ -19,6 +19,7 @@ import { measureSmallBudgets } from './small-budgets.ts'
 import {
   countChecks,
   type Fixture,
+  makeAllDue,
   openBenchApp,
   openFixture,
   type Redis,
@@ -111,7 +112,7 @@ async function climb(fixture: Fixture, redisUrl: string | undefined): Promise<Re
   const results: Result[] = []
   for (const requestsPerSecond of BUDGETS) {
     const app = openBenchApp(fixture, { requestsPerSecond, redisUrl })
-    await makeAllDue(app)
+    await makeAllDue(app.database.db)
     const args = { requestsPerSecond, seconds: SECONDS }
     const result = await measureWorker(app, fixture, args)
     await app.close()
@@ -119,18 +120,6 @@ async function climb(fixture: Fixture, redisUrl: string | undefined): Promise<Re
     if (result.perSecond < 0.9 * requestsPerSecond) break
   }
   return results
-}
-
-/** Releases all claims and makes all fares due, so that every step begins in the same state. */
-async function makeAllDue({ database: { db } }: App): Promise<void> {
-  await sql`
-    update fare_schedule
-       set claim_id = null, slot_at = null, lane = null, lane_due_at = null, not_before = clock_timestamp(),
-           rates = case when rate is null then '{}' else rates end
-  `.execute(db)
-  await sql`update upstream_budget set next_slot_at = '-infinity', next_lane_at = '-infinity'`.execute(
-    db,
-  )
 }
 
 function print(title: string, results: readonly Result[], bare: Result, naive: Result): void {
@@ -203,7 +192,7 @@ async function countRows(app: App, during: () => Promise<void>): Promise<void> {
 
 async function measureUse(fixture: Fixture, budget: number, fares: number): Promise<void> {
   const app = openBenchApp(fixture, { requestsPerSecond: budget })
-  await makeAllDue(app)
+  await makeAllDue(app.database.db)
   await sql`
     -- They do not join the queue.
     update fare_schedule set vdue = 'infinity', rate = null, rates = '{0}', scores = '{}'

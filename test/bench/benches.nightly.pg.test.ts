@@ -15,6 +15,10 @@ const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }
   'bench:overload': { args: ['500', '1'], prints: /^ +3( +\d+){4} +\d/m },
   'bench:page': { args: ['500'], prints: /^map: \d+ frames a second/m },
   'bench:sql': { args: ['0.01', '1'], prints: /^the diff of with-availability +rows +\d+\.\d ms/m },
+  'bench:scale': {
+    args: ['500', '5', '1', '1,2', '100'],
+    prints: /^\| PostgreSQL \| 2 \| 100 \| \d+ \|/m,
+  },
   'bench:schedule': { args: ['300', '1'], prints: /^fares: ours \/ round robin +0\.\d/m },
   'bench:streams': { args: ['1', '2'], prints: /^memory of the API process: \d+ MB before/m },
   'bench:sync': { args: ['2000', '1'], prints: /^ +20 % +\d+ +\d+ /m },
