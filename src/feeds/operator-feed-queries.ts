@@ -122,7 +122,7 @@ export interface RouteChange {
   readonly generation: number
   readonly id: string
   readonly kind: RouteChangeKind
-  /** Both null of `place_changed`, where `placeId` is not. */
+  /** Both null of a change of a place, where `placeId` is not. */
   readonly departureId: string | null
   readonly destinationId: string | null
   readonly placeId: string | null
@@ -132,12 +132,19 @@ export interface RouteChange {
   readonly firstMissedAt: Date
   readonly recordedAt: Date
   readonly runId: number
+  /** The id of the record `place_renumbered` that an addition or a removal follows from; else null. */
+  readonly renumbered: string | null
 }
 
-/** For a route, whether it is available; null if that is not known. For a place, its attributes. */
+/** For a route, whether it is available; null if that is not known. For a place, its attributes, and its id where it has another. */
 export type RouteChangeState =
   | { readonly available: boolean | null }
-  | { readonly iata: string; readonly city: string; readonly country: string }
+  | {
+      readonly id?: string
+      readonly iata: string
+      readonly city: string
+      readonly country: string
+    }
 
 /** Which records pass. A condition that is absent passes all. */
 export interface RouteChangeFilter {
@@ -172,7 +179,7 @@ export async function readRouteChanges(
       left join lateral (
            select seq, ${generationAt(sql.ref('seq'), ofRoutes)} as generation, id, kind, departure_id as "departureId", destination_id as "destinationId",
                   place_id as "placeId", before, after, last_seen_at as "lastSeenAt",
-                  first_missed_at as "firstMissedAt", recorded_at as "recordedAt", sync_run_id as "runId"
+                  first_missed_at as "firstMissedAt", recorded_at as "recordedAt", sync_run_id as "runId", renumbered
              from route_change
             where seq > ${after} and seq <= ${through} and ${passing(filter)}
             order by seq
@@ -220,5 +227,6 @@ function passing({ kinds, places, since, until }: RouteChangeFilter): RawBuilder
 
 function ofPlaces(places: readonly string[]): RawBuilder<unknown> {
   const among = sql`any(${places}::text[])`
-  return sql`(departure_id = ${among} or destination_id = ${among} or place_id = ${among})`
+  return sql`(departure_id = ${among} or destination_id = ${among} or place_id = ${among}
+              or kind = 'place_renumbered' and before ->> 'id' = ${among})`
 }

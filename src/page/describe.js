@@ -136,7 +136,7 @@ export function changeLevel({ kind }) {
 
 /** The feed of a record: of routes, of all fares, or of a reseller's watches. @param {any} record */
 export function feedOf({ kind, watchId }) {
-  if (kind.startsWith('route_') || kind === 'place_changed') return 'route'
+  if (kind.startsWith('route_') || kind.startsWith('place_')) return 'route'
   return watchId === undefined ? 'fare' : 'watch'
 }
 

@@ -183,7 +183,15 @@ async function hold(
 ): Promise<SyncOutcome> {
   const wouldAdd = forecast.added + forecast.gained
   await recordHeldEffect(tx, run.runId, { wouldAdd, wouldRemove: effect.missing })
-  const nothing = { added: 0, removed: 0, returned: 0, placesChanged: 0, gained: 0, lost: 0 }
+  const nothing = {
+    added: 0,
+    removed: 0,
+    returned: 0,
+    placesChanged: 0,
+    placesRenumbered: 0,
+    gained: 0,
+    lost: 0,
+  }
   return closeRun(tx, {
     ...run,
     status: 'held',

@@ -1,11 +1,11 @@
-import { onTestFinished } from 'vitest'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
 import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
 import { closeIncident, closeUncheckedIncidents } from '../../src/fares/hold/change-incidents.ts'
 import { guardChanges } from '../../src/fares/hold/guard-changes.ts'
-import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
+import { openWithSetClock } from '../support/set-clock.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { manyCells, resellerWith } from '../watches/watch-fixtures.ts'
 import { flight, observation } from './answers.ts'
@@ -72,24 +72,15 @@ export interface World {
  * an hour takes seconds.
  */
 export async function openWorld(databaseUrl: string, fares: number): Promise<World> {
-  const database = openDatabase({ url: databaseUrl, applicationName: 'lies', log: silentLog })
-  onTestFinished(() => database.close())
-  database.pool.on('connect', (client) => {
-    // The catalog comes last, so that the clock of the test hides that of the server.
-    void client.query(
-      'set search_path = set_clock, farewatch_private, pg_catalog; set synchronous_commit = off',
-    )
-  })
-  const { db } = database
   const startMs = Date.now() - 4 * 3_600_000
-  await setClockUp(databaseUrl, startMs)
+  const { db, setClock } = await openWithSetClock(databaseUrl, new Date(startMs))
   await resellerWith(db, manyCells(fares))
   const numbers = await fareNumbers(db)
   let second = 0
 
   async function setSecond(to: number): Promise<void> {
     second = to
-    await sql`update set_clock.instant set at = ${new Date(startMs + to * 1000)}`.execute(db)
+    await setClock(new Date(startMs + to * 1000))
   }
 
   return {
@@ -140,31 +131,6 @@ export async function openWorld(databaseUrl: string, fares: number): Promise<Wor
 function answered(leg: LegObservation): Observation {
   const { evidence, ...rest } = observation(leg)
   return { ...rest, evidence: { ...evidence, body: JSON.stringify(leg) } }
-}
-
-async function setClockUp(databaseUrl: string, startMs: number): Promise<void> {
-  const database = openDatabase({ url: databaseUrl, applicationName: 'lies', log: silentLog })
-  const { db } = database
-  await sql`create schema set_clock`.execute(db)
-  await sql`create table set_clock.instant (at timestamptz not null)`.execute(db)
-  await sql`insert into set_clock.instant values (${new Date(startMs)})`.execute(db)
-  await sql`
-    create function set_clock.clock_timestamp() returns timestamptz language sql volatile as
-      'select at from set_clock.instant'
-  `.execute(db)
-  await sql`
-    do $$
-    declare c record;
-    begin
-      for c in select d.adrelid::regclass as t, a.attname as name
-                 from pg_attrdef d
-                 join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
-                where pg_get_expr(d.adbin, d.adrelid) = 'clock_timestamp()' loop
-        execute format('alter table %s alter column %I set default set_clock.clock_timestamp()', c.t, c.name);
-      end loop;
-    end $$
-  `.execute(db)
-  await database.close()
 }
 
 async function fareNumbers(db: Db): Promise<Map<number, number>> {

@@ -106,12 +106,27 @@ const DAMAGE: readonly (readonly [string, string, Readonly<Record<string, number
   [
     'two changes of routes are exchanged',
     `update route_change set seq = -1 where seq = 1; update route_change set seq = 1 where seq = 9; update route_change set seq = 9 where seq = -1`,
-    { feed_number: 2, feed_route_change: 1 },
+    { feed_route_change: 2 },
   ],
   [
     'a change of a route is doubled',
     `insert into route_change (seq, kind, departure_id, destination_id, before, after, first_missed_at, sync_run_id) select 99, kind, departure_id, destination_id, before, after, first_missed_at, sync_run_id from route_change where seq = 1`,
     { feed_number: 1, feed_route_change: 1 },
+  ],
+  [
+    'a renumbering is deleted',
+    `delete from place_renumbering`,
+    { feed_route_change: 3, history_renumbering: 1 },
+  ],
+  [
+    'a renumbering is of another place',
+    `update place_renumbering set previous_id = 'Q', durable_id = 'Q'`,
+    { feed_route_change: 3, history_renumbering: 2 },
+  ],
+  [
+    'a mark of a change that follows from a renumbering is deleted',
+    `update route_change set renumbered = null where seq = (select max(seq) from route_change where kind = 'route_removed')`,
+    { feed_route_change: 1 },
   ],
   [
     'a change of a fare is deleted',

@@ -36,7 +36,7 @@ export async function approveBoth(db: Db): Promise<void> {
   await approvePull(deps, runId, never)
 }
 
-/** Routes end, return and begin, availability is lost and gained, and a place gets another name. */
+/** Routes end, return and begin, availability is lost and gained, a place gets another name, and one another id. */
 export async function syncChanges(db: Db): Promise<void> {
   const renamed = (pair: string) => {
     const { departure, destination } = route(pair)
@@ -54,6 +54,15 @@ export async function syncChanges(db: Db): Promise<void> {
     await sync(db, all, { guard: NO_GUARD })
     await sync(db, listed, LISTED)
   }
+  // The place D comes under another id, in two lists.
+  const id = 'D2'
+  const other = pairs.map(renamed).map(({ departure, destination }) => {
+    return {
+      departure,
+      destination: { ...destination, id: destination.id === 'D' ? id : destination.id },
+    }
+  })
+  for (const _ of [1, 2]) await sync(db, other, { guard: NO_GUARD })
 }
 
 /** Two watched fares: both are bookable at two prices in turn, are lost and found again, and end. */

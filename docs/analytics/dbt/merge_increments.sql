@@ -28,6 +28,7 @@ create or replace macro present(name) as table
 create or replace view route_changes as from feed('route_changes');
 create or replace view availability_changes as from feed('availability_changes');
 create or replace view route_history as from history('route_history');
+create or replace view durable_route_history as from history('durable_route_history');
 create or replace view route_availability_history as from history('route_availability_history');
 create or replace view place_history as from history('place_history');
 create or replace view daily_network as from days('daily_network');
@@ -39,6 +40,7 @@ create or replace view daily_prices as from days('daily_prices');
 create or replace view daily_airlines as from days('daily_airlines');
 create or replace view daily_delays as from days('daily_delays');
 create or replace view places as from present('places');
+create or replace view place_renumberings as from present('place_renumberings');
 create or replace view fares_current as from present('fares_current');
 create or replace view fare_survival as from present('fare_survival');
 create or replace view prices_by_days_to_departure as from present('prices_by_days_to_departure');
@@ -51,7 +53,7 @@ create or replace view sync_runs as
 -- The ids of its places are those of the present lists, also in intervals that ended long ago.
 create or replace view fare_history as
   with codes as (
-    select iata, case when count(*) = 1 then min(place_id) end as place_id from places where iata <> '' group by iata)
+    select iata, case when count(*) = 1 then min(place_id) end as place_id from places where iata <> '' and successor_id is null group by iata)
   select h.* replace (
            od.place_id as outbound_departure_id, oa.place_id as outbound_destination_id,
            rd.place_id as return_departure_id, ra.place_id as return_destination_id)

@@ -8,7 +8,7 @@
 -- lacks are the gaps.
 with flown as (
        select p.iata, p.city, range_agg(tstzrange(h.valid_from, h.valid_to)) as times
-         from farewatch.route_history h
+         from farewatch.durable_route_history h
          join farewatch.place_history p on p.place_id = h.departure_id and p.valid_to is null
         where p.country = 'Spain'
         group by p.place_id, p.iata, p.city)

@@ -118,7 +118,14 @@ const MaybeText = orNull(Type.String())
 const State = Type.Union(
   [
     object({ available: orNull(Type.Boolean()) }),
-    object({ iata: Type.String(), city: Type.String(), country: Type.String() }),
+    object({
+      id: Type.Optional(
+        Type.String({ description: 'Of `place_renumbered`: the id of the place.' }),
+      ),
+      iata: Type.String(),
+      city: Type.String(),
+      country: Type.String(),
+    }),
     Type.Null(),
   ],
   {
@@ -163,6 +170,11 @@ export const RouteChange = object(
     ),
     recordedAt: Instant,
     runId: Type.Integer(),
+    renumbered: orNull(
+      Type.String({ format: 'uuid' }),
+      'The `id` of the record `place_renumbered` that an addition or a removal follows from: the route itself neither began nor ' +
+        'ended. Null for all others.',
+    ),
   },
   { title: 'RouteChange' },
 )

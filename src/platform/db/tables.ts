@@ -170,6 +170,13 @@ export interface DeliveryAttempt {
   status: number | null
 }
 
+export interface DurablePlace {
+  change_id: string | null
+  durable_id: string | null
+  place_id: string | null
+  present_id: string | null
+}
+
 export interface EmailAddress {
   address_hash: Buffer
   attempts: Generated<number>
@@ -350,6 +357,16 @@ export interface PendingPlace {
   place_id: string
 }
 
+export interface PlaceRenumbering {
+  change_id: Generated<string>
+  durable_id: string
+  place_id: string
+  previous_id: string
+  routes: number
+  routes_taken_over: number
+  sync_run_id: number
+}
+
 export interface PlaceVersion {
   city: string
   country: string
@@ -441,6 +458,7 @@ export interface SyncRun {
   pending_absences: number | null
   pending_places: number | null
   places_changed: number | null
+  places_renumbered: number | null
   reason: string | null
   reason_code: string | null
   removed: number | null
@@ -610,6 +628,7 @@ export interface DB {
   check_minute: CheckMinute
   delivery: Delivery
   delivery_attempt: DeliveryAttempt
+  durable_place: DurablePlace
   email_address: EmailAddress
   email_link: EmailLink
   evidence: Evidence
@@ -626,6 +645,7 @@ export interface DB {
   pause: Pause
   pending_absence: PendingAbsence
   pending_place: PendingPlace
+  place_renumbering: PlaceRenumbering
   place_version: PlaceVersion
   previous_secret: PreviousSecret
   process: Process

@@ -114,17 +114,23 @@ export function draftsOfPlaces(confirmations: number): RawBuilder<unknown> {
   return sql`
     select 'place_changed', null, null, s.place_id,
            jsonb_build_object('iata', v.iata, 'city', v.city, 'country', v.country),
-           jsonb_build_object('iata', s.iata, 'city', s.city, 'country', s.country), s.last_seen_at, s.first_missed_at
+           jsonb_build_object('iata', s.iata, 'city', s.city, 'country', s.country), s.last_seen_at, s.first_missed_at, null
       from pending_place s
       join place_version v on v.place_id = s.place_id and v.valid_to is null
      where s.lists >= ${confirmations}
   `
 }
 
-/** Opens new places, and gives known ones their confirmed attributes. Returns how many changed. */
-export async function applyPlaces(tx: Tx, args: ApplyArgs): Promise<number> {
+/**
+ * Opens new places, and gives known ones their confirmed attributes. `renumbered` places came under other ids. Returns
+ * how many changed.
+ */
+export async function applyPlaces(
+  tx: Tx,
+  { renumbered, ...args }: ApplyArgs & { readonly renumbered: number },
+): Promise<number> {
   const changed = await closeChangedPlaces(tx, args)
-  if ((await openPlaces(tx, args)) > 0) await savePlaceCodes(tx)
+  if ((await openPlaces(tx, args)) + renumbered > 0) await savePlaceCodes(tx)
   await tx.deleteFrom('pending_place').where('lists', '>=', args.confirmations).execute()
   return changed
 }
@@ -160,13 +166,14 @@ async function openPlaces(tx: Tx, { fetchedAt, confirmations }: ApplyArgs): Prom
   )
 }
 
-/** Makes the table of airport codes equal to the present places: fares join routes by it. */
+/** Makes the table of airport codes equal to the present places: fares join routes by it. A place counts under its present id. */
 export async function savePlaceCodes(tx: Tx): Promise<void> {
   await sql`
     merge into place_code c
     using (select iata, case when count(*) = 1 then min(place_id) end as place_id
-             from place_version
+             from place_version v
             where valid_to is null and iata <> ''
+              and not exists (select from durable_place d where d.place_id = v.place_id and d.present_id <> v.place_id)
             group by iata) p
        on p.iata = c.iata
      when matched and c.place_id is distinct from p.place_id then update set place_id = p.place_id

@@ -17,6 +17,7 @@ import {
 import type { GuardLimits, SnapshotDiff, SnapshotEffect } from './guard.ts'
 import { applyAvailability, diffAvailability, draftsOfAvailability } from './plan-availability.ts'
 import { advancePlaces, countPendingPlaces } from './plan-places.ts'
+import { markRenumbered, recordRenumberings } from './plan-renumberings.ts'
 import { applyRoutes, diffRoutes, draftsOfRoutes } from './plan-routes.ts'
 import { type StagedSnapshot, stageSnapshot } from './stage-snapshot.ts'
 
@@ -161,16 +162,20 @@ async function applyDiff(
   const returned = await deleteReturned(tx, list)
   await advanceAbsences(tx, { ...args, list })
   if (list === 'routes') await advancePlaces(tx, args)
-  if (args.previousAt !== null) await draftRouteChanges(tx, draftsOf(args))
-  const counts = await apply(tx, args)
+  const isBaseline = args.previousAt === null
+  const placesRenumbered = list === 'routes' && !isBaseline ? await recordRenumberings(tx, args) : 0
+  if (!isBaseline) await draftRouteChanges(tx, draftsOf(args))
+  if (list === 'routes' && !isBaseline) await markRenumbered(tx)
+  const counts = await apply(tx, { ...args, renumbered: placesRenumbered })
   await deleteConfirmed(tx, { ...args, list })
   const pendingAbsences = await countPending(tx, list)
   // Until it is analyzed, Postgres plans queries as if a table that a baseline filled were empty.
-  if (args.previousAt === null) await sql`analyze ${tables}`.execute(tx)
+  if (isBaseline) await sql`analyze ${tables}`.execute(tx)
   else await appendDraftedRouteChanges(tx, args.runId)
   const { added, gained, removed, lost } = counts
   return {
     ...counts,
+    placesRenumbered,
     live: diff.live + added + gained - removed - lost,
     unknownPairs: diff.unknownPairs,
     returned,

@@ -31,6 +31,8 @@ export const NO_COUNTS = {
   returned: null,
   pendingAbsences: null,
   placesChanged: null,
+  /** Places that came under other ids. */
+  placesRenumbered: null,
   /** Places whose new attributes await confirmation. */
   pendingPlaces: null,
   gained: null,

@@ -1,0 +1,143 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import type { Route } from '../../src/upstream/route-list.ts'
+import { it } from '../support/test-database.ts'
+import { replay } from './replay-fixtures.ts'
+import { place, sync } from './sync-fixtures.ts'
+
+/** '1:PMI-2:MAD' is the route from the place 1 with the code PMI to the place 2 with the code MAD. */
+function list(...pairs: string[]): Route[] {
+  return pairs.map((pair) => {
+    const [departure, destination] = pair.split('-').map((end) => {
+      const [id = '', iata = '', country = 'Spain'] = end.split(':')
+      return place(id, { iata, country, city: iata })
+    })
+    if (departure === undefined || destination === undefined) throw new Error(pair)
+    return { departure, destination }
+  })
+}
+
+async function syncAll(db: Db, ...lists: Route[][]): Promise<void> {
+  for (const each of lists) await sync(db, each)
+}
+
+/** Renumberings as '1 > 9: 3 of 4', in order. */
+async function renumberings(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ text: string }>`
+    select previous_id || ' > ' || place_id || ': ' || routes_taken_over || ' of ' || routes as text
+      from farewatch.place_renumberings order by sync_run_id, 1
+  `.execute(db)
+  return rows.map(({ text }) => text)
+}
+
+/** The additions and removals that are marked, and those that are not, as '+1-2' and '-1-2'. */
+async function churn(db: Db): Promise<{ marked: string[]; unmarked: string[] }> {
+  const { rows } = await sql<{ change: string; renumbered: boolean }>`
+    select case kind when 'route_added' then '+' else '-' end || departure_id || '-' || destination_id as change,
+           exists (select from farewatch.route_changes r
+                    where r.id = c.renumbered and r.kind = 'place_renumbered' and r.seq < c.seq) as renumbered
+      from farewatch.route_changes c
+     where kind in ('route_added', 'route_removed')
+     order by seq
+  `.execute(db)
+  const of = (mark: boolean) =>
+    rows.filter(({ renumbered }) => renumbered === mark).map(({ change }) => change)
+  return { marked: of(true), unmarked: of(false) }
+}
+
+/** The intervals of routes by durable keys: '1-2', followed by 'x' where it has ended and by the number of its parts. */
+async function durable(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ text: string }>`
+    select departure_id || '-' || destination_id || case when is_current then '' else ' x' end || ' ' || intervals as text
+      from farewatch.durable_route_history
+     order by departure_id, destination_id, valid_from
+  `.execute(db)
+  return rows.map(({ text }) => text)
+}
+
+const OLD = list('1:PMI-2:MAD', '1:PMI-3:BCN', '1:PMI-4:LIS', '2:MAD-1:PMI', '3:BCN-4:LIS')
+/** PMI and MAD have other ids, PMI-LIS is not flown any more, and PMI-NCE is new. */
+const OTHER_IDS = list('9:PMI-8:MAD', '9:PMI-3:BCN', '8:MAD-9:PMI', '9:PMI-5:NCE', '3:BCN-4:LIS')
+
+describe('places under other ids', () => {
+  it('are recognised in one list at both ends of a route, and what follows from them is marked', async ({
+    db,
+  }) => {
+    await syncAll(db, OLD, OTHER_IDS, OTHER_IDS)
+
+    expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2'])
+    expect(await churn(db)).toEqual({
+      marked: ['+8-9', '+9-3', '+9-8', '-1-2', '-1-3', '-2-1'],
+      unmarked: ['+9-5', '-1-4'],
+    })
+    expect(await durable(db)).toEqual(['1-2 2', '1-3 2', '1-4 x 1', '1-5 1', '2-1 2', '3-4 1'])
+    const { rows } = await sql`
+      select places_renumbered, added - added_renumbered as added, removed - removed_renumbered as removed
+        from farewatch.daily_route_churn
+    `.execute(db)
+    expect(rows).toEqual([{ places_renumbered: 2, added: 1, removed: 1 }])
+    const codes =
+      await sql`select iata, place_id from place_code where place_id in ('9', '8')`.execute(db)
+    expect(codes.rows).toHaveLength(2)
+    expect(await replay(db)).toMatchObject({ all: [] })
+  })
+
+  it('are recognised also in the list that confirms the removals, and under a third id', async ({
+    db,
+  }) => {
+    const without = list('3:BCN-4:LIS')
+    const third = list('7:PMI-3:BCN', '7:PMI-4:LIS', '7:PMI-8:MAD', '8:MAD-7:PMI', '3:BCN-4:LIS')
+    await syncAll(db, OLD, without, OTHER_IDS, third, third)
+
+    expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2', '9 > 7: 3 of 4'])
+    expect(await durable(db)).toEqual(
+      expect.arrayContaining(['1-2 3', '1-3 3', '1-4 x 1', '1-4 1', '2-1 3']),
+    )
+    const { rows } = await sql`
+      select place_id, durable_id, successor_id from farewatch.places where iata = 'PMI' order by 1
+    `.execute(db)
+    expect(rows).toEqual([
+      { place_id: '1', durable_id: '1', successor_id: '7' },
+      { place_id: '7', durable_id: '1', successor_id: null },
+      { place_id: '9', durable_id: '1', successor_id: '7' },
+    ])
+    expect(await replay(db)).toMatchObject({ all: [] })
+  })
+
+  it.for([
+    ['another country', list('9:PMI:France-2:MAD', '2:MAD-9:PMI:France', '3:BCN-4:LIS')],
+    ['another code', list('9:PMX-2:MAD', '2:MAD-9:PMX', '9:PMX-3:BCN', '3:BCN-4:LIS')],
+    ['half of the routes', list('9:PMI-2:MAD', '2:MAD-9:PMI', '3:BCN-4:LIS')],
+    [
+      'a route of the old id in the list',
+      list('9:PMI-2:MAD', '9:PMI-3:BCN', '2:MAD-9:PMI', '1:PMI-4:LIS', '3:BCN-4:LIS'),
+    ],
+  ] as const)('are other places with %s', async ([, other], { db }) => {
+    await syncAll(db, OLD, other, other)
+
+    expect(await renumberings(db)).toEqual([])
+    expect(await churn(db)).toMatchObject({ marked: [] })
+    expect(await replay(db)).toMatchObject({ all: [] })
+  })
+
+  it('return to their first ids once the removal of the other ones is confirmed', async ({
+    db,
+  }) => {
+    await syncAll(db, OLD, OTHER_IDS, OLD)
+    expect(await renumberings(db)).toHaveLength(2)
+    await syncAll(db, OLD)
+
+    expect(await renumberings(db)).toEqual([
+      '1 > 9: 3 of 4',
+      '2 > 8: 2 of 2',
+      '8 > 2: 2 of 2',
+      '9 > 1: 3 of 4',
+    ])
+    expect(await churn(db)).toEqual({
+      marked: ['+8-9', '+9-3', '+9-8', '-8-9', '-9-3', '-9-8'],
+      unmarked: ['+9-5', '-9-5'],
+    })
+    expect(await durable(db)).toEqual(['1-2 2', '1-3 2', '1-4 1', '1-5 x 1', '2-1 2', '3-4 1'])
+    expect(await replay(db)).toMatchObject({ all: [] })
+  })
+})
