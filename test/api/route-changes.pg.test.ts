@@ -91,6 +91,7 @@ describe('the feed of route changes', () => {
         firstMissedAt: instant(row.first_missed_at),
         recordedAt: instant(row.recorded_at),
         runId: row.sync_run_id,
+        renumbered: row.renumbered,
       })),
     )
   })

@@ -56,8 +56,8 @@ async function durable(db: Db): Promise<string[]> {
 }
 
 const OLD = list('1:PMI-2:MAD', '1:PMI-3:BCN', '1:PMI-4:LIS', '2:MAD-1:PMI', '3:BCN-4:LIS')
-/** PMI and MAD have other ids, PMI-LIS is not flown any more, and PMI-NCE is new. */
-const OTHER_IDS = list('9:PMI-8:MAD', '9:PMI-3:BCN', '8:MAD-9:PMI', '9:PMI-5:NCE', '3:BCN-4:LIS')
+/** PMI and MAD have other ids, MAD without a country, PMI-LIS is not flown any more, and PMI-NCE is new. */
+const OTHER_IDS = list('9:PMI-8:MAD:', '9:PMI-3:BCN', '8:MAD:-9:PMI', '9:PMI-5:NCE', '3:BCN-4:LIS')
 
 describe('places under other ids', () => {
   it('are recognised in one list at both ends of a route, and what follows from them is marked', async ({
@@ -86,7 +86,7 @@ describe('places under other ids', () => {
     db,
   }) => {
     const without = list('3:BCN-4:LIS')
-    const third = list('7:PMI-3:BCN', '7:PMI-4:LIS', '7:PMI-8:MAD', '8:MAD-7:PMI', '3:BCN-4:LIS')
+    const third = list('7:PMI-3:BCN', '7:PMI-4:LIS', '7:PMI-8:MAD:', '8:MAD:-7:PMI', '3:BCN-4:LIS')
     await syncAll(db, OLD, without, OTHER_IDS, third, third)
 
     expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2', '9 > 7: 3 of 4'])

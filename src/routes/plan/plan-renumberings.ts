@@ -5,7 +5,7 @@ import type { ApplyArgs } from './absences.ts'
 /**
  * Recognises the places that a list gives under another id, and records them with the run. Returns how many.
  *
- * The successor of a place has its code and its country, and the list has more than half of the live routes of the
+ * The successor of a place has its code and its country, unless one of them has none, and the list has more than half of the live routes of the
  * place under the successor, by the codes of their other ends: both ends of a route may have other ids in one list. The
  * list has no route of the place itself. A successor is an id that no list has shown before. A place may also return
  * to an id that it had: if other ids were a mistake, or if two versions of a list alternate, the routes of both ids are
@@ -45,7 +45,7 @@ export async function recordRenumberings(
   )
 }
 
-/** A list that gives no known code and country to a new place costs no more than this. */
+/** A list that gives no known code to a new place costs no more than this. */
 async function findCandidates(tx: Tx, confirmations: number): Promise<number> {
   await sql`
     create temp table renumbering_candidate (previous_id text, place_id text, is_return boolean) on commit drop
@@ -55,7 +55,8 @@ async function findCandidates(tx: Tx, confirmations: number): Promise<number> {
       insert into renumbering_candidate
       select o.place_id, s.place_id, false
         from snapshot_place s
-        join place_version o on (o.iata, o.country) = (s.iata, s.country) and o.valid_to is null
+        join place_version o
+          on o.iata = s.iata and (o.country = s.country or '' in (o.country, s.country)) and o.valid_to is null
        where not s.known and s.iata <> ''
       union all
       select o.place_id, n.place_id, true

@@ -230,7 +230,7 @@ const RENUMBERING = sql`
          select r.*, o.place_id as previous_id, n.place_id, false as is_return
            from run r
            join place_version n on n.valid_from = r.at and n.iata <> ''
-           join place_version o on (o.iata, o.country) = (n.iata, n.country) and o.place_id <> n.place_id
+           join place_version o on o.iata = n.iata and o.place_id <> n.place_id and (o.country in (n.country, '') or n.country = '')
                                and o.valid_from < r.at and coalesce(o.valid_to, 'infinity') >= r.at
           where not exists (select from place_version e where e.place_id = n.place_id and e.valid_from < r.at)
          union all

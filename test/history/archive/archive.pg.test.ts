@@ -65,6 +65,7 @@ describe('an archive', () => {
     const firstOf = (name: string) => Number(counts[`${name}.parquet`]) + 1
     expect(floors).toEqual([
       { name: 'availability_changes', first: firstOf('availability_changes'), since: true },
+      { name: 'durable_route_history', first: null, since: true },
       { name: 'fare_history', first: null, since: true },
       { name: 'route_availability_history', first: null, since: true },
       { name: 'route_changes', first: firstOf('route_changes'), since: true },
