@@ -114,11 +114,6 @@ const DAMAGE: readonly (readonly [string, string, Readonly<Record<string, number
     { feed_number: 1, feed_route_change: 1 },
   ],
   [
-    'a renumbering is deleted',
-    `delete from place_renumbering`,
-    { feed_route_change: 3, history_renumbering: 1 },
-  ],
-  [
     'a renumbering is of another place',
     `update place_renumbering set previous_id = 'Q', durable_id = 'Q'`,
     { feed_route_change: 3, history_renumbering: 2 },
