@@ -331,10 +331,8 @@ describe('a replay after damage by hand', () => {
   for (const [name, damage, kinds] of DAMAGE) {
     it(`names and counts the differences after ${name}`, async () => {
       const copy = await cloneDatabase(template.name)
-      const found = await onDatabase(copy, async (db) => {
-        await sql.raw(damage).execute(db)
-        return replay(db)
-      })
+      const run = (db: Db) => sql.raw(damage).execute(db)
+      const found = await onDatabase(copy, async (db) => (await run(db)) && replay(db))
       await copy.drop()
 
       expect(found.kinds).toEqual(kinds)
