@@ -1,7 +1,8 @@
 -- older code: must stop
--- Places that a list gives under another id. The id stays the identity; which ids have been one place is kept beside it, so that changes
--- of ids can be told from changes of the network. Older code would not mark the changes that follow.
--- Lists that were applied before this migration are not searched: renumberings count from the first list after it.
+-- Places that a list gives under another id are recognised, and their histories go on.
+-- The id stays the identity. Which ids have been one place is kept beside it, so that changes of ids can be told from
+-- changes of the network. Older code would not mark the changes that follow. Lists that were applied before this
+-- migration are not searched: renumberings count from the first list after it.
 
 create table place_renumbering (
   change_id         uuid    primary key default uuidv7(),

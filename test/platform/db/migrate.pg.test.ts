@@ -21,7 +21,7 @@ const NAMES = FILES.map((file) => path.basename(file, '.sql'))
 
 /** The last of the migrations that make the schema of version 0.1. */
 const LAST_OF_01 = '0012_public_fares'
-const LAST_THAT_STOPS = '0021_written_in'
+const LAST_THAT_STOPS = '0024_renumbered_places'
 
 /** Records a migration of a newer version. */
 async function applyNewer(
