@@ -1,9 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { expect, onTestFinished } from 'vitest'
+import { promisify } from 'node:util'
+import { afterAll, expect, onTestFinished } from 'vitest'
 import { migrate } from '../../../src/platform/db/migrate.ts'
 import { SchemaBefore01Error } from '../../../src/platform/db/schema-version.ts'
 import { runFarewatch } from '../../support/child-process.ts'
@@ -34,14 +35,28 @@ async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-/** The program as of a commit, with the packages of today. */
-async function checkOut(commit: string): Promise<string> {
-  const folder = await temporaryFolder()
+const checkouts = new Map<string, Promise<string>>()
+
+/** The program as of a commit, with its own packages. */
+function checkOut(commit: string): Promise<string> {
+  const known = checkouts.get(commit) ?? checkOutNew(commit)
+  checkouts.set(commit, known)
+  return known
+}
+
+async function checkOutNew(commit: string): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-version-'))
   const archive = execFileSync('git', ['-C', ROOT, 'archive', commit], { maxBuffer: 2 ** 28 })
   execFileSync('tar', ['-x', '-C', folder], { input: archive })
-  await symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'))
+  await promisify(execFile)(process.execPath, [path.join(folder, 'bin/install.mjs')], {
+    cwd: folder,
+  })
   return folder
 }
+
+afterAll(async () => {
+  for (const folder of checkouts.values()) await rm(await folder, { recursive: true, force: true })
+})
 
 interface Ended {
   readonly exit: number | string
