@@ -13,7 +13,8 @@ export const OUTAGE_ERRORS =
   /onnection terminated|is not queryable|terminating connection|ECONNREFUSED|ECONNRESET|recovery mode|starting up|not yet accepting|shutting down|read-only transaction|queue\.unavailable|timeout/
 
 const LISTEN_BACK_MS = 2_000
-const RECOVERY_MS = 40_000
+/** A limit for what hangs: a job that its process lost is taken over after half a minute. */
+const RECOVERY_MS = 100_000
 
 interface OutageFixture {
   readonly postgres: ChaosPostgres
