@@ -9,8 +9,8 @@ process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/
 const NIGHTLY = ['test/**/*.nightly{,.pg}.test.ts']
 /** Tests of real processes or real time that take a minute or more: `npm run test:long`. */
 const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long{,.pg}.test.ts']
-/** Takes minutes. If it began last, the others would have ended long before. */
-const FIRST = /live-alerts\.nightly/
+/** They take minutes. If one began last, the others would have ended long before. */
+const FIRST = /commands\.long|live-alerts\.nightly/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
