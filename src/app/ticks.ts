@@ -34,7 +34,7 @@ import {
 } from '../schedule/dispatch-checks.ts'
 import { ENDED_SHARE } from '../schedule/schedule-rules.ts'
 import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
-import { limitedRate } from '../upstream/budget/budget-limit.ts'
+import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'
 import type { ClaimCapacity } from './claim-capacity.ts'
@@ -175,7 +175,8 @@ function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
     run: async (signal) => {
       const nextMs = await nextUpdateMs(db)
       if (nextMs > 0) return nextMs
-      const requestsPerSecond = await limitedRate(db, config.UPSTREAM_REQUESTS_PER_SECOND)
+      const limit = await readBudgetLimit(db)
+      const requestsPerSecond = presentRate(config.UPSTREAM_REQUESTS_PER_SECOND, limit)
       const rules = { requestsPerSecond, minRecheckSeconds: config.MIN_RECHECK_SECONDS }
       await updateRates(db, rules, { signal, onSetBack, progress })
       return nextUpdateMs(db)

@@ -3,7 +3,7 @@ import { CHECK_LANES, type CheckLane, INCIDENT_KINDS } from '../platform/base/ki
 import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
-import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
+import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { readDetectionDelays } from './detection-delays.ts'
 
@@ -97,8 +97,7 @@ export async function readCheckGauges(
     sql<{ fares: number }>`select fares from fare_schedule_clock`,
     db,
   )
-  const present = Math.min(requestsPerSecond, limit?.requestsPerSecond ?? requestsPerSecond)
-  metrics.expectedInterval.set(fares / present)
+  metrics.expectedInterval.set(fares / presentRate(requestsPerSecond, limit))
 }
 
 interface DueCount {

@@ -1,4 +1,5 @@
 import { PROGRESS_MS } from '../platform/db/live-processes.ts'
+import { presentRate } from '../upstream/budget/budget-limit.ts'
 import type { UnkeptMaxDelays } from '../watches/max-delays.ts'
 import type { BudgetUse, KnownProcess, Status } from './status-shapes.ts'
 
@@ -69,8 +70,6 @@ export function longRoundMs({
   beliefs,
 }: Pick<Status, 'budget' | 'beliefs'>): number | null {
   if (budget === null) return null
-  const { requestsPerSecond, limit } = budget
-  const present = Math.min(requestsPerSecond, limit?.requestsPerSecond ?? requestsPerSecond)
-  const seconds = beliefs.fares / present
+  const seconds = beliefs.fares / presentRate(budget.requestsPerSecond, budget.limit)
   return seconds > LIMITS.roundSeconds ? 1_000 * seconds : null
 }

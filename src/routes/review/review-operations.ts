@@ -7,12 +7,12 @@ import { logOperation, operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, object, orNull, RowId } from '../../platform/http/schemas.ts'
-import { RunParams, SyncRun } from '../read/sync-run-operations.ts'
+import { Place, Route } from '../read/route-operations.ts'
+import { ListName, Reason, RunParams, SyncRun } from '../read/sync-run-operations.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
 import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
 import { listOfRun } from '../snapshots/fetched-list.ts'
 import { approvePull, approveRun, findHeldRun, rejectRun } from './decide-run.ts'
-import { PlanReport } from './plan-report-operations.ts'
 import { type ReviewDeps, reviewRun, withPlan } from './report-plan.ts'
 
 interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> {
@@ -27,6 +27,57 @@ const WAIT_MS = 2_000
 const RETRY_AFTER_SECONDS = 10
 
 const cursors = cursorsOf('held-runs', RowId)
+
+const Count = Type.Integer()
+const SomeRoutes = Type.Array(Route)
+
+const members = {
+  list: ListName,
+  baseline: Type.Boolean(),
+  bytes: Count,
+  fetched: Type.Integer({ description: 'Routes in the list, duplicates included.' }),
+  duplicates: Count,
+  conflictingPlaces: Count,
+  liveBefore: Type.Integer({
+    description: 'Live routes before the list; available routes for with-availability.',
+  }),
+  missing: Type.Integer({ description: 'How many of these the list lacks.' }),
+  newlyAbsent: Type.Integer({
+    description: 'How many of the missing ones the previous accepted list had.',
+  }),
+  forecast: object(
+    {
+      unknownPairs: orNull(Count),
+      live: Count,
+      added: Count,
+      removed: Count,
+      pendingAbsences: Count,
+      placesChanged: Count,
+      gained: Count,
+      lost: Count,
+    },
+    { description: 'The counts of the run if it were approved now.' },
+  ),
+  verdict: orNull(Reason, 'Why the guard would hold the list now. Null if it would not.'),
+  examples: object(
+    {
+      missing: SomeRoutes,
+      added: SomeRoutes,
+      countries: Type.Array(object({ country: Type.String(), missing: Count, live: Count }), {
+        description: 'The countries of departure with the most missing routes.',
+      }),
+      placesLost: object(
+        { count: Count, places: Type.Array(Place) },
+        { description: 'Places that would have no route left.' },
+      ),
+      placesChanged: Type.Array(object({ before: Place, after: Place })),
+    },
+    { description: 'A few examples of each kind. Routes are a sample, the same in each report.' },
+  ),
+}
+
+/** What applying a list would do. */
+const PlanReport = object(members, { title: 'PlanReport' })
 
 const common = { tag: 'Operators', scope: 'operate' } as const
 const listHeld = operator({

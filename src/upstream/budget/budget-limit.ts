@@ -21,10 +21,12 @@ export async function readBudgetLimit(db: Db): Promise<BudgetLimit | undefined> 
   return rows[0]
 }
 
-/** The rate that the setting and the limit allow. */
-export async function limitedRate(db: Db, setting: number): Promise<number> {
-  const limit = await readBudgetLimit(db)
-  return limit === undefined ? setting : Math.min(setting, limit.requestsPerSecond)
+/** The rate that the setting and a limit allow. */
+export function presentRate(
+  setting: number,
+  limit: Pick<BudgetLimit, 'requestsPerSecond'> | null | undefined,
+): number {
+  return Math.min(setting, limit?.requestsPerSecond ?? setting)
 }
 
 /** Limits the budget of all processes. Slots that are reserved already, at most five seconds ahead, are kept. */
