@@ -1,13 +1,15 @@
-import type { Clock } from '../platform/base/clock.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoffMs, type Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Semaphore } from '../platform/base/semaphore.ts'
 import { span } from '../platform/base/tracing.ts'
 import type { Db, Tx } from '../platform/db/database.ts'
+import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { CallLedger } from '../schedule/call-ledger.ts'
 import { release } from '../schedule/claim.ts'
-import type { ScheduleRules } from '../schedule/schedule-rules.ts'
+import { LEASE_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { skewOf } from '../upstream/budget/take-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
@@ -69,11 +71,36 @@ export async function verifyFaresJob(
     annotate({ 'farewatch.fares': fares.length })
     if (skew === undefined) return
     for await (const batch of checkFares(deps, fares, { ...skew, signal })) {
-      const record = () => recordBatch(deps, batch, claim)
+      const record = () => onceAvailable(deps, signal, () => recordBatch(deps, batch, claim))
       await (deps.recording?.(record) ?? record())
       deps.onBatch?.({ recorded: batch.checks.length, late: batch.late.length })
     }
   })
+}
+
+const UNAVAILABLE_BACKOFF = { baseMs: 250, maxMs: 5_000 }
+
+/**
+ * Repeats the recording while the database is unavailable: the answers are paid for, and a job has one attempt. After
+ * the lease its fares are due again, so the failure is thrown then. A recording whose commit was lost is superseded by
+ * itself.
+ */
+async function onceAvailable(
+  { clock, log }: Pick<VerifyDeps, 'clock' | 'log'>,
+  signal: AbortSignal,
+  record: () => Promise<void>,
+): Promise<void> {
+  const endMs = clock.now().getTime() + LEASE_SECONDS * 1000
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await record()
+    } catch (err) {
+      if (!isDatabaseUnavailable(err) || signal.aborted || clock.now().getTime() >= endMs) throw err
+      if (attempt === 0) log.warn({ err }, 'answers wait for the database')
+    }
+    const pauseMs = backoffMs(UNAVAILABLE_BACKOFF, attempt, Math.random)
+    await delay(pauseMs, undefined, { signal }).catch(() => undefined)
+  }
 }
 
 /** The fares of a claim, and the skew of the database's clock. The wait for a connection does not count as skew. */
