@@ -58,7 +58,9 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
         },
         handler: (request, reply) => {
           const { caller, limited } = callerOf(request)
-          return limited.run((whileWaiting) => handle({ request, reply, caller, whileWaiting }))
+          return limited.run((whileWaiting) =>
+            handle({ request, reply, caller, whileWaiting, countAnswer: limited.countAnswer }),
+          )
         },
       })
     if (operation.csv === undefined && operation.form === undefined) {
@@ -95,6 +97,7 @@ interface Handling {
   readonly reply: FastifyReply
   readonly caller: Caller | UnknownCaller
   readonly whileWaiting: WhileWaiting
+  readonly countAnswer: LimitedRequest['countAnswer']
 }
 
 function createHandler<D>(operation: Operation<D>, { access, deps }: AddOperationsOptions<D>) {
@@ -102,7 +105,7 @@ function createHandler<D>(operation: Operation<D>, { access, deps }: AddOperatio
   const readParams = params === undefined ? undefined : parameterReader(params)
   const readQuery = query === undefined ? undefined : parameterReader(query)
   const readBody = body === undefined ? undefined : bodyReader(body)
-  return async ({ request, reply, caller, whileWaiting }: Handling) => {
+  return async ({ request, reply, caller, whileWaiting, countAnswer }: Handling) => {
     const given = checkQuery({ query, upstream: upstream === true }, { request, reply })
     const checked = {
       params: readParams?.(request.params as Record<string, unknown>) ?? {},
@@ -121,7 +124,11 @@ function createHandler<D>(operation: Operation<D>, { access, deps }: AddOperatio
     if (answer.type !== undefined) reply.type(answer.type)
     const answered = await operation.run(deps, checked)
     if (reply.sent || answered === reply) return reply
-    return answer.status === 204 ? reply.send() : reply.send(answered)
+    if (answer.status === 204) return reply.send()
+    const body = typeof answered === 'string' ? answered : reply.serialize(answered)
+    countAnswer(Buffer.byteLength(body))
+    if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
+    return reply.send(body)
   }
 }
 

@@ -66,6 +66,9 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
       })
     }
   })
+  server.addHook('onSend', async (_request, reply) => {
+    if (reply.hasHeader('retry-after')) await options.limit.pause()
+  })
   reportAnswers(server, options)
   addNoEndpoint(server, options)
   // The hook of the compression sees only routes that are added later. The documentation needs no key, so it comes before:

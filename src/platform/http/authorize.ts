@@ -89,12 +89,9 @@ function keyOf({ upstream }: Requirements, { headers, query }: FastifyRequest): 
   return typeof token === 'string' ? token : undefined
 }
 
-/**
- * Counts a request against a limit and sets the rate-limit headers. Rejects once the limit is used up, after a
- * pause.
- */
+/** Counts a request against a limit and sets the rate-limit headers. Rejects once the limit is used up. */
 export async function countRequest(
-  { take, quota, windowSeconds, pause }: RateLimit,
+  { take, quota, windowSeconds }: RateLimit,
   key: string,
   reply: FastifyReply,
 ): Promise<void> {
@@ -102,7 +99,6 @@ export async function countRequest(
   reply.header('ratelimit-policy', `"default";q=${quota};w=${windowSeconds}`)
   reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`)
   if (allowed) return
-  await pause()
   throw new ProblemError('access.too_many_requests', {
     headers: { 'retry-after': String(retryAfterSeconds) },
     detail: `${quota} requests may be made at once, and as many again in ${windowSeconds} seconds`,

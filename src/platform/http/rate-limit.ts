@@ -16,7 +16,7 @@ export interface RateLimit {
   readonly quota: number
   /** Seconds in which the quota refills. */
   readonly windowSeconds: number
-  /** Waits before a request is refused. */
+  /** Waits before a client is asked to come back later. */
   pause(): Promise<unknown>
   /** Counts a request of a key. A key is a kind, a space and a name: `address ::1`. */
   take(key: string): Take

@@ -36,16 +36,20 @@ const WRITES_AT_A_TIME = 5
 /** The other handlers of a key wait, so that those of other keys run between them. */
 const HANDLERS_PER_KEY = 2
 /**
- * After a longer write the next one of its reseller waits for as long as it took, so half of the time is left to
- * others.
+ * After a write the next one of its reseller waits a millisecond for each kilobyte of the body, so that imports leave
+ * time to others. The wait does not follow from how long the write took: others may have made it slow.
  */
-const LONG_WRITE_MS = 200
+const WRITE_BYTES_PER_MS = 1_000
+/** After a long answer the place of its handler stays taken for a while, by the same reason: a page of 1,000 watches takes 0.2 s. */
+const ANSWER_BYTES_PER_MS = 5_000
 const RETRY_AFTER = { 'retry-after': '2' }
 
 /** A request within the limits. What it holds is given back when its response and its handler have ended. */
 export interface LimitedRequest {
   /** Counts a body as it arrives. Reading it fails with a ProblemError if it is too much, or with what `check` throws. */
   countBody(body: Readable, check?: (piece: Buffer) => void): Readable
+  /** Counts the bytes of the answer, within `run`. */
+  countAnswer(bytes: number): void
   run<T>(handler: (whileWaiting: WhileWaiting) => Promise<T>): Promise<T>
 }
 
@@ -67,33 +71,30 @@ export interface RequestLimits {
  * than it has sent.
  */
 export function createRequestLimits(options: RequestLimitOptions = {}): RequestLimits {
-  const { requestsPerKey = REQUESTS_PER_KEY, waitingWrites = WAITING_WRITES } = options
-  const { bodyBytes = bodyBytesOfHeap(), waitMs = WAIT_MS } = options
+  const {
+    requestsPerKey = REQUESTS_PER_KEY,
+    waitingWrites = WAITING_WRITES,
+    waitMs = WAIT_MS,
+  } = options
   const countRequest = createLimit(requestsPerKey, 'requests')
   const countStream = createLimit(options.streamsPerKey ?? STREAMS_PER_KEY, 'streams')
   const handlers = createKeyedSemaphore({ width: HANDLERS_PER_KEY, maxWaiting: requestsPerKey })
   const writes = createKeyedSemaphore({ width: 1, maxWaiting: waitingWrites })
   const writing = createSemaphore(WRITES_AT_A_TIME)
-  const bodies = createBodyBudget(bodyBytes)
+  const bodies = createBodyBudget(options.bodyBytes ?? bodyBytesOfHeap())
   return {
     enter: async ({ method, scope, streams }, caller, { request, reply }) => {
       const hold = holdUntilEnd(reply.raw)
       const isWrite = caller.kind === 'reseller' && scope === 'watch'
-      const count = streams === true ? countStream : countRequest
-      hold.add(await count(caller.limitKey))
+      hold.add(await (streams === true ? countStream : countRequest)(caller.limitKey))
+      let bodyBytes = 0
+      let answerBytes = 0
       if (isWrite) {
-        const gone = new AbortController()
-        reply.raw.once('close', () => gone.abort())
         const place = await writes.acquire(String(caller.resellerId), () =>
-          AbortSignal.any([gone.signal, AbortSignal.timeout(waitMs)]),
+          AbortSignal.any([signalOfClose(reply.raw), AbortSignal.timeout(waitMs)]),
         )
         const release = orTooMany(place, `writes run one at a time, and ${waitingWrites} may wait`)
-        const fromMs = performance.now()
-        hold.add(() => {
-          const tookMs = performance.now() - fromMs
-          if (tookMs < LONG_WRITE_MS) release()
-          else setTimeout(release, tookMs).unref()
-        })
+        hold.add(() => releaseAfter(bodyBytes / WRITE_BYTES_PER_MS, release))
       }
       // No other method's body is read. A longer body than the limit is refused without reading it.
       const declared = method === 'GET' ? 0 : Number(request.headers['content-length'] ?? 0)
@@ -101,21 +102,31 @@ export function createRequestLimits(options: RequestLimitOptions = {}): RequestL
       return {
         countBody: (body, check) => {
           const count = (piece: Buffer) => {
+            bodyBytes += piece.length
             check?.(piece)
             hold.add(bodies.reserve(piece.length))
           }
           return Readable.from(counting(body, count), { objectMode: false })
         },
+        countAnswer: (bytes) => {
+          answerBytes = bytes
+        },
         run: (handler) =>
           hold.during(async () => {
             if (isWrite) return writing(() => handler((work) => work()))
-            const place = await handlers.acquire(caller.limitKey, () => AbortSignal.timeout(waitMs))
-            const release = orTooMany(place, `${HANDLERS_PER_KEY} of a key are handled at a time`)
-            return runInPlace(handler, release, () => handlers.acquire(caller.limitKey))
+            const acquire = (limit?: () => AbortSignal) => handlers.acquire(caller.limitKey, limit)
+            const holdMs = () => answerBytes / ANSWER_BYTES_PER_MS
+            return runInPlace(handler, { acquire, waitMs, holdMs })
           }),
       }
     },
   }
+}
+
+function signalOfClose(response: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  return gone.signal
 }
 
 /** Counts what a key has open at a time. Throws a ProblemError if that is too much. */
@@ -124,13 +135,20 @@ function createLimit(perKey: number, what: string): (key: string) => Promise<Rel
   return async (key) => orTooMany(await places.acquire(key), `${perKey} ${what} at a time`)
 }
 
-/** Takes the place again without a limit of time, because the client has waited for the result that there may be. */
+interface Places {
+  acquire(limit?: () => AbortSignal): Promise<Release | undefined>
+  /** How long the handler may wait for its first place. A client that has waited for a result waits on for its second. */
+  readonly waitMs: number
+  /** For how long its place stays taken after the handler. */
+  holdMs(): number
+}
+
 async function runInPlace<T>(
   handler: (whileWaiting: WhileWaiting) => Promise<T>,
-  first: Release,
-  acquire: () => Promise<Release | undefined>,
+  { acquire, waitMs, holdMs }: Places,
 ): Promise<T> {
-  let release = first
+  const first = await acquire(() => AbortSignal.timeout(waitMs))
+  let release = orTooMany(first, `${HANDLERS_PER_KEY} of a key are handled at a time`)
   try {
     return await handler(async (work) => {
       release()
@@ -141,8 +159,13 @@ async function runInPlace<T>(
       }
     })
   } finally {
-    release()
+    releaseAfter(holdMs(), release)
   }
+}
+
+function releaseAfter(ms: number, release: Release): void {
+  if (ms < 1) release()
+  else setTimeout(release, ms).unref()
 }
 
 function bodyBytesOfHeap(): number {
