@@ -33,6 +33,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
 }
 const IMPORT_MAP_MARK = '{"imports":{}}'
+/** Without links to all modules, a browser learns of each only from the one that imports it, five times one after another. */
+const MODULES_MARK = '<!-- modules -->'
 
 interface Asset {
   readonly type: string
@@ -97,6 +99,9 @@ const page = lazily((): Page => {
     return asset === undefined ? url : hashedUrl(url, asset)
   }
   const modules = [...files.keys()].filter((url) => !url.endsWith('.css'))
+  const preloads = modules
+    .filter((url) => url.endsWith('js'))
+    .map((url) => `<link rel="modulepreload" href="${hashed(url)}">`)
   const imports = [
     ...Object.keys(IMPORTS).map((name) => [name, hashed(packageUrl(name))]),
     ...modules.map((url) => [url, hashed(url)]),
@@ -105,6 +110,7 @@ const page = lazily((): Page => {
   const text = readFileSync(path.join(SOURCES, 'index.html'), 'utf8')
     .replaceAll(/"(\/assets\/[^"]+)"/g, (_whole, url: string) => `"${hashed(url)}"`)
     .replace(IMPORT_MAP_MARK, importMap)
+    .replace(MODULES_MARK, preloads.join('\n'))
   return { html: assetOf(text, '.html'), files, policy: policyFor(importMap) }
 })
 

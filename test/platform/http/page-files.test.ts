@@ -33,6 +33,9 @@ it('every file of the page is kept by browsers and counts against no limit', asy
       expect(headers.ratelimit).toBeUndefined()
     }
   }
+  const preloaded = [...html.matchAll(/modulepreload" href="([^"]+)"/g)].map(([, url]) => url)
+  const modules = Object.values(imports).filter((url) => url.endsWith('js'))
+  expect(new Set(preloaded)).toEqual(new Set(modules))
   expect(imports['/assets/page.js']).toMatch(/^\/assets\/page-[\w-]{16}\.js$/)
   expect((await api.inject('/assets/page-0000000000000000.js')).statusCode).toBe(404)
 })
