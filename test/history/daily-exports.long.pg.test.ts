@@ -25,13 +25,16 @@ const KILLED: Readonly<Record<number, readonly [step: string, moved: boolean]>> 
   27: ['writing sync_runs', false],
 }
 
-/** The routes of a day: two stay, some come, some go, and one place has another name every fifth day. */
+/**
+ * The routes of a day: two stay, some come, some go, and one place has another name every fifth day, and another id from
+ * the tenth.
+ */
 function listOf(day: number): Route[] {
   const pairs = Array.from({ length: 20 }, (_, i) => `PMI-D${(i * 7 + Math.floor(day / 2)) % 31}`)
   const city = `Palma ${Math.floor(day / 5)}`
   return routes('PMI-S0', 'PMI-S1', ...pairs).map((route) => ({
     ...route,
-    departure: place('PMI', { city }),
+    departure: place(day < 10 ? 'PMI' : 'NEW', { city, iata: 'PMI' }),
   }))
 }
 
@@ -122,6 +125,7 @@ const TABLES: Readonly<Record<string, string>> = {
   route_changes: '*',
   availability_changes: '*',
   route_history: '*',
+  durable_route_history: '*',
   route_availability_history: '*',
   place_history: '*',
   fare_history: '*',
@@ -136,6 +140,7 @@ const TABLES: Readonly<Record<string, string>> = {
   daily_delays: '*',
   prices_by_days_to_departure: '*',
   places: '*',
+  place_renumberings: '*',
   fares_current: '* exclude (age_seconds)',
   fare_survival: '*',
 }
