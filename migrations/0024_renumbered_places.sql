@@ -92,16 +92,21 @@ comment on column farewatch.place_renumberings.valid_at is 'The valid time of th
 
 -- Few routes have an end that was renumbered. All others are passed on as they are. An interval keeps its row_key when its route goes on
 -- under other ids.
+create view renumbered_route_version as
+select f.durable_id as departure_id, coalesce(t.durable_id, h.destination_id) as destination_id,
+       tstzrange(h.valid_from, h.valid_to) as span, h.changed_at, h.written_in
+  from durable_place f
+  join farewatch.route_history h on h.departure_id = f.place_id
+  left join durable_place t on t.place_id = h.destination_id
+union all
+select h.departure_id, t.durable_id, tstzrange(h.valid_from, h.valid_to), h.changed_at, h.written_in
+  from durable_place t
+  join farewatch.route_history h on h.destination_id = t.place_id
+ where not exists (select from durable_place f where f.place_id = h.departure_id);
+comment on view renumbered_route_version is 'The intervals of routes of renumbered places, by durable keys.';
+
+-- Without a WITH around its union: the planner then computes only the columns and rows that a query reads.
 create view farewatch.durable_route_history as
-with renumbered as materialized (
-       select coalesce(f.durable_id, h.departure_id) as departure_id, coalesce(t.durable_id, h.destination_id) as destination_id,
-              tstzrange(h.valid_from, h.valid_to) as span, h.changed_at, h.written_in
-         from farewatch.route_history h
-         left join durable_place f on f.place_id = h.departure_id
-         left join durable_place t on t.place_id = h.destination_id
-        where f.place_id is not null or t.place_id is not null),
-     coalesced as (
-       select departure_id, destination_id, unnest(range_agg(span)) as span from renumbered group by 1, 2)
 select departure_id, destination_id, valid_from, valid_to, is_current, changed_at, row_key, written_in, 1 as intervals
   from farewatch.route_history h
  where not exists (select from durable_place d where d.place_id = h.departure_id)
@@ -109,8 +114,8 @@ select departure_id, destination_id, valid_from, valid_to, is_current, changed_a
 union all
 select c.departure_id, c.destination_id, lower(c.span), upper(c.span), upper_inf(c.span), max(r.changed_at),
        md5(jsonb_build_array(c.departure_id, c.destination_id, extract(epoch from lower(c.span)))::text), max(r.written_in), count(*)::integer
-  from coalesced c
-  join renumbered r on (r.departure_id, r.destination_id) = (c.departure_id, c.destination_id) and r.span <@ c.span
+  from (select departure_id, destination_id, unnest(range_agg(span)) as span from renumbered_route_version group by 1, 2) c
+  join renumbered_route_version r on (r.departure_id, r.destination_id) = (c.departure_id, c.destination_id) and r.span <@ c.span
  group by c.departure_id, c.destination_id, c.span;
 comment on view farewatch.durable_route_history is 'route_history by durable keys: a route whose places were renumbered goes on. Intervals that overlap or touch are coalesced into one.';
 comment on column farewatch.durable_route_history.departure_id is 'Durable key of the departure place: its first id. It is places.durable_id.';

@@ -395,6 +395,14 @@ export interface Process {
   version: string
 }
 
+export interface RenumberedRouteVersion {
+  changed_at: Date | null
+  departure_id: string | null
+  destination_id: string | null
+  span: string | null
+  written_in: number | null
+}
+
 export interface Reseller {
   created_at: Generated<Date>
   deleted_at: Date | null
@@ -649,6 +657,7 @@ export interface DB {
   place_version: PlaceVersion
   previous_secret: PreviousSecret
   process: Process
+  renumbered_route_version: RenumberedRouteVersion
   reseller: Reseller
   schedule: Schedule
   sign_in_code: SignInCode
