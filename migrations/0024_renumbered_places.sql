@@ -105,12 +105,14 @@ select h.departure_id, t.durable_id, tstzrange(h.valid_from, h.valid_to), h.chan
  where not exists (select from durable_place f where f.place_id = h.departure_id);
 comment on view renumbered_route_version is 'The intervals of routes of renumbered places, by durable keys.';
 
--- Without a WITH around its union: the planner then computes only the columns and rows that a query reads.
+-- Without a WITH around its union: the planner then computes only the columns and rows that a query reads. With its order,
+-- which an index has, questions about all routes need neither sort nor hash a million of them.
 create view farewatch.durable_route_history as
-select departure_id, destination_id, valid_from, valid_to, is_current, changed_at, row_key, written_in, 1 as intervals
-  from farewatch.route_history h
- where not exists (select from durable_place d where d.place_id = h.departure_id)
-   and not exists (select from durable_place d where d.place_id = h.destination_id)
+(select departure_id, destination_id, valid_from, valid_to, is_current, changed_at, row_key, written_in, 1 as intervals
+   from farewatch.route_history h
+  where not exists (select from durable_place d where d.place_id = h.departure_id)
+    and not exists (select from durable_place d where d.place_id = h.destination_id)
+  order by departure_id, destination_id, valid_from)
 union all
 select c.departure_id, c.destination_id, lower(c.span), upper(c.span), upper_inf(c.span), max(r.changed_at),
        md5(jsonb_build_array(c.departure_id, c.destination_id, extract(epoch from lower(c.span)))::text), max(r.written_in), count(*)::integer

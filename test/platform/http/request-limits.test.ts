@@ -243,18 +243,12 @@ describe('the limits of requests', () => {
     expect(await next).toEqual(DONE)
   })
 
-  it('a third long answer of a key waits, and those of other keys do not', async () => {
+  it('a third long answer of a key waits', async () => {
     const { read } = await anApi()
     const fromMs = performance.now()
-    const ended = async (key: string) => {
-      await read(key, '/texts')
-      return { key, ms: performance.now() - fromMs }
-    }
-    const all = await Promise.all(['1a', '1a', '1a', '2a'].map(ended))
+    await Promise.all([1, 2, 3].map(() => read('1a', '/texts')))
 
-    const slowest = all.toSorted((a, b) => b.ms - a.ms)[0]
-    expect(slowest?.key).toBe('1a')
-    expect(slowest?.ms).toBeGreaterThan(150)
+    expect(performance.now() - fromMs).toBeGreaterThan(150)
   })
 
   it('a write that waits too long is refused', async () => {
