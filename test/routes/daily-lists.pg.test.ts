@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import { openWithSetClock } from '../support/set-clock.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -73,14 +74,20 @@ async function readChurn(db: Db): Promise<Expected['churn']> {
 
 /** Live routes at the end of each month, by durable keys. */
 async function readLive(db: Db, months: Iterable<string>): Promise<Expected['live']> {
-  const { rows } = await sql<{ month: string; live: number }>`
-    select month, (select count(distinct (d.durable_id, a.durable_id))
-                     from farewatch.routes_as_of((month || '-01')::timestamptz + interval '1 month' - interval '1 second') r
-                     join farewatch.places d on d.place_id = r.departure_id
-                     join farewatch.places a on a.place_id = r.destination_id) as live
-      from unnest(${[...months]}::text[]) month
-  `.execute(db)
-  return new Map(rows.map(({ month, live }) => [month, live]))
+  const found = new Map<string, number>()
+  for (const month of months) {
+    const { live } = await selectOne(
+      sql<{ live: number }>`
+        select count(distinct (d.durable_id, a.durable_id)) as live
+          from farewatch.routes_as_of(${`${month}-01`}::timestamptz + interval '1 month' - interval '1 second') r
+          join farewatch.places d on d.place_id = r.departure_id
+          join farewatch.places a on a.place_id = r.destination_id
+      `,
+      db,
+    )
+    found.set(month, live)
+  }
+  return found
 }
 
 describe('lists of every day', () => {
