@@ -178,10 +178,14 @@ function trigger(
 ): Promise<void> {
   const known = WATCH_CHANGE_KINDS.find((one) => one === kind)
   if (known === undefined) {
-    throw new UsageError(`name the kind of the record: one of ${WATCH_CHANGE_KINDS.join(', ')}`)
+    const fault =
+      kind === undefined ? 'name the kind of the record' : `"${kind}" is no kind of record`
+    throw new UsageError(`${fault}: one of ${WATCH_CHANGE_KINDS.join(', ')}`)
   }
   if (endpoint === undefined || reseller === undefined) {
-    throw new UsageError('name the endpoint and its owner: --endpoint ID --reseller NAME')
+    throw new UsageError(
+      'name the endpoint and its owner: --endpoint ID --reseller NAME ("bin/farewatch endpoints list --reseller NAME" shows the ids)',
+    )
   }
   return withOwner({ reseller }, async ({ owner }, { terminal }) => {
     const deliveryId = await addExample(owner, endpoint, known)

@@ -113,7 +113,10 @@ function unauthorized(what: Unauthenticated): ProblemError {
     })
   }
   const headers = { 'www-authenticate': `${CHALLENGE}, error="invalid_token"` }
-  if (what === 'mistyped') return new ProblemError('access.mistyped_key', { headers })
+  if (what === 'mistyped') {
+    const detail = 'send the whole key, as it was printed when it was made'
+    return new ProblemError('access.mistyped_key', { headers, detail })
+  }
   return new ProblemError('access.unknown_key', { headers })
 }
 
