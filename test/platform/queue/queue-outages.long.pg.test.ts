@@ -168,16 +168,20 @@ describeStores('outages of the queue store', (store) => {
     const system = systems.open()
     const queue = aQueue()
     let runs = 0
+    // Not before the enqueue has its answer: its connection is cut too.
+    const enqueued = Promise.withResolvers<void>()
     await system.work(
       queue,
       async () => {
         runs += 1
+        await enqueued.promise
         store().door.cut()
       },
       { ...FAST_WORK, lockMs: 20_000 },
     )
 
     await system.enqueue(queue, { payload: {}, attempts: 1 })
+    enqueued.resolve()
     await untilCounts(system, queue, { completed: 1 })
 
     expect(runs).toBe(1)
