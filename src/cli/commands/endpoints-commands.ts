@@ -163,29 +163,23 @@ export function addTriggerCommand(program: Command): void {
     .option('--endpoint <id>', 'as "endpoints list" prints it', uuidOption)
     .option('--reseller <name>', 'the owner of the endpoint')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      '\nIts type is "example." and the kind. It has no number and is no part of the feed.',
-    )
+    .addHelpText('after', '\nIts type is "example." and the kind. It is no part of the feed.')
     .addHelpText('after', example('trigger became_unavailable --endpoint ID --reseller northwind'))
     .action(trigger)
 }
 
-/** The kind is checked first, so that a command without anything names the kinds. */
+/** The kind is checked first, so that a command without anything names them. */
 function trigger(
   kind: string | undefined,
   { endpoint, reseller, json }: Partial<OwnerFlags> & { readonly endpoint?: string },
 ): Promise<void> {
   const known = WATCH_CHANGE_KINDS.find((one) => one === kind)
   if (known === undefined) {
-    const fault =
-      kind === undefined ? 'name the kind of the record' : `"${kind}" is no kind of record`
+    const fault = kind ? `"${kind}" is no kind` : 'name the kind of the record'
     throw new UsageError(`${fault}: one of ${WATCH_CHANGE_KINDS.join(', ')}`)
   }
   if (endpoint === undefined || reseller === undefined) {
-    throw new UsageError(
-      'name the endpoint and its owner: --endpoint ID --reseller NAME ("bin/farewatch endpoints list --reseller NAME" shows the ids)',
-    )
+    throw new UsageError('name the endpoint and its owner: --endpoint ID --reseller NAME')
   }
   return withOwner({ reseller }, async ({ owner }, { terminal }) => {
     const deliveryId = await addExample(owner, endpoint, known)

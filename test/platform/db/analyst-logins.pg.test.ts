@@ -150,6 +150,13 @@ describe('a login of an analyst', () => {
     const long = sql`select count(*) from pg_stat_activity where query like '%pg_sleep(600)%' and state = 'active'
                         and usename like 'analyst%'`
     expect(await endLongSessions(db, 3600)).toEqual([])
+    // What is cancelled before it catches cancellations just ends.
+    await until('both asleep', async () => {
+      const { rows } = await sql<{ asleep: number }>`
+        select count(*) as asleep from pg_stat_activity where wait_event = 'PgSleep' and usename like 'analyst%'
+      `.execute(db)
+      return rows[0]?.asleep === 2
+    })
 
     const cancelled = await until('the cancellation', async () =>
       (await endLongSessions(db, 0)).find((statement) => statement.role === role),
