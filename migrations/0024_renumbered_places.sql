@@ -90,8 +90,6 @@ comment on column farewatch.place_renumberings.routes_taken_over is 'Those of th
 comment on column farewatch.place_renumberings.sync_run_id is 'The run that recognised it.';
 comment on column farewatch.place_renumberings.valid_at is 'The valid time of that run.';
 
--- Few routes have an end that was renumbered. All others are passed on as they are. An interval keeps its row_key when its route goes on
--- under other ids.
 create view renumbered_route_version as
 select f.durable_id as departure_id, coalesce(t.durable_id, h.destination_id) as destination_id,
        tstzrange(h.valid_from, h.valid_to) as span, h.changed_at, h.written_in
@@ -105,6 +103,8 @@ select h.departure_id, t.durable_id, tstzrange(h.valid_from, h.valid_to), h.chan
  where not exists (select from durable_place f where f.place_id = h.departure_id);
 comment on view renumbered_route_version is 'The intervals of routes of renumbered places, by durable keys.';
 
+-- Few routes have an end that was renumbered. All others are passed on as they are. An interval keeps its row_key when its route goes on
+-- under other ids.
 -- Without a WITH around its union: the planner then computes only the columns and rows that a query reads. With its order,
 -- which an index has, questions about all routes need neither sort nor hash a million of them.
 create view farewatch.durable_route_history as

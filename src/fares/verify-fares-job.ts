@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs, type Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Semaphore } from '../platform/base/semaphore.ts'
@@ -71,8 +70,9 @@ export async function verifyFaresJob(
     annotate({ 'farewatch.fares': fares.length })
     if (skew === undefined) return
     for await (const batch of checkFares(deps, fares, { ...skew, signal })) {
-      const record = () => onceAvailable(deps, signal, () => recordBatch(deps, batch, claim))
-      await (deps.recording?.(record) ?? record())
+      const record = () => recordBatch(deps, batch, claim)
+      // Not within the semaphore: a pause holds no place, and each batch waits from its own answers on.
+      await onceAvailable(deps, signal, () => deps.recording?.(record) ?? record())
       deps.onBatch?.({ recorded: batch.checks.length, late: batch.late.length })
     }
   })
@@ -99,7 +99,7 @@ async function onceAvailable(
       if (attempt === 0) log.warn({ err }, 'answers wait for the database')
     }
     const pauseMs = backoffMs(UNAVAILABLE_BACKOFF, attempt, Math.random)
-    await delay(pauseMs, undefined, { signal }).catch(() => undefined)
+    await clock.sleep(pauseMs, signal).catch(() => undefined)
   }
 }
 

@@ -40,7 +40,7 @@ const HANDLERS_PER_KEY = 2
  * time to others. The wait does not follow from how long the write took: others may have made it slow.
  */
 const WRITE_BYTES_PER_MS = 1_000
-/** After a long answer the place of its handler stays taken for a while, by the same reason: a page of 1,000 watches takes 0.2 s. */
+/** After a long answer the place of its handler stays taken for a while, for the same reason: 0.2 s for a megabyte. */
 const ANSWER_BYTES_PER_MS = 5_000
 const RETRY_AFTER = { 'retry-after': '2' }
 
