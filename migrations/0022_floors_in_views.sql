@@ -110,11 +110,13 @@ select v.tracked_fare_id, v.valid_from, v.valid_to,
                case when ends then price else lead(price) over fare end as closing_price,
                case when ends then currency else lead(currency) over fare end as closing_currency
           from (select tracked_fare_id, pair, valid_from, valid_to, price, currency,
-                       (lag(pair) over fare, lag(valid_to) over fare) is distinct from (pair, valid_from) as begins,
-                       (lead(pair) over fare, lead(valid_from) over fare) is distinct from (pair, valid_to) as ends,
+                       lag(bookable_to) over fare is distinct from valid_from as begins,
+                       valid_to is null or lead(bookable_from) over fare is distinct from valid_to as ends,
                        -- A check that finds something else begins the next interval where this one ends.
                        case when lead(valid_from) over fare = valid_to then valid_to end as seen_to
-                  from fare_belief_version v
+                  from (select *, case when pair = 'bookable' then valid_from end as bookable_from,
+                               case when pair = 'bookable' then valid_to end as bookable_to
+                          from fare_belief_version) v
                  where v.valid_to is null
                       or v.valid_to > (select before from history_floor)
                       or not exists (select from archivable_fare_belief_version a

@@ -179,7 +179,9 @@ function trigger(
     throw new UsageError(`${fault}: one of ${WATCH_CHANGE_KINDS.join(', ')}`)
   }
   if (endpoint === undefined || reseller === undefined) {
-    throw new UsageError('name the endpoint and its owner: --endpoint ID --reseller NAME')
+    throw new UsageError(
+      'name the endpoint, by the id that "endpoints list" prints, and its owner: --endpoint ID --reseller NAME',
+    )
   }
   return withOwner({ reseller }, async ({ owner }, { terminal }) => {
     const deliveryId = await addExample(owner, endpoint, known)

@@ -70,6 +70,7 @@ async function receive(flags: ReceiveFlags): Promise<void> {
 }
 
 interface OpenedEndpoint {
+  readonly id: string
   readonly secret: string | null
   close(): Promise<void>
 }
@@ -91,8 +92,9 @@ async function receiveUntilStopped(
   try {
     const endpoint = await open?.(receiver.url)
     secret ??= endpoint?.secret ?? undefined
-    if (terminal.interactive) terminal.step(`webhooks arrive at ${receiver.url}; Ctrl-C stops`)
-    else log.info({ receiver: receiver.url }, 'ready')
+    const of = endpoint === undefined ? '' : ` for the endpoint ${endpoint.id}`
+    if (terminal.interactive) terminal.step(`webhooks arrive at ${receiver.url}${of}; Ctrl-C stops`)
+    else log.info({ receiver: receiver.url, endpoint: endpoint?.id }, 'ready')
     if (!signal.aborted) await once(signal, 'abort')
     await endpoint?.close()
   } finally {
@@ -116,7 +118,7 @@ async function openEndpoint(
   const description = `bin/farewatch receive at ${target}`
   const { id, secret } = await registerReceiver(owner, deps, { target, description })
   await addTestEvent(owner, id)
-  return { secret, close: () => deleteEndpoint(owner, id) }
+  return { id, secret, close: () => deleteEndpoint(owner, id) }
 }
 
 function lineOf({ seq, outcome, text }: ShownWebhook): string {

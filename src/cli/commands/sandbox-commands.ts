@@ -218,6 +218,7 @@ async function runStory({ json }: { readonly json?: boolean }): Promise<void> {
   const { config, terminal, signal } = createContext()
   const { url } = await requireSandbox(config.FAREWATCH_HOME)
   const faults = `${url}/sandbox/faults`
+  terminal.step('two steps of a minute each; Ctrl-C ends them, and the sandbox is as before')
   for (const { name, fault, says } of STORY) {
     const headers = { 'content-type': 'application/json' }
     const body = JSON.stringify(fault)

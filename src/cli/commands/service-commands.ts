@@ -26,7 +26,7 @@ import { CODE_MINUTES, createSignInCode, signInLink } from '../../resellers/sign
 import { type CliContext, createServiceContext } from '../context.ts'
 import { exitSoon, UsageError } from '../exit-codes.ts'
 import { createTerminal } from '../terminal.ts'
-import { example, table } from '../text/text-format.ts'
+import { countOf, example, table } from '../text/text-format.ts'
 import { addCallArguments, callApi } from './call-api.ts'
 
 interface Service {
@@ -173,7 +173,7 @@ async function seedDemo(
 ): Promise<void> {
   if (sandbox === undefined) return
   const watches = await seedDemoWatches(db, sandbox.world, sandbox.now())
-  terminal.step(`${watches} sandbox flights watched for the reseller "${DEMO_RESELLER}"`)
+  terminal.step(`the reseller "${DEMO_RESELLER}" watches ${countOf(watches, 'flight')}`)
   const flight = await findFlightToTry(db, sandbox.world, sandbox.now())
   const command = `bin/farewatch watch-list add ${flight} --reseller ${DEMO_RESELLER}`
   if (terminal.interactive) terminal.step(`flight ${flight} to try it with: ${command}`)

@@ -128,7 +128,8 @@ function addAdd(lists: Command): void {
         residents_adults: '0',
         non_residents_adults: given.adults,
       }
-      return importRows(rowsOf('the command', [row]), { reseller, json: json === true })
+      const { list } = given
+      return importRows(rowsOf('the command', [row]), { reseller, list, json: json === true })
     })
 }
 
@@ -153,7 +154,10 @@ async function importFile(file: string, options: FileOptions): Promise<void> {
   return importRows(await openWatchFile(file), options)
 }
 
-function importRows(source: RowSource, { reseller, skipInvalid, json }: FileOptions) {
+function importRows(
+  source: RowSource,
+  { reseller, list, skipInvalid, json }: FileOptions & { readonly list?: string },
+) {
   return withReseller(
     'watch-list',
     reseller,
@@ -171,7 +175,8 @@ function importRows(source: RowSource, { reseller, skipInvalid, json }: FileOpti
           },
         })
         writeWarnings(outcome)
-        terminal.print(json, importResult(outcome), () => importText(outcome))
+        const where = list === undefined ? '' : `list "${list}": `
+        terminal.print(json, importResult(outcome), () => `${where}${importText(outcome)}`)
         return EXIT.ok
       } catch (err) {
         if (signal.aborted) return EXIT.interrupted

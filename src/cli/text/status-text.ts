@@ -25,7 +25,11 @@ import { agoText, count, countOf, hangingIndent, printable, secondText } from '.
 export function statusText(overview: Overview, width: number): string {
   const { at, versions } = overview
   const head = `farewatch ${versions.farewatch}, PostgreSQL ${versions.postgresql}, ${secondText(at)} UTC`
+  const none = overview.processes.length === 0
   const lines: [string, string][] = [
+    ...(none
+      ? [['processes', 'NONE RUNS: what follows is how the last one left it'] as [string, string]]
+      : []),
     [
       'routes',
       `${count(overview.routes.live)} live, ${count(overview.routes.available)} available`,
@@ -249,7 +253,7 @@ function processLines({ processes, at }: Overview): [string, string][] {
     missing.length === 0 ? [] : [['', `NO PROCESS for ${missing.join(', ')}`] as const]
   const [first, ...others] = lines
   return first === undefined
-    ? [['processes', 'NONE RUNS']]
+    ? []
     : [['processes', first[1]], ...others, ...lacking.map(([a, b]): [string, string] => [a, b])]
 }
 

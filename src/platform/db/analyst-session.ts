@@ -78,11 +78,13 @@ export async function asAnalyst<T>(
   }
 }
 
+const UNDEFINED_TABLE = '42P01'
+const VIEWS_HINT = 'docs/analysts.md lists the views, such as farewatch.routes_current'
+
 function sqlErrorOf(err: unknown): unknown {
   if (!(err instanceof pg.DatabaseError)) return err
-  return new SqlError(`${err.message}${err.hint === undefined ? '' : ` (${err.hint})`}`, {
-    cause: err,
-  })
+  const hint = err.hint ?? (err.code === UNDEFINED_TABLE ? VIEWS_HINT : undefined)
+  return new SqlError(`${err.message}${hint === undefined ? '' : ` (${hint})`}`, { cause: err })
 }
 
 function sessionOf(client: pg.PoolClient): AnalystSession {

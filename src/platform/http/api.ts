@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import compress from '@fastify/compress'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
@@ -39,6 +40,7 @@ export interface Answered {
 }
 
 const MAX_ADDRESS_CHARS = 8_000
+const DROPPED_BYTES_PER_MS = 1_000
 
 /** Headers of every response: browsers run, frame and cache nothing of it, and it depends on the key. */
 const HEADERS = {
@@ -66,8 +68,9 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
       })
     }
   })
-  server.addHook('onSend', async (_request, reply) => {
+  server.addHook('onSend', async (request, reply) => {
     if (reply.hasHeader('retry-after')) await options.limit.pause()
+    if (!(await dropBody(request))) reply.header('connection', 'close')
   })
   reportAnswers(server, options)
   addNoEndpoint(server, options)
@@ -95,6 +98,28 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
     done()
   })
   return server
+}
+
+/**
+ * Reads what is left of a refused body, at a pace, and says whether that was all. Node would read all of it at
+ * once after the response: refused bodies of megabytes would keep the garbage collector busy, at the cost of other
+ * callers. Of a body that is longer than permitted the rest is not read.
+ */
+async function dropBody({ raw, routeOptions }: FastifyRequest): Promise<boolean> {
+  const declared = Number(raw.headers['content-length'] ?? 0)
+  if (declared === 0 && raw.headers['transfer-encoding'] === undefined) return true
+  let permitted = routeOptions.bodyLimit
+  if (declared > permitted) return false
+  try {
+    for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      permitted -= chunk.length
+      if (permitted < 0) return false
+      await delay(chunk.length / DROPPED_BYTES_PER_MS)
+    }
+  } catch {
+    // The client has disconnected and reads no answer.
+  }
+  return true
 }
 
 function reportAnswers<D>(server: HttpServer, { onAnswered }: ApiOptions<D>): void {

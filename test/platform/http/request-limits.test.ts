@@ -100,6 +100,7 @@ const access: Access = {
 
 async function anApi(requestLimits: RequestLimitOptions = {}) {
   const handlers = new Handlers()
+  const paused = Promise.withResolvers<void>()
   const server = createApi({
     log: silentLog,
     operations: [read, readMuch, write, poll],
@@ -109,7 +110,7 @@ async function anApi(requestLimits: RequestLimitOptions = {}) {
     limit: createRateLimit({
       requestsPerSecond: 1_000,
       nowMs: () => 0,
-      pause: async () => undefined,
+      pause: async () => paused.resolve(),
     }),
     requestLimits,
   })
@@ -132,6 +133,8 @@ async function anApi(requestLimits: RequestLimitOptions = {}) {
     firstClosed,
     /** Resolves when the server has received the first bytes of the first body. */
     firstArrived,
+    /** Resolves when the first request is asked to come back later. */
+    refused: paused.promise,
     read: (key: string, path = '/things') => {
       const { request, answer } = open(key, { path })
       request.end()
@@ -140,7 +143,8 @@ async function anApi(requestLimits: RequestLimitOptions = {}) {
     /** Begins to send a body of this size. `chunked`: without its length. `sends`: only its first bytes. */
     write: (key: string, bytes: number, { chunked = false, sends = bytes, text = '' } = {}) => {
       const length = chunked ? {} : { 'content-length': String(bytes) }
-      const headers = { 'content-type': 'application/json', ...length }
+      const type = { 'content-type': 'application/json', connection: 'keep-alive' }
+      const headers = { ...type, ...length }
       const { request, answer } = open(key, { method: 'POST', headers })
       const body = text || JSON.stringify({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
       request.flushHeaders()
@@ -156,6 +160,11 @@ async function answerTo(request: http.ClientRequest) {
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
   const { code } = (await json(response)) as { code?: string }
   return { status: response.statusCode, code, retryAfter: response.headers['retry-after'] }
+}
+
+async function connectionAfter(request: http.ClientRequest) {
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  return response.headers.connection
 }
 
 const DONE = { status: 200, code: undefined, retryAfter: undefined }
@@ -280,23 +289,27 @@ describe('the limits of requests', () => {
   it.each(['[', '{},', '{"a":1,', '{"a":"\\"",'])(
     'a body of %s without end is refused while it arrives',
     async (text) => {
-      const { write } = await anApi()
+      const { write } = await anApi({ bodyBytes: 200_000 })
 
-      const { answer } = write('1a', 900_000, { sends: 20_000, text: `[${text.repeat(9_000)}` })
+      const body = `[${text.repeat(400_000 / text.length)}`
+      const { answer } = write('1a', body.length, { chunked: true, text: body })
 
       expect(await answer).toMatchObject({ status: 400, code: 'request.invalid_body' })
     },
   )
 
   it('a body that declares more bytes than are free is refused before it is read', async () => {
-    const { handlers, write } = await anApi({ bodyBytes: 1_000 })
+    const { handlers, refused, write } = await anApi({ bodyBytes: 1_000 })
     const two = [write('1a', 600).answer, write('2a', 350).answer]
     await handlers.begun(2)
 
-    expect(await write('3a', 100, { sends: 0 }).answer).toEqual(BUSY)
+    const third = write('3a', 100, { sends: 0 })
+    await refused
     handlers.endOne()
     handlers.endOne()
     expect(await Promise.all(two)).toEqual([DONE, DONE])
+    third.finish()
+    expect(await third.answer).toEqual(BUSY)
     const large = write('3a', 1_000).answer
     await handlers.begun(3)
     handlers.endOne()
@@ -323,12 +336,32 @@ describe('the limits of requests', () => {
     const first = write('1a', 600, { chunked: true }).answer
     await handlers.begun(1)
 
-    expect(await write('2a', 402, { chunked: true, sends: 401 }).answer).toEqual(BUSY)
+    expect(await write('2a', 402, { chunked: true }).answer).toEqual(BUSY)
     const fitting = write('3a', 400, { chunked: true }).answer
     await handlers.begun(2)
     handlers.endOne()
     handlers.endOne()
     expect(await Promise.all([first, fitting])).toEqual([DONE, DONE])
+  })
+
+  it('what is left of a refused body is read before the answer, so that its connection goes on', async () => {
+    const { refused, read, write } = await anApi({ bodyBytes: 100 })
+    const large = write('1a', 100_000, { sends: 100 })
+    const connection = connectionAfter(large.request)
+    await refused
+    const first = await Promise.race([large.answer, read('2a', '/texts')])
+    large.finish()
+
+    expect(first.status).toBe(200)
+    expect([await large.answer, await connection]).toEqual([BUSY, 'keep-alive'])
+  })
+
+  it('a body that is longer than permitted is not read, and its connection ends', async () => {
+    const { write } = await anApi()
+    const large = write('1a', 1_000_001, { sends: 100 })
+    const connection = await connectionAfter(large.request)
+
+    expect([(await large.answer).status, connection]).toEqual([413, 'close'])
   })
 
   it('a declared length reserves nothing for a request whose body is never read', async () => {
