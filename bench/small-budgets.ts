@@ -12,7 +12,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
 import type { App } from '../src/app/app.ts'
+import { OWNER } from '../src/embedded/postgres-data.ts'
 import { type Db, sql } from '../src/platform/db/database.ts'
 import { selectOne } from '../src/platform/db/transaction.ts'
 import { MAIN, startRole, stop } from './start-role.ts'
@@ -110,7 +112,7 @@ async function withWatches(
   const app = openBenchApp(fixture, { requestsPerSecond: 1 })
   try {
     await seedFares(app, fares)
-    await keepWal(app.database.db)
+    await keepWal(fixture)
     await checkAll(fixture, app)
     await during(fixture, app)
   } finally {
@@ -303,17 +305,21 @@ async function reading(
 async function walBytes(db: Db, from: Reading, to: Reading): Promise<number> {
   const { images } = await selectOne(
     sql<{ images: number }>`
-      select coalesce(sum(fpi_size), 0)::float8 as images from pg_get_wal_stats(${from.lsn}::pg_lsn, ${to.lsn}::pg_lsn)`,
+      select coalesce(sum(fpi_size), 0)::float8 as images from public.pg_get_wal_stats(${from.lsn}::pg_lsn, ${to.lsn}::pg_lsn)`,
     db,
   )
   return to.walBytes - from.walBytes - images
 }
 
-/** Keeps the WAL of the whole run, which `pg_walinspect` reads. */
-async function keepWal(db: Db): Promise<void> {
-  await sql`create extension if not exists pg_walinspect`.execute(db)
-  await sql`alter system set wal_keep_size = '8GB'`.execute(db)
-  await sql`select pg_reload_conf()`.execute(db)
+/** Keeps the WAL of the whole run, which `pg_walinspect` reads. The owner of the database may do none of this. */
+async function keepWal({ superuserUrl }: Fixture): Promise<void> {
+  const client = new pg.Client({ connectionString: superuserUrl })
+  await client.connect()
+  await client.query('create extension if not exists pg_walinspect schema public')
+  await client.query(`grant pg_read_server_files to ${OWNER}`)
+  await client.query(`alter system set wal_keep_size = '8GB'`)
+  await client.query('select pg_reload_conf()')
+  await client.end()
 }
 
 /** The delays from answer to record since an instant, in order. */

@@ -9,6 +9,7 @@ import path from 'node:path'
 import { type App, migrateApp, openApp, openQueue } from '../src/app/app.ts'
 import { startWork } from '../src/app/work.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
+import { SUPERUSER } from '../src/embedded/postgres-data.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
 import { systemClock } from '../src/platform/base/clock.ts'
 import { createLogger } from '../src/platform/base/logger.ts'
@@ -27,6 +28,8 @@ export const log = createLogger({
 
 export interface Fixture {
   readonly databaseUrl: string
+  /** The address of the same database for its superuser. */
+  readonly superuserUrl: string
   readonly upstreamUrl: string
   /** Makes the upstream leave this share of the requests unanswered. */
   hang(share: number): void
@@ -40,12 +43,16 @@ export interface Fixture {
 export async function openFixture(): Promise<Fixture> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-bench-'))
   const postgres = await acquireEmbeddedPostgres({ home, log })
-  const { directory, data } = await findPlace(home)
+  const { directory, data, passwordFile } = await findPlace(home)
+  const superuser = new URL(postgres.url)
+  superuser.username = SUPERUSER
+  superuser.password = readFileSync(passwordFile, 'utf8').trim()
   const postmaster = Number(readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
   const upstream = fork(path.join(import.meta.dirname, 'verify-upstream.ts'))
   const [port] = (await once(upstream, 'message')) as [number]
   return {
     databaseUrl: postgres.url,
+    superuserUrl: superuser.href,
     upstreamUrl: `http://127.0.0.1:${port}`,
     hang: (share) => void upstream.send(share),
     answers: async () => {
