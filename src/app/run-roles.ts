@@ -210,8 +210,9 @@ async function startRoles(
     parts.push(part('api', () => api.close()))
     const url = await listen(api, apiAddress(app.config))
     running.api = true
-    const page = publicUrlOf(app.config) ?? localUrlOf(app.config, Number(new URL(url).port))
-    addresses.push(['page', `${page}/`], ['api', `${url}/api/v1/status`])
+    const local = localUrlOf(app.config, Number(new URL(url).port))
+    const page = publicUrlOf(app.config) ?? local
+    addresses.push(['page', `${page}/`], ['api', `${local}/api/v1/status`])
   }
   addresses.push(['health', `${adminUrl}/readyz`], ['metrics', `${adminUrl}/metrics`])
   return { addresses, liveness: running.liveness }

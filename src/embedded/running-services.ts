@@ -65,6 +65,12 @@ export async function recordHome(home: string): Promise<() => Promise<void>> {
   return () => rm(file, { force: true })
 }
 
+/** Whether a service of this user runs with `home`. */
+export async function isHomeInUse(home: string): Promise<boolean> {
+  const own = await realpath(home).catch(undefinedIfMissing)
+  return own !== undefined && (await runningHomes()).includes(own)
+}
+
 /** The homes of the services that run. Removes the records of killed ones. */
 async function runningHomes(): Promise<string[]> {
   const folder = await userFolder()

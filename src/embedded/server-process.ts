@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process'
-import { readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { type ExecFileOptions, execFile } from 'node:child_process'
+import { readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../platform/base/clock.ts'
@@ -32,22 +32,45 @@ const STOP_STEPS = [
  */
 export async function postgresProcessesIn(directory: string): Promise<number[]> {
   if (process.platform !== 'linux') {
-    // It exits with 1 if it finds nothing.
-    const { stdout } = await promisify(execFile)(
-      'lsof',
-      ['-t', '-a', '-c', 'postgres', '-d', 'cwd', directory],
-      { env: { LC_ALL: 'C', PATH: '/usr/bin:/bin:/usr/sbin' } },
-    ).catch(() => ({ stdout: '' }))
-    return stdout.split('\n').filter(Boolean).map(Number)
+    const found = await outputOf('lsof', ['-t', '-a', '-c', 'postgres', '-d', 'cwd', directory])
+    return found.split('\n').filter(Boolean).map(Number)
   }
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const inside = await Promise.all(pids.map((pid) => isPostgresIn(pid, directory)))
-  return pids.filter((_, index) => inside[index] === true)
+  const pids = await processesIn(directory)
+  const names = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')),
+  )
+  return pids.filter((_, index) => names[index]?.trim() === 'postgres')
 }
 
-async function isPostgresIn(pid: number, directory: string): Promise<boolean> {
-  if ((await readlink(`/proc/${pid}/cwd`).catch(() => '')) !== directory) return false
-  return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() === 'postgres'
+/**
+ * The pids of all that runs in `directory`. A process shows its working directory to its own user, and to root only
+ * with a capability that containers do not have. So root asks as the user of the server, who owns the directory.
+ */
+async function processesIn(directory: string): Promise<number[]> {
+  const owner = await stat(directory).catch(undefinedIfMissing)
+  if (owner === undefined) return []
+  const { uid, gid } = owner
+  if (process.geteuid?.() === 0 && uid !== 0) {
+    const listed = await outputOf('sh', ['-c', 'ls -l /proc/[0-9]*/cwd'], { uid, gid, cwd: '/' })
+    const links = [...listed.matchAll(/ \/proc\/(\d+)\/cwd -> (.*)$/gm)]
+    return links.filter(([, , cwd]) => cwd === directory).map(([, pid]) => Number(pid))
+  }
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const cwds = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, index) => cwds[index] === directory)
+}
+
+/** What a command prints, also if it fails: `lsof` does if it finds nothing, `ls` if a process is not its user's. */
+async function outputOf(
+  command: string,
+  args: readonly string[],
+  options: Pick<ExecFileOptions, 'uid' | 'gid' | 'cwd'> = {},
+): Promise<string> {
+  const env = { LC_ALL: 'C', PATH: '/usr/bin:/bin:/usr/sbin' }
+  const { stdout } = await promisify(execFile)(command, args, { ...options, env }).catch(
+    (err: { stdout?: string }) => ({ stdout: err.stdout ?? '' }),
+  )
+  return stdout
 }
 
 /** The server that runs in the data directory. Undefined too until it has written its pid file. */

@@ -38,7 +38,7 @@ export function flightText(flight) {
  * @returns {Subject}
  */
 export function subjectOf(record) {
-  const { kind, before, after, belief, flights, lastFlight } = record
+  const { before, after, belief, flights, lastFlight } = record
   const { flightId, reference, passengers } = record
   const views = [after, before, belief].filter(Boolean)
   const flightOf = (/** @type {'outbound' | 'return'} */ leg) =>
@@ -47,7 +47,7 @@ export function subjectOf(record) {
     lastFlight?.[leg]
   const outbound = flightOf('outbound')
   const back = flightOf('return')
-  const mix = kind && passengers ? mixText(passengers) : ''
+  const mix = passengers ? mixText(passengers) : ''
   if (!outbound) {
     return { title: flightId ? texts.flight(flightId) : (reference ?? ''), detail: mix }
   }

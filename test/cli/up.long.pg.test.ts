@@ -6,7 +6,12 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn } from '../../src/embedded/server-process.ts'
-import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
+import {
+  type RunningCommand,
+  runFarewatch,
+  startCommand,
+  startFarewatch,
+} from '../support/child-process.ts'
 import { startSpanReceiver } from '../support/span-receiver.ts'
 import { until } from '../support/until.ts'
 
@@ -130,8 +135,11 @@ describe('farewatch up, with nothing configured', () => {
   it('goes on after kill -9 of the one before, and a second one ends with one sentence', async () => {
     const killed = startFarewatch(['up'], env, home)
     onTestFinished(() => void killed.child.kill('SIGKILL'))
-    await firstLine(killed, 'ready')
+    const { health } = await firstLine(killed, 'ready')
 
+    const sameAdmin = { ...env, ADMIN_PORT: new URL(String(health)).port }
+    const same = await runFarewatch(['up'], sameAdmin, home)
+    expect(same.stderr).toContain(`farewatch runs already in ${home}: port `)
     const second = await runFarewatch(['up'], env, home)
     expect(second.exit).toBe(1)
     const line = JSON.parse(second.stderr) as LogLine
@@ -172,6 +180,17 @@ describe('farewatch up, with nothing configured', () => {
       const pids = await Promise.all([directory, ...folders].map(postgresProcessesIn))
       return pids.flat().length === 0
     })
+  })
+
+  it('ends in order on SIGTERM to npm start, as a container engine sends it', async () => {
+    const npm = startCommand(['npm', 'start', '--silent'], env, path.resolve('.'))
+    onTestFinished(() => void npm.child.kill('SIGKILL'))
+    await firstLine(npm, 'ready')
+
+    npm.child.kill('SIGTERM')
+
+    expect(await npm.ended).toBe(0)
+    expect(logLines(npm).at(-1)).toMatchObject({ msg: 'stopped' })
   })
 
   it('ends before it starts a database when its port is taken', async () => {

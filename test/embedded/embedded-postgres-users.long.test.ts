@@ -7,6 +7,7 @@ import {
   acquire,
   isRoot,
   query,
+  serverProcesses,
   startUser,
   temporaryFolder,
   temporaryHome,
@@ -41,6 +42,23 @@ describe.runIf(isRoot)('as root', () => {
 
     expect(own?.name).toBe('farewatch-postgres')
     expect((await findPlace(home)).user?.uid).toBe(UNPRIVILEGED)
+  })
+
+  it('in a container, where root may not trace processes, a command joins, and the next start stops the server of a killed owner', async () => {
+    const home = await temporaryHome()
+    const without = 'sys_ptrace'
+    const owner = startUser(home, { without })
+    const { url } = await owner.nextLine()
+
+    const command = startUser(home, { without, mode: 'join' })
+    expect(await command.nextLine()).toMatchObject({ url })
+    await command.release()
+    await owner.kill()
+    const next = startUser(home, { without })
+    expect(await next.nextLine()).toMatchObject({ url: expect.any(String) as string })
+    await next.release()
+
+    expect(await serverProcesses(home)).toEqual([])
   })
 
   it('the data of an ordinary user is refused', async () => {

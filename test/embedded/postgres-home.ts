@@ -103,11 +103,17 @@ export interface UserOptions {
   readonly mode?: 'abandon' | 'join'
   readonly uid?: number
   readonly gid?: number
+  /** Takes a capability from root, as containers do. */
+  readonly without?: 'sys_ptrace'
 }
 
 /** Starts a process that uses the home's server. */
-export function startUser(home: string, { mode, ...identity }: UserOptions = {}): User {
-  const child = spawn(process.execPath, [FIXTURE, home, mode ?? 'stay'], {
+export function startUser(home: string, { mode, without, ...identity }: UserOptions = {}): User {
+  const command = [process.execPath, FIXTURE, home, mode ?? 'stay']
+  const [file = '', ...args] = without
+    ? ['setpriv', `--bounding-set=-${without}`, ...command]
+    : command
+  const child = spawn(file, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     ...identity,
   })

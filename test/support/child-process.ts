@@ -23,7 +23,16 @@ export function startFarewatch(
   env: Readonly<Record<string, string>>,
   cwd?: string,
 ): RunningCommand {
-  const child = spawn(FAREWATCH, args, {
+  return startCommand([FAREWATCH, ...args], env, cwd)
+}
+
+/** Starts a command in the environment of `startFarewatch`. */
+export function startCommand(
+  [command = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd?: string,
+): RunningCommand {
+  const child = spawn(command, args, {
     cwd,
     env: { PATH: process.env.PATH ?? '', ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -14,6 +14,7 @@ import {
   startReceiver,
 } from '../../delivery/receiver.ts'
 import { systemClock } from '../../platform/base/clock.ts'
+import { listLiveProcesses, missingWork } from '../../platform/db/live-processes.ts'
 import { assertPortUsable } from '../../platform/http/server.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { type CliContext, createContext, withApp } from '../context.ts'
@@ -72,6 +73,8 @@ async function receive(flags: ReceiveFlags): Promise<void> {
 interface OpenedEndpoint {
   readonly id: string
   readonly secret: string | null
+  /** Whether a process sends webhooks now. */
+  readonly isServed: boolean
   close(): Promise<void>
 }
 
@@ -95,6 +98,7 @@ async function receiveUntilStopped(
     const of = endpoint === undefined ? '' : ` for the endpoint ${endpoint.id}`
     if (terminal.interactive) terminal.step(`webhooks arrive at ${receiver.url}${of}; Ctrl-C stops`)
     else log.info({ receiver: receiver.url, endpoint: endpoint?.id }, 'ready')
+    if (endpoint?.isServed === false) log.warn('no process sends webhooks now: start farewatch')
     if (!signal.aborted) await once(signal, 'abort')
     await endpoint?.close()
   } finally {
@@ -118,7 +122,9 @@ async function openEndpoint(
   const description = `bin/farewatch receive at ${target}`
   const { id, secret } = await registerReceiver(owner, deps, { target, description })
   await addTestEvent(owner, id)
-  return { id, secret, close: () => deleteEndpoint(owner, id) }
+  const processes = await listLiveProcesses(owner.db)
+  const isServed = !missingWork(processes.map(({ role }) => role)).includes('deliver')
+  return { id, secret, isServed, close: () => deleteEndpoint(owner, id) }
 }
 
 function lineOf({ seq, outcome, text }: ShownWebhook): string {

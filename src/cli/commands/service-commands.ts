@@ -15,12 +15,14 @@ import {
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { ensureHomeKey, homeKeyFile } from '../../embedded/home-keys.ts'
 import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
+import { isHomeInUse } from '../../embedded/running-services.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { WORK_ROLES, type WorkRole } from '../../platform/base/kinds.ts'
 import { splitList } from '../../platform/base/text.ts'
 import { loadConfig } from '../../platform/config/config.ts'
 import { redactedConfig } from '../../platform/config/settings.ts'
 import { type RoleName, roleText } from '../../platform/db/live-processes.ts'
+import { PortTakenError } from '../../platform/http/server.ts'
 import { describeStore } from '../../platform/queue/queue-connection.ts'
 import { CODE_MINUTES, createSignInCode, signInLink } from '../../resellers/sign-in.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
@@ -84,7 +86,12 @@ async function runService(
   if (name !== 'up' && config.DATABASE_URL === undefined) {
     throw new UsageError('DATABASE_URL is not set; "bin/farewatch up" brings an embedded database')
   }
-  await assertPortsUsable(config, roles)
+  await assertPortsUsable(config, roles).catch(async (err: unknown) => {
+    if (!(err instanceof PortTakenError) || !(await isHomeInUse(config.FAREWATCH_HOME))) throw err
+    throw new UsageError(
+      `farewatch runs already in ${path.resolve(config.FAREWATCH_HOME)}: ${err.message}`,
+    )
+  })
   const sandbox = name === 'api' ? 'none' : 'start'
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox })
   const supervision = embedded.postgres?.supervision

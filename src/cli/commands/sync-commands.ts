@@ -165,6 +165,7 @@ async function writeRoutes({ asOf, format, list }: ExportOptions): Promise<void>
       // On a terminal the progress would stand between the exported lines.
       if (process.stdout.isTTY !== true) terminal.progress(`${megabytes(bytes)} written`)
     }
+    terminal.progress('')
   })
 }
 
