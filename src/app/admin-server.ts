@@ -137,14 +137,13 @@ async function setProcessGauges(
     metrics.queueLastActivity.set({ queue: name }, at)
   }
   setPoolGauges([database.pool, requestDatabase.pool], metrics)
+  // A process without workers, such as one that only delivers, needs no connection to the store of the queue.
+  const usesQueue = work !== undefined && work.workers.length > 0
   // A gauge begins at 0, which would say that Redis is down.
-  if (work === undefined || queue.kind !== 'redis') metrics.redisUp.remove()
+  if (!usesQueue || queue.kind !== 'redis') metrics.redisUp.remove()
   await Promise.all([
     setDatabaseGauges(app),
-    // A process without workers needs no connection to the store of the queue.
-    work === undefined || work.workers.length === 0
-      ? undefined
-      : setQueueStoreGauges(queue, metrics),
+    usesQueue ? setQueueStoreGauges(queue, metrics) : undefined,
   ])
 }
 

@@ -1,6 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { type FeedHead, readFeedHeads } from '../feeds/feed-bounds.ts'
 import type { Db } from '../platform/db/database.ts'
+import { readDisk } from '../platform/db/database-health.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { listSchedules, type SavedSchedule } from '../platform/ticks/schedules.ts'
 import { countRoutes } from '../routes/read/sync-state.ts'
@@ -26,8 +27,12 @@ export async function readWork(
   db: Db,
   queue: Pick<QueueSystem, 'kind' | 'counts'>,
 ): Promise<WorkState> {
-  const [queueState, processes] = await Promise.all([readQueueState(db, queue), listProcesses(db)])
-  return { queue: queueState, processes }
+  const [queueState, processes, disk = null] = await Promise.all([
+    readQueueState(db, queue),
+    listProcesses(db),
+    readDisk(db),
+  ])
+  return { queue: queueState, processes, disk }
 }
 
 /** Reads the state of the whole system. Rejects if the database is down; an unavailable queue is part of the state. */

@@ -67,9 +67,14 @@ export function heldText({ kind, fares, since }: Status['held'][number], now: Da
 /** Why longest delays are not kept. */
 export function unkeptText(unkept: UnkeptMaxDelays): string {
   const { fares, tooShort, neededPerSecond, allowedPerSecond } = unkept
-  const need = `${ofFares(fares)} need ${neededPerSecond.toFixed(2)} checks a second, its share allows ${allowedPerSecond.toFixed(2)}`
+  const need = `${ofFares(fares)} need ${rateText(neededPerSecond)} checks a second, its share allows ${rateText(allowedPerSecond)}`
   const short = `${ofFares(tooShort)} with a delay below the shortest interval between two checks`
   return [...(exceedsShare(unkept) ? [need] : []), ...(tooShort > 0 ? [short] : [])].join('; ')
+}
+
+/** @example rateText(0.0035) // '0.0035' */
+function rateText(perSecond: number): string {
+  return String(Number(perSecond.toPrecision(3)))
 }
 
 function ofFares(n: number): string {

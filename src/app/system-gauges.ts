@@ -4,7 +4,7 @@ import { daysUntilFull, readGrowth, readPartSizes } from '../history/roll-up-day
 import { endsWithin, TimeoutError, withTimeout } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import { type Db, openDatabase } from '../platform/db/database.ts'
-import { readStorage } from '../platform/db/database-health.ts'
+import { isStatementTimeout, readStorage } from '../platform/db/database-health.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { readPauseGauges } from '../platform/ticks/pauses.ts'
 import { readScheduleGauges } from '../platform/ticks/schedules.ts'
@@ -62,7 +62,8 @@ export function createSystemGauges(
       metrics.gaugesRead.set(clock.now().getTime() / 1_000)
       hasValues = true
     } catch (err) {
-      hasValues = false
+      // What a lock delays keeps its last values, and an alert on their age tells. A database that is down has none.
+      hasValues &&= isStatementTimeout(err)
       throw err
     } finally {
       const endedMs = performance.now()
@@ -79,7 +80,7 @@ export function createSystemGauges(
         await withTimeout(reading, STORE_TIMEOUT_MS)
       } catch (err) {
         // A slow reading continues. Until it ends, the gauges keep their previous values.
-        if (err instanceof TimeoutError && hasValues) return true
+        if (hasValues && (err instanceof TimeoutError || isStatementTimeout(err))) return true
         log.warn({ reason: messageOf(err) }, 'cannot read the gauges of the whole system')
         return false
       }

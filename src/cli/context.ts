@@ -126,13 +126,15 @@ export async function withStores(
   try {
     const app = openApp({ config: embedded.config, log, clock: systemClock, role })
     if (sandbox) warnOfTokenInClear(app)
+    let isDone = false
     try {
       const working = work(app, context, embedded)
       const exit = await (endsItself ? working : untilInterrupted(working, signal))
       if (typeof exit === 'number') process.exitCode = exit
+      isDone = true
     } finally {
-      // After an interrupt a statement may still hold its connection; it ends with this process.
-      await Promise.race([app.close(), ...(signal.aborted ? [delay(CLOSE_MS)] : [])])
+      // After an interrupt or a failure a statement may still hold its connection; it ends with this process.
+      await Promise.race([app.close(), ...(isDone ? [] : [delay(CLOSE_MS)])])
     }
   } finally {
     await embedded.release()

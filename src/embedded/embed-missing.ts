@@ -114,7 +114,8 @@ async function embedPostgres(
   const postgres = await acquireEmbeddedPostgres({ home, log, join: !isService })
   onRelease(() => postgres.release())
   if (isService) onRelease(await recordHome(home))
-  else await warnOfOtherHome(home, postgres.madeData, log)
+  // A command that uses the server of another process uses the right database.
+  else if (postgres.supervision !== undefined) await warnOfOtherHome(home, postgres.madeData, log)
   return postgres
 }
 

@@ -1,3 +1,4 @@
+import type { Disk } from '../platform/db/database-health.ts'
 import { PROGRESS_MS } from '../platform/db/live-processes.ts'
 import { presentRate } from '../upstream/budget/budget-limit.ts'
 import type { UnkeptMaxDelays } from '../watches/max-delays.ts'
@@ -42,6 +43,11 @@ export function exceedsShare({ neededPerSecond, allowedPerSecond }: UnkeptMaxDel
 /** Whether no process runs the ticks that one process runs for all. */
 export function isTickLate(tickedAt: Date, at: Date): boolean {
   return at.getTime() - tickedAt.getTime() > TICK_SILENCE_MS
+}
+
+/** Whether the database may soon stop, because its disk is almost full. */
+export function isAlmostFull({ freeBytes, totalBytes }: Disk): boolean {
+  return freeBytes < LIMITS.freeBytes || freeBytes / totalBytes < LIMITS.freeShare
 }
 
 /** Whether a process was killed, hangs, or has lost the database. */

@@ -28,10 +28,11 @@ import {
 } from './status-shapes.ts'
 import { warningsOf } from './status-warnings.ts'
 
-/** What does the work: the queues, and the processes. */
+/** What does the work: the queues, the processes, and the disk of the database. */
 export interface WorkState {
   readonly queue: QueueState
   readonly processes: KnownProcess[]
+  readonly disk: Status['disk']
 }
 
 interface StatusDeps {
@@ -103,6 +104,7 @@ const HIDDEN = {
   contradicted: null,
   queue: null,
   processes: null,
+  disk: null,
 }
 
 async function readForOperators(
@@ -113,7 +115,7 @@ async function readForOperators(
     readBudgetUse(db, asked),
     readDelays?.() ?? readDetectionDelays(db),
     readContradicted(db),
-    readWork?.() ?? { queue: null, processes: null },
+    readWork?.() ?? { queue: null, processes: null, disk: null },
   ])
   return { budget, detectionDelays, contradicted, ...work }
 }

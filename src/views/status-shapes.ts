@@ -270,6 +270,10 @@ export const StatusShape = object(
       Type.Array(Process, { description: 'By their start.' }),
       'Every worker and API that runs, or did not stop in order. Null for a reseller.',
     ),
+    disk: orNull(
+      object({ freeBytes: Type.Integer(), totalBytes: Type.Integer() }),
+      'The disk of the database. Null if it is on another machine, and for a reseller.',
+    ),
     warnings: Type.Array(WarningShape, {
       description: 'What is not well, the worst first. Empty if all is well.',
     }),

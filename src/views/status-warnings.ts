@@ -4,6 +4,7 @@ import { areMostUnknown, deliveryLateMs, isOverdue, LIMITS, longRoundMs } from '
 import type { Status, StatusWarning } from './status-shapes.ts'
 import {
   bad,
+  diskWarnings,
   isPausedNow,
   pauseWarnings,
   processWarnings,
@@ -37,6 +38,7 @@ export function warningsOf(status: JudgedStatus): StatusWarning[] {
     ...deliveryWarnings(status),
     ...queueWarnings(status.queue, status.at),
     ...processWarnings(status.processes ?? undefined, status.at),
+    ...diskWarnings(status.disk),
   ].toSorted((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'))
 }
 

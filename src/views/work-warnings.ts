@@ -1,12 +1,13 @@
 import type { PausedWork, WorkRole } from '../platform/base/kinds.ts'
 import { aheadText } from '../platform/base/text.ts'
 import { missingWork } from '../platform/db/live-processes.ts'
-import { hasWrongClock, isTickLate, isWithoutProgress } from './status-limits.ts'
+import { hasWrongClock, isAlmostFull, isTickLate, isWithoutProgress } from './status-limits.ts'
 import type { KnownProcess, QueueState, Status, StatusWarning } from './status-shapes.ts'
 
 /** A pause without an end that is this old was probably forgotten. The alert PausedWithoutEnd waits as long. */
 const FORGOTTEN_MS = 12 * 3_600_000
 
+type Pause = Status['pauses'][number]
 type Named = Pick<StatusWarning, 'about' | 'code'> & Partial<StatusWarning>
 
 export function warn(named: Named, text: string): StatusWarning {
@@ -74,6 +75,20 @@ export function processWarnings(
   return [...lacking, ...each]
 }
 
+/** @param disk null if it cannot be seen. */
+export function diskWarnings(disk: Status['disk']): StatusWarning[] {
+  if (disk === null || !isAlmostFull(disk)) return []
+  return [
+    bad({ about: 'work', code: 'disk_filling' }, `The disk of the database has ${freeText(disk)}.`),
+  ]
+}
+
+/** @example '346 MB free (8 %)' */
+export function freeText({ freeBytes, totalBytes }: NonNullable<Status['disk']>): string {
+  const share = Math.round((100 * freeBytes) / totalBytes)
+  return `${Math.round(freeBytes / 1e6)} MB free (${share} %)`
+}
+
 const WORK_SUBJECTS = { checks: 'fares', syncs: 'routes', deliveries: 'deliveries' } as const
 const STOPPED = {
   checks: 'No fare is checked',
@@ -89,9 +104,13 @@ export function pauseWarnings({ pauses, at }: Pick<Status, 'pauses' | 'at'>): St
       const named = { about: WORK_SUBJECTS[what], code: `${what}_paused`, since: from, until }
       const why = reason === null ? '' : `: ${reason}`
       const text = `${STOPPED[what]}, as operators have paused it${why}.`
-      const forgotten = until === null && at.getTime() - from.getTime() > FORGOTTEN_MS
-      return forgotten ? bad(named, text) : warn(named, text)
+      return isForgotten({ from, until }, at) ? bad(named, text) : warn(named, text)
     })
+}
+
+/** Whether a pause without an end has lasted so long that it was probably forgotten. */
+export function isForgotten({ from, until }: Pick<Pause, 'from' | 'until'>, at: Date): boolean {
+  return until === null && at.getTime() - from.getTime() > FORGOTTEN_MS
 }
 
 /** Whether operators have paused some work. */

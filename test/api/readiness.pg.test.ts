@@ -17,8 +17,13 @@ interface Health {
 }
 
 /** Starts a process without an upstream, and reads its health. */
-async function started(role: 'api' | 'worker', databaseUrl: string) {
-  const running = startFarewatch([role], {
+async function started(
+  command: 'api' | 'worker' | 'worker --roles deliver',
+  databaseUrl: string,
+  env: Readonly<Record<string, string>> = {},
+) {
+  const running = startFarewatch(command.split(' '), {
+    ...env,
     DATABASE_URL: databaseUrl,
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     API_PORT: '0',
@@ -123,5 +128,17 @@ describe('the readiness of a worker', () => {
     expect(verbose.body.checks.at(-1)).toHaveProperty('lastActivityAt')
     // Its queue is in PostgreSQL.
     expect(await readMetrics()).not.toMatch(/^farewatch_redis_up/m)
+  })
+
+  it('one that only delivers uses no queue, and says nothing about Redis', async ({
+    databaseUrl,
+  }) => {
+    const noRedis = { REDIS_URL: 'redis://127.0.0.1:9' }
+    const { readMetrics } = await started('worker --roles deliver', databaseUrl, noRedis)
+
+    const metrics = await readMetrics()
+
+    expect(metrics).toMatch(/^farewatch_db_up 1$/m)
+    expect(metrics).not.toMatch(/^farewatch_redis_up/m)
   })
 })

@@ -69,6 +69,7 @@ describe('the status', () => {
       },
       contradicted: null,
       queue: null,
+      disk: null,
       processes: null,
       warnings: ['routes', 'with-availability'].map((list) => ({
         about: 'routes',

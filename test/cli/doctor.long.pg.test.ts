@@ -5,6 +5,8 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { examineDisk } from '../../src/app/doctor/doctor-database.ts'
 import type { DoctorDeps, Finding } from '../../src/app/doctor/doctor-finding.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
+import { listBlockers } from '../../src/platform/db/database-health.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import { routes } from '../routes/sync-fixtures.ts'
 import { runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
@@ -29,6 +31,14 @@ async function doctor(env: Readonly<Record<string, string>>): Promise<Report> {
   const { wrong, findings } = JSON.parse(stdout) as Omit<Report, 'exit' | 'about'>
   const about = (name: string) => findings.filter((finding) => finding.about === name)
   return { exit, wrong, findings, about }
+}
+
+/** A session of its own. */
+function aClient(url: string): Db {
+  const name = { applicationName: 'somebody', log: silentLog, maxConnections: 1 }
+  const database = openDatabase({ url, ...name })
+  onTestFinished(() => database.close())
+  return database.db
 }
 
 async function breakThings(db: Db): Promise<void> {
@@ -169,6 +179,30 @@ describe('farewatch doctor', () => {
         says: `the upstream refused calls to verify, the last one at ${new Date(failedAtMs).toISOString()}`,
       },
     ])
+  })
+
+  it('names the session that others wait for, and so does a status that waits for it', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const [holder, waiting] = [aClient(databaseUrl), aClient(databaseUrl)]
+    await sql`begin; lock table fare_state in access exclusive mode`.execute(holder)
+    const { pid } = await selectOne(sql<{ pid: number }>`select pg_backend_pid() as pid`, holder)
+    const ended = sql`select from fare_state`.execute(waiting)
+    await until('a wait of seconds', async () => (await listBlockers(db)).length > 0)
+
+    const env = { DATABASE_URL: databaseUrl }
+    const [report, status] = await Promise.all([doctor(env), runFarewatch(['status'], env)])
+    await sql`rollback`.execute(holder)
+    await ended
+
+    const named = `session ${pid} of "`
+    expect(report.about('locks')).toMatchObject([{ level: 'wrong' }])
+    expect(report.about('locks')[0]?.says).toContain(named)
+    expect(report.about('locks')[0]?.todo).toContain(`select pg_terminate_backend(${pid})`)
+    expect(status.exit).toBe(1)
+    expect(status.stderr).toMatch(/^farewatch: the status did not come within 15 s: session /m)
+    expect(status.stderr).toContain(named)
   })
 
   it('reports an old schema and skips the checks that depend on it', async ({

@@ -73,6 +73,7 @@ const WELL: Overview = {
     ],
   },
   unkeptMaxDelays: [],
+  disk: { freeBytes: 5e9, totalBytes: 40e9 },
   detectionDelays: [
     {
       priority: 'all',
@@ -196,6 +197,7 @@ describe('the status', () => {
         ],
       },
       incidents: [{ kind: 'mass_loss', openedAt: ago(61) }],
+      disk: { freeBytes: 346e6, totalBytes: 4e9 },
       unkeptMaxDelays: [{ ...OVER, tooShort: 1 }],
       budget: WELL.budget && {
         ...WELL.budget,
@@ -236,6 +238,7 @@ describe('the status', () => {
       'bad deliveries_dying',
       'bad no_tick',
       'bad clock_wrong',
+      'bad disk_filling',
       'warn list_overdue',
       'warn list_held',
       'warn upstream_paused',
@@ -268,9 +271,10 @@ describe('the status', () => {
       'DIED ',
       'FAILING ',
       'DISABLED',
+      'ONLY ',
     ])
     expect(statusText(bad, Number.POSITIVE_INFINITY)).toMatch(
-      /\ndeliveries 1,200 pending, the oldest LATE by 6 min, 4 dead \(1 DIED in the last hour\); 3 endpoints enabled, 2 FAILING \(1 for hours\), 3 DISABLED$/,
+      /\ndeliveries 1,200 pending, the oldest LATE by 6 min, 4 dead \(1 DIED in the last hour\); 3 endpoints enabled, 2 FAILING \(1 for hours\), 3 DISABLED\ndisk {7}ONLY 346 MB free \(9 %\)$/,
     )
   })
 
@@ -301,7 +305,7 @@ describe('the status', () => {
 
     const lines = statusText({ ...WELL, unkeptMaxDelays }, Number.POSITIVE_INFINITY).split('\n')
 
-    const need = '500 fares need 8.33 checks a second, its share allows 7.00'
+    const need = '500 fares need 8.33 checks a second, its share allows 7'
     const short = 'with a delay below the shortest interval between two checks'
     expect(lines.filter((line) => line.includes('NOT KEPT')).map((line) => line.trim())).toEqual([
       `MAX DELAYS of ana NOT KEPT: ${need}`,
@@ -328,12 +332,8 @@ describe('the status', () => {
   })
 
   it('says that there are no endpoints to deliver to', () => {
-    const deliveries = {
-      ...WELL.deliveries,
-      pending: 0,
-      endpoints: { healthy: 0, busy: 0, failing: 0 },
-      disabled: {},
-    }
+    const endpoints = { healthy: 0, busy: 0, failing: 0 }
+    const deliveries = { ...WELL.deliveries, pending: 0, endpoints, disabled: {} }
 
     expect(statusText({ ...WELL, deliveries }, 80)).toMatch(/\ndeliveries no endpoints$/)
   })

@@ -241,7 +241,8 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
   })
 
   it('SystemGaugesOld fires while their reading waits for locks', async () => {
-    const locks = lockAgainAndAgain('delivery', 8)
+    // Longer than a statement of the reading may take.
+    const locks = lockAgainAndAgain('delivery', 25)
     await firing('SystemGaugesOld')
     await runCheck('SystemGaugesOld')
 

@@ -19,6 +19,7 @@ async function startLiveApi(db: Db, url: string): Promise<string> {
     readWork: async () => ({
       queue: { kind: 'postgres', fault: null, lastTick: null, queues: [] },
       processes: [],
+      disk: null,
     }),
   })
 }

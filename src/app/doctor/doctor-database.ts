@@ -3,12 +3,22 @@ import { messageOf } from '../../platform/base/errors.ts'
 import { aheadText } from '../../platform/base/text.ts'
 import { readAnalystRisks } from '../../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
-import { probeDatabase, readStorage } from '../../platform/db/database-health.ts'
+import {
+  blockerText,
+  endSession,
+  listBlockers,
+  probeDatabase,
+  readStorage,
+} from '../../platform/db/database-health.ts'
 import { type Generation, readGeneration, readIdentity } from '../../platform/db/generations.ts'
 import { readHistoryFloor } from '../../platform/db/history-floor.ts'
-import { assertMigrated, readVersions } from '../../platform/db/schema-version.ts'
+import {
+  assertMigrated,
+  readVersions,
+  SchemaTooNewError,
+} from '../../platform/db/schema-version.ts'
 import { databaseSkewMs, selectOne } from '../../platform/db/transaction.ts'
-import { LIMITS } from '../../views/status-limits.ts'
+import { isAlmostFull, LIMITS } from '../../views/status-limits.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
 /** Whether the database answers and is new enough. */
@@ -25,9 +35,17 @@ export async function examineSchema({ app }: DoctorDeps): Promise<Finding> {
   try {
     await assertMigrated(db)
   } catch (err) {
-    return wrong('schema', messageOf(err), 'bin/farewatch migrate')
+    const isOlder = err instanceof SchemaTooNewError
+    const todo = isOlder ? 'use the newer version of farewatch' : 'bin/farewatch migrate'
+    return wrong('schema', messageOf(err), todo)
   }
   return ok('schema', `up to date: ${(await readVersions(db)).schema}`)
+}
+
+/** Sessions that others wait for. Without any there is nothing to say. */
+export async function examineLocks({ app }: DoctorDeps): Promise<Finding[]> {
+  const blockers = await listBlockers(app.database.db)
+  return blockers.map((one) => wrong('locks', blockerText(one), endSession(one)))
 }
 
 /** Whether the role of the analysts exists, reads only the public SQL, and can be used by `bin/farewatch sql`. */
@@ -121,8 +139,7 @@ export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
   const says = `${holds}; ${gigabytes(freeBytes)} of its disk are free (${Math.round(share * 100)} %)${full}`
   const todo =
     'free some space, or use a larger disk: docs/reference/deploying.md describes what grows'
-  const isFull = freeBytes < LIMITS.freeBytes || share < LIMITS.freeShare
-  return isFull ? wrong('disk', says, todo) : ok('disk', says)
+  return isAlmostFull(disk) ? wrong('disk', says, todo) : ok('disk', says)
 }
 
 /** Since when the histories are complete, if old rows were archived, and whether all of these are deleted. */

@@ -9,7 +9,7 @@ import { listSchedules } from '../../platform/ticks/schedules.ts'
 import { countPastDepartures } from '../../views/fare-operations.ts'
 import { deliveryLateMs, LIMITS, longRoundMs } from '../../views/status-limits.ts'
 import type { Status } from '../../views/status-shapes.ts'
-import { isPausedNow } from '../../views/work-warnings.ts'
+import { isForgotten, isPausedNow } from '../../views/work-warnings.ts'
 import { publicUrlOf, schedulesOf } from '../settings-for.ts'
 import { checksStopText, heldText, pauseText, sinceText, unkeptText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
@@ -121,10 +121,15 @@ export function examineBudget(status: Status): Finding[] {
   const { budget, upstream, beliefs } = status
   if (budget === null) return []
   const { requestsPerSecond, share, used, limit } = budget
+  const roundMs = longRoundMs(status)
+  const round = `one check of all ${beliefs.fares} fares takes ${durationText(roundMs ?? 0)}`
   if (limit !== null) {
     const until = limit.until.toISOString()
     const says = `operators allow ${limit.requestsPerSecond} of ${requestsPerSecond} requests a second until ${until}: ${limit.reason}`
-    return [warning('budget', says, 'bin/farewatch budget limit --off')]
+    const todo = 'bin/farewatch budget limit --off'
+    return [
+      roundMs === null ? warning('budget', says, todo) : wrong('budget', `${says}; ${round}`, todo),
+    ]
   }
   const stop = checksStopText(status)
   const use = stop ?? `checks used ${percent(used)} in the last whole minute`
@@ -148,21 +153,17 @@ export function examineBudget(status: Status): Finding[] {
       ),
     ]
   }
-  const roundMs = longRoundMs(status)
-  if (roundMs !== null) {
-    const round = `one check of all ${beliefs.fares} fares takes ${durationText(roundMs)}`
-    return [wrong('budget', `${says}; ${round}`, RAISE_BUDGET)]
-  }
+  if (roundMs !== null) return [wrong('budget', `${says}; ${round}`, RAISE_BUDGET)]
   return [ok('budget', says)]
 }
 
 /** What operators have paused, now or at a planned time. */
 export function examinePauses({ pauses, at }: Status): Finding[] {
-  return pauses.map((one) =>
-    one.running
-      ? warning('pauses', pauseText(one, at), `bin/farewatch resume ${one.what}`)
-      : ok('pauses', pauseText(one, at)),
-  )
+  return pauses.map((one) => {
+    if (!one.running) return ok('pauses', pauseText(one, at))
+    const level = isForgotten(one, at) ? wrong : warning
+    return level('pauses', pauseText(one, at), `bin/farewatch resume ${one.what}`)
+  })
 }
 
 export function examineBeliefs(status: Status): Finding[] {

@@ -11,6 +11,7 @@ import {
   examineDatabase,
   examineDisk,
   examineGeneration,
+  examineLocks,
   examineRoles,
   examineSchema,
 } from './doctor-database.ts'
@@ -44,6 +45,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const database = await findingsOf('database', async () => [await examineDatabase(deps)])
   if (database.some(isWrong))
     return [...database, ...(await examineRedis(deps)), skipped('database')]
+  const locks = await findingsOf('locks', () => examineLocks(deps))
   const schema = await findingsOf('schema', async () => [await examineSchema(deps)])
   const { first, rest } = schema.some(isWrong)
     ? { first: [], rest: [skipped('schema')] }
@@ -51,6 +53,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const store = await findingsOf('queue', () => examineStore(deps))
   const basics = [
     ...database,
+    ...locks,
     ...schema,
     ...first,
     ...(await findingsOf('roles', async () => [await examineRoles(deps)])),

@@ -57,15 +57,18 @@ pg_restore or a recovery from archived WAL: the next start finds another databas
 ${example('restored')}`,
     )
     .action(({ json }: { json?: boolean }) =>
-      withStores({ role: 'restored' }, async ({ database: { db } }, { terminal }, { postgres }) => {
-        await (postgres === undefined ? assertMigrated(db) : migrate(db))
-        const processes = await listLiveProcesses(db)
-        const { number, beganAt, resellers } = await beginGeneration(db)
-        terminal.print(json, { generation: number, beganAt, resellers }, () =>
-          begunText(number, resellers),
-        )
-        if (processes.length > 0) terminal.step(runningText(processes))
-      }),
+      withStores(
+        { role: 'restored' },
+        async ({ database: { db }, log }, { terminal }, { postgres }) => {
+          await (postgres === undefined ? assertMigrated(db) : migrate(db))
+          const processes = await listLiveProcesses(db)
+          const { number, beganAt, resellers } = await beginGeneration(db)
+          terminal.print(json, { generation: number, beganAt, resellers }, () =>
+            begunText(number, resellers),
+          )
+          if (processes.length > 0) log.warn(runningText(processes))
+        },
+      ),
     )
 }
 

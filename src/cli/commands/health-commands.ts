@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { openApp, openQueue } from '../../app/app.ts'
+import { type App, openApp, openQueue } from '../../app/app.ts'
 import { examine, isWrong } from '../../app/doctor/doctor.ts'
 import type { Finding, FindingLevel } from '../../app/doctor/doctor-finding.ts'
 import { type Overview, readOverview } from '../../app/read-overview.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
-import { type Clock, systemClock } from '../../platform/base/clock.ts'
-import { messageOf } from '../../platform/base/errors.ts'
+import { type Clock, systemClock, TimeoutError, withTimeout } from '../../platform/base/clock.ts'
+import { AppError, messageOf } from '../../platform/base/errors.ts'
+import { openDatabase } from '../../platform/db/database.ts'
+import { blockerText, endSession, listBlockers } from '../../platform/db/database-health.ts'
 import {
   listSchedules,
   makeScheduleDue,
@@ -33,6 +35,8 @@ interface StatusOptions {
 
 /** Reading the status takes tens of milliseconds; with a million fares, a second. */
 const WATCH_MS = 2_000
+/** A status that comes later waits for a lock, or for a database that is overloaded. */
+const STATUS_MS = 15_000
 /** Each line is written over the old one, and the rest of the screen is erased: clearing first would flicker. */
 const CURSOR_HOME = '\x1b[H'
 const ERASE_LINE = '\x1b[K'
@@ -61,10 +65,30 @@ async function printStatus({ watch = false, json = false }: StatusOptions): Prom
       json ? JSON.stringify(overview) : statusText(overview, width)
     const read = () => readOverview(app, queue)
     if (watch) return keepPrinting(async () => textOf(await read()), context, app.clock)
-    const overview = await read()
+    const overview = await withTimeout(read(), STATUS_MS).catch(async (err: unknown) => {
+      throw await explainWait(app, err)
+    })
     context.terminal.out(textOf(overview))
     return overview.warnings.some(({ level }) => level === 'bad') ? EXIT.failed : EXIT.ok
   })
+}
+
+/** The database answers, but the status did not come in time. */
+class StatusWaitsError extends AppError {
+  override readonly name = 'StatusWaitsError'
+  override readonly code = 'cli.status_waits'
+  override readonly retryable = true
+}
+
+/** Names what the status waits for. The connections of the pool may all wait for the same. */
+async function explainWait({ config, log }: App, err: unknown): Promise<unknown> {
+  if (!(err instanceof TimeoutError)) return err
+  const { DATABASE_URL: url } = config
+  const own = openDatabase({ url, log, applicationName: 'farewatch status', maxConnections: 1 })
+  const blockers = await withTimeout(listBlockers(own.db), STATUS_MS).catch(() => [])
+  const found = blockers.map((one) => `${blockerText(one)}: ${endSession(one)}`)
+  const why = found.length === 0 ? '"bin/farewatch doctor" looks for the reason' : found.join('; ')
+  return new StatusWaitsError(`the status did not come within ${STATUS_MS / 1_000} s: ${why}`)
 }
 
 /** Prints the status until the signal aborts; a failure to read it is printed too. */

@@ -13,12 +13,13 @@ import type { BudgetLimit } from '../../upstream/budget/budget-limit.ts'
 import {
   areMostUnknown,
   deliveryLateMs,
+  isAlmostFull,
   isOverdue,
   isTickLate,
   longRoundMs,
 } from '../../views/status-limits.ts'
 import type { QueueState } from '../../views/status-shapes.ts'
-import { isPausedNow, missingRoles } from '../../views/work-warnings.ts'
+import { freeText, isPausedNow, missingRoles } from '../../views/work-warnings.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
 /** The state of everything in about twenty lines, problems in capitals. */
@@ -51,6 +52,7 @@ export function statusText(overview: Overview, width: number): string {
     ...processLines(overview),
     ...feedLines(overview),
     ['deliveries', deliveriesText(overview)],
+    ...diskLines(overview),
   ]
   const body = lines.map(([name, text]) => hangingIndent(name.padEnd(11), printable(text), width))
   return [head, '', ...body].join('\n')
@@ -255,6 +257,11 @@ function processLines({ processes, at }: Overview): [string, string][] {
   return first === undefined
     ? []
     : [['processes', first[1]], ...others, ...lacking.map(([a, b]): [string, string] => [a, b])]
+}
+
+/** A disk with enough space is no news. */
+function diskLines({ disk }: Overview): [string, string][] {
+  return disk !== null && isAlmostFull(disk) ? [['disk', `ONLY ${freeText(disk)}`]] : []
 }
 
 const FEED_NAMES: Readonly<Record<string, string>> = {

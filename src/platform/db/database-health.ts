@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import pg from 'pg'
 import { AppError, messageOf } from '../base/errors.ts'
+import { durationText } from '../base/text.ts'
 import { type Db, sql } from './database.ts'
 import { LockHeldError } from './session-lock.ts'
 import { selectOne } from './transaction.ts'
@@ -70,10 +71,16 @@ export async function pingDatabase(url: string, timeoutMs: number): Promise<void
   }
 }
 
+/** The file system of the data directory. */
+export interface Disk {
+  readonly freeBytes: number
+  readonly totalBytes: number
+}
+
 export interface Storage {
   readonly databaseBytes: number
-  /** The file system of the data directory; undefined if this process cannot see it. */
-  readonly disk: { readonly freeBytes: number; readonly totalBytes: number } | undefined
+  /** Undefined if this process cannot see it. */
+  readonly disk: Disk | undefined
 }
 
 /** Reads the size of the database, and the space of its disk if the disk belongs to this machine. */
@@ -86,7 +93,7 @@ export async function readStorage(db: Db): Promise<Storage> {
 }
 
 /** A role without the rights of a monitor may not read where the data lies, and a server elsewhere has another disk. */
-async function readDisk(db: Db): Promise<Storage['disk']> {
+export async function readDisk(db: Db): Promise<Disk | undefined> {
   try {
     const { folder, local } = await selectOne(
       sql<{ folder: string; local: boolean }>`
@@ -101,6 +108,49 @@ async function readDisk(db: Db): Promise<Storage['disk']> {
   } catch {
     return undefined
   }
+}
+
+/** A session that others wait for. */
+export interface Blocker {
+  readonly pid: number
+  readonly user: string | null
+  readonly application: string
+  /** How many sessions wait, and the longest wait in seconds. */
+  readonly sessions: number
+  readonly seconds: number
+}
+
+/** The sessions that hold locks for which others have waited for some seconds. */
+export async function listBlockers(db: Db): Promise<Blocker[]> {
+  const { rows } = await sql<Blocker>`
+    select b.pid, b.usename as "user", b.application_name as application, count(distinct w.pid)::int as sessions,
+           extract(epoch from clock_timestamp() - min(w.query_start))::float8 as seconds
+      from pg_stat_activity w
+     cross join lateral unnest(pg_blocking_pids(w.pid)) p (pid)
+      join pg_stat_activity b on b.pid = p.pid
+     where w.datname = current_database() and w.query_start < clock_timestamp() - interval '5 seconds'
+       and cardinality(pg_blocking_pids(b.pid)) = 0
+     group by 1, 2, 3
+     order by sessions desc
+  `.execute(db)
+  return rows
+}
+
+/** @example 'session 7 of "ops" (psql) holds locks for which 3 sessions wait, the longest for 12 s' */
+export function blockerText({ pid, user, application, sessions, seconds }: Blocker): string {
+  const waiting = sessions === 1 ? '1 session waits' : `${sessions} sessions wait, the longest`
+  const named = application === '' ? '' : ` (${application})`
+  return `session ${pid} of "${user ?? '?'}"${named} holds locks for which ${waiting} for ${durationText(1_000 * seconds)}`
+}
+
+/** What ends a session. Its user, or an administrator, may do so. */
+export function endSession({ pid }: Blocker): string {
+  return `select pg_terminate_backend(${pid}), if what it does is not needed`
+}
+
+/** Whether a statement took longer than it may, which a lock or an overloaded database makes it do. */
+export function isStatementTimeout(thrown: unknown): boolean {
+  return thrown instanceof pg.DatabaseError && thrown.code === '57014'
 }
 
 /** 57014: the statement timed out, as it does on an overloaded database. */
