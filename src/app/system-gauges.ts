@@ -1,7 +1,7 @@
 import { readDeliveryGauges } from '../delivery/dispatch/delivery-gauges.ts'
 import { readFeedGauges } from '../feeds/feed-bounds.ts'
 import { daysUntilFull, readGrowth, readPartSizes } from '../history/roll-up-days.ts'
-import { endsWithin, TimeoutError, withTimeout } from '../platform/base/clock.ts'
+import { endsWithin } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import { type Db, openDatabase } from '../platform/db/database.ts'
 import { isStatementTimeout, readStorage } from '../platform/db/database-health.ts'
@@ -64,7 +64,7 @@ export function createSystemGauges(
     } catch (err) {
       // What a lock delays keeps its last values, and an alert on their age tells. A database that is down has none.
       hasValues &&= isStatementTimeout(err)
-      throw err
+      log.warn({ reason: messageOf(err) }, 'cannot read the gauges of the whole system')
     } finally {
       const endedMs = performance.now()
       nextReadMs = endedMs + (hasValues ? pauseMsAfter(endedMs - startedMs) : 0)
@@ -76,14 +76,8 @@ export function createSystemGauges(
     async refresh() {
       if (reading === undefined && performance.now() < nextReadMs) return hasValues
       reading ??= read()
-      try {
-        await withTimeout(reading, STORE_TIMEOUT_MS)
-      } catch (err) {
-        // A slow reading continues. Until it ends, the gauges keep their previous values.
-        if (hasValues && (err instanceof TimeoutError || isStatementTimeout(err))) return true
-        log.warn({ reason: messageOf(err) }, 'cannot read the gauges of the whole system')
-        return false
-      }
+      // A slow reading continues. Until it ends, the gauges keep their previous values.
+      await endsWithin(reading, STORE_TIMEOUT_MS)
       return hasValues
     },
     close: async () => void (await endsWithin(database.close(), CLOSE_TIMEOUT_MS)),

@@ -241,8 +241,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
   })
 
   it('SystemGaugesOld fires while their reading waits for locks', async () => {
-    // Longer than a statement of the reading may take.
-    const locks = lockAgainAndAgain('delivery', 25)
+    const locks = lockAgainAndAgain('delivery', 8)
     await firing('SystemGaugesOld')
     await runCheck('SystemGaugesOld')
 

@@ -65,7 +65,9 @@ async function probe({ flight, negative = false, json }: ProbeFlags): Promise<vo
       clock,
       beforeCall: async (waiting) => {
         await assertNotPaused(breaker, 'probe')
+        terminal.progress('waits for a slot of the budget')
         await takeSlot(database.db, { requestsPerSecond, lane: true, clock, signal: waiting })
+        terminal.progress('')
       },
       flightId: flight ?? null,
       negative,

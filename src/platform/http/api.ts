@@ -68,9 +68,15 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
       })
     }
   })
-  server.addHook('onSend', async (request, reply) => {
-    if (reply.hasHeader('retry-after')) await options.limit.pause()
-    if (!(await dropBody(request))) reply.header('connection', 'close')
+  server.addHook('onSend', (request, reply, payload, done) => {
+    const isLater = reply.hasHeader('retry-after')
+    // All others are sent at once: a handler that sends its answer itself keeps its place until then.
+    if (!isLater && !hasUnreadBody(request)) return done(null, payload)
+    void (async () => {
+      if (isLater) await options.limit.pause()
+      if (!(await dropBody(request))) reply.header('connection', 'close')
+      done(null, payload)
+    })()
   })
   reportAnswers(server, options)
   addNoEndpoint(server, options)
@@ -105,11 +111,11 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
  * once after the response: refused bodies of megabytes would keep the garbage collector busy, at the cost of other
  * callers. Of a body that is longer than permitted the rest is not read.
  */
-async function dropBody({ raw, routeOptions }: FastifyRequest): Promise<boolean> {
-  const declared = Number(raw.headers['content-length'] ?? 0)
-  if (declared === 0 && raw.headers['transfer-encoding'] === undefined) return true
+async function dropBody(request: FastifyRequest): Promise<boolean> {
+  const { raw, routeOptions } = request
+  if (!hasUnreadBody(request)) return true
   let permitted = routeOptions.bodyLimit
-  if (declared > permitted) return false
+  if (declaredBytes(request) > permitted) return false
   try {
     for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       permitted -= chunk.length
@@ -120,6 +126,16 @@ async function dropBody({ raw, routeOptions }: FastifyRequest): Promise<boolean>
     // The client has disconnected and reads no answer.
   }
   return true
+}
+
+function hasUnreadBody(request: FastifyRequest): boolean {
+  const { headers, readableEnded } = request.raw
+  const hasBody = declaredBytes(request) > 0 || headers['transfer-encoding'] !== undefined
+  return hasBody && !readableEnded
+}
+
+function declaredBytes({ headers }: FastifyRequest): number {
+  return Number(headers['content-length'] ?? 0)
 }
 
 function reportAnswers<D>(server: HttpServer, { onAnswered }: ApiOptions<D>): void {
