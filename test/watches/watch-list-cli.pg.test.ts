@@ -135,7 +135,7 @@ describe('farewatch watch-list', () => {
 
     expect(added).toEqual({
       exit: 0,
-      stdout: '1 added, 0 changed, 0 unchanged; 1 tracked fare added, 0 ended\n',
+      stdout: 'list "autumn": 1 added, 0 changed, 0 unchanged; 1 tracked fare added, 0 ended\n',
       stderr: '',
     })
     const warning = 'is no number, as the flight ids of the upstream are'
