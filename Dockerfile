@@ -5,6 +5,7 @@ ARG NPM_CONFIG_REGISTRY
 COPY package.json package-lock.json ./
 # Without the development packages, and without the optional ones: those bring an embedded PostgreSQL.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+COPY LICENSE ./
 COPY bin ./bin
 COPY docs/reference/runbooks.md ./docs/reference/runbooks.md
 COPY deploy/analyst-limits.sql ./deploy/analyst-limits.sql
@@ -24,7 +25,7 @@ ENV NODE_ENV=production \
     ADMIN_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
-COPY --from=build /app/package.json /app/commit ./
+COPY --from=build /app/package.json /app/commit /app/LICENSE ./
 COPY --from=build /app/bin ./bin
 COPY --from=build /app/docs ./docs
 COPY --from=build /app/deploy ./deploy

@@ -123,6 +123,7 @@ describe('the content of the image', () => {
 
     expect(lines[0]).toBe('*')
     expect(lines.slice(1)).toEqual([
+      '!LICENSE',
       '!bin/farewatch',
       '!deploy/analyst-limits.sql',
       '!docs/reference/runbooks.md',

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
 
 const ROOT = path.join(import.meta.dirname, '../..')
 const GIT_USER = ['-c', 'user.name=test', '-c', 'user.email=test@example.com']
@@ -85,4 +86,15 @@ describe('the release script', () => {
     git('tag', 'v1.2.3')
     expect(release().stderr).toContain('the tag v1.2.3 exists')
   })
+})
+
+it('the SBOM names what the program needs at run time, and nothing of development', () => {
+  const { stdout } = spawnSync('node', ['.ci/sbom.mjs'], { cwd: ROOT, encoding: 'utf8' })
+  const { components } = JSON.parse(stdout) as { components: { purl: string }[] }
+  const named = new Set(
+    components.map(({ purl }) => decodeURIComponent(purl).replace(/^pkg:npm\/(.*)@.*$/, '$1')),
+  )
+
+  expect(Object.keys(packageJson.dependencies).filter((name) => !named.has(name))).toEqual([])
+  expect(Object.keys(packageJson.devDependencies).filter((name) => named.has(name))).toEqual([])
 })

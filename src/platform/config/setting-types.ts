@@ -68,10 +68,12 @@ export function networks(about: string): Setting<string> {
   )
 }
 
+/** With a port, as in 127.0.0.1/32:8093, only that port of the network is meant. */
 function isNetwork(text: string): boolean {
-  const [, address = '', bits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
+  const [, address = '', bits = '', port = '1'] =
+    /^([^/]+)\/(\d{1,3})(?::(\d{1,5}))?$/.exec(text) ?? []
   const family = isIP(address)
-  if (family === 0) return false
+  if (family === 0 || Number(port) < 1 || Number(port) > 65_535) return false
   try {
     new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
     return true

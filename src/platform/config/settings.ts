@@ -124,7 +124,7 @@ export const ADVANCED_SETTINGS = {
     secret('the former ENCRYPTION_KEY, until "bin/farewatch endpoints reseal" has replaced it'),
   ),
   WEBHOOK_ALLOWED_NETWORKS: networks(
-    'networks that webhooks may reach although their addresses are not public',
+    'networks that webhooks may reach although their addresses are not public; with a port, as in 127.0.0.1/32:8093, that port alone',
   ),
   WEBHOOK_ALLOW_HTTP: choice('whether webhooks may go to http URLs', ['off', 'on'], 'off'),
   OTEL_EXPORTER_OTLP_ENDPOINT: orEmpty(

@@ -28,6 +28,7 @@ describe('a value', () => {
     ['AVAILABILITY_SYNC_SCHEDULE', '0 0 30 2 *', 'must be a cron pattern such as'],
     ['ENCRYPTION_KEY', 'short', 'must have at least 6 characters'],
     ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0', 'must be a list of networks such as 10.1.0.0/16'],
+    ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/8:0', 'must be a list of networks such as 10.1.0.0/16'],
     ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/33', 'must be a list of networks such as 10.1.0.0/16'],
     ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/8, inside/8', 'must be a list of networks such as'],
     ['WEBHOOK_ALLOW_HTTP', 'yes', 'must be one of off, on'],
@@ -42,6 +43,10 @@ describe('a value', () => {
     expect(faults).toHaveLength(1)
     expect(faults[0]?.startsWith(`${name} `)).toBe(true)
     expect(faults[0]).toContain(fault)
+  })
+
+  it('a network may have a port, as "farewatch receive" advises', () => {
+    expect(faultsOf({ WEBHOOK_ALLOWED_NETWORKS: '10.0.0.0/8, 127.0.0.1/32:8093' })).toEqual([])
   })
 
   const FORM = 'must be a URL of the form'
