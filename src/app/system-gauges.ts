@@ -62,7 +62,8 @@ export function createSystemGauges(
       metrics.gaugesRead.set(clock.now().getTime() / 1_000)
       hasValues = true
     } catch (err) {
-      // What a lock delays keeps its last values, and an alert on their age tells. A database that is down has none.
+      // While a lock delays the reading, the last values stay, and SystemGaugesOld reports their age. While the database is
+      // down, there are none.
       hasValues &&= isStatementTimeout(err)
       log.warn({ reason: messageOf(err) }, 'cannot read the gauges of the whole system')
     } finally {

@@ -79,7 +79,7 @@ export function interruptSignal(): AbortSignal {
   if (controller !== undefined) return controller.signal
   controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => interrupt(EXIT.interrupted))
+    process.on(name, () => isRepeated(name) || interrupt(EXIT.interrupted))
   }
   return controller.signal
 }
@@ -90,6 +90,17 @@ export function interruptOnClosedPipe(): void {
     if (err.code !== 'EPIPE') throw err
     if (!interruptSignal().aborted) interrupt(EXIT.ok)
   })
+}
+
+/** npm passes on the Ctrl-C that the terminal has sent to farewatch already: a second one so soon is the same. */
+const REPEATED_MS = 300
+let ctrlCAtMs = Number.NEGATIVE_INFINITY
+
+function isRepeated(name: string): boolean {
+  if (name !== 'SIGINT') return false
+  const beforeMs = ctrlCAtMs
+  ctrlCAtMs = performance.now()
+  return ctrlCAtMs - beforeMs < REPEATED_MS
 }
 
 function interrupt(exit: number): void {

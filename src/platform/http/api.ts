@@ -10,6 +10,7 @@ import { countRequest } from './authorize.ts'
 import { docsPage, markdown } from './docs-html.ts'
 import { ProblemError, problemCodeOf } from './problems.ts'
 import { addJsonBodies } from './read-body.ts'
+import { BODY_BYTES_PER_MS } from './request-limits.ts'
 import {
   COMPRESS_FROM_BYTES,
   createEncodedBody,
@@ -40,7 +41,6 @@ export interface Answered {
 }
 
 const MAX_ADDRESS_CHARS = 8_000
-const DROPPED_BYTES_PER_MS = 1_000
 
 /** Headers of every response: browsers run, frame and cache nothing of it, and it depends on the key. */
 const HEADERS = {
@@ -120,7 +120,7 @@ async function dropBody(request: FastifyRequest): Promise<boolean> {
     for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       permitted -= chunk.length
       if (permitted < 0) return false
-      await delay(chunk.length / DROPPED_BYTES_PER_MS)
+      await delay(chunk.length / BODY_BYTES_PER_MS)
     }
   } catch {
     // The client has disconnected and reads no answer.

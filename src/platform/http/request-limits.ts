@@ -39,7 +39,7 @@ const HANDLERS_PER_KEY = 2
  * After a write the next one of its reseller waits a millisecond for each kilobyte of the body, so that imports leave
  * time to others. The wait does not follow from how long the write took: others may have made it slow.
  */
-const WRITE_BYTES_PER_MS = 1_000
+export const BODY_BYTES_PER_MS = 1_000
 /** After a long answer the place of its handler stays taken for a while, for the same reason: 0.2 s for a megabyte. */
 const ANSWER_BYTES_PER_MS = 5_000
 const RETRY_AFTER = { 'retry-after': '2' }
@@ -94,7 +94,7 @@ export function createRequestLimits(options: RequestLimitOptions = {}): RequestL
           AbortSignal.any([signalOfClose(reply.raw), AbortSignal.timeout(waitMs)]),
         )
         const release = orTooMany(place, `writes run one at a time, and ${waitingWrites} may wait`)
-        hold.add(() => releaseAfter(bodyBytes / WRITE_BYTES_PER_MS, release))
+        hold.add(() => releaseAfter(bodyBytes / BODY_BYTES_PER_MS, release))
       }
       // No other method's body is read. A longer body than the limit is refused without reading it.
       const declared = method === 'GET' ? 0 : Number(request.headers['content-length'] ?? 0)
