@@ -36,8 +36,11 @@ const FARES = Number(fares)
 const RESELLERS = Number(resellers)
 const SECONDS = Number(seconds)
 const listOf = (text: string) => text.split(',').map(Number)
-/** What a worker claims doubles every few seconds until it carries no more. */
-const WARM_UP_SECONDS = Math.min(20, 3 * SECONDS)
+/**
+ * What a worker claims doubles every few seconds until some checks are late, then falls below half and grows by tenths
+ * until it is what the worker carries.
+ */
+const WARM_UP_SECONDS = Math.min(45, 3 * SECONDS)
 const SAMPLE_MS = 100
 /** The share of the machine's time without work below which it is busy. */
 const BUSY = 0.1

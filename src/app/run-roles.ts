@@ -266,22 +266,24 @@ const TOLERANCE_MS = 100
 
 /**
  * Stops the parts, the last started first, each within its own time and all within `graceMs`. A part that hangs
- * takes no time from the parts after it. Returns the names of the parts that did not stop. Never rejects.
+ * takes no time from the parts after it. Returns the names of the parts that had not stopped when all had: a tick
+ * in a long statement ends while the queue stops. Never rejects.
  */
 export async function stopInOrder(
   parts: readonly Part[],
   { graceMs, clock, log }: { graceMs: number; clock: Clock; log: Logger },
 ): Promise<string[]> {
   const endsAt = clock.now().getTime() + graceMs
-  const left: string[] = []
+  const left = new Set<string>()
   for (const [i, part] of parts.toReversed().entries()) {
     const later = parts.slice(0, parts.length - 1 - i)
     const reserved = later.reduce((sum, { graceMs: own }) => sum + Math.min(own, RESERVE_MS), 0)
     const ms = Math.max(0, Math.min(part.graceMs, endsAt - clock.now().getTime() - reserved))
-    await withTimeout(part.stop(ms), ms + TOLERANCE_MS).catch((err: unknown) => {
-      left.push(part.name)
+    left.add(part.name)
+    const stopped = part.stop(ms).then(() => left.delete(part.name))
+    await withTimeout(stopped, ms + TOLERANCE_MS).catch((err: unknown) => {
       log.warn({ part: part.name, reason: messageOf(err) }, 'a part did not stop in time')
     })
   }
-  return left
+  return [...left]
 }

@@ -44,6 +44,25 @@ describe('the parts of a process', () => {
     expect(left).toEqual(['queue'])
   })
 
+  it('are not reported if they stop while the others do', async () => {
+    const { ended, part } = book()
+    const queue = Promise.withResolvers<undefined>()
+    const opens = () => {
+      queue.resolve(undefined)
+      return queue.promise
+    }
+    const parts = [
+      part('stores', 500),
+      part('queue', 500, opens),
+      part('ticks', 50, () => queue.promise),
+    ]
+
+    const left = await stopInOrder(parts, OPTIONS)
+
+    expect(ended).toContain('ticks')
+    expect(left).toEqual([])
+  })
+
   it('stop even if one of them fails', async () => {
     const { ended, part } = book()
     const fails = () => Promise.reject(new Error('broken'))
