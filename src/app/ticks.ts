@@ -25,7 +25,6 @@ import {
   shareTick,
 } from '../platform/ticks/ticks.ts'
 import { pruneSnapshots } from '../routes/snapshots/snapshots.ts'
-import { noProgress } from '../schedule/apply-paces.ts'
 import {
   dispatchChecks,
   nextDispatchMs,
@@ -168,7 +167,6 @@ function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
     metrics.clockSetBack.inc()
     log.warn({ seconds }, 'clock of the database was set back')
   }
-  const progress = noProgress()
   return {
     name: 'update-rates',
     atMostMs: MINUTE_MS,
@@ -178,7 +176,7 @@ function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
       const limit = await readBudgetLimit(db)
       const requestsPerSecond = presentRate(config.UPSTREAM_REQUESTS_PER_SECOND, limit)
       const rules = { requestsPerSecond, minRecheckSeconds: config.MIN_RECHECK_SECONDS }
-      await updateRates(db, rules, { signal, onSetBack, progress })
+      await updateRates(db, rules, { signal, onSetBack })
       return nextUpdateMs(db)
     },
   }

@@ -20,19 +20,8 @@ interface RatesContext {
   readonly rules: ScheduleRules
 }
 
-/** Up to which fare a run has come that was ended early, and of which resellers the fares before it follow. */
-export interface Progress {
-  after: number
-  resellers: readonly number[]
-}
-
-export function noProgress(): Progress {
-  return { after: 0, resellers: [] }
-}
-
 interface RunOptions {
   readonly signal: AbortSignal | undefined
-  readonly progress: Progress
 }
 
 /**
@@ -42,11 +31,11 @@ interface RunOptions {
 export async function scoreFares(
   db: Db,
   context: RatesContext,
-  options: RunOptions,
+  { signal }: RunOptions,
 ): Promise<boolean> {
   const paces = await readPaces(db)
   const unscored = sql`q.rates = '{}' and q.scores = '{}' and f.watchers > 0`
-  return inBatches(db, { ...options, condition: unscored }, async (tx, fares) => {
+  const last = await inBatches(db, { signal, condition: unscored }, async (tx, fares) => {
     const rows = fares.map((fare) => ({
       fareId: fare.fareId,
       ...presentRates(fare, paces, context),
@@ -58,22 +47,48 @@ export async function scoreFares(
        where s.tracked_fare_id = i."fareId"
     `.execute(tx)
   })
+  return last !== undefined
+}
+
+/** Lets fares join the queue, or follow their watches if these have changed. Returns false if the signal has ended it. */
+export async function applyToJoining(
+  db: Db,
+  context: RatesContext,
+  { signal }: RunOptions,
+): Promise<boolean> {
+  const condition = sql`q.rates = '{}' and q.scores <> '{}'`
+  const last = await inBatches(db, { signal, condition }, await pacing(db, context))
+  return last !== undefined
+}
+
+/** How far the fares of resellers have come that follow their paces. */
+export interface Walk {
+  readonly resellers: readonly number[]
+  /** The last fare that follows. 0: none, or all. */
+  readonly after: number
 }
 
 /**
- * Puts fares in line with the paces: those that join the queue, those whose watches have changed, and all of these
- * resellers. Returns false if the signal has ended it.
+ * Puts fares of resellers in line with their paces, the next of their walk and at most `limit`. Returns how far the
+ * walk has come; undefined if the signal has ended it.
  */
-export async function applyPaces(
+export async function applyToNext(
   db: Db,
-  { resellers, ...context }: RatesContext & { readonly resellers: readonly number[] },
-  options: RunOptions,
-): Promise<boolean> {
+  { walk, limit, ...context }: RatesContext & { readonly walk: Walk; readonly limit: number },
+  { signal }: RunOptions,
+): Promise<Walk | undefined> {
+  const { resellers, after } = walk
+  if (resellers.length === 0) return walk
+  const condition = sql`q.rates <> '{}' and f.resellers && ${resellers}::bigint[]`
+  const options = { signal, condition, after, limit }
+  const last = await inBatches(db, options, await pacing(db, context))
+  return last === undefined ? undefined : { resellers, after: last }
+}
+
+/** Writes the rates and due times of fares that follow from the paces now. */
+async function pacing(db: Db, context: RatesContext): Promise<OnBatch> {
   const paces = await readPaces(db)
-  const joining = sql`q.rates = '{}'`
-  const all = sql`(${joining} or f.resellers && ${resellers}::bigint[])`
-  const condition = sql`q.scores <> '{}' and ${resellers.length > 0 ? all : joining}`
-  return inBatches(db, { ...options, condition }, async (tx, fares) => {
+  return async (tx, fares) => {
     const rows = fares.flatMap((fare) => {
       const { scores, rates, rate } = presentRates(fare, paces, context)
       if (rate === null) return []
@@ -86,7 +101,7 @@ export async function applyPaces(
           as i ("fareId" bigint, scores float8[], rates float8[], rate float8, vdue float8)
        where s.tracked_fare_id = i."fareId"
     `.execute(tx)
-  })
+  }
 }
 
 function presentRates(
@@ -107,32 +122,41 @@ function dueAt({ fareId, vdue, v, rate: oldRate }: StoredFare, rate: number): nu
 
 const BATCH = 5_000
 
+type OnBatch = (tx: Tx, fares: readonly StoredFare[]) => Promise<void>
+
+interface BatchOptions extends RunOptions {
+  readonly condition: RawBuilder<unknown>
+  readonly after?: number
+  /** How many fares at most. */
+  readonly limit?: number
+}
+
 /**
  * Runs over the fares that meet a condition on their rows `q` and `f`, in batches that are locked in the order of
- * their numbers and committed one by one.
+ * their numbers and committed one by one. Returns the last fare if there may be more; 0 if there are none; undefined
+ * if the signal has ended it.
  */
 async function inBatches(
   db: Db,
-  { condition, signal, progress }: RunOptions & { readonly condition: RawBuilder<unknown> },
-  run: (tx: Tx, fares: readonly StoredFare[]) => Promise<void>,
-): Promise<boolean> {
+  { condition, signal, after = 0, limit }: BatchOptions,
+  run: OnBatch,
+): Promise<number | undefined> {
   // All numbers in one pass: the planner may read the whole schedule for each batch.
   const { rows } = await sql<{ id: number }>`
     select q.tracked_fare_id as id
       from fare_schedule q
       join tracked_fare f on f.id = q.tracked_fare_id
-     where q.tracked_fare_id > ${progress.after} and ${condition}
+     where q.tracked_fare_id > ${after} and ${condition}
      order by 1
+     limit ${limit ?? null}::bigint
   `.execute(db)
   for (let at = 0; at < rows.length; at += BATCH) {
-    if (signal?.aborted) return false
+    if (signal?.aborted) return undefined
     const ids = rows.slice(at, at + BATCH).map(({ id }) => id)
     await inTransaction(db, async (tx) => {
       await hold(tx, ids)
       await run(tx, [...(await readFares(tx, ids)).values()])
     })
-    progress.after = ids.at(-1) ?? 0
   }
-  progress.after = 0
-  return true
+  return rows.length === limit ? (rows.at(-1)?.id ?? 0) : 0
 }

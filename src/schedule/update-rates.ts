@@ -1,7 +1,7 @@
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { withSessionLock } from '../platform/db/session-lock.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
-import { applyPaces, noProgress, type Progress, scoreFares } from './apply-paces.ts'
+import { applyToJoining, applyToNext, scoreFares, type Walk } from './apply-paces.ts'
 import { IN_LANES } from './claim.ts'
 import { limitsOf } from './fare-memory.ts'
 import { divideBudget, type Pace, type ScoreGroup, solvePace } from './policy/pace.ts'
@@ -48,24 +48,28 @@ async function readSolved(db: Db): Promise<Solved> {
 interface UpdateOptions {
   /** Ends the run early. The next one does the rest. */
   readonly signal?: AbortSignal
-  /** How far an ended run has come, kept by the caller for the next one. */
-  readonly progress?: Progress
+  /** How many fares follow the paces of their resellers. */
+  readonly mostFollowing?: number
   /** Called when the clock of the database was set back since the last solve, by how much at least. */
   readonly onSetBack?: (seconds: number) => void
 }
+
+/** A million fares take half a minute of a processor, and would take that every minute while their paces move. */
+const MOST_FOLLOWING = 100_000
 
 /** Less is the difference between two readings of the clock. */
 const SET_BACK_SECONDS = 10
 
 /**
  * Solves the pace of each reseller, and puts the fares in line with it that have to follow at once: those that join
- * the queue, those whose watches have changed, and all of a reseller whose pace has changed by over a tenth. Safe
- * to run twice and in several processes: one at a time does it, and writes what follows from the rows.
+ * the queue, those whose watches have changed, and those of resellers whose pace has changed by over a tenth. Of the
+ * last at most 100,000 follow: the next run goes on with the others, and each follows at its next check. Safe to run
+ * twice and in several processes: one at a time does it, and writes what follows from the rows.
  */
 export async function updateRates(
   db: Db,
   rules: ScheduleRules,
-  { signal, onSetBack, progress = noProgress() }: UpdateOptions = {},
+  { signal, onSetBack, mostFollowing: limit = MOST_FOLLOWING }: UpdateOptions = {},
 ): Promise<void> {
   await withSessionLock(db, 'update-rates', async (session) => {
     if ((await nextUpdateMs(session)) > 0) return
@@ -73,20 +77,32 @@ export async function updateRates(
     if (agoSeconds < -SET_BACK_SECONDS) onSetBack?.(-agoSeconds)
     const beganMs = performance.now()
     const context = { model: await readSharedModel(session), now: Date.now() / 1_000, rules }
-    if (!(await scoreFares(session, context, { signal, progress: noProgress() }))) return
+    if (!(await scoreFares(session, context, { signal }))) return
     const paces = await solvePaces(session, rules)
+    if (!(await applyToJoining(session, context, { signal }))) return
     const following = paces.filter(({ isApplied }) => !isApplied)
-    const resellers = following.map(({ id }) => id)
-    if (progress.after === 0) progress.resellers = resellers
-    if (!(await applyPaces(session, { ...context, resellers }, { signal, progress }))) return
-    // The fares of others follow from the first on the next time.
-    const applied = following.filter(({ id }) => progress.resellers.includes(id))
+    const walk = await readWalk(session, following)
+    const walked = await applyToNext(session, { ...context, walk, limit }, { signal })
+    if (walked === undefined) return
+    // The fares of others follow from the first on in the next walk.
+    const applied = following.filter(
+      ({ id }) => walked.after === 0 && walked.resellers.includes(id),
+    )
     await saveApplied(session, applied)
     await inTransaction(session, async (tx) => {
       const tookSeconds = (performance.now() - beganMs) / 1_000
-      await limitTimes(tx, await saveSolved(tx, rules, tookSeconds))
+      await limitTimes(tx, await saveSolved(tx, rules, { tookSeconds, walked }))
     })
   })
+}
+
+/** The walk that the last run left, or a new one. */
+async function readWalk(db: Db, following: readonly SolvedPace[]): Promise<Walk> {
+  const left = await selectOne(
+    sql<Walk>`select following as resellers, followed_to as after from fare_schedule_clock`,
+    db,
+  )
+  return left.after > 0 ? left : { resellers: following.map(({ id }) => id), after: 0 }
 }
 
 /** One statement must end within its timeout. The next minute limits the others. */
@@ -130,13 +146,15 @@ async function limitTimes(tx: Tx, { isSlower }: { readonly isSlower: boolean }):
 async function saveSolved(
   tx: Tx,
   { requestsPerSecond, minRecheckSeconds }: ScheduleRules,
-  tookSeconds: number,
+  { tookSeconds, walked }: { readonly tookSeconds: number; readonly walked: Walk },
 ): Promise<{ isSlower: boolean }> {
   return selectOne(
     sql<{ isSlower: boolean }>`
       update fare_schedule_clock
          set fares = n.fares,
              solve_seconds = ${tookSeconds},
+             following = ${walked.after > 0 ? walked.resellers : []}::bigint[],
+             followed_to = ${walked.after},
              requests_per_second = ${requestsPerSecond},
              min_recheck_seconds = ${minRecheckSeconds},
              speed = greatest(1e-6, coalesce((${requestsPerSecond}::float8 - l.in_lanes) / nullif(n.rates, 0), 1)),

@@ -319,6 +319,24 @@ describe('the solve of each minute', () => {
     expect((await scheduleOf(db, fare)).rate).toBeCloseTo(0.01)
   })
 
+  it('lets some fares follow a changed pace at a time, whichever process goes on, and all join', async ({
+    db,
+  }) => {
+    const few = await trackFares(db, times(10, { resellers: [1], rate: null }))
+    await updateNow(db, RULES)
+    const many = await trackFares(db, times(90, { resellers: [1], rate: null }))
+    const following = async () => {
+      await sql`update fare_schedule_clock set solved_at = '-infinity'`.execute(db)
+      await updateRates(db, RULES, { mostFollowing: 4 })
+      return (await ratesOf(db, few)).filter((rate) => rate < 0.05).length
+    }
+
+    expect(await following()).toBe(4)
+    expect((await ratesOf(db, many)).every((rate) => Math.abs(rate - 0.01) < 1e-6)).toBe(true)
+    expect(await following()).toBe(8)
+    expect(await following()).toBe(10)
+  })
+
   it('goes on where it was ended, and leaves the fares before it of a pace that has changed since to the next time', async ({
     db,
   }) => {
@@ -330,9 +348,9 @@ describe('the solve of each minute', () => {
     await updateNow(db, RULES)
     await trackFares(db, times(90, { resellers: [1], rate: null }))
     await trackFares(db, times(90, { resellers: [2], rate: null }))
-    await sql`update fare_schedule_clock set solved_at = '-infinity'`.execute(db)
+    await sql`update fare_schedule_clock set following = '{1}', followed_to = ${other}`.execute(db)
 
-    await updateRates(db, RULES, { progress: { after: other, resellers: [1] } })
+    await updateNow(db, RULES)
     expect((await scheduleOf(db, other)).rate).toBeCloseTo(0.05)
     await updateNow(db, RULES)
 

@@ -234,6 +234,8 @@ export interface FareSchedule {
 
 export interface FareScheduleClock {
   fares: Generated<number>
+  followed_to: Generated<number>
+  following: Generated<ArrayType<number>>
   min_recheck_seconds: number | null
   only_row: Generated<boolean>
   pull_credit: Generated<number>
