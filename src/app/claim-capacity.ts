@@ -44,8 +44,10 @@ const USED_SHARE = 0.7
  * The capacity after a window, as the congestion window of TCP. Late checks are work that records nothing: a
  * process that claims more than it carries records less than one that claims less. So when slots were late or
  * batches failed, the capacity is lowered to a tenth below what was last recorded in time, and if that is too much,
- * below what was recorded although slots were late. It is raised by a tenth while it is used. Where nothing was
- * recorded, for example in an outage of the database, it begins again at the least and doubles.
+ * below what was recorded although slots were late. It is raised by a tenth while it is used, and to what was
+ * recorded in time, at most to the double: a process also runs what others have claimed, and must learn that it carries
+ * more than it claims. Where nothing was recorded, for example in an outage of the database, it begins again at the
+ * least and doubles.
  * @example nextCapacity(
  *   { perSecond: 4_000, isKnown: false, goodPerSecond: 2_000 },
  *   { seconds: 2, recorded: 3_000, late: 900, failed: 0 },
@@ -65,7 +67,8 @@ export function nextCapacity(
     }
   }
   const isUsed = rate >= USED_SHARE * perSecond
-  const raised = perSecond * (isKnown ? RAISE_BY : 2)
+  const double = 2 * perSecond
+  const raised = isKnown ? Math.min(double, Math.max(RAISE_BY * perSecond, rate)) : double
   return { perSecond: isUsed ? raised : perSecond, isKnown, goodPerSecond: rate }
 }
 

@@ -30,6 +30,12 @@ describe('the capacity of a process', () => {
     expect(carriedAfter(1_000, { recorded: 20 })).toBe(1_000)
   })
 
+  it('is raised to what was recorded in time of the claims of other processes, at most to the double', () => {
+    expect(carriedAfter(1_000, { recorded: 1_500, late: 5 })).toBe(1_500)
+    expect(carriedAfter(1_000, { recorded: 5_000 })).toBe(2_000)
+    expect(carriedAfter(1_000, { recorded: 5_000, late: 500 })).toBe(900)
+  })
+
   it('doubles until a window has shown its limit', () => {
     const first = { perSecond: 1_000, isKnown: false, goodPerSecond: 0 }
     const doubled = nextCapacity(first, { seconds: 2, recorded: 2_000, late: 0, failed: 0 })

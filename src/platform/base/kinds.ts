@@ -135,7 +135,6 @@ export const HIDDEN_REASONS = ['held', 'identity_mismatch', 'reverted'] as const
 export type HiddenReason = (typeof HIDDEN_REASONS)[number]
 /** Why a fare is shown as unknown. */
 export const SHOWN_REASONS = [...HIDDEN_REASONS, 'stale'] as const
-export type ShownReason = (typeof SHOWN_REASONS)[number]
 
 /** The states of a fare in which the schedule estimates how often it changes. */
 export const RATED_STATES = ['available', 'unavailable'] as const
