@@ -64,13 +64,13 @@ export async function applyToJoining(
 /** How far the fares of resellers have come that follow their paces. */
 export interface Walk {
   readonly resellers: readonly number[]
-  /** The last fare that follows. 0: none, or all. */
+  /** The last fare that follows. 0: none. */
   readonly after: number
 }
 
 /**
  * Puts fares of resellers in line with their paces, the next of their walk and at most `limit`. Returns how far the
- * walk has come; undefined if the signal has ended it.
+ * walk has come, of no resellers at its end; undefined if the signal has ended it.
  */
 export async function applyToNext(
   db: Db,
@@ -82,7 +82,7 @@ export async function applyToNext(
   const condition = sql`q.rates <> '{}' and f.resellers && ${resellers}::bigint[]`
   const options = { signal, condition, after, limit }
   const last = await inBatches(db, options, await pacing(db, context))
-  return last === undefined ? undefined : { resellers, after: last }
+  return last === undefined ? undefined : { resellers: last === 0 ? [] : resellers, after: last }
 }
 
 /** Writes the rates and due times of fares that follow from the paces now. */

@@ -80,15 +80,10 @@ export async function updateRates(
     if (!(await scoreFares(session, context, { signal }))) return
     const paces = await solvePaces(session, rules)
     if (!(await applyToJoining(session, context, { signal }))) return
-    const following = paces.filter(({ isApplied }) => !isApplied)
-    const walk = await readWalk(session, following)
+    const changed = paces.filter(({ isApplied }) => !isApplied)
+    const walk = (await readWalk(session, rules)) ?? (await beginWalk(session, changed))
     const walked = await applyToNext(session, { ...context, walk, limit }, { signal })
     if (walked === undefined) return
-    // The fares of others follow from the first on in the next walk.
-    const applied = following.filter(
-      ({ id }) => walked.after === 0 && walked.resellers.includes(id),
-    )
-    await saveApplied(session, applied)
     await inTransaction(session, async (tx) => {
       const tookSeconds = (performance.now() - beganMs) / 1_000
       await limitTimes(tx, await saveSolved(tx, rules, { tookSeconds, walked }))
@@ -96,13 +91,39 @@ export async function updateRates(
   })
 }
 
-/** The walk that the last run left, or a new one. */
-async function readWalk(db: Db, following: readonly SolvedPace[]): Promise<Walk> {
+/** The walk that the last run left, unless it was of another setting: that concerns all fares. */
+async function readWalk(db: Db, { minRecheckSeconds }: ScheduleRules): Promise<Walk | undefined> {
   const left = await selectOne(
-    sql<Walk>`select following as resellers, followed_to as after from fare_schedule_clock`,
+    sql<Walk>`
+      select case when min_recheck_seconds = ${minRecheckSeconds} then following else '{}' end as resellers,
+             followed_to as after
+        from fare_schedule_clock
+    `,
     db,
   )
-  return left.after > 0 ? left : { resellers: following.map(({ id }) => id), after: 0 }
+  return left.resellers.length > 0 ? left : undefined
+}
+
+/**
+ * From its first fare on, the paces count as applied: resellers whose paces change again during the walk are in the
+ * next one.
+ */
+async function beginWalk(db: Db, paces: readonly SolvedPace[]): Promise<Walk> {
+  return selectOne(
+    sql<Walk>`
+      with applied as (
+        update fare_schedule_reseller p
+           set applied_pace = i."appliedPace", applied_kept = i."appliedKept"
+          from jsonb_to_recordset(${JSON.stringify(paces)}::jsonb) as i (id bigint, "appliedPace" float8, "appliedKept" float8)
+         where p.reseller_id = i.id
+        returning p.reseller_id as id
+      )
+      update fare_schedule_clock
+         set following = (select coalesce(array_agg(id), '{}') from applied), followed_to = 0
+      returning following as resellers, followed_to as after
+    `,
+    db,
+  )
 }
 
 /** One statement must end within its timeout. The next minute limits the others. */
@@ -153,7 +174,7 @@ async function saveSolved(
       update fare_schedule_clock
          set fares = n.fares,
              solve_seconds = ${tookSeconds},
-             following = ${walked.after > 0 ? walked.resellers : []}::bigint[],
+             following = ${walked.resellers}::bigint[],
              followed_to = ${walked.after},
              requests_per_second = ${requestsPerSecond},
              min_recheck_seconds = ${minRecheckSeconds},
@@ -266,16 +287,5 @@ async function savePaces(db: Db, paces: readonly SolvedPace[]): Promise<void> {
         as i (id bigint, "perScore" float8, "leastScore" float8, "mostChanges" float8, kept float8, part float8)
              on i.id = known.id
      where p.reseller_id = known.id
-  `.execute(db)
-}
-
-/** After the fares follow: where that was ended before, they do so the next time. */
-async function saveApplied(db: Db, paces: readonly SolvedPace[]): Promise<void> {
-  if (paces.length === 0) return
-  await sql`
-    update fare_schedule_reseller p
-       set applied_pace = i."appliedPace", applied_kept = i."appliedKept"
-      from jsonb_to_recordset(${JSON.stringify(paces)}::jsonb) as i (id bigint, "appliedPace" float8, "appliedKept" float8)
-     where p.reseller_id = i.id
   `.execute(db)
 }

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
+import { limitBudget } from '../../src/upstream/budget/budget-limit.ts'
 import { trackFares, updateNow } from '../schedule/schedule-fixtures.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
@@ -32,6 +33,17 @@ describe('farewatch budget plan', () => {
       '  for 95 % within 5 min they need 1.9',
       '',
     ])
+  })
+
+  it('counts with the limit of an operator', async ({ db, databaseUrl }) => {
+    await trackFares(db, [{ resellers: [1], rate: null }])
+    await updateNow(db, { requestsPerSecond: 5, minRecheckSeconds: 60 })
+    const until = new Date('2100-01-01T00:00:00Z')
+    await limitBudget(db, { requestsPerSecond: 2, until, reason: 'they asked', by: 'cli' })
+
+    const { stdout } = await plan('5m', { DATABASE_URL: databaseUrl })
+
+    expect(stdout).toContain('at 2 requests a second, limited until 2100-01-01T00:00:00.000Z:')
   })
 
   it('needs no database, and creates none', async () => {

@@ -27,32 +27,33 @@ async function clipped(page: Page): Promise<string[]> {
 }
 
 describe.runIf(canBrowse)('the page on a phone', () => {
-  it('clips no table, tab or text, does not scroll sideways, and breaks no rule of accessibility', async ({
-    db,
-  }) => {
-    const { keys } = await seedApi(db)
-    const base = await startApi(db)
-    const faults: string[] = []
-    for (const [key, paths] of [
-      [keys.operator, OPERATOR_PATHS],
-      [keys.alpha, RESELLER_PATHS],
-    ] as const) {
-      const { page } = await openPage({ base, key, path: '#/now' })
+  it.for(['light', 'dark'] as const)(
+    'clips no table, tab or text, does not scroll sideways, and breaks no rule of accessibility: %s',
+    async (colorScheme, { db }) => {
+      const { keys } = await seedApi(db)
+      const base = await startApi(db)
+      const faults: string[] = []
+      for (const [key, paths] of [
+        [keys.operator, OPERATOR_PATHS],
+        [keys.alpha, RESELLER_PATHS],
+      ] as const) {
+        const { page } = await openPage({ base, key, colorScheme, path: '#/now' })
+        await page.setViewportSize(PHONE)
+        for (const path of paths) {
+          await page.goto(`${base}/#/${path}`)
+          const found = [...(await clipped(page)), ...(await axeFaults(page))]
+          faults.push(...found.map((fault) => `${path}: ${fault}`))
+        }
+      }
+      const { page } = await openPage({ base, colorScheme })
       await page.setViewportSize(PHONE)
-      for (const path of paths) {
-        await page.goto(`${base}/#/${path}`)
+      for (const path of DOCS_PATHS) {
+        await page.goto(`${base}${path}`)
+        await openPanels(page)
         const found = [...(await clipped(page)), ...(await axeFaults(page))]
         faults.push(...found.map((fault) => `${path}: ${fault}`))
       }
-    }
-    const { page } = await openPage({ base })
-    await page.setViewportSize(PHONE)
-    for (const path of DOCS_PATHS) {
-      await page.goto(`${base}${path}`)
-      await openPanels(page)
-      const found = [...(await clipped(page)), ...(await axeFaults(page))]
-      faults.push(...found.map((fault) => `${path}: ${fault}`))
-    }
-    expect(faults).toEqual([])
-  })
+      expect(faults).toEqual([])
+    },
+  )
 })

@@ -337,7 +337,7 @@ describe('the solve of each minute', () => {
     expect(await following()).toBe(10)
   })
 
-  it('goes on where it was ended, and leaves the fares before it of a pace that has changed since to the next time', async ({
+  it('goes on where it was ended, and leaves the fares of other paces that have changed since to the next time', async ({
     db,
   }) => {
     const [, other = 0] = await trackFares(db, [
@@ -355,5 +355,37 @@ describe('the solve of each minute', () => {
     await updateNow(db, RULES)
 
     expect((await scheduleOf(db, other)).rate).toBeCloseTo(0.005)
+  })
+
+  it('lets those follow again that followed a pace which changed before the last of them did', async ({
+    db,
+  }) => {
+    const few = await trackFares(db, times(10, { resellers: [1], rate: null }))
+    await updateNow(db, RULES)
+    const followedBy = async (mostFollowing: number) => {
+      await sql`update fare_schedule_clock set solved_at = '-infinity'`.execute(db)
+      await updateRates(db, RULES, { mostFollowing })
+      return (await ratesOf(db, few)).map((rate) => Math.round(rate * 1_000))
+    }
+    await trackFares(db, times(10, { resellers: [1], rate: null }))
+    expect(await followedBy(5)).toEqual([...times(5, 50), ...times(5, 100)])
+    await trackFares(db, times(20, { resellers: [1], rate: null }))
+
+    expect(await followedBy(10)).toEqual([...times(5, 50), ...times(5, 25)])
+    await followedBy(100)
+
+    expect(await followedBy(100)).toEqual(times(10, 25))
+  })
+
+  it('begins again when a setting of all fares changes', async ({ db }) => {
+    const few = await trackFares(db, times(10, { resellers: [1], rate: null }))
+    await updateNow(db, RULES)
+    await sql`update fare_schedule_clock set following = '{1}', followed_to = ${few[8] ?? 0}`.execute(
+      db,
+    )
+
+    await updateNow(db, { ...RULES, minRecheckSeconds: 20 })
+
+    expect(await ratesOf(db, few)).toEqual(times(10, expect.closeTo(0.05)))
   })
 })

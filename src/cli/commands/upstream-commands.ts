@@ -9,6 +9,7 @@ import {
   readFareGroups,
 } from '../../schedule/plan-budget.ts'
 import { assertNotPaused } from '../../upstream/attempt.ts'
+import { presentRate, readBudgetLimit } from '../../upstream/budget/budget-limit.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'
@@ -170,7 +171,9 @@ interface PlanOptions {
 /** What the fares of the database get, and would need. */
 interface PresentPlan {
   readonly fares: number
+  /** By the setting, or by an operator's limit, which ends then. */
   readonly requestsPerSecond: number
+  readonly limitedUntil: Date | null
   /** Null if no change is expected. */
   readonly delays: Delays | null
   /** The least budget for the delay. Null if none suffices. */
@@ -212,14 +215,16 @@ async function printPlan({ fares, delay, json }: PlanOptions): Promise<void> {
   }
   await withApp({ role: 'budget' }, async ({ database: { db } }, context) => {
     const groups = await readFareGroups(db, least)
-    const { UPSTREAM_REQUESTS_PER_SECOND: requestsPerSecond } = context.config
+    const setting = context.config.UPSTREAM_REQUESTS_PER_SECOND
+    const limit = await readBudgetLimit(db)
+    const requestsPerSecond = presentRate(setting, limit)
     const present = {
       fares: groups.reduce((sum, group) => sum + group.fares, 0),
       requestsPerSecond,
       delays: expectedDelays(groups, requestsPerSecond),
       neededRequestsPerSecond: budgetFor(groups, delay),
     }
-    print(present, context.terminal)
+    print({ ...present, limitedUntil: limit?.until ?? null }, context.terminal)
   })
 }
 
@@ -242,7 +247,8 @@ function planText({ fares, delay, plan, present }: PlanTextArgs): string {
 
 function presentLines(present: PresentPlan | null, delay: number): string[] {
   if (present === null) return ['There is no database yet, so this counts every fare alike.']
-  const { fares, requestsPerSecond, delays, neededRequestsPerSecond } = present
+  const { fares, requestsPerSecond, limitedUntil, delays, neededRequestsPerSecond } = present
+  const limited = limitedUntil === null ? '' : `, limited until ${limitedUntil.toISOString()}`
   if (delays === null) return ['No fare is watched in the database.']
   const { p50Seconds, p95Seconds } = delays
   const needed =
@@ -250,7 +256,7 @@ function presentLines(present: PresentPlan | null, delay: number): string[] {
       ? `  for 95 % within ${short(delay)} no budget suffices: their minimum intervals are longer`
       : `  for 95 % within ${short(delay)} they need ${rate(neededRequestsPerSecond)}`
   return [
-    `The ${count(fares)} fares of the database, by their rates, at ${rate(requestsPerSecond)} requests a second:`,
+    `The ${count(fares)} fares of the database, by their rates, at ${rate(requestsPerSecond)} requests a second${limited}:`,
     `  95 % of the changes detected within ${short(p95Seconds)}, half within ${short(p50Seconds)}`,
     needed,
   ]

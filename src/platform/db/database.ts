@@ -97,15 +97,48 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', (client) => {
     client.on('error', (err) => warn(err, 'database connection lost'))
   })
+  const busy = new Set<pg.PoolClient>()
+  pool.on('acquire', (client) => busy.add(client))
+  pool.on('release', (_, client) => busy.delete(client))
   const dialect = new PostgresDialect({ pool: withQueryTimeouts(pool, { statementTimeoutMs }) })
   const db = new Kysely<DB>({ dialect })
   const close = async () => {
     closing = true
-    await db.destroy()
-    // Kysely leaves a pool alone that it has never used.
-    if (!pool.ending) await pool.end()
+    const timer = setTimeout(() => void cancelStatements(connectionString, busy), CLOSE_MS)
+    try {
+      await db.destroy()
+      // Kysely leaves a pool alone that it has never used.
+      if (!pool.ending) await pool.end()
+    } finally {
+      clearTimeout(timer)
+    }
   }
   return { db, pool, close }
+}
+
+/** Statements that still run so long after their pool began to close are cancelled: most end sooner. */
+const CLOSE_MS = 500
+
+/**
+ * Cancels what connections run. Without it the process would end without them, and the server would run them for
+ * seconds more. Failures change nothing: the process ends.
+ */
+async function cancelStatements(
+  connectionString: string,
+  clients: Iterable<pg.PoolClient>,
+): Promise<void> {
+  // A member of every client that its types lack.
+  const processes = [...clients].map((one) => (one as { processID?: number }).processID ?? 0)
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: CLOSE_MS })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('select pg_cancel_backend(id) from unnest($1::integer[]) id', [processes])
+  } catch {
+    // A server that is gone runs nothing.
+  } finally {
+    await client.end().catch(() => undefined)
+  }
 }
 
 /** Splits `options` off the URL: in the URL they would replace ours. */

@@ -100,6 +100,23 @@ describe('a database that is closed', () => {
   })
 })
 
+describe('a database that is closed while a statement runs', () => {
+  it('cancels it on the server, and closes', async ({ db: other, databaseUrl: url }) => {
+    const { db, close } = openDatabase({ url, applicationName: 'test', log: silentLog })
+    const pid = Promise.withResolvers<number>()
+    const work = db.connection().execute(async (session) => {
+      pid.resolve(await backendOf(session))
+      await sql`select pg_sleep(60)`.execute(session)
+    })
+    const cancelled = expect(work).rejects.toMatchObject({ code: '57014' })
+    await untilRunning(other, await pid.promise, 'pg_sleep')
+
+    await close()
+
+    await cancelled
+  })
+})
+
 describe('a connection that is lost', () => {
   /** A pool of one connection, and its log lines. */
   function openPool(url: string): Database & { readonly lines: string[] } {
