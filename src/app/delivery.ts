@@ -1,5 +1,5 @@
 import { nextDeliveryMs } from '../delivery/dispatch/claim-deliveries.ts'
-import { createDispatcher } from '../delivery/dispatch/dispatcher.ts'
+import { createDispatcher, type Dispatcher } from '../delivery/dispatch/dispatcher.ts'
 import { endDeliveries, pruneDeliveries } from '../delivery/dispatch/end-deliveries.ts'
 import type { RecordedResults } from '../delivery/dispatch/record-results.ts'
 import { sendConfirmations } from '../delivery/dispatch/send-confirmations.ts'
@@ -17,7 +17,7 @@ import { splitList } from '../platform/base/text.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import { followHints } from '../platform/db/listener.ts'
 import { pausedForMs } from '../platform/ticks/pauses.ts'
-import type { SharedTick } from '../platform/ticks/ticks.ts'
+import type { DueTick, SharedTick } from '../platform/ticks/ticks.ts'
 import type { App } from './app.ts'
 import { publicUrlOf, targetPolicyOf, targetRulesOf } from './settings-for.ts'
 import type { Ticks } from './ticks.ts'
@@ -53,20 +53,8 @@ export function createDelivery(app: App): Delivery {
     followHints(() => dispatcher.dispatch()),
   )
   return {
-    own: [
-      {
-        name: 'deliver',
-        atMostMs: 5_000,
-        run: async () => {
-          const dueMs = await nextDeliveryMs(db)
-          const isDue = dueMs !== undefined && dueMs <= 0
-          if (!isDue && !dispatcher.hasUnrecorded()) return dueMs
-          await dispatcher.dispatch()
-          return nextDeliveryMs(db)
-        },
-      },
-    ],
-    shared: sharedTicks(app, mailer),
+    own: [deliverTick(app, dispatcher), confirmTick(app, mailer)],
+    shared: sharedTicks(app),
     close: async (graceMs) => {
       unsubscribe()
       await dispatcher.close(graceMs)
@@ -94,25 +82,46 @@ function unsubscribeLinksOf({ config, database: { db }, sealer }: App) {
   return createUnsubscribeLinks(db, { sealer, publicUrl: publicUrlOf(config) })
 }
 
+function deliverTick({ database: { db } }: App, dispatcher: Dispatcher): DueTick {
+  return {
+    name: 'deliver',
+    atMostMs: 5_000,
+    run: async () => {
+      const dueMs = await nextDeliveryMs(db)
+      const isDue = dueMs !== undefined && dueMs <= 0
+      if (!isDue && !dispatcher.hasUnrecorded()) return dueMs
+      await dispatcher.dispatch()
+      return nextDeliveryMs(db)
+    },
+  }
+}
+
 /** Requests of confirmations are few, and people wait for them. */
 const CONFIRMATIONS_EVERY_MS = 3_000
 
-function sharedTicks(app: App, mailer: Mailer): SharedTick[] {
-  const { config, database, log, metrics, sealer } = app
-  const { db } = database
-  const confirmations = {
-    db,
+function confirmTick(app: App, mailer: Mailer): DueTick {
+  const { config, database, metrics, sealer } = app
+  const deps = {
+    db: database.db,
     sealer,
     mailer,
     publicUrl: publicUrlOf(config),
     unsubscribeUrl: unsubscribeLinksOf(app),
     random: Math.random,
   }
-  const confirm = async (signal: AbortSignal) => {
-    const { sent, failed } = await sendConfirmations(confirmations, signal)
-    metrics.emailConfirmations.inc({ outcome: 'sent' }, sent)
-    metrics.emailConfirmations.inc({ outcome: 'failed' }, failed)
+  return {
+    name: 'confirm-addresses',
+    atMostMs: CONFIRMATIONS_EVERY_MS,
+    run: async (signal) => {
+      const { sent, failed } = await sendConfirmations(deps, signal)
+      metrics.emailConfirmations.inc({ outcome: 'sent' }, sent)
+      metrics.emailConfirmations.inc({ outcome: 'failed' }, failed)
+      return undefined
+    },
   }
+}
+
+function sharedTicks({ database: { db }, log }: App): SharedTick[] {
   const end = async () => {
     // What is not tried must not die of its age.
     if ((await pausedForMs(db, 'deliveries')) !== undefined) return
@@ -123,7 +132,6 @@ function sharedTicks(app: App, mailer: Mailer): SharedTick[] {
     }
   }
   return [
-    { name: 'confirm-addresses', everyMs: CONFIRMATIONS_EVERY_MS, run: confirm },
     { name: 'end-deliveries', everyMs: 60_000, run: end },
     {
       name: 'prune-deliveries',

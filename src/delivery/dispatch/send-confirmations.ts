@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { plainLine } from '../../platform/base/text.ts'
-import { type Db, sql } from '../../platform/db/database.ts'
-import { inTransaction } from '../../platform/db/transaction.ts'
+import { type Db, PREPARED, sql } from '../../platform/db/database.ts'
+import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import { pauseEnd } from '../../platform/ticks/pauses.ts'
 import { linkTo, TOKEN_BYTES } from '../endpoints/address-links.ts'
 import { type Address, LINK_HOURS } from '../endpoints/addresses.ts'
@@ -44,7 +44,7 @@ export async function sendConfirmations(
   signal: AbortSignal,
 ): Promise<SentConfirmations> {
   const { db, publicUrl } = deps
-  if (publicUrl === undefined) return { sent: 0, failed: 0 }
+  if (publicUrl === undefined || !(await areDue(db))) return { sent: 0, failed: 0 }
   const requests = await claimRequests(db)
   const ended = await Promise.allSettled(
     requests.map(async (request) => ({
@@ -58,6 +58,17 @@ export async function sendConfirmations(
   for (const one of ended) if (one.status === 'rejected') throw one.reason
   const sent = results.filter(({ result }) => result.kind === 'delivered').length
   return { sent, failed: results.length - sent }
+}
+
+/** Whether messages are to be sent now. An address without an endpoint may wait for one among them. */
+async function areDue(db: Db): Promise<boolean> {
+  const { found } = await selectOne(
+    sql<{ found: boolean }>`${PREPARED}
+      select exists (select from email_address where send_at <= now()) and ${pauseEnd('deliveries')} <= now() as found
+    `,
+    db,
+  )
+  return found
 }
 
 /** A message to send, with one of the endpoints that wait for the confirmation. */
