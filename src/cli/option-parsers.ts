@@ -64,10 +64,14 @@ const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]
 
 /** Reads an instant with its time zone, or a date, which means its midnight in UTC. */
 export function instantOption(text: string): Date {
+  return readInstant(text, 'a date such as 2026-01-31')
+}
+
+function readInstant(text: string, orElse: string): Date {
   const instant = new Date(text)
   if (!ISO_INSTANT.test(text) || Number.isNaN(instant.getTime()) || !isDay(text.slice(0, 10))) {
     throw new InvalidArgumentError(
-      'It must be an instant such as 2026-01-31T12:00:00Z, or a date such as 2026-01-31.',
+      `It must be an instant such as 2026-01-31T12:00:00Z, or ${orElse}.`,
     )
   }
   return instant
@@ -75,7 +79,7 @@ export function instantOption(text: string): Date {
 
 /** Reads an instant, or a length of time from now such as 2h. */
 export function laterOption(text: string): Date {
-  if (!/^[\d.]+[smhd]$/.test(text)) return instantOption(text)
+  if (!/^[\d.]+[smhd]$/.test(text)) return readInstant(text, 'a time from now such as 2h')
   return new Date(Date.now() + 1_000 * durationOption(1, 366 * 86_400)(text))
 }
 

@@ -43,7 +43,7 @@ describe('farewatch budget plan', () => {
 
     const { stdout } = await plan('5m', { DATABASE_URL: databaseUrl })
 
-    expect(stdout).toContain('at 2 requests a second, limited until 2100-01-01T00:00:00.000Z:')
+    expect(stdout).toContain('at 2 requests a second, limited until 2100-01-01 00:00:00 UTC:')
   })
 
   it('needs no database, and creates none', async () => {

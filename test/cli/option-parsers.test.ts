@@ -4,6 +4,7 @@ import {
   durationOption,
   instantOption,
   integerOption,
+  laterOption,
   numberOption,
 } from '../../src/cli/option-parsers.ts'
 
@@ -90,6 +91,7 @@ describe('an option that is an instant', () => {
     '1767225600',
   ])('rejects "%s" and shows what it accepts', (text) => {
     expect(() => instantOption(text)).toThrow(InvalidArgumentError)
-    expect(() => instantOption(text)).toThrow(/such as 2026-01-31T12:00:00Z/)
+    expect(() => instantOption(text)).toThrow(/such as 2026-01-31T12:00:00Z, or a date/)
+    expect(() => laterOption(text)).toThrow(/such as 2026-01-31T12:00:00Z, or a time .* as 2h/)
   })
 })

@@ -33,8 +33,16 @@ export function addPauseCommands(program: Command): void {
     .addArgument(workArgument())
     .description('Pause checks, syncs or deliveries, now or at a planned time')
     .requiredOption('--reason <text>', 'why; shown wherever the state is shown')
-    .option('--from <instant>', 'the beginning, also as 2h from now; now, if unset', laterOption)
-    .option('--until <instant>', 'the end, also as 2h from now; "resume", if unset', laterOption)
+    .option(
+      '--from <instant>',
+      'the beginning: an instant, or 2h for a time from now; now, if unset',
+      laterOption,
+    )
+    .option(
+      '--until <instant>',
+      'the end: an instant, or 2h for a time from now; "resume", if unset',
+      laterOption,
+    )
     .option('--json', 'print one line of JSON per pause')
     .addHelpText(
       'after',
@@ -119,7 +127,11 @@ export function addBudgetLimitCommand(budget: Command): void {
       ),
     )
     .description('Limit the budget of all processes for a while')
-    .option('--until <instant>', 'when the limit ends, also as 2h from now', laterOption)
+    .option(
+      '--until <instant>',
+      'when the limit ends: an instant, or 2h for a time from now',
+      laterOption,
+    )
     .option('--reason <text>', 'why; shown wherever the state is shown')
     .option('--off', 'end the limit now')
     .option('--json', 'print one JSON object')

@@ -25,6 +25,7 @@ import {
   hangingIndent,
   labelledLines,
   printable,
+  secondText,
   table,
 } from '../text/text-format.ts'
 import { addBudgetLimitCommand } from './pause-commands.ts'
@@ -248,7 +249,7 @@ function planText({ fares, delay, plan, present }: PlanTextArgs): string {
 function presentLines(present: PresentPlan | null, delay: number): string[] {
   if (present === null) return ['There is no database yet, so this counts every fare alike.']
   const { fares, requestsPerSecond, limitedUntil, delays, neededRequestsPerSecond } = present
-  const limited = limitedUntil === null ? '' : `, limited until ${limitedUntil.toISOString()}`
+  const limited = limitedUntil === null ? '' : `, limited until ${secondText(limitedUntil)} UTC`
   if (delays === null) return ['No fare is watched in the database.']
   const { p50Seconds, p95Seconds } = delays
   const needed =
