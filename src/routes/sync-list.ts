@@ -220,7 +220,8 @@ function endOf(
   err: unknown,
   signal: AbortSignal,
 ): { status: 'failed' | 'rejected'; reason: SyncReason } {
-  const text = cleanText(messageOf(err))
+  // A statement that was cancelled says nothing of who ended it.
+  const text = cleanText(messageOf(signal.aborted ? signal.reason : err))
   if (signal.aborted) {
     return { status: 'failed', reason: { code: 'interrupted', text, retryable: true } }
   }

@@ -35,7 +35,7 @@ export async function scoreFares(
 ): Promise<boolean> {
   const paces = await readPaces(db)
   const unscored = sql`q.rates = '{}' and q.scores = '{}' and f.watchers > 0`
-  const last = await inBatches(db, { signal, condition: unscored }, async (tx, fares) => {
+  const { isEnd } = await inBatches(db, { signal, condition: unscored }, async (tx, fares) => {
     const rows = fares.map((fare) => ({
       fareId: fare.fareId,
       ...presentRates(fare, paces, context),
@@ -47,7 +47,7 @@ export async function scoreFares(
        where s.tracked_fare_id = i."fareId"
     `.execute(tx)
   })
-  return last !== undefined
+  return isEnd
 }
 
 /** Lets fares join the queue, or follow their watches if these have changed. Returns false if the signal has ended it. */
@@ -57,8 +57,8 @@ export async function applyToJoining(
   { signal }: RunOptions,
 ): Promise<boolean> {
   const condition = sql`q.rates = '{}' and q.scores <> '{}'`
-  const last = await inBatches(db, { signal, condition }, await pacing(db, context))
-  return last !== undefined
+  const { isEnd } = await inBatches(db, { signal, condition }, await pacing(db, context))
+  return isEnd
 }
 
 /** How far the fares of resellers have come that follow their paces. */
@@ -70,19 +70,19 @@ export interface Walk {
 
 /**
  * Puts fares of resellers in line with their paces, the next of their walk and at most `limit`. Returns how far the
- * walk has come, of no resellers at its end; undefined if the signal has ended it.
+ * walk has come, also if the signal has ended it; of no resellers at its end.
  */
 export async function applyToNext(
   db: Db,
   { walk, limit, ...context }: RatesContext & { readonly walk: Walk; readonly limit: number },
   { signal }: RunOptions,
-): Promise<Walk | undefined> {
+): Promise<Walk> {
   const { resellers, after } = walk
   if (resellers.length === 0) return walk
   const condition = sql`q.rates <> '{}' and f.resellers && ${resellers}::bigint[]`
   const options = { signal, condition, after, limit }
-  const last = await inBatches(db, options, await pacing(db, context))
-  return last === undefined ? undefined : { resellers: last === 0 ? [] : resellers, after: last }
+  const { isEnd, last } = await inBatches(db, options, await pacing(db, context))
+  return isEnd ? { resellers: [], after: 0 } : { resellers, after: last }
 }
 
 /** Writes the rates and due times of fares that follow from the paces now. */
@@ -133,14 +133,14 @@ interface BatchOptions extends RunOptions {
 
 /**
  * Runs over the fares that meet a condition on their rows `q` and `f`, in batches that are locked in the order of
- * their numbers and committed one by one. Returns the last fare if there may be more; 0 if there are none; undefined
- * if the signal has ended it.
+ * their numbers and committed one by one. Returns the last of them, and whether there are no more: the signal may have
+ * ended it.
  */
 async function inBatches(
   db: Db,
   { condition, signal, after = 0, limit }: BatchOptions,
   run: OnBatch,
-): Promise<number | undefined> {
+): Promise<{ readonly last: number; readonly isEnd: boolean }> {
   // All numbers in one pass: the planner may read the whole schedule for each batch.
   const { rows } = await sql<{ id: number }>`
     select q.tracked_fare_id as id
@@ -150,13 +150,15 @@ async function inBatches(
      order by 1
      limit ${limit ?? null}::bigint
   `.execute(db)
+  let last = after
   for (let at = 0; at < rows.length; at += BATCH) {
-    if (signal?.aborted) return undefined
+    if (signal?.aborted) return { last, isEnd: false }
     const ids = rows.slice(at, at + BATCH).map(({ id }) => id)
     await inTransaction(db, async (tx) => {
       await hold(tx, ids)
       await run(tx, [...(await readFares(tx, ids)).values()])
     })
+    last = ids.at(-1) ?? last
   }
-  return rows.length === limit ? (rows.at(-1)?.id ?? 0) : 0
+  return { last, isEnd: rows.length !== limit }
 }

@@ -81,9 +81,8 @@ export async function updateRates(
     const paces = await solvePaces(session, rules)
     if (!(await applyToJoining(session, context, { signal }))) return
     const changed = paces.filter(({ isApplied }) => !isApplied)
-    const walk = (await readWalk(session, rules)) ?? (await beginWalk(session, changed))
+    const walk = (await readWalk(session)) ?? (await beginWalk(session, changed))
     const walked = await applyToNext(session, { ...context, walk, limit }, { signal })
-    if (walked === undefined) return
     await inTransaction(session, async (tx) => {
       const tookSeconds = (performance.now() - beganMs) / 1_000
       await limitTimes(tx, await saveSolved(tx, rules, { tookSeconds, walked }))
@@ -91,30 +90,29 @@ export async function updateRates(
   })
 }
 
-/** The walk that the last run left, unless it was of another setting: that concerns all fares. */
-async function readWalk(db: Db, { minRecheckSeconds }: ScheduleRules): Promise<Walk | undefined> {
+/** The walk that the last run left. */
+async function readWalk(db: Db): Promise<Walk | undefined> {
   const left = await selectOne(
-    sql<Walk>`
-      select case when min_recheck_seconds = ${minRecheckSeconds} then following else '{}' end as resellers,
-             followed_to as after
-        from fare_schedule_clock
-    `,
+    sql<Walk>`select following as resellers, followed_to as after from fare_schedule_clock`,
     db,
   )
   return left.resellers.length > 0 ? left : undefined
 }
 
 /**
- * From its first fare on, the paces count as applied: resellers whose paces change again during the walk are in the
- * next one.
+ * From its first fare on, the paces count as applied. Resellers whose paces change during the walk are in the next one
+ * (`savePaces`). The clock is locked first, as claims do.
  */
 async function beginWalk(db: Db, paces: readonly SolvedPace[]): Promise<Walk> {
   return selectOne(
     sql<Walk>`
-      with applied as (
+      with clock as materialized (
+        select from fare_schedule_clock for update
+      ), applied as (
         update fare_schedule_reseller p
            set applied_pace = i."appliedPace", applied_kept = i."appliedKept"
-          from jsonb_to_recordset(${JSON.stringify(paces)}::jsonb) as i (id bigint, "appliedPace" float8, "appliedKept" float8)
+          from clock
+         cross join jsonb_to_recordset(${JSON.stringify(paces)}::jsonb) as i (id bigint, "appliedPace" float8, "appliedKept" float8)
          where p.reseller_id = i.id
         returning p.reseller_id as id
       )
@@ -276,16 +274,21 @@ async function solvePaces(db: Db, rules: ScheduleRules): Promise<readonly Solved
   return solved
 }
 
+/**
+ * While a walk goes on, a changed pace counts as never applied: fares that have followed may be in line with what was in
+ * between, even if the pace comes back.
+ */
 async function savePaces(db: Db, paces: readonly SolvedPace[]): Promise<void> {
   await sql`
     update fare_schedule_reseller p
        set per_score = coalesce(i."perScore", 0), least_score = coalesce(i."leastScore", 0),
            most_changes = coalesce(i."mostChanges", 0), kept = coalesce(i.kept, 1), part = coalesce(i.part, 0),
-           applied_pace = case when i.id is not null then p.applied_pace else 0 end
+           applied_pace = case when i."isApplied" or c.following = '{}' and i.id is not null then p.applied_pace else 0 end
       from (select reseller_id as id from fare_schedule_reseller order by reseller_id for update) known
       left join jsonb_to_recordset(${JSON.stringify(paces)}::jsonb)
-        as i (id bigint, "perScore" float8, "leastScore" float8, "mostChanges" float8, kept float8, part float8)
+        as i (id bigint, "perScore" float8, "leastScore" float8, "mostChanges" float8, kept float8, part float8, "isApplied" boolean)
              on i.id = known.id
+     cross join fare_schedule_clock c
      where p.reseller_id = known.id
   `.execute(db)
 }

@@ -23,7 +23,8 @@ export const LIMITS = {
 
 /** A tick starts due work within five seconds. */
 const OVERDUE_MS = 30_000
-const TICK_SILENCE_MS = 60_000
+/** Each role of a worker has ticks of a minute that one process runs for all. A restart may be between two of them. */
+const TICK_SILENCE_MS = 90_000
 
 /** Whether work that is due has not been started. */
 export function isOverdue(due: Date, at: Date): boolean {

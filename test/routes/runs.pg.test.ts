@@ -3,7 +3,7 @@ import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
 import { listSyncRuns } from '../../src/routes/runs/sync-run-queries.ts'
-import { runOrAwait } from '../../src/routes/sync-list.ts'
+import { runOrAwait, syncList } from '../../src/routes/sync-list.ts'
 import { it } from '../support/test-database.ts'
 import { changes, livePairs, noScrub, routes, sync, upstreamOf } from './sync-fixtures.ts'
 
@@ -27,6 +27,19 @@ describe('runs', () => {
       { status: 'applied' },
       { status: 'failed', reason: { code: 'abandoned' } },
     ])
+  })
+
+  it('a run that its process interrupts says so, whatever its statement says', async ({ db }) => {
+    const interrupting = new AbortController()
+    const scrub = () => {
+      interrupting.abort(new Error('the process stops'))
+      throw new Error('canceling statement due to user request')
+    }
+    const deps = { db, upstream: upstreamOf('[]'), confirmations: 2, guard: GUARD_LIMITS, scrub }
+
+    const outcome = await syncList(deps, { list: 'routes' }, interrupting.signal)
+
+    expect(outcome).toMatchObject({ reason: { code: 'interrupted', text: 'the process stops' } })
   })
 
   it('a second sync of the same list awaits the first run and fetches nothing', async ({ db }) => {

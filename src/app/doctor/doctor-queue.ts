@@ -2,7 +2,7 @@ import { messageOf } from '../../platform/base/errors.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../platform/queue/queue-system.ts'
 import { listLastTicks } from '../../platform/ticks/ticks.ts'
-import { hasWrongClock, isWithoutProgress, LIMITS } from '../../views/status-limits.ts'
+import { hasWrongClock, isTickLate, isWithoutProgress, LIMITS } from '../../views/status-limits.ts'
 import { missingRoles } from '../../views/work-warnings.ts'
 import { listProcesses } from '../processes.ts'
 import { QUEUES, readDepth } from '../queue-state.ts'
@@ -10,11 +10,6 @@ import { processText } from '../state-text.ts'
 import { SYNCHRONIZE } from './doctor-database.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
-/**
- * The most frequent tick that one process runs for all runs every 15 s. The longest pause of a healthy system is a
- * restart.
- */
-const TICK_PAUSE_MS = 60_000
 /** Workers start syncs and checks at once, so a job that waits longer has no worker. */
 const WAIT_MS = 300_000
 const DAY_MS = 86_400_000
@@ -116,7 +111,7 @@ async function examineTicks({ app }: DoctorDeps): Promise<Finding[]> {
   if (last === undefined) return [wrong('workers', 'no tick has ever ended: no worker runs', start)]
   const now = app.clock.now()
   const sinceMs = now.getTime() - last.at.getTime()
-  if (sinceMs > TICK_PAUSE_MS) {
+  if (isTickLate(last.at, now)) {
     return [wrong('workers', `no tick has ended for ${durationText(sinceMs)}`, start)]
   }
   // The tick of another version may never run again.

@@ -163,9 +163,9 @@ const SOCKET_CODES = new Set([
   'ENOTFOUND',
   'EHOSTUNREACH',
 ])
-/** Messages of pg for a lost connection and for a connect timeout. It gives these errors no code. */
+/** Messages of pg and kysely for a connection that is lost or comes too late, or is closed. These errors have no code. */
 const DRIVER_MESSAGES =
-  /timeout exceeded when trying to connect|connection terminated|is not queryable|timeout expired|query read timeout/i
+  /timeout exceeded when trying to connect|connection terminated|is not queryable|timeout expired|query read timeout|already been destroyed|calling end on the pool/i
 
 /** Whether an error means that the database is down or overloaded, so that the caller may retry later. */
 export function isDatabaseUnavailable(thrown: unknown): boolean {

@@ -104,7 +104,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   const db = new Kysely<DB>({ dialect })
   const close = async () => {
     closing = true
-    const timer = setTimeout(() => void cancelStatements(connectionString, busy), CLOSE_MS)
+    const connection = {
+      connectionString,
+      options: serverOptions,
+      application_name: 'farewatch cancel',
+    }
+    const timer = setTimeout(() => void cancelStatements(connection, busy), CLOSE_MS)
     try {
       await db.destroy()
       // Kysely leaves a pool alone that it has never used.
@@ -124,12 +129,13 @@ const CLOSE_MS = 500
  * seconds more. Failures change nothing: the process ends.
  */
 async function cancelStatements(
-  connectionString: string,
+  connection: pg.ClientConfig,
   clients: Iterable<pg.PoolClient>,
 ): Promise<void> {
   // A member of every client that its types lack.
   const processes = [...clients].map((one) => (one as { processID?: number }).processID ?? 0)
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: CLOSE_MS })
+  const limits = { connectionTimeoutMillis: CLOSE_MS, query_timeout: CLOSE_MS }
+  const client = new pg.Client({ ...connection, ...limits })
   client.on('error', () => undefined)
   try {
     await client.connect()

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { createLogger } from '../../../src/platform/base/logger.ts'
 import { type Database, openDatabase, PREPARED, sql } from '../../../src/platform/db/database.ts'
+import { isDatabaseUnavailable } from '../../../src/platform/db/database-health.ts'
 import { selectOne } from '../../../src/platform/db/transaction.ts'
 import { silentLog } from '../../support/silent-log.ts'
 import { it } from '../../support/test-database.ts'
@@ -93,6 +94,9 @@ describe('a database that is closed', () => {
 
     await used.close()
 
+    for (const late of [sql`select 1`.execute(used.db), used.pool.query('select 1')]) {
+      expect(await late.catch(isDatabaseUnavailable)).toBe(true)
+    }
     const sessions = sql<{ n: number }>`
       select count(*) as n from pg_stat_activity
        where datname = current_database() and application_name = 'only its pool'`
