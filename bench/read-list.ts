@@ -7,6 +7,7 @@ import { request } from 'undici'
 import { createLogger } from '../src/platform/base/logger.ts'
 import { readRouteList } from '../src/upstream/lists/read-route-list.ts'
 import { createUpstreamClient } from '../src/upstream/upstream-client.ts'
+import { fetchList } from '../test/support/fetch-list.ts'
 
 export interface ListReading {
   readonly routes: number
@@ -30,7 +31,7 @@ type Read = Pick<ListReading, 'routes' | 'bytes' | 'downloadMs'>
 
 async function ours(): Promise<Read> {
   const client = createUpstreamClient({ baseUrl: url, scrub: (text) => text, log })
-  const body = await client.fetchRouteList('routes', { signal: new AbortController().signal })
+  const body = await fetchList(client, 'routes', { signal: new AbortController().signal })
   let routes = 0
   for await (const slice of readRouteList(body)) routes += slice.routes.length
   await client.close()

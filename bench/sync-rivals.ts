@@ -5,6 +5,7 @@ import { stageSnapshot } from '../src/routes/plan/stage-snapshot.ts'
 import { readRouteList } from '../src/upstream/lists/read-route-list.ts'
 import type { Route } from '../src/upstream/route-list.ts'
 import type { UpstreamClient } from '../src/upstream/upstream-client.ts'
+import { fetchList } from '../test/support/fetch-list.ts'
 
 const never = new AbortController().signal
 const noScrub = (text: string) => text
@@ -12,7 +13,7 @@ const noScrub = (text: string) => text
 export const ROW_BY_ROW = 20_000
 const BATCH = 10_000
 
-type Upstream = Pick<UpstreamClient, 'fetchRouteList'>
+type Upstream = Pick<UpstreamClient, 'fetchRouteListIfModified'>
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
@@ -23,7 +24,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Download and hash: the minimum for an unchanged list. */
 export function downloadMs(upstream: Upstream): Promise<number> {
   return timed(async () => {
-    const { chunks } = await upstream.fetchRouteList('routes', { signal: never })
+    const { chunks } = await fetchList(upstream, 'routes', { signal: never })
     const hash = createHash('sha256')
     for (const chunk of chunks) hash.update(chunk)
     hash.digest()
@@ -34,7 +35,7 @@ export function downloadMs(upstream: Upstream): Promise<number> {
 export async function stagingMs(db: Db, upstream: Upstream): Promise<number> {
   const tx = await db.startTransaction().execute()
   const ms = await timed(async () => {
-    const body = await upstream.fetchRouteList('routes', { signal: never })
+    const body = await fetchList(upstream, 'routes', { signal: never })
     await stageSnapshot(tx, noScrub, readRouteList(body))
   })
   await tx.rollback().execute()
@@ -55,7 +56,7 @@ export async function createNaiveTable(db: Db): Promise<void> {
 export function rowByRowMs(db: Db, upstream: Upstream): Promise<number> {
   return inRivalTransaction(db, async (tx) => {
     const start = performance.now()
-    const body = await upstream.fetchRouteList('routes', { signal: never })
+    const body = await fetchList(upstream, 'routes', { signal: never })
     let all = 0
     let readMs = performance.now() - start
     let writeMs = 0
@@ -105,7 +106,7 @@ async function inRivalTransaction(db: Db, run: (tx: Tx) => Promise<number>): Pro
 }
 
 async function forBatches(upstream: Upstream, write: (routes: Route[]) => Promise<void>) {
-  const body = await upstream.fetchRouteList('routes', { signal: never })
+  const body = await fetchList(upstream, 'routes', { signal: never })
   let waiting: Route[] = []
   for await (const { routes } of readRouteList(body)) {
     waiting.push(...routes)

@@ -75,11 +75,11 @@ export function anomaliesOfList(counts: RouteListCounts, failure?: unknown): Ano
 }
 
 /** Reports a list's anomalies once, after the first reading. A retried transaction reads the list again. */
-export function observedList<Body extends RouteListBody | null>(
-  body: Body,
+export function observedList(
+  body: RouteListBody | null,
   endpoint: UpstreamEndpoint,
   observe: ObserveAnomalies | undefined,
-): Body {
+): RouteListBody | null {
   if (body === null || observe === undefined) return body
   let reported = false
   return {

@@ -9,18 +9,12 @@ import {
   callWithRetry,
   type PermitRequest,
   type QuickRetry,
-  type RunCall,
   type UpstreamCall,
 } from './attempt.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
 import { VERIFY_ENDPOINT } from './flights/flight-fields.ts'
 import { verifyFares } from './flights/verify-fares.ts'
-import {
-  type ConditionalFetchOptions,
-  type FetchRouteListOptions,
-  fetchRouteList,
-  fetchRouteListIfModified,
-} from './lists/fetch-route-list.ts'
+import { type FetchRouteListOptions, fetchRouteListIfModified } from './lists/fetch-route-list.ts'
 import type { Observation, Question } from './observation.ts'
 import { assertQuestion } from './passenger-rules.ts'
 import type { RouteListBody } from './route-list.ts'
@@ -67,16 +61,15 @@ export interface VerifyOptions {
 
 export interface UpstreamClient {
   /**
-   * Downloads a route list without reading it. `readRouteList` reads it.
+   * Downloads a route list without reading it. `readRouteList` reads it. Returns null if the upstream answers that the
+   * list with these validators is unchanged (304).
    *
    * Throws the errors of upstream-errors.ts, or the signal's reason when it aborts. Throws UpstreamCircuitOpenError
    * before any call.
    */
-  fetchRouteList(list: RouteListName, options: FetchRouteListOptions): Promise<RouteListBody>
-  /** The same, or null if the upstream answers that the list with these validators is unchanged (304). */
   fetchRouteListIfModified(
     list: RouteListName,
-    options: ConditionalFetchOptions,
+    options: FetchRouteListOptions,
   ): Promise<RouteListBody | null>
   /**
    * Verifies in one call whether a flight and its return flight are available for some passengers.
@@ -100,25 +93,15 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const exchange = createHttpExchange({ baseUrl, accessToken, clock, ...limits })
   const calls = { exchange, log, observe, breaker, clock, random, retrySlot, onQuickRetry }
-  const fetch = async <T extends RouteListBody | null>(
-    endpoint: RouteListName,
-    signal: AbortSignal,
-    run: RunCall<T>,
-  ) => {
-    const request: PermitRequest = { endpoint, group: 'lists', signal }
-    const permit = await acquirePermitWithSlot(breaker, request, beforeList)
-    const body = await callWithRetry(calls, { ...request, permit }, run)
-    return observedList(body, endpoint, observeAnomalies)
-  }
   return {
-    fetchRouteList: (list, call) =>
-      fetch(list, call.signal, (exchange) =>
-        fetchRouteList({ exchange, limits, scrub }, { ...call, list }),
-      ),
-    fetchRouteListIfModified: (list, call) =>
-      fetch(list, call.signal, (exchange, record) =>
-        fetchRouteListIfModified({ exchange, limits, scrub }, { ...call, list, record }),
-      ),
+    async fetchRouteListIfModified(list, options) {
+      const request: PermitRequest = { endpoint: list, group: 'lists', signal: options.signal }
+      const permit = await acquirePermitWithSlot(breaker, request, beforeList)
+      const body = await callWithRetry(calls, { ...request, permit }, (exchange, record) =>
+        fetchRouteListIfModified({ exchange, limits, scrub }, { ...options, list, record }),
+      )
+      return observedList(body, list, observeAnomalies)
+    },
     async verifyFares(question, { signal, slot }) {
       assertQuestion(question)
       const request: PermitRequest = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }

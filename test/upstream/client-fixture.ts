@@ -8,6 +8,7 @@ import {
   type UpstreamClient,
   type UpstreamClientOptions,
 } from '../../src/upstream/upstream-client.ts'
+import { fetchList } from '../support/fetch-list.ts'
 import { readAll } from './routes-fixture.ts'
 
 /** Contains every character that an encoding may spell differently. */
@@ -46,7 +47,7 @@ export function clientOf(
     calls,
     logLines,
     async pull(list = 'routes') {
-      const body = await client.fetchRouteList(list, { signal: new AbortController().signal })
+      const body = await fetchList(client, list, { signal: new AbortController().signal })
       return (await readAll(body.chunks)).routes
     },
     [Symbol.asyncDispose]: () => client.close(),

@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
 import { createHttpExchange, DEFAULT_LIMITS } from '../../src/upstream/transport/http-exchange.ts'
 import { UpstreamNetworkError } from '../../src/upstream/upstream-errors.ts'
+import { fetchList } from '../support/fetch-list.ts'
 import { answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 
@@ -12,7 +13,7 @@ it('a signal that has already aborted rejects with its reason, without a call', 
   await using server = await answering((_request, response) => response.end())
   await using fixture = clientOf(server.url)
 
-  const call = fixture.client.fetchRouteList('routes', { signal: AbortSignal.abort(giveUp) })
+  const call = fetchList(fixture.client, 'routes', { signal: AbortSignal.abort(giveUp) })
 
   await expect(call).rejects.toBe(giveUp)
   expect(server.requests).toEqual([])
@@ -29,7 +30,7 @@ it('a signal that aborts during the body rejects with its reason, and the client
   })
   await using fixture = clientOf(server.url)
 
-  const call = fixture.client.fetchRouteList('routes', {
+  const call = fetchList(fixture.client, 'routes', {
     signal: abort.signal,
     onProgress: () => abort.abort(giveUp),
   })
@@ -72,7 +73,7 @@ it('an error of a progress callback is thrown unchanged, as a bug of ours', asyn
   await using server = await answering(json('[]'))
   await using fixture = clientOf(server.url)
 
-  const call = fixture.client.fetchRouteList('routes', {
+  const call = fetchList(fixture.client, 'routes', {
     signal: new AbortController().signal,
     onProgress: () => {
       throw bug
@@ -88,7 +89,7 @@ it('closing the client ends a call in flight', async () => {
   await using server = await answering(() => asked.resolve())
   await using fixture = clientOf(server.url)
   const { signal } = new AbortController()
-  const call = fixture.client.fetchRouteList('routes', { signal })
+  const call = fetchList(fixture.client, 'routes', { signal })
   const outcome = call.catch((err: unknown) => err)
   await asked.promise
 
@@ -102,7 +103,7 @@ it('a failed call leaves no listener on the caller’s signal', async () => {
   await using fixture = clientOf(server.url)
   const { signal } = new AbortController()
 
-  const call = fixture.client.fetchRouteList('routes', { signal })
+  const call = fetchList(fixture.client, 'routes', { signal })
 
   await expect(call).rejects.toBeInstanceOf(UpstreamNetworkError)
   expect(getEventListeners(signal, 'abort')).toEqual([])

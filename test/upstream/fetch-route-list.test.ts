@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
+import { fetchList } from '../support/fetch-list.ts'
 import { answering, json } from './answering-server.ts'
 import { CANARY, clientOf } from './client-fixture.ts'
 import { ROUTES } from './routes-fixture.ts'
@@ -47,8 +48,8 @@ it('the hash covers the decoded bytes, so a compressed list has the same hash', 
   await using plainClient = clientOf(plain.url)
   await using zippedClient = clientOf(zipped.url)
 
-  const first = await plainClient.client.fetchRouteList('routes', { signal })
-  const second = await zippedClient.client.fetchRouteList('routes', { signal })
+  const first = await fetchList(plainClient.client, 'routes', { signal })
+  const second = await fetchList(zippedClient.client, 'routes', { signal })
 
   const hash = createHash('sha256').update(BODY).digest('hex')
   expect([first.contentHash, second.contentHash]).toEqual([hash, hash])
@@ -61,7 +62,7 @@ it('the progress callback receives the number of bytes as they arrive', async ()
   await using fixture = clientOf(server.url)
   const progress: number[] = []
 
-  const body = await fixture.client.fetchRouteList('routes', {
+  const body = await fetchList(fixture.client, 'routes', {
     signal,
     onProgress: (bytes) => progress.push(bytes),
   })

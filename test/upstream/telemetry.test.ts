@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { readRouteList } from '../../src/upstream/lists/read-route-list.ts'
 import { ANOMALIES, anomalyCounter, type UpstreamEndpoint } from '../../src/upstream/telemetry.ts'
+import { fetchList } from '../support/fetch-list.ts'
 import { answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 import { elementWith, place } from './routes-fixture.ts'
@@ -19,7 +20,7 @@ async function counted(endpoint: UpstreamEndpoint, body: string, { readings = 1 
   const { client } = fixture
   if (endpoint === 'verify') await client.verifyFares(question(), { signal })
   else {
-    const list = await client.fetchRouteList(endpoint, { signal })
+    const list = await fetchList(client, endpoint, { signal })
     const readToEnd = async () => {
       for await (const _slice of readRouteList(list, { endpoint }));
     }

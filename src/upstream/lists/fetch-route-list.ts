@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { RouteListName } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import type { CallRecord } from '../attempt.ts'
@@ -18,17 +18,15 @@ export interface FetchDeps {
 
 export interface FetchRouteListOptions {
   readonly signal: AbortSignal
+  /** The validators of the list that the caller holds. */
+  readonly validators: Validators
   /** Called as the body arrives, with the number of decoded bytes so far. */
   readonly onProgress?: ((bytes: number) => void) | undefined
 }
 
-export interface ConditionalFetchOptions extends FetchRouteListOptions {
-  /** The validators of the list that the caller holds. */
-  readonly validators: Validators
-}
-
 interface ListCall extends FetchRouteListOptions {
   readonly list: RouteListName
+  readonly record: CallRecord
 }
 
 export const LIST_PATHS: Readonly<Record<RouteListName, string>> = {
@@ -39,43 +37,17 @@ export const LIST_PATHS: Readonly<Record<RouteListName, string>> = {
 /** The outcome of a call whose answer is a 304. */
 const NOT_MODIFIED = 'upstream.not_modified'
 
-/** Downloads a whole list and hashes it as it arrives. Throws the errors of upstream-errors.ts. */
-export async function fetchRouteList(deps: FetchDeps, call: ListCall): Promise<RouteListBody> {
-  return bodyOf(deps, call.list, await download(deps, call))
-}
-
 /**
- * Downloads a list unless it is unchanged. Returns null if the upstream answers the validators with a 304.
+ * Downloads a list unless it is unchanged, and hashes it as it arrives. Returns null if the upstream answers the
+ * validators with a 304. Without validators it requests the whole list and never returns null.
  *
- * Without validators it requests the whole list and never returns null.
+ * Throws the errors of upstream-errors.ts.
  */
 export async function fetchRouteListIfModified(
-  deps: FetchDeps,
-  call: ConditionalFetchOptions & ListCall & { readonly record: CallRecord },
+  { exchange, limits, scrub }: FetchDeps,
+  { list, signal, validators, onProgress, record }: ListCall,
 ): Promise<RouteListBody | null> {
-  const conditions = conditionsOf(call.validators)
-  const downloaded = await download(deps, { ...call, conditions })
-  if (downloaded.answer.status === 304 && Object.keys(conditions).length > 0) {
-    call.record.outcome = NOT_MODIFIED
-    return null
-  }
-  return bodyOf(deps, call.list, downloaded)
-}
-
-interface Download {
-  readonly answer: HttpAnswer
-  readonly hash: Hash
-}
-
-async function download(
-  { exchange, limits }: FetchDeps,
-  {
-    list,
-    signal,
-    onProgress,
-    conditions,
-  }: ListCall & { conditions?: Readonly<Record<string, string>> },
-): Promise<Download> {
+  const headers = conditionsOf(validators)
   const hash = createHash('sha256')
   let bytes = 0
   const answer = await exchange.get({
@@ -83,7 +55,7 @@ async function download(
     path: LIST_PATHS[list],
     deadlineMs: limits.listDeadlineMs,
     maxBodyBytes: limits.maxBodyBytes,
-    headers: conditions,
+    headers,
     signal,
     wants: isJsonAnswer,
     onChunk: (chunk) => {
@@ -92,25 +64,28 @@ async function download(
       onProgress?.(bytes)
     },
   })
-  return { answer, hash }
+  if (answer.status === 304 && Object.keys(headers).length > 0) {
+    record.outcome = NOT_MODIFIED
+    return null
+  }
+  // An unrequested 304 is refused here, because it is not a 200.
+  if (!answer.wanted) throw errorOfAnswer(answer, { endpoint: list, scrub })
+  assertList(list, answer, scrub)
+  return {
+    chunks: answer.chunks,
+    bytes: answer.bytes,
+    contentHash: hash.digest('hex'),
+    downloadMs: answer.totalMs,
+    validators: validatorsOf(answer, scrub),
+  }
 }
 
-/** An unrequested 304 is refused here, because it is not a 200. */
-function bodyOf(
-  { scrub }: FetchDeps,
-  endpoint: RouteListName,
-  { answer, hash }: Download,
-): RouteListBody {
-  if (!answer.wanted) throw errorOfAnswer(answer, { endpoint, scrub })
-  const { chunks, bytes, status, totalMs: downloadMs } = answer
+/** The reader would refuse the body too. Here its beginning can be quoted, such as `{"error":"maintenance"}`. */
+function assertList(endpoint: RouteListName, { chunks, status }: HttpAnswer, scrub: Scrub): void {
   const where = chunks[0] ? faultOfStart(chunks[0]) : 'the body is empty'
-  if (where !== undefined) {
-    // The reader would refuse the body too. Here its beginning can be quoted, such as `{"error":"maintenance"}`.
-    const snippet = snippetOf({ chunks: chunks.slice(0, 1), complete: chunks.length === 1 }, scrub)
-    throw new UpstreamContractError({ endpoint, status, where, snippet })
-  }
-  const validators = validatorsOf(answer, scrub)
-  return { chunks, bytes, contentHash: hash.digest('hex'), downloadMs, validators }
+  if (where === undefined) return
+  const snippet = snippetOf({ chunks: chunks.slice(0, 1), complete: chunks.length === 1 }, scrub)
+  throw new UpstreamContractError({ endpoint, status, where, snippet })
 }
 
 const MAX_ETAG_CHARS = 200
