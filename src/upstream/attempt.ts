@@ -6,6 +6,7 @@ import type { CircuitBreaker, Permit } from './breaker/circuit-breaker.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
 import type { HttpExchange } from './transport/http-exchange.ts'
 import {
+  type CallEnd,
   classifyOutcome,
   UpstreamCircuitOpenError,
   UpstreamNetworkError,
@@ -23,17 +24,8 @@ export interface UpstreamCall {
   readonly bytes: number
 }
 
-/** Filled in while a call runs. */
-export interface CallRecord {
-  status: number | undefined
-  bytes: number
-  /** The outcome to report if the call does not throw. */
-  outcome: string
-  /** The system's code of a failed connection. */
-  reason?: string
-  /** The wait that a 429 or a 503 asked for, capped. */
-  retryAfterMs?: number
-}
+/** Filled in while a call runs. `outcome` is the one to report if the call does not throw. */
+export type CallRecord = { -readonly [Name in keyof CallEnd]: CallEnd[Name] } & { bytes: number }
 
 /** `recovered`: the second call succeeded. `no_slot`: the budget had no near slot, so there was no second call. */
 export const QUICK_RETRY_OUTCOMES = ['recovered', 'failed', 'no_slot'] as const
@@ -49,6 +41,7 @@ export interface CallDeps {
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
+  /** Without a circuit breaker every call is made. */
   readonly breaker: Breaker | undefined
   /** Called once for every call that has ended, to count it. */
   readonly observe: ((call: UpstreamCall) => void) | undefined

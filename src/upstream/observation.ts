@@ -63,20 +63,22 @@ export interface FlightSummary {
  * was asked was another question, by `flight_id_unlike_key` and `categories_unlike_request`: such a flight is
  * unknown.
  */
-export type AnswerAnomaly =
-  | 'list_for_object'
-  | 'doubled_names'
-  | 'text_ids'
-  | 'blank_texts'
-  | 'price_unreadable'
-  | 'total_unlike_sum'
-  | 'zero_price'
-  | 'categories_unlike_request'
-  | 'duration_unlike_times'
-  | 'flight_id_unlike_key'
-  | 'extra_ids'
-  | 'flight_though_unavailable'
-  | 'unknown_fields'
+export const ANSWER_ANOMALIES = [
+  'list_for_object',
+  'doubled_names',
+  'unknown_fields',
+  'text_ids',
+  'blank_texts',
+  'flight_id_unlike_key',
+  'extra_ids',
+  'flight_though_unavailable',
+  'price_unreadable',
+  'total_unlike_sum',
+  'zero_price',
+  'categories_unlike_request',
+  'duration_unlike_times',
+] as const
+export type AnswerAnomaly = (typeof ANSWER_ANOMALIES)[number]
 
 /** The result of one call, with its evidence. */
 export interface Observation {

@@ -3,7 +3,7 @@ import type { Metrics } from '../platform/metrics/metrics.ts'
 import { QUICK_RETRY_OUTCOMES, type QuickRetry, type UpstreamCall } from './attempt.ts'
 import { listBreakers } from './breaker/breaker-state.ts'
 import { readHealth } from './breaker/circuit-breaker.ts'
-import type { AnswerAnomaly } from './observation.ts'
+import { ANSWER_ANOMALIES, type AnswerAnomaly } from './observation.ts'
 import type { RouteListBody, RouteListCounts } from './route-list.ts'
 import { UpstreamContractError } from './upstream-errors.ts'
 
@@ -16,22 +16,6 @@ const LIST_ANOMALIES = [
   'self_routes',
 ] as const
 
-const VERIFY_ANOMALIES = [
-  'list_for_object',
-  'doubled_names',
-  'unknown_fields',
-  'text_ids',
-  'blank_texts',
-  'flight_id_unlike_key',
-  'extra_ids',
-  'flight_though_unavailable',
-  'price_unreadable',
-  'total_unlike_sum',
-  'zero_price',
-  'categories_unlike_request',
-  'duration_unlike_times',
-] as const satisfies readonly AnswerAnomaly[]
-
 /**
  * The deviations from the contract that do not stop us, by endpoint: the label values of
  * `farewatch_upstream_anomalies_total`. docs/reference/upstream.md describes each.
@@ -39,7 +23,7 @@ const VERIFY_ANOMALIES = [
 export const ANOMALIES = {
   routes: LIST_ANOMALIES,
   'with-availability': LIST_ANOMALIES,
-  verify: VERIFY_ANOMALIES,
+  verify: ANSWER_ANOMALIES,
 } as const
 
 export type UpstreamEndpoint = keyof typeof ANOMALIES

@@ -1,15 +1,12 @@
-import { type Clock, systemClock } from '../platform/base/clock.ts'
+import { systemClock } from '../platform/base/clock.ts'
 import type { RouteListName } from '../platform/base/kinds.ts'
-import type { Logger } from '../platform/base/logger.ts'
 import type { Scrub } from '../platform/base/secrets.ts'
 import {
   acquirePermit,
   acquirePermitWithSlot,
-  type Breaker,
+  type CallDeps,
   callWithRetry,
   type PermitRequest,
-  type QuickRetry,
-  type UpstreamCall,
 } from './attempt.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
 import { VERIFY_ENDPOINT } from './flights/flight-fields.ts'
@@ -25,16 +22,15 @@ import {
   type UpstreamLimits,
 } from './transport/http-exchange.ts'
 
-export interface UpstreamClientOptions {
+export interface UpstreamClientOptions
+  extends Pick<CallDeps, 'log'>,
+    Partial<Omit<CallDeps, 'log' | 'exchange'>> {
   /** http or https. A path in it precedes the path of every endpoint. */
   readonly baseUrl: string
   readonly accessToken?: string | undefined
   /** Must know the access token, because the upstream may send it back in a body that we quote. */
   readonly scrub: Scrub
-  readonly log: Logger
   readonly limits?: Partial<UpstreamLimits> | undefined
-  /** Called once for every call that has ended, to count it. */
-  readonly observe?: ((call: UpstreamCall) => void) | undefined
   /** Called once for every list that was read and every verify answer with anomalies, to count them. */
   readonly observeAnomalies?: ObserveAnomalies | undefined
   /**
@@ -43,14 +39,6 @@ export interface UpstreamClientOptions {
    * Verify does not use it: its callers reserve slots for many questions at once, and pass each call its slot.
    */
   readonly beforeList?: ((signal: AbortSignal) => Promise<TakenSlot>) | undefined
-  /** Without a circuit breaker every call is made. */
-  readonly breaker?: Breaker | undefined
-  /** Waits for a slot near enough for a quick retry, if there is one. Without this function nothing is retried. */
-  readonly retrySlot?: ((signal: AbortSignal) => Promise<TakenSlot | undefined>) | undefined
-  readonly onQuickRetry?: ((retry: QuickRetry) => void) | undefined
-  /** Uniform in [0, 1). */
-  readonly random?: (() => number) | undefined
-  readonly clock?: Clock | undefined
 }
 
 export interface VerifyOptions {

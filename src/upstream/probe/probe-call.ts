@@ -2,7 +2,7 @@ import { AppError } from '../../platform/base/errors.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import { quotable, snippetOf } from '../transport/body-snippet.ts'
 import { errorOfAnswer } from '../transport/call-errors.ts'
-import type { HttpAnswer, HttpExchange } from '../transport/http-exchange.ts'
+import type { HttpAnswer, HttpExchange, HttpRequest } from '../transport/http-exchange.ts'
 import type { ResponseHead } from '../transport/response-receiver.ts'
 
 /** The result of one call of a probe. Texts of the upstream are scrubbed and short. */
@@ -37,14 +37,10 @@ export interface ProbeDeps {
   readonly beforeCall: (signal: AbortSignal) => Promise<void>
 }
 
-export interface ProbeCall {
+export interface ProbeCall
+  extends Pick<HttpRequest, 'path' | 'headers' | 'deadlineMs' | 'maxBodyBytes' | 'signal'> {
   readonly call: string
   readonly documented: boolean
-  readonly path: string
-  readonly accept?: string
-  readonly deadlineMs: number
-  readonly maxBodyBytes: number
-  readonly signal: AbortSignal
   readonly isGood: (head: ResponseHead) => boolean
   /** Reads a good answer. An error that it throws is the call's outcome. */
   readonly read: (answer: HttpAnswer) => Promise<ProbedCall['found']> | ProbedCall['found']
@@ -62,7 +58,7 @@ const SHOWN_HEADER =
  */
 export async function probeCall(deps: ProbeDeps, probe: ProbeCall): Promise<ProbedCall> {
   const { exchange, scrub, beforeCall } = deps
-  const { call, documented, path, accept, deadlineMs, maxBodyBytes, signal } = probe
+  const { call, documented, path, headers, deadlineMs, maxBodyBytes, signal } = probe
   await beforeCall(signal)
   let head: ResponseHead | undefined
   let answer: HttpAnswer | undefined
@@ -74,7 +70,7 @@ export async function probeCall(deps: ProbeDeps, probe: ProbeCall): Promise<Prob
       path,
       deadlineMs,
       maxBodyBytes,
-      headers: accept === undefined ? {} : { accept },
+      headers,
       signal,
       wants: (seen) => {
         head = seen

@@ -88,7 +88,7 @@ function documentedCalls(options: ProbeOptions): ProbeCall[] {
     call: 'csv',
     path: `${LIST_PATHS.routes}/csv`,
     documented: true,
-    accept: CSV_ACCEPT,
+    headers: { accept: CSV_ACCEPT },
     isGood: isCsvAnswer,
     read: (answer) => findInCsv(answer, scrub),
   }
@@ -216,7 +216,7 @@ function anomaliesFound(counts: AnomalyCounts): ProbedCall['found'] {
   return found.length === 0 ? {} : { anomalies: found.map(([name, count]) => `${name} ${count}`) }
 }
 
-export const CSV_ACCEPT = 'text/csv, application/csv;q=0.9, text/plain;q=0.8'
+const CSV_ACCEPT = 'text/csv, application/csv;q=0.9, text/plain;q=0.8'
 const CSV_TYPE = /^(?:text\/csv|application\/csv|text\/plain)\s*(?:;|$)/i
 const DELIMITERS = [',', ';', '\t'] as const
 

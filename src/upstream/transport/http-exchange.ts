@@ -3,7 +3,12 @@ import { type Clock, systemClock } from '../../platform/base/clock.ts'
 import { retryAfterMs } from '../../platform/base/retry-after.ts'
 import { NO_FREE_CONNECTION, UpstreamNetworkError } from '../upstream-errors.ts'
 import { errorOfThrown } from './call-errors.ts'
-import { type ResponseHead, ResponseReceiver } from './response-receiver.ts'
+import {
+  type Received,
+  type ReceiveOptions,
+  type ResponseHead,
+  ResponseReceiver,
+} from './response-receiver.ts'
 
 export interface UpstreamLimits {
   readonly connectTimeoutMs: number
@@ -35,42 +40,24 @@ export const DEFAULT_LIMITS: UpstreamLimits = {
   maxRetryAfterMs: 900_000,
 }
 
-type ExchangeLimits = Pick<
-  UpstreamLimits,
-  'connectTimeoutMs' | 'maxConnections' | 'maxRetryAfterMs'
->
-
-export interface HttpExchangeOptions extends ExchangeLimits {
+export interface HttpExchangeOptions
+  extends Pick<UpstreamLimits, 'connectTimeoutMs' | 'maxConnections' | 'maxRetryAfterMs'> {
   readonly baseUrl: string
   readonly accessToken: string | undefined
   readonly clock?: Clock
 }
 
-export interface HttpRequest {
-  readonly endpoint: string
+export interface HttpRequest extends ReceiveOptions {
   /** Below the base URL, without the credential. */
   readonly path: string
   /** One limit for connection, headers and body together. */
   readonly deadlineMs: number
-  readonly maxBodyBytes: number
   /** Added to the headers of every request, or in place of them. Lower case. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly signal: AbortSignal
-  /** Whether the body of this answer is wanted. Of other bodies only the beginning is read, for the error message. */
-  wants(head: ResponseHead): boolean
-  /** Called with each decoded chunk of a wanted body. The chunk is valid only during the call. */
-  readonly onChunk?: ((chunk: Uint8Array) => void) | undefined
 }
 
-export interface HttpAnswer extends ResponseHead {
-  /** If false, `chunks` holds only the beginning of the body, or nothing. */
-  readonly wanted: boolean
-  /** Whether `chunks` holds the whole body. Always true of a wanted body. */
-  readonly complete: boolean
-  readonly chunks: readonly Uint8Array[]
-  /** Size of the decoded body. */
-  readonly bytes: number
-  readonly wireBytes: number
+export interface HttpAnswer extends Received {
   /** The wait that a 429 or a 503 asked for, capped. Undefined if the answer named none. */
   readonly retryAfterMs: number | undefined
   readonly headersMs: number
@@ -201,9 +188,10 @@ function get(deps: ExchangeDeps, request: HttpRequest): Promise<HttpAnswer> {
       onHead: () => {
         headersMs = performance.now() - startedMs
       },
-      onReceived: ({ head, ...body }) => {
+      onReceived: (received) => {
         const totalMs = performance.now() - startedMs
-        resolve({ ...head, ...body, retryAfterMs: requestedWaitMs(deps, head), headersMs, totalMs })
+        const retryAfterMs = requestedWaitMs(deps, received)
+        resolve({ ...received, retryAfterMs, headersMs, totalMs })
       },
       onFailed: fail,
     })

@@ -7,7 +7,7 @@ import {
   codingOf,
   createBodyDecoder,
 } from './body-buffer.ts'
-import { SNIPPET_SOURCE_BYTES } from './body-snippet.ts'
+import { type BodyBeginning, SNIPPET_SOURCE_BYTES } from './body-snippet.ts'
 
 /** How long we wait for the beginning of an unwanted body, which is needed only for the error message. */
 const SNIPPET_WAIT_MS = 1_000
@@ -22,16 +22,17 @@ export interface ReceiveOptions {
   readonly endpoint: string
   /** Cap on a wanted body, both encoded and decoded. */
   readonly maxBodyBytes: number
+  /** Whether the body of this answer is wanted. Of other bodies only the beginning is read, for the error message. */
   wants(head: ResponseHead): boolean
+  /** Called with each decoded chunk of a wanted body. The chunk is valid only during the call. */
   readonly onChunk?: ((chunk: Uint8Array) => void) | undefined
 }
 
-/** A complete answer, or as much of it as is wanted. */
-export interface Received {
-  readonly head: ResponseHead
+/** A complete answer, or as much of it as is wanted. A wanted body is always complete. */
+export interface Received extends ResponseHead, BodyBeginning {
+  /** If false, `chunks` holds only the beginning of the body, or nothing. */
   readonly wanted: boolean
-  readonly complete: boolean
-  readonly chunks: readonly Uint8Array[]
+  /** Size of the decoded body. */
   readonly bytes: number
   readonly wireBytes: number
 }
@@ -174,7 +175,7 @@ export class ResponseReceiver implements Dispatcher.DispatchHandler {
     const wanted = this.#wanted
     const [bytes, wireBytes] = wanted ? [this.#body.bytes, this.#wireBytes] : [0, 0]
     const chunks = this.#body.chunks()
-    this.#events.onReceived({ head, wanted, complete, chunks, bytes, wireBytes })
+    this.#events.onReceived({ ...head, wanted, complete, chunks, bytes, wireBytes })
   }
 
   #fail(thrown: unknown): void {
