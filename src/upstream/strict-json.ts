@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /** The fault of a body that is valid JSON but has a name twice in one object. */
 export const DUPLICATE_NAMES = 'the body has a name twice in one object'
 
@@ -13,8 +15,8 @@ export type JsonReading = { readonly value: unknown } | { readonly fault: string
 export function readStrictJson(chunks: readonly Uint8Array[], maxDepth: number): JsonReading {
   const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
   if (bytes.length === 0) return { fault: 'the body is empty' }
-  const text = decode(bytes)
-  if (text === undefined) return { fault: 'the body is not UTF-8' }
+  if (!isUtf8(bytes)) return { fault: 'the body is not UTF-8' }
+  const text = UTF8.decode(bytes)
   const { names, depth } = survey(text)
   if (depth > maxDepth) return { fault: `the body is nested deeper than ${maxDepth} levels` }
   try {
@@ -50,15 +52,7 @@ function exactNumber(...[, value, context]: [string, unknown, { source: string }
 }
 
 /** One shared decoder: to create one costs as much as to decode a flight. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return UTF8.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 const [QUOTE, BACKSLASH, COLON, OPEN_LIST, OPEN_OBJECT, CLOSE_LIST, CLOSE_OBJECT] = Array.from(
   '"\\:[{]}',

@@ -3,7 +3,7 @@ import type { Metrics } from '../platform/metrics/metrics.ts'
 import { QUICK_RETRY_OUTCOMES, type QuickRetry, type UpstreamCall } from './attempt.ts'
 import { listBreakers } from './breaker/breaker-state.ts'
 import { readHealth } from './breaker/circuit-breaker.ts'
-import { ANSWER_ANOMALIES, type AnswerAnomaly } from './observation.ts'
+import { ANSWER_ANOMALIES } from './observation.ts'
 import type { RouteListBody, RouteListCounts } from './route-list.ts'
 import { UpstreamContractError } from './upstream-errors.ts'
 
@@ -73,11 +73,6 @@ export function observedList(
       reported = true
     },
   }
-}
-
-/** Each anomaly of a verify answer counts once, even if the answer has it several times. */
-export function anomaliesOfAnswer(anomalies: readonly AnswerAnomaly[]): AnomalyCounts {
-  return Object.fromEntries(anomalies.map((anomaly) => [anomaly, 1]))
 }
 
 /** Counts the calls of a client in the metrics. Labels with a closed set of values begin at 0. */

@@ -15,7 +15,7 @@ import { type FetchRouteListOptions, fetchRouteListIfModified } from './lists/fe
 import type { Observation, Question } from './observation.ts'
 import { assertQuestion } from './passenger-rules.ts'
 import type { RouteListBody } from './route-list.ts'
-import { anomaliesOfAnswer, type ObserveAnomalies, observedList } from './telemetry.ts'
+import { type ObserveAnomalies, observedList } from './telemetry.ts'
 import {
   createHttpExchange,
   DEFAULT_LIMITS,
@@ -98,7 +98,9 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
         verifyFares({ exchange, limits, scrub }, { question, record, signal }),
       )
       const { anomalies } = observation
-      if (anomalies.length > 0) observeAnomalies?.('verify', anomaliesOfAnswer(anomalies))
+      // Each counts once, even if the answer has it several times.
+      const counts = Object.fromEntries(anomalies.map((anomaly) => [anomaly, 1]))
+      if (anomalies.length > 0) observeAnomalies?.('verify', counts)
       return observation
     },
     replaceToken: exchange.replace,

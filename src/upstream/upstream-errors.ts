@@ -96,16 +96,11 @@ export class UpstreamCircuitOpenError extends AppError {
   readonly by: 'pause' | 'auth' | 'errors'
   readonly until: Date
 
-  constructor({
-    endpoint,
-    by,
-    cause,
-    until,
-  }: CallFacts & {
-    by: 'pause' | 'auth' | 'errors'
-    cause?: string | null | undefined
-    until: Date
-  }) {
+  constructor(
+    facts: CallFacts &
+      Pick<UpstreamCircuitOpenError, 'by' | 'until'> & { cause?: string | undefined },
+  ) {
+    const { endpoint, by, cause, until } = facts
     const why = cause ? ` (${cause})` : ''
     const what =
       by === 'pause' ? 'the upstream asked us to pause' : `the breaker "${by}" is open${why}`

@@ -43,26 +43,12 @@ export interface Reservation {
  */
 export async function reserveSlots(
   tx: Tx,
-  { requestsPerSecond, wanted, lane, withinMs = HORIZON_MS }: SlotRequest,
+  { withinMs = HORIZON_MS, ...request }: SlotRequest,
 ): Promise<Reservation> {
-  const pace = {
-    spacingUs: spacingOf(requestsPerSecond),
-    laneSpacingUs: spacingOf(requestsPerSecond * LANE_SHARE),
-    wanted: requestsPerSecond > 0 ? wanted : 0,
-    lane,
-    withinMs,
-  }
-  const { firstUs, spacingUs, granted, nowUs } = await selectOne(advanceBudget(pace), tx)
+  const advanced = await selectOne(advanceBudget({ ...request, withinMs }), tx)
+  const { firstUs, spacingUs, granted, nowUs } = advanced
   const slots = Array.from({ length: granted }, (_, at) => fromMicros(firstUs + at * spacingUs))
   return { slots, now: fromMicros(nowUs) }
-}
-
-interface Pace {
-  readonly spacingUs: number
-  readonly laneSpacingUs: number
-  readonly wanted: number
-  readonly lane: boolean
-  readonly withinMs: number
 }
 
 /**
@@ -70,13 +56,14 @@ interface Pace {
  * in the past. If the budget's clocks are further ahead than any reservation can move them, the database's clock was
  * set back: they are moved back too, because otherwise no slot would be granted until the old time.
  */
-function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pace) {
+function advanceBudget({ requestsPerSecond, wanted, lane, withinMs }: Required<SlotRequest>) {
+  const most = sql`${requestsPerSecond > 0 ? wanted : 0}::int`
   const horizon = micros(HORIZON_MS * 1000)
   const countTo = (from: RawBuilder<unknown>, step: RawBuilder<unknown>) => sql`
     floor(extract(epoch from now + ${micros(withinMs * 1000)} - ${from}) / extract(epoch from ${step})) + 1
   `
-  const laneCount = lane ? countTo(sql`lane_at`, sql`lane_spacing`) : sql`${wanted}::int`
-  const slotCount = sql`least(${wanted}::int, ${countTo(sql`slot_at`, sql`spacing`)}, ${laneCount})`
+  const laneCount = lane ? countTo(sql`lane_at`, sql`lane_spacing`) : most
+  const slotCount = sql`least(${most}, ${countTo(sql`slot_at`, sql`spacing`)}, ${laneCount})`
   return sql<{ firstUs: number; spacingUs: number; granted: number; nowUs: number }>`${PREPARED}
     with locked as materialized (
       select * from upstream_budget for update
@@ -84,8 +71,8 @@ function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pac
       select *, clock_timestamp() as now from locked
     ), paced as materialized (
       select *, now < paused_until and paused_until <= now + ${micros(MAX_PAUSE_MS * 1000)} as paused,
-             ${slowed(spacingUs, limitSpacingUs(1))} as spacing,
-             ${slowed(laneSpacingUs, limitSpacingUs(LANE_SHARE))} as lane_spacing
+             ${slowed(requestsPerSecond, 1)} as spacing,
+             ${slowed(requestsPerSecond, LANE_SHARE)} as lane_spacing
         from timed
     ), opened as (
       select now, paused, spacing, lane_spacing,
@@ -105,9 +92,10 @@ function advanceBudget({ spacingUs, laneSpacingUs, wanted, lane, withinMs }: Pac
   `
 }
 
-/** The spacing of slots, widened to the part of the budget that may be spent now, and to the limit. */
-function slowed(spacingUs: number, limitUs: RawBuilder<number>): RawBuilder<unknown> {
-  const us = sql`greatest(ceil(${spacingUs}::float8 / ${shareInSql()}), ${limitUs})`
+/** The spacing of a share of the slots, widened to the part of the budget that may be spent now, and to the limit. */
+function slowed(requestsPerSecond: number, share: number): RawBuilder<unknown> {
+  const spacingUs = spacingOf(requestsPerSecond * share)
+  const us = sql`greatest(ceil(${spacingUs}::float8 / ${shareInSql()}), ${limitSpacingUs(share)})`
   return sql`least(${DAY_US}::float8, ${us}) * interval '1 microsecond'`
 }
 

@@ -97,7 +97,7 @@ export async function tryTakeSlot(
 }
 
 /** Reserves one slot, if one is free. Also returns the skew of the database's clock. */
-export async function reserveOne(
+async function reserveOne(
   db: Db,
   clock: Clock,
   request: Omit<SlotRequest, 'wanted'>,

@@ -17,7 +17,7 @@ import { VERIFY_ENDPOINT } from './flight-fields.ts'
 import { readVerifyAnswer, unknownAnswer, type VerifyAnswer } from './read-verify-answer.ts'
 
 /** Increased whenever the parser reads the same bytes differently, to tell old evidence from new. */
-export const PARSER_VERSION = 3
+const PARSER_VERSION = 3
 
 const VERIFY_PATH = '/api/v1/flights/fares/verify'
 const MAX_EVIDENCE_BYTES = 65_536
@@ -65,7 +65,8 @@ export async function verifyFares(deps: VerifyDeps, call: VerifyCall): Promise<O
   record.outcome = failure?.code ?? outcomeOf(answer)
   const status = record.status ?? null
   const ageSeconds = result instanceof AppError ? 0 : ageOf(result)
-  return { ...answer, ageSeconds, evidence: evidenceOf({ path, result, status, latencyMs, scrub }) }
+  const body = () => (result instanceof AppError ? null : evidenceText(result, scrub))
+  return { ...answer, ageSeconds, evidence: evidenceOf({ path, status, latencyMs, body }) }
 }
 
 /** The observation of a question that the circuit breaker refused: all legs unknown, and when to ask again. */
@@ -78,29 +79,25 @@ export function circuitOpenObservation(
     ...unknownAnswer(question, { reason: 'circuit_open', detail: error.message }),
     retryAfterMs: Math.max(0, error.until.getTime() - now.getTime()),
     ageSeconds: 0,
-    evidence: {
-      body: null,
+    evidence: evidenceOf({
+      path: verifyPath(question),
       status: null,
       latencyMs: 0,
-      requestFingerprint: hash('sha256', verifyPath(question)),
-      parserVersion: PARSER_VERSION,
-    },
+      body: () => null,
+    }),
   }
 }
 
-interface EvidenceArgs {
+interface EvidenceArgs extends Pick<Evidence, 'status' | 'latencyMs'> {
   readonly path: string
-  readonly result: HttpAnswer | AppError
-  readonly status: number | null
-  readonly latencyMs: number
-  readonly scrub: Scrub
+  readonly body: () => string | null
 }
 
 /** Most answers change nothing and their evidence is never read, so its expensive parts are computed on access. */
-function evidenceOf({ path, result, status, latencyMs, scrub }: EvidenceArgs): Evidence {
+function evidenceOf({ path, status, latencyMs, body }: EvidenceArgs): Evidence {
   return {
     get body() {
-      return result instanceof AppError ? null : evidenceText(result, scrub)
+      return body()
     },
     status,
     latencyMs,
