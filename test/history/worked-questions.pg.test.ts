@@ -7,7 +7,7 @@ import {
 } from '../../docs/source/sample-network.ts'
 import { workedQuestions } from '../../docs/source/worked-questions.ts'
 import { firstsOfMonths, writeSample } from '../../docs/source/write-sample.ts'
-import { runAnalystQuery } from '../../src/platform/db/analyst-session.ts'
+import { runAnalystQuery } from '../support/analyst-query.ts'
 import { it } from '../support/test-database.ts'
 
 const NETWORK = sampleNetwork(7)

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { rollUpDay } from '../../src/history/roll-up-days.ts'
-import { runAnalystQuery } from '../../src/platform/db/analyst-session.ts'
 import type { Database, Db } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
+import { runAnalystQuery } from '../support/analyst-query.ts'
 import { it } from '../support/test-database.ts'
 import { seedAnalytics } from './analytics-history.ts'
 

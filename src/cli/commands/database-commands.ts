@@ -4,12 +4,7 @@ import { type Command, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import { migrateApp } from '../../app/app.ts'
 import { percentDecoded } from '../../platform/base/text.ts'
-import {
-  asAnalyst,
-  type ColumnKind,
-  type QueryResult,
-  streamAnalystQuery,
-} from '../../platform/db/analyst-session.ts'
+import { asAnalyst, type ColumnKind, type QueryResult } from '../../platform/db/analyst-session.ts'
 import type { Database } from '../../platform/db/database.ts'
 import { beginGeneration, GENERATION_STEP } from '../../platform/db/generations.ts'
 import { type LiveProcess, listLiveProcesses } from '../../platform/db/live-processes.ts'
@@ -155,10 +150,12 @@ async function writeParts(
   format: ResultFormat,
 ): Promise<void> {
   let isFirst = true
-  await streamAnalystQuery(database, statement, async (part) => {
-    await writeOut(resultText(part, format, isFirst))
-    isFirst = false
-  })
+  await asAnalyst(database, ({ stream }) =>
+    stream(statement, async (part) => {
+      await writeOut(resultText(part, format, isFirst))
+      isFirst = false
+    }),
+  )
 }
 
 /** The widths of the columns follow from all rows, so a table has an end. */
@@ -171,10 +168,12 @@ async function writeTable(
 ): Promise<void> {
   let shown: QueryResult = { columns: [], rows: [] }
   let count = 0
-  await streamAnalystQuery(database, statement, async ({ columns, rows }) => {
-    count += rows.length
-    shown = { columns, rows: [...shown.rows, ...rows.slice(0, TABLE_ROWS - shown.rows.length)] }
-  })
+  await asAnalyst(database, ({ stream }) =>
+    stream(statement, async ({ columns, rows }) => {
+      count += rows.length
+      shown = { columns, rows: [...shown.rows, ...rows.slice(0, TABLE_ROWS - shown.rows.length)] }
+    }),
+  )
   await writeOut(resultText(shown, {}))
   const more = count - shown.rows.length
   if (more > 0) terminal.step(`${countOf(more, 'row')} more: --csv, --json and --raw write all`)

@@ -10,9 +10,6 @@ export class SqlError extends AppError {
   override readonly retryable = false
 }
 
-/** Some rows of a result. Every value is the text that Postgres writes. */
-export type ResultPart = Pick<pg.QueryArrayResult<(string | null)[]>, 'fields' | 'rows'>
-
 /**
  * One read-only transaction, as role farewatch_analyst unless it is the owner's. All its statements see the
  * database at one instant.
@@ -20,8 +17,11 @@ export type ResultPart = Pick<pg.QueryArrayResult<(string | null)[]>, 'fields' |
 export interface AnalystSession {
   /** Runs one statement. Every value is the text that Postgres writes. */
   query(text: string): Promise<pg.QueryArrayResult<(string | null)[]>>
-  /** Runs one statement and hands its rows over in parts, at least one. The server waits while a part is taken. */
-  stream(text: string, take: (part: ResultPart) => Promise<void>): Promise<void>
+  /**
+   * Runs one statement and hands its rows over in parts, at least one, so a result of any size takes little memory. The
+   * server waits while a part is taken.
+   */
+  stream(text: string, take: (part: QueryResult) => Promise<void>): Promise<void>
   /** The rows of a SELECT, a page at a time. */
   pages(select: string, rowsPerPage: number): AsyncGenerator<(string | null)[][]>
   /** The bytes that one COPY … TO STDOUT statement writes, at the speed at which they are read. Then `rows` counts them. */
@@ -127,7 +127,7 @@ const PART_CHARS = 4_000_000
 function streamRows(
   client: pg.PoolClient,
   config: pg.QueryArrayConfig,
-  take: (part: ResultPart) => Promise<void>,
+  take: (part: QueryResult) => Promise<void>,
 ): Promise<void> {
   const { stream } = (client as unknown as { readonly connection: WireConnection }).connection
   return new Promise((resolve, reject) => {
@@ -135,7 +135,7 @@ function streamRows(
     let chars = 0
     let taken = Promise.resolve()
     const hand = (fields: pg.FieldDef[]) => {
-      const part = { fields, rows }
+      const part = { columns: fields.map(columnOf), rows }
       rows = []
       chars = 0
       stream.pause()
@@ -240,7 +240,7 @@ export interface ResultColumn {
   readonly kind: ColumnKind
 }
 
-/** The result of one SQL statement. */
+/** The result of one SQL statement, or some rows of it. */
 export interface QueryResult {
   readonly columns: readonly ResultColumn[]
   /** Values as Postgres writes them; null is null. */
@@ -262,30 +262,6 @@ const KINDS: Readonly<Record<number, ColumnKind>> = {
   1184: 'instant',
 }
 
-/**
- * Runs one statement as role farewatch_analyst: read only, and on the public SQL alone. Throws SqlError when Postgres
- * refuses it.
- */
-export async function runAnalystQuery(
-  database: Pick<Database, 'pool'>,
-  text: string,
-): Promise<QueryResult> {
-  return resultOf(await asAnalyst(database, (session) => session.query(text)))
-}
-
-/** The same, a part at a time, at least one: a result of any size takes little memory. */
-export async function streamAnalystQuery(
-  database: Pick<Database, 'pool'>,
-  text: string,
-  take: (part: QueryResult) => Promise<void>,
-): Promise<void> {
-  await asAnalyst(database, (session) => session.stream(text, (part) => take(resultOf(part))))
-}
-
-function resultOf({ fields, rows }: ResultPart): QueryResult {
-  const columns = fields.map(({ name, dataTypeID }) => ({
-    name,
-    kind: KINDS[dataTypeID] ?? 'text',
-  }))
-  return { columns, rows }
+function columnOf({ name, dataTypeID }: pg.FieldDef): ResultColumn {
+  return { name, kind: KINDS[dataTypeID] ?? 'text' }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { backoffMs, endsWithin } from '../base/clock.ts'
@@ -157,15 +158,9 @@ async function listenUntilLost(
       await client.query('select 1')
     }
   }
-  const failure = await Promise.race([listen().catch((err: unknown) => err), aborted(signal)])
+  const aborted = once(signal, 'abort').then(() => signal.reason as unknown)
+  const failure = await Promise.race([listen().catch((err: unknown) => err), aborted])
   lost.abort()
   await endsWithin(client.end(), CLOSE_WITHIN_MS)
   return messageOf(failure)
-}
-
-function aborted(signal: AbortSignal): Promise<unknown> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(signal.reason)
-    else signal.addEventListener('abort', () => resolve(signal.reason), { once: true })
-  })
 }

@@ -21,6 +21,7 @@ import {
 import { migrationError } from './session-lock.ts'
 import { inTransaction } from './transaction.ts'
 
+/** Runs in the transaction of the last migration. Does nothing unless the user is a superuser. */
 const ANALYST_LIMITS = new URL('../../../deploy/analyst-limits.sql', import.meta.url)
 /** The last of the migrations that make the schema of version 0.1. */
 const LAST_ADOPTED = '0012_public_fares'
@@ -73,13 +74,12 @@ export async function migrate(db: Db, options: MigrateOptions = {}): Promise<str
   const files = await readMigrations()
   await untilProcessesStop(db, files, options)
   await adopt(db, files)
-  await refuseNewerSchema(db, files)
+  if (await refuseNewerSchema(db, files)) return []
   const migrator = new Migrator({
     db,
     provider: providerOf(files, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS),
     migrationTableSchema: PRIVATE_SCHEMA,
   })
-  if (await hasUnknownMigrations(db, files)) return []
   const apply = () =>
     options.last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(options.last)
   // A forgotten transaction of an analyst would hold up every migration of what it has read.
@@ -131,11 +131,6 @@ async function untilProcessesStop(
   }
 }
 
-/** Within the transaction of the last migration. Does nothing unless the user is a superuser. */
-async function limitAnalysts(db: Db): Promise<void> {
-  await sql.raw(await readFile(ANALYST_LIMITS, 'utf8')).execute(db)
-}
-
 /** Names the schema of version 0.1 as today's. Throws SchemaBefore01Error for an older one. */
 async function adopt(db: Db, files: readonly MigrationFile[]): Promise<void> {
   if (!isOf01(await appliedMigrations(db))) return
@@ -160,7 +155,7 @@ function providerOf(files: readonly MigrationFile[], lockTimeoutMs: number): Mig
     up: async (db) => {
       await sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`.execute(db)
       await sql.raw(file.text).execute(db)
-      if (file === files.at(-1)) await limitAnalysts(db as Db)
+      if (file === files.at(-1)) await sql.raw(await readFile(ANALYST_LIMITS, 'utf8')).execute(db)
       await (db as Db)
         .withSchema(PRIVATE_SCHEMA)
         .insertInto('migration_note')
@@ -172,9 +167,4 @@ function providerOf(files: readonly MigrationFile[], lockTimeoutMs: number): Mig
     getMigrations: async () =>
       Object.fromEntries(files.map((file) => [file.name, asMigration(file)])),
   }
-}
-
-async function hasUnknownMigrations(db: Db, files: readonly MigrationFile[]): Promise<boolean> {
-  const known = new Set(files.map((file) => file.name))
-  return (await appliedMigrations(db)).some((applied) => !known.has(applied.name))
 }

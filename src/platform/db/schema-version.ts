@@ -107,11 +107,13 @@ export async function readMigrations(): Promise<MigrationFile[]> {
   )
 }
 
-export async function refuseNewerSchema(db: Db, files: readonly MigrationFile[]): Promise<void> {
+/** Returns whether a newer version has migrated the database. Throws SchemaTooNewError unless older code may run on it. */
+export async function refuseNewerSchema(db: Db, files: readonly MigrationFile[]): Promise<boolean> {
   const known = new Set(files.map((file) => file.name))
   const applied = await appliedMigrations(db)
-  const refuses = applied.some(({ name, olderCodeMayRun }) => !known.has(name) && !olderCodeMayRun)
-  if (refuses) throw new SchemaTooNewError(applied.at(-1)?.name ?? '', files.at(-1)?.name ?? '')
+  const newer = applied.filter(({ name }) => !known.has(name))
+  if (newer.every(({ olderCodeMayRun }) => olderCodeMayRun)) return newer.length > 0
+  throw new SchemaTooNewError(applied.at(-1)?.name ?? '', files.at(-1)?.name ?? '')
 }
 
 export async function appliedMigrations(

@@ -1,13 +1,9 @@
 import { text } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
 import { resultText } from '../../../src/cli/commands/database-commands.ts'
-import {
-  asAnalyst,
-  runAnalystQuery,
-  SqlError,
-  streamAnalystQuery,
-} from '../../../src/platform/db/analyst-session.ts'
+import { asAnalyst, type QueryResult, SqlError } from '../../../src/platform/db/analyst-session.ts'
 import { type Database, sql } from '../../../src/platform/db/database.ts'
+import { runAnalystQuery } from '../../support/analyst-query.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 
@@ -201,22 +197,24 @@ describe('a COPY of an analyst', () => {
 })
 
 describe('a streamed analyst query', () => {
+  const streamQuery = (
+    database: Database,
+    statement: string,
+    take: (part: QueryResult) => Promise<void>,
+  ) => asAnalyst(database, ({ stream }) => stream(statement, take))
+
   it('hands over its rows in parts, and waits while one is taken', async ({ database }) => {
     const parts: number[] = []
     const seen: (string | null)[] = []
     let taking = 0
-    await streamAnalystQuery(
-      database,
-      'select * from generate_series(1, 12000) n',
-      async ({ rows }) => {
-        taking += 1
-        expect(taking).toBe(1)
-        await new Promise(setImmediate)
-        parts.push(rows.length)
-        seen.push(...rows.map(([n = null]) => n))
-        taking -= 1
-      },
-    )
+    await streamQuery(database, 'select * from generate_series(1, 12000) n', async ({ rows }) => {
+      taking += 1
+      expect(taking).toBe(1)
+      await new Promise(setImmediate)
+      parts.push(rows.length)
+      seen.push(...rows.map(([n = null]) => n))
+      taking -= 1
+    })
 
     expect(parts).toEqual([5_000, 5_000, 2_000])
     expect(seen).toEqual(Array.from({ length: 12_000 }, (_, i) => String(i + 1)))
@@ -225,7 +223,7 @@ describe('a streamed analyst query', () => {
   it('lets the server wait for its reader instead of keeping rows', async ({ db, database }) => {
     const waits: boolean[] = []
     const wide = "select repeat('x', 20000) from generate_series(1, 2000)"
-    await streamAnalystQuery(database, wide, async () => {
+    await streamQuery(database, wide, async () => {
       if (waits.length > 0) return
       await until('the server waits', async () => {
         const { rows } = await sql`
@@ -242,15 +240,11 @@ describe('a streamed analyst query', () => {
   it('ends with the error of its reader or of its statement, and the next one works', async ({
     database,
   }) => {
-    const broken = streamAnalystQuery(
-      database,
-      'select * from generate_series(1, 100000)',
-      async () => {
-        throw new Error('the reader broke')
-      },
-    )
+    const broken = streamQuery(database, 'select * from generate_series(1, 100000)', async () => {
+      throw new Error('the reader broke')
+    })
     await expect(broken).rejects.toThrow('the reader broke')
-    const late = streamAnalystQuery(
+    const late = streamQuery(
       database,
       'select 1 / (6000 - n) from generate_series(1, 9000) n',
       async () => undefined,
