@@ -23,7 +23,7 @@ export interface AdminDeps {
   readonly serving: () => boolean
   /** Why the process must restart; null while it makes progress. */
   readonly fault: () => string | null
-  readonly queue: Pick<QueueSystem, 'kind' | 'clockSkewMs'>
+  readonly queue: Pick<QueueSystem, 'kind' | 'facts'>
   readonly systemGauges: SystemGauges
   /** Whether the process is shutting down. */
   readonly draining: () => boolean
@@ -181,11 +181,11 @@ async function setDatabaseGauges({ database, metrics, clock }: App): Promise<voi
 }
 
 async function setQueueStoreGauges(
-  { kind, clockSkewMs }: AdminDeps['queue'],
+  { kind, facts }: AdminDeps['queue'],
   metrics: App['metrics'],
 ): Promise<void> {
-  const skewMs = await withTimeout(clockSkewMs(), STORE_TIMEOUT_MS).catch(() => null)
-  if (skewMs === null) metrics.clockSkew.remove({ store: 'queue' })
-  else metrics.clockSkew.set({ store: 'queue' }, skewMs / 1000)
-  if (kind === 'redis') metrics.redisUp.set(skewMs === null ? 0 : 1)
+  const found = await withTimeout(facts(), STORE_TIMEOUT_MS).catch(() => null)
+  if (found === null) metrics.clockSkew.remove({ store: 'queue' })
+  else metrics.clockSkew.set({ store: 'queue' }, found.clockSkewMs / 1000)
+  if (kind === 'redis') metrics.redisUp.set(found === null ? 0 : 1)
 }

@@ -10,6 +10,7 @@ import {
 import pg from 'pg'
 import type { Logger } from '../base/logger.ts'
 import type { ResellerId } from '../base/reseller-id.ts'
+import { takeServerOptions } from '../base/server-options.ts'
 import type { DB } from './tables.ts'
 
 export { type RawBuilder, sql } from 'kysely'
@@ -145,15 +146,6 @@ async function cancelStatements(
   } finally {
     await client.end().catch(() => undefined)
   }
-}
-
-/** Splits `options` off the URL: in the URL they would replace ours. */
-function takeServerOptions(url: string): { connectionString: string; serverOptions: string } {
-  const parsed = new URL(url)
-  const serverOptions = parsed.searchParams.get('options')
-  if (serverOptions === null) return { connectionString: url, serverOptions: '' }
-  parsed.searchParams.delete('options')
-  return { connectionString: parsed.href, serverOptions }
 }
 
 /** `{1,2}` as an array of numbers. */

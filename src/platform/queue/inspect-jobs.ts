@@ -1,6 +1,7 @@
 import { PostgresQueueBackend } from 'bullmq'
 import { cleanText } from '../base/text.ts'
 import type { JsonObject } from './queue-connection.ts'
+import { isRefusal } from './queue-errors.ts'
 import type { StoreQueue } from './store-client.ts'
 
 /** `dead`: the job ran out of attempts or is not retryable, and waits for an operator. */
@@ -41,10 +42,10 @@ export async function listJobs(
   const ended = state === 'dead' || state === 'done'
   const from = ended ? 0 : await startOfOldest(queue, state, atMost)
   const found = await queue.getJobs([STORE_STATES[state]], from, from + atMost - 1, !ended)
-  const jobs = found.map(jobOf)
-  return ended
-    ? jobs.toSorted((a, b) => millis(b.endedAt) - millis(a.endedAt))
-    : jobs.toSorted((a, b) => millis(a.enqueuedAt) - millis(b.enqueuedAt))
+  const sorted = ended
+    ? found.toSorted((a, b) => (b.finishedOn ?? 0) - (a.finishedOn ?? 0))
+    : found.toSorted((a, b) => a.timestamp - b.timestamp)
+  return sorted.map(jobOf)
 }
 
 /**
@@ -78,10 +79,6 @@ function instantOf(ms: number | undefined): Date | null {
   return ms === undefined ? null : new Date(ms)
 }
 
-function millis(instant: Date | null): number {
-  return instant?.getTime() ?? 0
-}
-
 /** Queues a dead job again with all its attempts. Returns false if no dead job has this id. */
 export async function retryJob(queue: StoreQueue, jobId: string): Promise<boolean> {
   const job = await findDeadJob(queue, jobId)
@@ -105,13 +102,13 @@ async function findDeadJob(queue: StoreQueue, jobId: string) {
   return queue.getJob(id)
 }
 
-/** BullMQ refuses with a numeric code: another caller has changed the job in the meantime. */
+/** BullMQ refuses if another caller has changed the job in the meantime. */
 async function unlessMoved(change: () => Promise<unknown>): Promise<boolean> {
   try {
     await change()
     return true
   } catch (err) {
-    if (typeof (err as { code?: unknown }).code === 'number') return false
+    if (isRefusal(err)) return false
     throw err
   }
 }

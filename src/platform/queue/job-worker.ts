@@ -15,9 +15,14 @@ import {
   listenToWorker,
   type RunningJobs,
 } from './job-processor.ts'
-import type { JsonObject } from './queue-connection.ts'
-import { type QueueContext, type StoreFactory, storeFactory } from './queue-connection.ts'
-import { JobAbortedError, toUnavailableError } from './queue-errors.ts'
+import {
+  type JsonObject,
+  KEY_PREFIX,
+  type QueueContext,
+  type StoreFactory,
+  storeFactory,
+} from './queue-connection.ts'
+import { isRefusal, JobAbortedError, toUnavailableError } from './queue-errors.ts'
 import type { WorkerErrors } from './store-monitor.ts'
 
 export interface WorkerSettings {
@@ -161,10 +166,10 @@ export class JobWorker {
   }
 }
 
-function workerOptions({ prefix, random, timings }: QueueContext, settings: WorkerSettings) {
+function workerOptions({ random, timings }: QueueContext, settings: WorkerSettings) {
   return {
     connection: {},
-    prefix,
+    prefix: KEY_PREFIX,
     autorun: false,
     concurrency: settings.concurrency,
     lockDuration: settings.lockMs,
@@ -237,9 +242,4 @@ export function makeResilient(backend: IQueueBackend, options: ResilienceOptions
 
   Object.defineProperty(backend, 'maximumBlockTimeout', { value: pollMs / 1000 })
   return backend
-}
-
-/** BullMQ's own refusals have a numeric code (the lock is lost, the job is deleted). A retry cannot succeed. */
-function isRefusal(err: unknown): boolean {
-  return err instanceof Error && typeof (err as { code?: unknown }).code === 'number'
 }

@@ -10,6 +10,7 @@ import {
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
+import { takeServerOptions } from '../base/server-options.ts'
 
 /** The store of the queue. The URL may contain a password: print `describeStore` instead. */
 export interface QueueConnection {
@@ -24,8 +25,6 @@ export type JsonObject = { readonly [key: string]: JsonValue }
 /** The parts that all components of one queue system share. */
 export interface QueueContext {
   readonly connection: QueueConnection
-  /** Redis only: the prefix of all keys, with a hash tag that keeps them on one node of a cluster. */
-  readonly prefix: string
   readonly log: Logger
   readonly scrub: Scrub
   readonly clock: Clock
@@ -42,20 +41,19 @@ export interface QueueTimings {
 
 export const DEFAULT_TIMINGS: QueueTimings = { deadlineMs: 5_000, pollMs: 5_000 }
 
+/** Redis only: the prefix of all keys, with a hash tag that keeps them on one node of a cluster. */
+export const KEY_PREFIX = '{farewatch}'
+
 /** The schema of BullMQ's tables. */
 export const QUEUE_SCHEMA = 'farewatch_queue'
-
-/** A session, not a pool: the lock and the transaction of the migration belong to it. A checked-out pg client fits. */
-export interface MigrationClient {
-  query<R>(text: string, params?: readonly unknown[]): Promise<{ rows: R[] }>
-}
 
 /**
  * Migrates BullMQ's schema to the version of its package, in one transaction under an advisory lock.
  *
  * Only the Postgres backend needs it. It never runs on connect: "bin/farewatch migrate" decides when a schema changes.
+ * @param client a session, not a pool: the lock and the transaction belong to it. A checked-out pg client fits.
  */
-export async function migrateQueue(client: MigrationClient): Promise<void> {
+export async function migrateQueue(client: Parameters<typeof runMigrations>[0]): Promise<void> {
   await runMigrations(client, QUEUE_SCHEMA)
 }
 
@@ -107,12 +105,15 @@ export function storeFactory(connection: QueueConnection, maxRetries: number | n
   return (name, opts, roles) => createRedisBackend(name, { ...opts, connection: config }, roles)
 }
 
-/** `query_timeout` ends the wait on a connection whose peer vanished. */
+/**
+ * `query_timeout` ends the wait on a connection whose peer vanished. BullMQ selects its schema by what it appends to
+ * `options`.
+ */
 function postgresConfig(url: string): PostgresPoolConfig {
-  const { connectionString, options } = withoutOptions(url)
+  const { connectionString, serverOptions } = takeServerOptions(url)
   return {
     connectionString,
-    ...(options === undefined ? {} : { options }),
+    options: serverOptions,
     schema: QUEUE_SCHEMA,
     max: 2,
     application_name: 'farewatch queue',
@@ -122,19 +123,6 @@ function postgresConfig(url: string): PostgresPoolConfig {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   }
-}
-
-/**
- * BullMQ selects its schema through pg's `options`, and `options` in the URL would replace them. They are passed apart
- * from the URL, where BullMQ appends to them.
- */
-function withoutOptions(text: string): { connectionString: string; options?: string } {
-  if (!URL.canParse(text)) return { connectionString: text }
-  const url = new URL(text)
-  const options = url.searchParams.get('options')
-  if (options === null) return { connectionString: text }
-  url.searchParams.delete('options')
-  return { connectionString: url.href, options }
 }
 
 function redisConfig(url: string, maxRetries: number | null): RedisOptions {

@@ -71,6 +71,11 @@ export function failureFields(err: unknown): Record<string, unknown> {
   return { code: codeIn(err), reason: cleanText(messageOf(err)) }
 }
 
+/** BullMQ's own refusals have a numeric code (the lock is lost, the job is deleted). A retry cannot succeed. */
+export function isRefusal(err: unknown): boolean {
+  return err instanceof Error && typeof codeIn(err) === 'number'
+}
+
 function codeIn(err: unknown): unknown {
   return (err as { code?: unknown }).code
 }

@@ -1,5 +1,4 @@
-import type { BackoffPolicy } from '../base/clock.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type BackoffPolicy, type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 import {
@@ -11,9 +10,9 @@ import {
   retryJob,
 } from './inspect-jobs.ts'
 import type { JobHandler } from './job-processor.ts'
-import type { JsonObject } from './queue-connection.ts'
 import {
   DEFAULT_TIMINGS,
+  type JsonObject,
   type QueueConnection,
   type QueueContext,
   type QueueTimings,
@@ -36,8 +35,6 @@ export interface QueueSystemOptions {
   readonly log: Logger
   /** Masks known secrets in stored and logged errors. */
   readonly scrub: Scrub
-  /** Redis only: the prefix of every key. */
-  readonly prefix?: string
   readonly timings?: QueueTimings
   readonly clock?: Clock
   readonly random?: () => number
@@ -73,12 +70,13 @@ export type JobCounts = Record<'waiting' | 'active' | 'delayed' | 'failed' | 'co
  * Every call except `close` throws QueueUnavailableError if the store refuses or does not answer in time (5 s by
  * default). A call that timed out may still take effect.
  */
-export interface QueueSystem extends JobProducer {
-  readonly kind: 'postgres' | 'redis'
+export interface QueueSystem {
+  readonly kind: QueueConnection['kind']
   /** Reads the store's facts, and warns if its clock or its eviction policy endangers jobs. */
   start(): Promise<void>
   /** Runs the queue's jobs until closed, through outages of the store. */
   work<P>(queue: string, handler: JobHandler<P>, options?: WorkOptions): Promise<WorkerHandle>
+  enqueue(queue: string, job: NewJob): Promise<void>
   counts(queue: string): Promise<JobCounts>
   /** Lists jobs of a state: ended jobs newest first, all others oldest first. */
   jobs(queue: string, state: JobState, limit: number): Promise<QueuedJob[]>
@@ -88,8 +86,6 @@ export interface QueueSystem extends JobProducer {
   dropDead(queue: string, jobId: string): Promise<boolean>
   /** The listener runs after an outage of the store, which may have lost jobs. Returns an unsubscribe function. */
   onReconnect(listener: () => void): () => void
-  /** The store's clock minus ours. */
-  clockSkewMs(): Promise<number>
   facts(): Promise<StoreFacts>
   /** Closes all workers, then the connections, within `graceMs`. Never rejects. */
   close(options: { readonly graceMs: number }): Promise<void>
@@ -104,7 +100,6 @@ const OWN_QUEUE = 'queue-system'
 /** Connects to nothing until the first call. */
 export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
   const context: QueueContext = {
-    prefix: '{farewatch}',
     timings: DEFAULT_TIMINGS,
     clock: systemClock,
     random: Math.random,
@@ -122,11 +117,9 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
   return {
     kind: context.connection.kind,
     start: async () => warnOfDangers(await facts(), context.log),
-    clockSkewMs: async () => (await facts()).clockSkewMs,
     facts,
     onReconnect: monitor.onReconnect,
-    ...createJobProducer(client),
-    ...operatorCalls(client),
+    ...callsOf(client),
 
     async work<P>(queue: string, handler: JobHandler<P>, given: WorkOptions = {}) {
       const spec = {
@@ -163,10 +156,18 @@ function warnOfDangers({ clockSkewMs, redis }: StoreFacts, log: Logger): void {
   }
 }
 
-function operatorCalls(
+function callsOf(
   client: StoreClient,
-): Pick<QueueSystem, 'counts' | 'jobs' | 'retryDead' | 'dropDead'> {
+): Pick<QueueSystem, 'enqueue' | 'counts' | 'jobs' | 'retryDead' | 'dropDead'> {
   return {
+    enqueue: async (queue, { payload, id, delayMs, attempts }) => {
+      const options = {
+        ...(id === undefined ? {} : { deduplication: { id } }),
+        ...(delayMs === undefined ? {} : { delay: Math.max(0, Math.round(delayMs)) }),
+        ...(attempts === undefined ? {} : { attempts }),
+      }
+      await client.call(queue, (target) => target.add(queue, payload, options))
+    },
     counts: (queue) =>
       client.call(queue, async (target) => {
         const counts = await target.getJobCounts(...COUNTED_STATES)
@@ -201,21 +202,4 @@ export interface NewJob {
   readonly delayMs?: number
   /** How often the job may be tried in all. The default is 5. */
   readonly attempts?: number
-}
-
-interface JobProducer {
-  enqueue(queue: string, job: NewJob): Promise<void>
-}
-
-function createJobProducer(client: StoreClient): JobProducer {
-  return {
-    async enqueue(queue, { payload, id, delayMs, attempts }) {
-      const options = {
-        ...(id === undefined ? {} : { deduplication: { id } }),
-        ...(delayMs === undefined ? {} : { delay: Math.max(0, Math.round(delayMs)) }),
-        ...(attempts === undefined ? {} : { attempts }),
-      }
-      await client.call(queue, (target) => target.add(queue, payload, options))
-    },
-  }
 }

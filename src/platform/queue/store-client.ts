@@ -3,10 +3,15 @@ import {
   type IQueueBackend,
   PostgresQueueBackend,
   Queue,
-  RedisQueueBackend,
+  type RedisQueueBackend,
 } from 'bullmq'
 import { type Clock, endsWithin, TimeoutError, withTimeout } from '../base/clock.ts'
-import { listenForTrouble, type QueueContext, storeFactory } from './queue-connection.ts'
+import {
+  KEY_PREFIX,
+  listenForTrouble,
+  type QueueContext,
+  storeFactory,
+} from './queue-connection.ts'
 import { toUnavailableError } from './queue-errors.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
@@ -96,11 +101,11 @@ export function createStoreClient(
 }
 
 async function openStore(
-  { connection, prefix, timings }: QueueContext,
+  { connection, timings }: QueueContext,
   onTrouble: (err: unknown) => void,
 ): Promise<OpenStore> {
   // After a few reconnects a waiting command fails. Its caller has received QueueUnavailableError long before.
-  const opts = { connection: {}, prefix }
+  const opts = { connection: {}, prefix: KEY_PREFIX }
   const backend = storeFactory(connection, 3)('client', opts, {})
   let lastError: unknown
   backend.on('error', (err) => {
@@ -118,7 +123,7 @@ async function openStore(
   return {
     backend,
     queue: (name) => {
-      const queue = queues.get(name) ?? openQueue(backend, name, prefix)
+      const queue = queues.get(name) ?? openQueue(backend, name)
       queues.set(name, queue)
       return queue
     },
@@ -126,15 +131,15 @@ async function openStore(
 }
 
 /** All queues share the connection of one backend. */
-function openQueue(backend: IQueueBackend, name: string, prefix: string): StoreQueue {
+function openQueue(backend: IQueueBackend, name: string): StoreQueue {
   const options = {
     connection: {},
-    prefix,
+    prefix: KEY_PREFIX,
     defaultJobOptions: DEFAULT_JOB_OPTIONS,
     // Nothing reads BullMQ's event stream.
     streams: { events: { maxLen: 1_000 } },
   }
-  const queue: StoreQueue = new Queue(name, options, () => backend.forQueue(name, prefix))
+  const queue: StoreQueue = new Queue(name, options, () => backend.forQueue(name, KEY_PREFIX))
   // The shared backend’s listener receives the errors.
   queue.on('error', () => undefined)
   return queue
@@ -185,11 +190,8 @@ async function queryStore(
     )
     return { storeNow: Number(rows[0]?.ms) }
   }
-  if (backend instanceof RedisQueueBackend) {
-    const info = await (await backend.client).info()
-    return { storeNow: Number(fieldOf(info, 'server_time_usec')) / 1000, redis: redisFacts(info) }
-  }
-  throw new TypeError('unknown queue backend')
+  const info = await (await (backend as RedisQueueBackend).client).info()
+  return { storeNow: Number(fieldOf(info, 'server_time_usec')) / 1000, redis: redisFacts(info) }
 }
 
 function redisFacts(info: string): RedisFacts {

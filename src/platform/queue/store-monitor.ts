@@ -1,13 +1,9 @@
-import { type BackoffPolicy, backoffMs, type Clock } from '../base/clock.ts'
-import type { Logger } from '../base/logger.ts'
+import { type BackoffPolicy, backoffMs } from '../base/clock.ts'
 import type { QueueContext } from './queue-connection.ts'
 import { failureFields, isStoreUnavailable } from './queue-errors.ts'
 
-export interface StoreMonitorOptions {
+export interface StoreMonitorOptions extends Pick<QueueContext, 'log' | 'clock' | 'random'> {
   readonly ping: () => Promise<void>
-  readonly log: Logger
-  readonly clock: Clock
-  readonly random: () => number
 }
 
 /** Detects outages of the store and reports their end. */
