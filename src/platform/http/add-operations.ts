@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './authorize.ts'
 import { type JsonSize, jsonMeter, sizeOfSchema } from './json-size.ts'
 import type { Caller, Operation, UnknownCaller, WhileWaiting } from './operation.ts'
@@ -31,7 +31,7 @@ interface LimitedCaller {
  */
 export function addOperations<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
   const callers = new WeakMap<FastifyRequest, LimitedCaller>()
-  const { enter } = createRequestLimits(options.requestLimits)
+  const enter = createRequestLimits(options.requestLimits)
   const callerOf = (request: FastifyRequest): LimitedCaller => {
     const found = callers.get(request)
     if (found === undefined) throw new Error('the request was not authorized')
@@ -152,12 +152,7 @@ export function addNoEndpoint<D>(server: FastifyInstance, options: AddOperations
   })
 }
 
-interface KnownPath {
-  readonly pattern: RegExp
-  readonly methods: readonly (HTTPMethods | string)[]
-}
-
-function pathsOf(operations: readonly Pick<Operation<never>, 'path' | 'method'>[]): KnownPath[] {
+function pathsOf(operations: readonly Pick<Operation<never>, 'path' | 'method'>[]) {
   const byPath = Map.groupBy(operations, ({ path }) => path)
   return [...byPath].map(([path, ofPath]) => {
     const pattern = RegExp.escape(path).replaceAll(/\\\{\w+\\\}/g, '[^/]+')

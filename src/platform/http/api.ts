@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import compress from '@fastify/compress'
@@ -11,15 +10,9 @@ import { docsPage, markdown } from './docs-html.ts'
 import { ProblemError, problemCodeOf } from './problems.ts'
 import { addJsonBodies } from './read-body.ts'
 import { BODY_BYTES_PER_MS } from './request-limits.ts'
-import {
-  COMPRESS_FROM_BYTES,
-  createEncodedBody,
-  ENCODINGS,
-  isNotModified,
-  sendEncoded,
-} from './responses.ts'
+import { COMPRESS_FROM_BYTES, ENCODINGS } from './responses.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
-import { addPageFiles, addWebPage } from './web-page.ts'
+import { addPageFiles, addWebPage, assetOf, sendAsset } from './web-page.ts'
 
 export interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
   /** The OpenAPI document, served at /openapi.json and /docs. */
@@ -82,10 +75,7 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
   addNoEndpoint(server, options)
   // The hook of the compression sees only routes that are added later. The documentation needs no key, so it comes before:
   // a caller without a key cannot make the server compress.
-  server.register((scope, _options, done) => {
-    addPageFiles(scope)
-    done()
-  })
+  addPageFiles(server)
   server.register((scope, _options, done) => {
     scope.addHook('onRequest', (request, reply) =>
       countRequest(options.limit, `address ${request.ip}`, reply),
@@ -157,7 +147,7 @@ const RUNBOOKS = new URL('../../../docs/reference/runbooks.md', import.meta.url)
  * Serves the OpenAPI document at /openapi.json, a page to read it at /docs, and the runbooks, to which each alert links,
  * at /docs/runbooks. They need no key. Each is written, and compressed for each encoding, once.
  */
-export function addDocsPages(server: FastifyInstance, document: object): void {
+function addDocsPages(server: FastifyInstance, document: object): void {
   const pages = {
     '/openapi.json': () => JSON.stringify(document),
     '/docs': () => apiPage(document),
@@ -168,16 +158,7 @@ export function addDocsPages(server: FastifyInstance, document: object): void {
 }
 
 function sender(url: string, write: () => string) {
-  const written = lazily(() => {
-    const text = write()
-    const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16)
-    return { tag, body: createEncodedBody(Buffer.from(text)) }
-  })
-  const type = url.endsWith('.json') ? 'application/json' : 'text/html'
-  return (request: FastifyRequest, reply: FastifyReply) => {
-    const { tag, body } = written()
-    reply.type(`${type}; charset=utf-8`).header('content-security-policy', DOCS_POLICY)
-    if (isNotModified(request, reply, { tag })) return reply.code(304).send()
-    return sendEncoded(request, reply, body)
-  }
+  const written = lazily(() => assetOf(write(), url.endsWith('.json') ? '.json' : '.html'))
+  return (request: FastifyRequest, reply: FastifyReply) =>
+    sendAsset(request, reply, { asset: written(), policy: DOCS_POLICY })
 }

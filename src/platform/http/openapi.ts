@@ -174,14 +174,9 @@ function sharedParameter(parameter: { readonly name: string }, shared: Shared): 
   return isSame ? { $ref: `#/components/parameters/${name}` } : parameter
 }
 
-interface ParameterGroup {
-  readonly where: 'path' | 'query'
-  readonly schema: TSchema | undefined
-}
-
 function parametersOf(
   components: SchemaComponents,
-  { where, schema }: ParameterGroup,
+  { where, schema }: { readonly where: 'path' | 'query'; readonly schema: TSchema | undefined },
   examples: Readonly<Record<string, string>> = {},
 ) {
   const required = (schema as { required?: string[] } | undefined)?.required ?? []
@@ -267,10 +262,6 @@ function responseName(status: number, codes: readonly ProblemCode[]): string {
   const own = codes.filter((code) => ![...COMMON, ...WITH_KEY].includes(code)).toSorted()
   return `Problem${status}${own
     .flatMap((code) => code.split(/[._]/))
-    .map(capitalized)
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('')}`
-}
-
-function capitalized(word: string): string {
-  return word.slice(0, 1).toUpperCase() + word.slice(1)
 }

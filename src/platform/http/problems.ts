@@ -3,11 +3,6 @@ import { type Static, Type } from 'typebox'
 import { AppError } from '../base/errors.ts'
 import { oneOf } from './schemas.ts'
 
-export interface ProblemKind {
-  readonly status: number
-  readonly title: string
-}
-
 /**
  * Every problem that an endpoint may answer, by its code. Codes and their statuses are contract and never change.
  * The codes of AppErrors that reach a client are listed here too: such an error is answered as the problem of its
@@ -103,7 +98,7 @@ export const PROBLEMS = {
   'server.busy': { status: 503, title: 'Too many bodies are being read; try again' },
   'store.unavailable': { status: 503, title: 'The database is unavailable; try again' },
   internal: { status: 500, title: 'Internal error' },
-} as const satisfies Record<string, ProblemKind>
+} as const satisfies Record<string, { readonly status: number; readonly title: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS
 
@@ -160,21 +155,14 @@ export const ProblemSchema = Type.Object(
 
 type Members = Static<typeof ProblemSchema>
 
-type ProblemMember =
-  | 'detail'
-  | 'parameter'
-  | 'pointer'
-  | 'reason'
-  | 'first'
-  | 'continueAfter'
-  | 'generation'
-  | 'errors'
-
+type OfCode = Pick<Members, 'status' | 'code' | 'title'>
 /** The members of a problem that differ between requests. */
 type Details = {
-  readonly [N in ProblemMember]?: Members[N] | undefined
+  readonly [N in Exclude<keyof Members, keyof OfCode | 'type' | 'requestId'>]?:
+    | Members[N]
+    | undefined
 }
-export type Problem = Pick<Members, 'status' | 'code' | 'title'> & Details
+export type Problem = OfCode & Details
 
 export const PROBLEM_TYPE = 'application/problem+json'
 

@@ -64,7 +64,8 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
       // A Map keeps the order of insertion, so the first key is the least recently used.
       buckets.delete(key)
       buckets.set(key, { tokens, atMs: now })
-      if (buckets.size > maxKeys) dropOldest(buckets)
+      const [oldest] = buckets.keys()
+      if (buckets.size > maxKeys && oldest !== undefined) buckets.delete(oldest)
       return {
         allowed,
         remaining: Math.floor(tokens),
@@ -88,9 +89,4 @@ function bucketsOf(kinds: Map<string, Map<string, Bucket>>, key: string): Map<st
   const buckets = new Map<string, Bucket>()
   kinds.set(kind, buckets)
   return buckets
-}
-
-function dropOldest(buckets: Map<string, unknown>): void {
-  const oldest = buckets.keys().next()
-  if (oldest.done !== true) buckets.delete(oldest.value)
 }

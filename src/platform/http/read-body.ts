@@ -2,17 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import type { TValidationError } from 'typebox/error'
 import { lazily } from '../base/cache.ts'
 import { cleanText } from '../base/text.ts'
 import { ProblemError } from './problems.ts'
-import {
-  isStorable,
-  placeOf,
-  propertiesOf,
-  type SchemaError,
-  type Shape,
-  wanted,
-} from './read-parameters.ts'
+import { isStorable, placeOf, propertiesOf, type Shape, wanted } from './read-parameters.ts'
 
 const MAX_POINTER_CHARS = 200
 
@@ -77,7 +71,7 @@ function findUnstorable(value: unknown): string | undefined {
 }
 
 /** The error of a body that does not match its schema. A misspelt name comes before the one that is missing. */
-function wrongWith(schema: TSchema, errors: readonly SchemaError[]): BodyFault {
+function wrongWith(schema: TSchema, errors: readonly TValidationError[]): BodyFault {
   const fitting = errorsOfFitting(errors)
   const error = fitting.find(isUnknownName) ?? fitting[0]
   if (error === undefined) {
@@ -98,21 +92,21 @@ function wrongWith(schema: TSchema, errors: readonly SchemaError[]): BodyFault {
 }
 
 /** The validator applies the schema `false` to the value of a name that it does not know. */
-function isUnknownName({ keyword }: SchemaError): boolean {
+function isUnknownName({ keyword }: TValidationError): boolean {
   return keyword === 'boolean'
 }
 
 const CHOICE = /^.*\/anyOf\/\d+/
 
 /** The errors but those of the choices of a union that do not know a name, unless no choice knows all names. */
-function errorsOfFitting(errors: readonly SchemaError[]): readonly SchemaError[] {
+function errorsOfFitting(errors: readonly TValidationError[]): readonly TValidationError[] {
   const causes = errors.filter(
     ({ keyword, params }) =>
       keyword !== 'anyOf' &&
       keyword !== 'additionalProperties' &&
       (params as { type?: unknown }).type !== 'null',
   )
-  const choiceOf = ({ schemaPath }: SchemaError) => CHOICE.exec(schemaPath)?.[0]
+  const choiceOf = ({ schemaPath }: TValidationError) => CHOICE.exec(schemaPath)?.[0]
   const unfit = new Set(causes.filter(isUnknownName).map(choiceOf))
   const fitting = causes.filter((error) => {
     const choice = choiceOf(error)
@@ -122,7 +116,7 @@ function errorsOfFitting(errors: readonly SchemaError[]): readonly SchemaError[]
 }
 
 /** The part of the schema that an error is about; for an unknown name the object that does not have it. */
-function shapeAt(schema: TSchema, { keyword, schemaPath }: SchemaError): Shape {
+function shapeAt(schema: TSchema, { keyword, schemaPath }: TValidationError): Shape {
   const path = schemaPath.split('/').slice(1, keyword === 'boolean' ? -1 : undefined)
   const at = path.reduce<unknown>((shape, name) => (shape as Shape)[name], schema)
   return at as Shape

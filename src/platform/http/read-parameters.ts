@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import type { TValidationError } from 'typebox/error'
 import { Value } from 'typebox/value'
 import { lazily } from '../base/cache.ts'
 import { cleanText } from '../base/text.ts'
@@ -45,23 +46,11 @@ export function propertiesOf(schema: object | undefined): Readonly<Record<string
   return (schema as { properties?: Record<string, Shape> } | undefined)?.properties ?? {}
 }
 
-/** An error of TypeBox's validator. */
-export interface SchemaError {
-  readonly keyword: string
-  readonly schemaPath: string
-  readonly instancePath: string
-  readonly params: object
-  readonly message: string
-}
-
-/** The JSON pointer of an error. For a missing or unknown property it is the pointer of that property. */
-export function placeOf(error: SchemaError | undefined): string {
+/** The JSON pointer of an error. For a missing property it is the pointer of that property. */
+export function placeOf(error: TValidationError | undefined): string {
   if (error === undefined) return ''
-  const { requiredProperties, additionalProperties } = error.params as Partial<
-    Record<string, string[]>
-  >
-  const [name] = requiredProperties ?? additionalProperties ?? []
-  return name === undefined ? error.instancePath : `${error.instancePath}/${name}`
+  if (error.keyword !== 'required') return error.instancePath
+  return `${error.instancePath}/${error.params.requiredProperties[0]}`
 }
 
 /** Text that does not match its type's grammar stays text, so that the schema check refuses it. */

@@ -9,8 +9,6 @@ import { ProblemError } from './problems.ts'
 export interface RequestLimitOptions {
   /** How many requests of one key may be in progress. */
   readonly requestsPerKey?: number
-  /** How many streams of one key may be open. */
-  readonly streamsPerKey?: number
   /** How many bytes the bodies of all requests in progress may have. */
   readonly bodyBytes?: number
   /** How many writes of one reseller may wait, and how long. */
@@ -53,14 +51,12 @@ export interface LimitedRequest {
   run<T>(handler: (whileWaiting: WhileWaiting) => Promise<T>): Promise<T>
 }
 
-export interface RequestLimits {
-  /** Lets a request in before its body is read. Throws a ProblemError if it would take too much. */
-  enter(
-    operation: Pick<Operation<never>, 'method' | 'scope' | 'streams'>,
-    caller: Caller | UnknownCaller,
-    http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  ): Promise<LimitedRequest>
-}
+/** Lets a request in before its body is read. Throws a ProblemError if it would take too much. */
+type Enter = (
+  operation: Pick<Operation<never>, 'method' | 'scope' | 'streams'>,
+  caller: Caller | UnknownCaller,
+  http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+) => Promise<LimitedRequest>
 
 /**
  * Keeps a caller from taking the memory and the connections that all callers share.
@@ -70,56 +66,54 @@ export interface RequestLimits {
  * have a limited number of bytes. Only bytes that have arrived count, so that a slow sender holds no more of them
  * than it has sent.
  */
-export function createRequestLimits(options: RequestLimitOptions = {}): RequestLimits {
+export function createRequestLimits(options: RequestLimitOptions = {}): Enter {
   const {
     requestsPerKey = REQUESTS_PER_KEY,
     waitingWrites = WAITING_WRITES,
     waitMs = WAIT_MS,
   } = options
   const countRequest = createLimit(requestsPerKey, 'requests')
-  const countStream = createLimit(options.streamsPerKey ?? STREAMS_PER_KEY, 'streams')
+  const countStream = createLimit(STREAMS_PER_KEY, 'streams')
   const handlers = createKeyedSemaphore({ width: HANDLERS_PER_KEY, maxWaiting: requestsPerKey })
   const writes = createKeyedSemaphore({ width: 1, maxWaiting: waitingWrites })
   const writing = createSemaphore(WRITES_AT_A_TIME)
   const bodies = createBodyBudget(options.bodyBytes ?? bodyBytesOfHeap())
-  return {
-    enter: async ({ method, scope, streams }, caller, { request, reply }) => {
-      const hold = holdUntilEnd(reply.raw)
-      const isWrite = caller.kind === 'reseller' && scope === 'watch'
-      hold.add(await (streams === true ? countStream : countRequest)(caller.limitKey))
-      let bodyBytes = 0
-      let answerBytes = 0
-      if (isWrite) {
-        const place = await writes.acquire(String(caller.resellerId), () =>
-          AbortSignal.any([signalOfClose(reply.raw), AbortSignal.timeout(waitMs)]),
-        )
-        const release = orTooMany(place, `writes run one at a time, and ${waitingWrites} may wait`)
-        hold.add(() => releaseAfter(bodyBytes / BODY_BYTES_PER_MS, release))
-      }
-      // No other method's body is read. A longer body than the limit is refused without reading it.
-      const declared = method === 'GET' ? 0 : Number(request.headers['content-length'] ?? 0)
-      if (declared <= request.routeOptions.bodyLimit) bodies.assertFree(declared)
-      return {
-        countBody: (body, check) => {
-          const count = (piece: Buffer) => {
-            bodyBytes += piece.length
-            check?.(piece)
-            hold.add(bodies.reserve(piece.length))
-          }
-          return Readable.from(counting(body, count), { objectMode: false })
-        },
-        countAnswer: (bytes) => {
-          answerBytes = bytes
-        },
-        run: (handler) =>
-          hold.during(async () => {
-            if (isWrite) return writing(() => handler((work) => work()))
-            const acquire = (limit?: () => AbortSignal) => handlers.acquire(caller.limitKey, limit)
-            const holdMs = () => answerBytes / ANSWER_BYTES_PER_MS
-            return runInPlace(handler, { acquire, waitMs, holdMs })
-          }),
-      }
-    },
+  return async ({ method, scope, streams }, caller, { request, reply }) => {
+    const hold = holdUntilEnd(reply.raw)
+    const isWrite = caller.kind === 'reseller' && scope === 'watch'
+    hold.add(await (streams === true ? countStream : countRequest)(caller.limitKey))
+    let bodyBytes = 0
+    let answerBytes = 0
+    if (isWrite) {
+      const place = await writes.acquire(String(caller.resellerId), () =>
+        AbortSignal.any([signalOfClose(reply.raw), AbortSignal.timeout(waitMs)]),
+      )
+      const release = orTooMany(place, `writes run one at a time, and ${waitingWrites} may wait`)
+      hold.add(() => releaseAfter(bodyBytes / BODY_BYTES_PER_MS, release))
+    }
+    // No other method's body is read. A longer body than the limit is refused without reading it.
+    const declared = method === 'GET' ? 0 : Number(request.headers['content-length'] ?? 0)
+    if (declared <= request.routeOptions.bodyLimit) bodies.assertFree(declared)
+    return {
+      countBody: (body, check) => {
+        const count = (piece: Buffer) => {
+          bodyBytes += piece.length
+          check?.(piece)
+          hold.add(bodies.reserve(piece.length))
+        }
+        return Readable.from(counting(body, count), { objectMode: false })
+      },
+      countAnswer: (bytes) => {
+        answerBytes = bytes
+      },
+      run: (handler) =>
+        hold.during(async () => {
+          if (isWrite) return writing(() => handler((work) => work()))
+          const acquire = (limit?: () => AbortSignal) => handlers.acquire(caller.limitKey, limit)
+          const holdMs = () => answerBytes / ANSWER_BYTES_PER_MS
+          return runInPlace(handler, { acquire, waitMs, holdMs })
+        }),
+    }
   }
 }
 
@@ -172,28 +166,21 @@ function bodyBytesOfHeap(): number {
   return Math.max(LEAST_BODY_BYTES, getHeapStatistics().heap_size_limit / HEAP_PER_BODY_BYTE)
 }
 
-interface BodyBudget {
-  /** Throws a ProblemError if there are fewer bytes. */
-  assertFree(bytes: number): void
-  /** Takes bytes, and returns the function that gives them back. Throws a ProblemError if there are too few. */
-  reserve(bytes: number): Release
-}
-
-function createBodyBudget(total: number): BodyBudget {
+function createBodyBudget(total: number) {
   let free = total
+  /** Throws a ProblemError if there are fewer bytes. */
   const assertFree = (bytes: number) => {
     if (bytes > free) throw new ProblemError('server.busy', { headers: RETRY_AFTER })
   }
-  return {
-    assertFree,
-    reserve: (bytes) => {
-      assertFree(bytes)
-      free -= bytes
-      return () => {
-        free += bytes
-      }
-    },
+  /** Takes bytes, and returns the function that gives them back. Throws a ProblemError if there are too few. */
+  const reserve = (bytes: number): Release => {
+    assertFree(bytes)
+    free -= bytes
+    return () => {
+      free += bytes
+    }
   }
+  return { assertFree, reserve }
 }
 
 /** A body that is refused is not destroyed, because that would close the connection before the response. */
@@ -209,14 +196,8 @@ function orTooMany(place: Release | undefined, detail: string): Release {
   throw new ProblemError('access.too_many_requests', { detail, headers: RETRY_AFTER })
 }
 
-interface Hold {
-  /** Calls `release` when the response and its handler have ended; at once if they have. */
-  add(release: Release): void
-  during<T>(handler: () => Promise<T>): Promise<T>
-}
-
 /** A client that disconnects does not end the handler of its request. */
-function holdUntilEnd(response: ServerResponse): Hold {
+function holdUntilEnd(response: ServerResponse) {
   const releases: Release[] = []
   let users = 1
   const end = () => {
@@ -224,18 +205,18 @@ function holdUntilEnd(response: ServerResponse): Hold {
     if (users === 0) for (const release of releases) release()
   }
   response.once('close', end)
-  return {
-    add: (release) => {
-      if (users === 0) release()
-      else releases.push(release)
-    },
-    during: async (handler) => {
-      users += 1
-      try {
-        return await handler()
-      } finally {
-        end()
-      }
-    },
+  /** Calls `release` when the response and its handler have ended; at once if they have. */
+  const add = (release: Release) => {
+    if (users === 0) release()
+    else releases.push(release)
   }
+  const during = async <T>(handler: () => Promise<T>): Promise<T> => {
+    users += 1
+    try {
+      return await handler()
+    } finally {
+      end()
+    }
+  }
+  return { add, during }
 }

@@ -213,7 +213,7 @@ export interface ErrorHandlerOptions {
 }
 
 /** Answers every thrown value with a problem. A fault of ours is logged, and the client learns nothing of its cause. */
-export function createErrorHandler({ log, isUnavailable }: ErrorHandlerOptions) {
+function createErrorHandler({ log, isUnavailable }: ErrorHandlerOptions) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (thrown instanceof ProblemError) {
       reply.headers({ ...thrown.args.headers })
@@ -273,7 +273,7 @@ const CONNECTION_CODES: Readonly<Record<string, ProblemCode>> = {
 }
 
 /** Answers what never became a request: bytes that are not HTTP, headers that are too large, a timeout. */
-export function handleClientError(err: NodeJS.ErrnoException, socket: Socket): void {
+function handleClientError(err: NodeJS.ErrnoException, socket: Socket): void {
   if (socket.writable && err.code !== 'ECONNRESET') {
     const problem = problemOf(CONNECTION_CODES[err.code ?? ''] ?? 'request.invalid')
     const body = JSON.stringify({ type: `urn:farewatch:problem:${problem.code}`, ...problem })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
 import { createEncodedBody, type EncodedBody, isNotModified, sendEncoded } from './responses.ts'
 
@@ -62,11 +62,20 @@ export function addWebPage(
   // The plain addresses are for what the import map does not cover, such as images.
   for (const [url, asset] of [['/', html] as const, ...files]) {
     server.get(url, (request, reply) => {
-      reply.type(asset.type).header('content-security-policy', policy)
-      if (isNotModified(request, reply, asset)) return reply.code(304).send()
-      return sendEncoded(request, reply, asset.body)
+      return sendAsset(request, reply, { asset, policy })
     })
   }
+}
+
+/** Sends what the address holds now. A browser asks each time whether it has changed. */
+export function sendAsset(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { asset, policy }: { readonly asset: Asset; readonly policy: string },
+): FastifyReply | Promise<FastifyReply> {
+  reply.type(asset.type).header('content-security-policy', policy)
+  if (isNotModified(request, reply, asset)) return reply.code(304).send()
+  return sendEncoded(request, reply, asset.body)
 }
 
 /**
@@ -136,7 +145,7 @@ function packageUrl(name: string): string {
   return `/assets/packages/${name.replace('/', '-')}.js`
 }
 
-function assetOf(text: string, extension: string): Asset {
+export function assetOf(text: string, extension: string): Asset {
   const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16)
   const type = TYPES[extension] ?? 'application/octet-stream'
   return { type, tag, body: createEncodedBody(Buffer.from(text)) }
