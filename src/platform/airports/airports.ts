@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { lazily } from '../base/cache.ts'
 
 /** A real airport. The attribution of these facts is at the head of the data file. */
 export interface Airport {
@@ -13,19 +14,12 @@ export interface Airport {
   readonly zone: string
 }
 
-let airports: ReadonlyMap<string, Airport> | undefined
-
 /** Every airport that has a code and a time zone, by IATA code. The file is read once a process, at the first use. */
-export function airportsByIata(): ReadonlyMap<string, Airport> {
-  airports ??= readAirports()
-  return airports
-}
-
-function readAirports(): Map<string, Airport> {
+export const airportsByIata = lazily((): ReadonlyMap<string, Airport> => {
   const text = readFileSync(new URL('./airports.csv', import.meta.url), 'utf8')
   const [, ...lines] = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(lines.map(parseAirport).map((airport) => [airport.iata, airport]))
-}
+})
 
 /** The file is ours: no field has quotes or commas. */
 function parseAirport(line: string): Airport {

@@ -133,8 +133,6 @@ export type ShownPriceReason = (typeof SHOWN_PRICE_REASONS)[number]
  */
 export const HIDDEN_REASONS = ['held', 'identity_mismatch', 'reverted'] as const
 export type HiddenReason = (typeof HIDDEN_REASONS)[number]
-/** Why a fare is shown as unknown. */
-export const SHOWN_REASONS = [...HIDDEN_REASONS, 'stale'] as const
 
 /** The states of a fare in which the schedule estimates how often it changes. */
 export const RATED_STATES = ['available', 'unavailable'] as const
@@ -230,3 +228,4 @@ export const GENERATION_REASONS = ['first', 'identity', 'command'] as const
 export type GenerationReason = (typeof GENERATION_REASONS)[number]
 /** The feeds: of routes, of fares, and those of resellers. */
 export const FEED_NAMES = ['route', 'availability', 'watch'] as const
+export type FeedName = (typeof FEED_NAMES)[number]

@@ -201,7 +201,7 @@ function unknownNames(env: Environment, dotenv: Environment): string[] {
 }
 
 /** The known name that is most similar to a wrong one; undefined if none is similar. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
+function nearestName(name: string, known: readonly string[]): string | undefined {
   return nearestByLetters(name, known) ?? nearestByWords(name, known)
 }
 

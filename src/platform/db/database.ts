@@ -101,7 +101,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const busy = new Set<pg.PoolClient>()
   pool.on('acquire', (client) => busy.add(client))
   pool.on('release', (_, client) => busy.delete(client))
-  const dialect = new PostgresDialect({ pool: withQueryTimeouts(pool, { statementTimeoutMs }) })
+  const dialect = new PostgresDialect({ pool: withQueryTimeouts(pool, statementTimeoutMs) })
   const db = new Kysely<DB>({ dialect })
   const close = async () => {
     closing = true
@@ -174,10 +174,7 @@ const PG_TIMEOUT = 'Query read timeout'
  * wait without end. With `query_timeout` alone pg would return the dead connection to the pool, and its next user
  * would wait as long. Here every later query on that connection fails at once, and releasing it closes it.
  */
-function withQueryTimeouts(
-  pool: pg.Pool,
-  { statementTimeoutMs }: { readonly statementTimeoutMs: number },
-): PostgresPool {
+function withQueryTimeouts(pool: pg.Pool, statementTimeoutMs: number): PostgresPool {
   return {
     options: pool.options,
     connect: async () => limitQueries(await pool.connect(), statementTimeoutMs),

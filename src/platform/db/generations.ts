@@ -32,7 +32,6 @@ export function readGeneration(db: Db): Promise<Generation> {
     .select(['number', 'reason', 'began_at as beganAt', 'database', 'timeline'])
     .orderBy('number', 'desc')
     .limit(1)
-    .$castTo<Generation>()
     .executeTakeFirstOrThrow()
 }
 

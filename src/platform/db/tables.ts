@@ -2,6 +2,7 @@
 
 import type { ColumnType } from 'kysely'
 import type {
+  AddressState,
   AvailabilityChangeKind,
   Belief,
   ChangeReason,
@@ -12,8 +13,14 @@ import type {
   EndpointFormat,
   EndReason,
   FastLane,
+  FeedName,
+  GenerationReason,
+  HiddenReason,
   IncidentKind,
+  LimitedPurpose,
+  LinkPurpose,
   PairState,
+  PausedWork,
   PriceReason,
   RatedState,
   RouteListName,
@@ -27,24 +34,10 @@ export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[] ? U[] : ArrayTyp
 export type ArrayTypeImpl<T> =
   T extends ColumnType<infer S, infer I, infer U> ? ColumnType<S[], I[], U[]> : T[]
 
-export type EmailAddressState = 'confirmed' | 'unconfirmed' | 'unsubscribed'
-
-export type EmailLinkPurpose = 'confirm' | 'unsubscribe'
-
-export type FareStateHidden = 'held' | 'identity_mismatch' | 'reverted'
-
-export type FeedGapFeed = 'availability' | 'route' | 'watch'
-
 export type Generated<T> =
   T extends ColumnType<infer S, infer I, infer U>
     ? ColumnType<S, I | undefined, U>
     : ColumnType<T, T | undefined, T>
-
-export type GenerationReason = 'command' | 'first' | 'identity'
-
-export type PauseWhat = 'checks' | 'deliveries' | 'syncs'
-
-export type TargetPacePurpose = 'confirmation' | 'message' | 'reseller_confirmations' | 'test'
 
 export interface Airport {
   continent: string
@@ -187,13 +180,13 @@ export interface EmailAddress {
   send_at: Date | null
   sent_at: Date | null
   shown: string
-  state: Generated<EmailAddressState>
+  state: Generated<AddressState>
 }
 
 export interface EmailLink {
   address_hash: Buffer
   expires_at: Date | null
-  purpose: EmailLinkPurpose
+  purpose: LinkPurpose
   reseller_id: number
   token_hash: Buffer
 }
@@ -281,7 +274,7 @@ export interface FareState {
   held: Generated<string[]>
   held_since: Date | null
   held_until: Date | null
-  hidden: FareStateHidden | null
+  hidden: HiddenReason | null
   last_check_at: Date | null
   last_check_why: CheckReason | null
   last_good_check_at: Date | null
@@ -299,7 +292,7 @@ export interface FareState {
 
 export interface FeedGap {
   after_seq: number
-  feed: FeedGapFeed
+  feed: FeedName
   generation: number
   next_seq: number
   reseller_id: number | null
@@ -337,7 +330,7 @@ export interface Pause {
   made_by: string
   reason: string
   starts_at: Generated<Date>
-  what: PauseWhat
+  what: PausedWork
 }
 
 export interface PendingAbsence {
@@ -487,7 +480,7 @@ export interface SyncRun {
 
 export interface TargetPace {
   next_at: Date
-  purpose: TargetPacePurpose
+  purpose: LimitedPurpose
   target_hash: Buffer
 }
 

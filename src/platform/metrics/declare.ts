@@ -7,7 +7,6 @@ import { type Exemplars, keepExemplars } from './exemplars.ts'
  * known at runtime.
  */
 type Labels<L extends string> = Readonly<Record<L, readonly string[]>>
-const NO_LABELS: Labels<never> = {}
 
 export type Declare = ReturnType<typeof createDeclare>
 
@@ -45,7 +44,7 @@ export function createDeclare() {
 }
 
 function namesOf<L extends string>(labels: Labels<L> | undefined): L[] {
-  return Object.keys(labels ?? NO_LABELS) as L[]
+  return Object.keys(labels ?? {}) as L[]
 }
 
 function combinations<L extends string>(labels: Labels<L> | undefined): Record<L, string>[] {

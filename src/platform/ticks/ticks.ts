@@ -56,11 +56,7 @@ export function shareTick(
  * Takes a run if it is due, and moves the tick to its next due time. A due time further ahead than the interval was
  * written before the clock was set back.
  */
-function takeRun(
-  db: Db,
-  name: string,
-  everyMs: number,
-): Promise<{ isTaken: boolean; dueMs: number }> {
+function takeRun(db: Db, name: string, everyMs: number) {
   return selectOne(
     sql<{ isTaken: boolean; dueMs: number }>`${PREPARED}
       with taken as (
