@@ -229,6 +229,8 @@ const CLASS_BY_OUTCOME: Readonly<Record<string, OutcomeClass>> = {
   'upstream.too_large': 'anomalous',
   'upstream.contract_violation': 'anomalous',
   'upstream.malformed': 'anomalous',
+  'upstream.other_flight': 'anomalous',
+  'upstream.other_passengers': 'anomalous',
   aborted: 'not_made',
   internal: 'not_made',
 }

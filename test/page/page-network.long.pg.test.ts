@@ -7,6 +7,7 @@ import { hoursPass, runOf } from '../routes/review-fixtures.ts'
 import { manyRoutes, NO_GUARD, routes, sync } from '../routes/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import { canBrowse, type OpenPage, openPage } from './browser.ts'
 
 type Database = Parameters<typeof startApi>[0]
@@ -63,12 +64,12 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
     await page.keyboard.press('Enter')
 
     await page.getByRole('heading', { name: /^PMI/ }).waitFor()
-    await expect.poll(() => showAll.isEnabled()).toBe(true)
+    await until('the button', () => showAll.isEnabled())
     for (const meaning of ['live', 'added', 'removed', 'of the chosen place', 'place']) {
       expect(await page.locator('.legend').getByText(meaning, { exact: true }).count()).toBe(1)
     }
     await showAll.click()
-    await expect.poll(() => showAll.isDisabled()).toBe(true)
+    await until('its answer', () => showAll.isDisabled())
     expect(complaints).toEqual([])
   })
 

@@ -21,6 +21,7 @@ export function createScrub(secrets: readonly string[]): Scrub {
 }
 
 /**
+ * Builds the function that masks these secrets.
  *
  * It finds each secret raw, percent-encoded (any number of times, in either hex case), form-encoded, JSON-escaped and
  * HTML-escaped, character by character; and in base64 and base64url, alone or at any of the three offsets inside a

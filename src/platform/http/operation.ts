@@ -24,8 +24,7 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
   readonly tag: string
   readonly summary: string
   readonly description?: string
-  /** What the key must allow. */
-  /** `any`: every valid key. */
+  /** What the key must allow. `any`: every valid key. */
   readonly scope: Scope | 'any'
   readonly params?: P
   /** A parameter that the schema lacks is refused. Lists are separated by commas or repeated. */

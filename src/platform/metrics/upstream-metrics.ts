@@ -21,7 +21,13 @@ const CALL_OUTCOMES = [
   'upstream.contract_violation',
 ]
 const LIST_OUTCOMES = [...CALL_OUTCOMES, 'upstream.not_modified']
-const VERIFY_OUTCOMES = [...CALL_OUTCOMES, 'upstream.malformed', 'upstream.id_missing']
+const VERIFY_OUTCOMES = [
+  ...CALL_OUTCOMES,
+  'upstream.malformed',
+  'upstream.id_missing',
+  'upstream.other_flight',
+  'upstream.other_passengers',
+]
 
 export function upstreamMetrics({ counter, histogram }: Declare) {
   const metrics = {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { UNKNOWN_REASONS } from '../../../src/platform/base/kinds.ts'
 import { createMetrics, renderMetrics } from '../../../src/platform/metrics/metrics.ts'
 import { CALL_OUTCOMES } from '../../../src/upstream/upstream-errors.ts'
 import { hasPrometheus, promtool } from '../../support/promtool.ts'
@@ -69,6 +70,10 @@ describe('the metrics', () => {
     const { values } = await metrics.upstreamRequests.get()
     const outcomes = new Set(values.map(({ labels }) => labels.outcome))
     expect(outcomes).toEqual(new Set(CALL_OUTCOMES))
+    // Another identity is found in comparison with the belief, after the call.
+    const ofAnswers = UNKNOWN_REASONS.filter((reason) => reason !== 'identity_mismatch')
+    const missing = ofAnswers.filter((reason) => !outcomes.has(`upstream.${reason}`))
+    expect(missing).toEqual([])
   })
 
   it.runIf(hasPrometheus())('follow the conventions of Prometheus', async () => {

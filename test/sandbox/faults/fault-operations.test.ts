@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { SandboxFaultError } from '../../../sandbox/faults/fault-rule.ts'
+import { until } from '../../support/until.ts'
 import { startTestSandbox } from '../support.ts'
 import { type FaultFixture, prepareFixture } from './fault-fixture.ts'
 
@@ -135,7 +136,7 @@ describe('a sandbox', () => {
       const sandbox = await startTestSandbox({ faults: [{ name, ...slow }] })
       const waiting = fetch(`${sandbox.url}/api/v1/data/routes`).then((it) => it.text())
       const ended = expect(waiting).rejects.toThrow()
-      await expect.poll(() => logged(sandbox.url)).toBe(1)
+      await until('the request', async () => (await logged(sandbox.url)) === 1)
 
       await sandbox.close()
 
