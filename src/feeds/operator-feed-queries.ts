@@ -1,31 +1,9 @@
 import { gunzipSync } from 'node:zlib'
-import type {
-  AvailabilityChangeKind,
-  ChangeReason,
-  RouteChangeKind,
-} from '../platform/base/kinds.ts'
+import type { RouteChangeKind } from '../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
+import type { AvailabilityChange, ChangeEvidence, RouteChange } from './change-shapes.ts'
 import { type FeedBounds, type Gap, gapsWhere, generationAt, numberFrom } from './feed-bounds.ts'
-import { PASSENGERS, type Passengers } from './watch-record.ts'
-
-/** A record of the feed of all fares. */
-export interface AvailabilityChange {
-  readonly seq: number
-  readonly generation: number
-  readonly id: string
-  readonly kind: AvailabilityChangeKind
-  readonly reason: ChangeReason | null
-  readonly fareId: number
-  readonly flightId: string
-  readonly returnFlightId: string | null
-  readonly passengers: Passengers
-  readonly before: unknown
-  readonly after: unknown
-  readonly lastGoodCheckAt: Date | null
-  readonly detectedAt: Date
-  readonly heldSince: Date | null
-  readonly recordedAt: Date
-}
+import { PASSENGERS } from './watch-record.ts'
 
 /** The records after a number, in order. */
 export async function readAvailabilityChanges(
@@ -71,15 +49,6 @@ function shown(db: Db) {
     ])
 }
 
-/** The upstream's answer that a change was decided on. */
-export interface ChangeEvidence {
-  /** The HTTP status of the answer; null if the change follows from no answer, such as the end of a fare. */
-  readonly status: number | null
-  readonly latencyMs: number | null
-  /** The answer, without credentials; null if there was none, or if the retention has deleted it. */
-  readonly answer: string | null
-}
-
 /** The evidence of a record in the feed of all fares. Undefined if there is no such record. */
 export function findChangeEvidence(db: Db, seq: number): Promise<ChangeEvidence | undefined> {
   return readEvidence(
@@ -116,36 +85,6 @@ async function readEvidence(
   return { ...call, answer: body === null ? null : gunzipSync(body).toString('utf8') }
 }
 
-/** A record of the feed of route changes. */
-export interface RouteChange {
-  readonly seq: number
-  readonly generation: number
-  readonly id: string
-  readonly kind: RouteChangeKind
-  /** Both null of a change of a place, where `placeId` is not. */
-  readonly departureId: string | null
-  readonly destinationId: string | null
-  readonly placeId: string | null
-  readonly before: RouteChangeState | null
-  readonly after: RouteChangeState | null
-  readonly lastSeenAt: Date | null
-  readonly firstMissedAt: Date
-  readonly recordedAt: Date
-  readonly runId: number
-  /** The id of the record `place_renumbered` that an addition or a removal follows from; else null. */
-  readonly renumbered: string | null
-}
-
-/** For a route, whether it is available; null if that is not known. For a place, its attributes, and its id where it has another. */
-export type RouteChangeState =
-  | { readonly available: boolean | null }
-  | {
-      readonly id?: string
-      readonly iata: string
-      readonly city: string
-      readonly country: string
-    }
-
 /** Which records pass. A condition that is absent passes all. */
 export interface RouteChangeFilter {
   readonly kinds?: readonly RouteChangeKind[] | undefined
@@ -156,6 +95,8 @@ export interface RouteChangeFilter {
   /** Recorded before this instant. */
   readonly until?: Date | undefined
 }
+
+type UnlinkedChange = Omit<RouteChange, 'previous'>
 
 interface RouteChangePage extends RouteChangeFilter {
   readonly after: number
@@ -171,9 +112,9 @@ interface RouteChangePage extends RouteChangeFilter {
 export async function readRouteChanges(
   db: Db,
   { after, through, limit, ...filter }: RouteChangePage,
-): Promise<FeedBounds & { readonly changes: RouteChange[] }> {
+): Promise<FeedBounds & { readonly changes: UnlinkedChange[] }> {
   const ofRoutes = sql`feed = 'route'`
-  const { rows } = await sql<FeedBounds & (RouteChange | { readonly seq: null })>`
+  const { rows } = await sql<FeedBounds & (UnlinkedChange | { readonly seq: null })>`
     select h.first_seq as first, h.last_seq as head, ${gapsWhere(ofRoutes)} as gaps, c.*
       from feed_head h
       left join lateral (

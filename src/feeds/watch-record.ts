@@ -1,8 +1,10 @@
 import { airportsByIata } from '../platform/airports/airports.ts'
-import type { ChangeReason, MassKind, WatchChangeKind } from '../platform/base/kinds.ts'
+import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
 import { HELD_BY } from '../platform/base/kinds.ts'
 import { instantOfLocal, zoneOffsetMs } from '../platform/base/local-time.ts'
 import { type RawBuilder, sql } from '../platform/db/database.ts'
+import type { Passengers } from './change-shapes.ts'
+import type { FlightEnd, RecordEvidence, RecordFlight } from './watch-change-shapes.ts'
 
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
 export interface WatchChange {
@@ -24,7 +26,7 @@ export interface WatchChange {
   readonly flightId: string
   readonly returnFlightId: string | null
   readonly passengers: Passengers
-  readonly flights: { readonly outbound: Flight | null; readonly return: Flight | null }
+  readonly flights: { readonly outbound: RecordFlight | null; readonly return: RecordFlight | null }
   /** Null of `watch_started` alone. */
   readonly before: unknown
   readonly after: unknown
@@ -36,57 +38,6 @@ export interface WatchChange {
   readonly recordedAt: Date
 }
 
-interface Counts {
-  readonly adults: number
-  readonly children: number
-  readonly infants: number
-}
-
-/** The six counts of a question. */
-export interface Passengers {
-  readonly residents: Counts
-  readonly nonResidents: Counts
-}
-
-/** A flight that a record is about, with what is known of its places. */
-interface Flight {
-  readonly airline: { readonly code: string | null; readonly name: string }
-  readonly numbers: readonly number[]
-  readonly departure: FlightEnd
-  readonly arrival: FlightEnd
-}
-
-interface FlightEnd {
-  readonly place: PlaceOfFlight
-  /** `YYYY-MM-DD HH:MM`, by the clocks of the place. */
-  readonly localTime: string
-  /** The IANA name; null if the place is no known airport. Then the instant is unknown too. */
-  readonly zone: string | null
-  /** The same time with its offset from UTC. */
-  readonly at: string | null
-}
-
-interface PlaceOfFlight {
-  /** Null in records of a flight without a known identity. */
-  readonly id: string | null
-  readonly code: string | null
-  /** Null if the route lists do not have the place at present. */
-  readonly city: string | null
-  readonly country: string | null
-}
-
-/** The answers that a record follows from. */
-interface RecordEvidence {
-  /** When the request of the last of them began. Null if no answer decided it, and in records of older versions. */
-  readonly askedAt: Date | null
-  /** When the request of the first of the agreeing answers began. */
-  readonly since: Date
-  readonly held: {
-    readonly since: Date
-    readonly incident: { readonly id: number; readonly kind: MassKind } | null
-  } | null
-}
-
 /** The counts of tracked fare `f`. */
 export const PASSENGERS = sql<Passengers>`
   json_build_object(
@@ -96,6 +47,8 @@ export const PASSENGERS = sql<Passengers>`
       'adults', f.non_residents_adults, 'children', f.non_residents_children, 'infants', f.non_residents_infants))
 `
 
+type Incident = NonNullable<NonNullable<RecordEvidence['held']>['incident']>
+
 /** Columns of record `w` with its change `c` or event `e` and its fare `f`, from which facts follow. */
 export const FACT_COLUMNS = {
   passengers: PASSENGERS,
@@ -103,7 +56,7 @@ export const FACT_COLUMNS = {
   back: sql<ShownLeg | null>`case when f.return_flight_id is not null then ${shownLeg('return')} end`,
   askedAt: sql<string | null>`c.provenance ->> 'askedAt'`,
   heldSince: sql<Date | null>`c.held_since`,
-  incident: sql<{ id: number; kind: MassKind } | null>`
+  incident: sql<Incident | null>`
     case when c.held_since is not null then (
       select json_build_object('id', i.id, 'kind', i.kind)
         from incident i
@@ -122,7 +75,7 @@ interface ShownLeg {
   readonly to: StoredPlace | null
 }
 
-type StoredPlace = Omit<PlaceOfFlight, 'id'> & { readonly id: string }
+type StoredPlace = FlightEnd['place'] & { readonly id: string }
 
 /**
  * A leg with its flight as the record shows it, after or before the change; else as the last record of the fare before
@@ -163,7 +116,7 @@ export type WatchChangeRow = Omit<WatchChange, 'link' | 'flights' | 'evidence' |
   readonly back: ShownLeg | null
   readonly askedAt: string | null
   readonly heldSince: Date | null
-  readonly incident: { readonly id: number; readonly kind: MassKind } | null
+  readonly incident: Incident | null
 }
 
 /** @param publicUrl the address of the page; undefined if it is not known. */
@@ -195,7 +148,7 @@ function linkOf(
 }
 
 /** Null for a flight of a form that this version does not know: it must not hold up other records. */
-function flightOf({ flight, from, to }: ShownLeg): Flight | null {
+function flightOf({ flight, from, to }: ShownLeg): RecordFlight | null {
   const { airline, airlineCode, numbers } = flight
   const departure = endOf(from, flight.from, flight.departsAt)
   const arrival = endOf(to, flight.to, flight.arrivesAt)

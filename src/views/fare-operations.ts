@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { AvailabilityChange } from '../feeds/operations/change-shapes.ts'
+import { AvailabilityChange } from '../feeds/change-shapes.ts'
 import { readChangesOfFare } from '../feeds/operator-feed-queries.ts'
 import { BELIEFS, CHECK_REASONS, HIDDEN_REASONS, PAIR_STATES } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { PRESENT_GENERATION } from '../feeds/operations/change-shapes.ts'
+import { PRESENT_GENERATION } from '../feeds/change-shapes.ts'
 import { PAIR_STATES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import type { Db } from '../platform/db/database.ts'

@@ -9,7 +9,7 @@ import {
   unknownView,
   withoutPrice,
 } from '../fares/decide/fare-state.ts'
-import { Belief, Flight, Price } from '../feeds/operations/change-shapes.ts'
+import { Belief, Flight, Price } from '../feeds/change-shapes.ts'
 import { isAhead } from '../platform/base/clock.ts'
 import {
   HIDDEN_REASONS,

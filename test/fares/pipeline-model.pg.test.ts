@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { type FareView, type StoredState, unknownView } from '../../src/fares/decide/fare-state.ts'
-import {
-  type AvailabilityChange,
-  readAvailabilityChanges,
-} from '../../src/feeds/operator-feed-queries.ts'
+import type { AvailabilityChange } from '../../src/feeds/change-shapes.ts'
+import { readAvailabilityChanges } from '../../src/feeds/operator-feed-queries.ts'
 import type { Money } from '../../src/platform/base/money.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'

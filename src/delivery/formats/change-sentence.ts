@@ -1,5 +1,6 @@
-import type { Passengers, WatchChange } from '../../feeds/watch-record.ts'
-import { toCents } from '../../platform/base/money.ts'
+import type { Flight, Passengers } from '../../feeds/change-shapes.ts'
+import type { WatchChange } from '../../feeds/watch-record.ts'
+import { type Money, toCents } from '../../platform/base/money.ts'
 import { cleanText, nameText } from '../../platform/base/text.ts'
 
 /** A record of a feed, as far as its sentence needs it. */
@@ -20,7 +21,7 @@ interface ShownFare {
   readonly pair: string
   readonly outbound: ShownLeg
   readonly return: ShownLeg | null
-  readonly price: Price | null
+  readonly price: Money | null
 }
 
 interface ShownLeg {
@@ -28,18 +29,7 @@ interface ShownLeg {
   readonly flight: ShownFlight | null
 }
 
-interface ShownFlight {
-  readonly from: string
-  readonly to: string
-  readonly airline: string
-  readonly numbers: readonly number[]
-  readonly departsAt: string
-}
-
-interface Price {
-  readonly amount: string
-  readonly currency: string
-}
+type ShownFlight = Pick<Flight, 'from' | 'to' | 'airline' | 'numbers' | 'departsAt'>
 
 const MAX_CHARS = 400
 const MAX_NUMBERS = 6
@@ -203,7 +193,7 @@ function lostLegText({ outbound, return: back }: ShownFare): string | undefined 
   return outbound.belief === 'unavailable' ? 'outbound flight' : 'return flight'
 }
 
-function priceText(before: Price | null, after: Price | null): string {
+function priceText(before: Money | null, after: Money | null): string {
   if (after === null) return `price not known any more${inBrackets(wasText({ price: before }))}`
   if (before === null) return `price ${moneyText(after)}`
   if (before.currency !== after.currency) {
@@ -219,11 +209,11 @@ function flightBefore({ before, after, year }: Event): string | undefined {
   return was === undefined || was === fareText(after, null, year) ? undefined : `was ${was}`
 }
 
-function wasText(fare: { readonly price: Price | null } | null): string | undefined {
+function wasText(fare: { readonly price: Money | null } | null): string | undefined {
   return fare?.price ? `was ${moneyText(fare.price)}` : undefined
 }
 
-function moneyText({ amount, currency }: Price): string {
+function moneyText({ amount, currency }: Money): string {
   return `${amount} ${currency}`
 }
 

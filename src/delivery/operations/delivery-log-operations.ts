@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
+import { Price, RecordParams } from '../../feeds/change-shapes.ts'
 import { isArchivedAfter, readFeedBounds, throwMissing } from '../../feeds/feed-bounds.ts'
-import { Price, RecordParams } from '../../feeds/operations/change-shapes.ts'
 import { readWatchFeedBounds } from '../../feeds/watch-feed-queries.ts'
 import {
   AVAILABILITY_CHANGE_KINDS,

@@ -1,7 +1,16 @@
 import { Type } from 'typebox'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { instant, object, orNull } from '../../platform/http/schemas.ts'
+import { instant, object } from '../../platform/http/schemas.ts'
+import {
+  AvailabilityChange,
+  ChangeEvidence,
+  changePage,
+  PAGE_PARAMETERS,
+  RecordParams,
+  RouteChange,
+  RouteChangeKind,
+} from '../change-shapes.ts'
 import {
   generationOf,
   linkToPrevious,
@@ -18,14 +27,6 @@ import {
   readRouteChanges,
 } from '../operator-feed-queries.ts'
 import { readWatchFeedBounds } from '../watch-feed-queries.ts'
-import {
-  AvailabilityChange,
-  changePage,
-  PAGE_PARAMETERS,
-  RecordParams,
-  RouteChange,
-  RouteChangeKind,
-} from './change-shapes.ts'
 
 const { operator, reseller, shared } = operations<{ readonly db: Db }>()
 
@@ -85,21 +86,6 @@ const listRouteChanges = shared({
 /** The feed of route changes. */
 export const ROUTE_CHANGE_OPERATIONS = [listRouteChanges]
 
-const Evidence = object(
-  {
-    status: orNull(
-      Type.Integer(),
-      'The HTTP status of the answer. Null if the record follows from no answer, such as the end of a fare.',
-    ),
-    latencyMs: orNull(Type.Number()),
-    answer: orNull(
-      Type.String(),
-      'The answer as text, without credentials. Null if there was none, or if it is older than 90 days.',
-    ),
-  },
-  { title: 'ChangeEvidence' },
-)
-
 const list = operator({
   id: 'listAvailabilityChanges',
   method: 'GET',
@@ -132,7 +118,7 @@ const evidence = operator({
   summary: 'Read the upstream’s answer that a change was decided on',
   scope: 'operate',
   params: RecordParams,
-  answer: { about: 'The answer and how it came.', schema: Evidence },
+  answer: { about: 'The answer and how it came.', schema: ChangeEvidence },
   problems: ['not_found', 'changes.archived'],
   example: { params: { seq: '1' } },
   handler: async ({ db }, { params: { seq } }) =>
@@ -148,7 +134,7 @@ const watchEvidence = reseller({
   summary: 'Read the upstream’s answer that a record was decided on',
   scope: 'read',
   params: RecordParams,
-  answer: { about: 'The answer and how it came.', schema: Evidence },
+  answer: { about: 'The answer and how it came.', schema: ChangeEvidence },
   problems: ['not_found', 'changes.archived'],
   example: { params: { seq: '1' } },
   handler: async ({ db, resellerId }, { params: { seq } }) =>

@@ -4,6 +4,7 @@ import { answerHead, readLastEventId } from '../../platform/http/event-stream.ts
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { MAX_WHOLE_NUMBER, object } from '../../platform/http/schemas.ts'
+import { FILTERS } from '../change-shapes.ts'
 import {
   type FeedBounds,
   type Gap,
@@ -28,7 +29,6 @@ import {
   type WatchChangeFilter,
   type WatchValue,
 } from '../watch-feed-queries.ts'
-import { FILTERS } from './change-shapes.ts'
 
 const { operator, reseller } = operations<FeedSource & { readonly streams: Streams }>()
 

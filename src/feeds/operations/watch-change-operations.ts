@@ -1,16 +1,18 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import { operations, type WhileWaiting } from '../../platform/http/operation.ts'
 import { object } from '../../platform/http/schemas.ts'
+import { changePage, FILTERS, PAGE_PARAMETERS } from '../change-shapes.ts'
 import type { FeedHeads, FeedWait } from '../feed-heads.ts'
+import { recordOf, unionBy } from '../watch-change-shapes.ts'
 import {
   type FeedSource,
   type FollowArgs,
+  type LinkedChange,
   readFeedPage,
   type WatchFeedPage,
 } from '../watch-feed-queries.ts'
-import { changePage, FILTERS, PAGE_PARAMETERS } from './change-shapes.ts'
-import { WatchChange } from './watch-change-shapes.ts'
 
 const { reseller } = operations<FeedSource & { readonly feedHeads: FeedHeads }>()
 
@@ -26,6 +28,15 @@ const Query = object({
   }),
   ...FILTERS,
 })
+
+/** A record of a reseller's feed. */
+const WatchChange = Type.Unsafe<LinkedChange>(
+  unionBy(
+    'kind',
+    'WatchChange',
+    Object.fromEntries(WATCH_CHANGE_KINDS.map((kind) => [kind, recordOf(kind)])),
+  ),
+)
 
 const listChanges = reseller({
   id: 'listWatchChanges',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Passengers } from '../../feeds/operations/change-shapes.ts'
+import { Passengers } from '../../feeds/change-shapes.ts'
 import { WATCH_PRIORITIES } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'

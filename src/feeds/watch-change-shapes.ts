@@ -1,13 +1,11 @@
-import { type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import {
   END_REASONS,
   LOSS_REASONS,
   MASS_KINDS,
-  WATCH_CHANGE_KINDS,
   type WatchChangeKind,
-} from '../../platform/base/kinds.ts'
-import { Instant, instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
-import type { LinkedChange } from '../watch-feed-queries.ts'
+} from '../platform/base/kinds.ts'
+import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { Belief, LocalTime, NUMBERS, Passengers } from './change-shapes.ts'
 
 const FlightEnd = object(
@@ -33,6 +31,7 @@ const FlightEnd = object(
   },
   { title: 'FlightEnd' },
 )
+export type FlightEnd = Static<typeof FlightEnd>
 
 const RecordFlight = object(
   {
@@ -46,6 +45,7 @@ const RecordFlight = object(
   },
   { title: 'RecordFlight' },
 )
+export type RecordFlight = Static<typeof RecordFlight>
 
 const RecordEvidence = object(
   {
@@ -67,6 +67,7 @@ const RecordEvidence = object(
   },
   { title: 'RecordEvidence' },
 )
+export type RecordEvidence = Static<typeof RecordEvidence>
 
 /** What each kind says, for descriptions. */
 const KINDS: Readonly<Record<WatchChangeKind, string>> = {
@@ -168,12 +169,3 @@ export function unionBy(member: string, title: string, schemas: Readonly<Record<
     discriminator: { propertyName: member, mapping: Object.fromEntries(mapping) as object },
   })
 }
-
-/** A record of a reseller's feed. */
-export const WatchChange = Type.Unsafe<LinkedChange>(
-  unionBy(
-    'kind',
-    'WatchChange',
-    Object.fromEntries(WATCH_CHANGE_KINDS.map((kind) => [kind, recordOf(kind)])),
-  ),
-)

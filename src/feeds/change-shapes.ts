@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import {
   AVAILABILITY_CHANGE_KINDS,
   BELIEFS,
@@ -7,7 +7,7 @@ import {
   ROUTE_CHANGE_KINDS,
   SHOWN_PRICE_REASONS,
   WATCH_CHANGE_KINDS,
-} from '../../platform/base/kinds.ts'
+} from '../platform/base/kinds.ts'
 import {
   Instant,
   instant,
@@ -16,7 +16,7 @@ import {
   oneOf,
   orNull,
   RowId,
-} from '../../platform/http/schemas.ts'
+} from '../platform/http/schemas.ts'
 
 export const LocalTime = Type.String({
   description: 'Local time at the place, `YYYY-MM-DD HH:MM`.',
@@ -42,6 +42,7 @@ export const Flight = object(
   },
   { title: 'Flight' },
 )
+export type Flight = Static<typeof Flight>
 
 const Leg = object(
   {
@@ -94,6 +95,7 @@ export const Passengers = object(
   { residents: Counts, nonResidents: Counts },
   { title: 'Passengers' },
 )
+export type Passengers = Static<typeof Passengers>
 
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
@@ -156,6 +158,7 @@ export const RouteChange = object(
     }),
     id: Type.String({ format: 'uuid' }),
     kind: RouteChangeKind,
+    // Both are null in a change of a place, where `placeId` is not.
     departureId: MaybeText,
     destinationId: MaybeText,
     placeId: MaybeText,
@@ -178,6 +181,7 @@ export const RouteChange = object(
   },
   { title: 'RouteChange' },
 )
+export type RouteChange = Static<typeof RouteChange>
 
 /** A record of the feed of all fares. */
 export const AvailabilityChange = object(
@@ -199,6 +203,24 @@ export const AvailabilityChange = object(
   },
   { title: 'AvailabilityChange' },
 )
+export type AvailabilityChange = Static<typeof AvailabilityChange>
+
+/** The upstream's answer that a change was decided on. */
+export const ChangeEvidence = object(
+  {
+    status: orNull(
+      Type.Integer(),
+      'The HTTP status of the answer. Null if the record follows from no answer, such as the end of a fare.',
+    ),
+    latencyMs: orNull(Type.Number()),
+    answer: orNull(
+      Type.String(),
+      'The answer as text, without credentials. Null if there was none, or if it is older than 90 days.',
+    ),
+  },
+  { title: 'ChangeEvidence' },
+)
+export type ChangeEvidence = Static<typeof ChangeEvidence>
 
 /** The number of a record in a path. */
 export const RecordParams = object({
