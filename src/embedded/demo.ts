@@ -237,7 +237,7 @@ export async function startDemoReceiver(
       const given = {
         target: receiver.url,
         description: RECEIVER_DESCRIPTION,
-        kinds: AVAILABILITY_CHANGE_KINDS,
+        kinds: [...AVAILABILITY_CHANGE_KINDS],
       }
       secret = (await registerReceiver({ db, resellerId }, deps, given)).secret
     },

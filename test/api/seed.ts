@@ -1,11 +1,11 @@
+import {
+  EXAMPLE_EMAIL_ENDPOINT,
+  EXAMPLE_ENDPOINT,
+} from '../../src/delivery/endpoints/endpoint-shapes.ts'
 import { secretPlace, targetPlace } from '../../src/delivery/endpoints/sealer.ts'
 import { hashOfTarget } from '../../src/delivery/formats/target-limits.ts'
 import { EXAMPLE_TOKENS } from '../../src/delivery/operations/address-operations.ts'
 import { EXAMPLE_DELIVERY } from '../../src/delivery/operations/delivery-operations.ts'
-import {
-  EXAMPLE_EMAIL_ENDPOINT,
-  EXAMPLE_ENDPOINT,
-} from '../../src/delivery/operations/endpoint-shapes.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { Scope } from '../../src/platform/http/operation.ts'

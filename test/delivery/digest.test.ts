@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  type Digest,
-  digestFault,
-  nextDigestAt,
-} from '../../src/delivery/endpoints/endpoint-settings.ts'
+import { digestFault, nextDigestAt } from '../../src/delivery/endpoints/endpoint-settings.ts'
+import type { Digest } from '../../src/delivery/endpoints/endpoint-shapes.ts'
 
 const next = (digest: Digest | null, now: string) =>
   nextDigestAt(digest, new Date(now)).toISOString()

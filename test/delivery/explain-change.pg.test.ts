@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { explanationText } from '../../src/cli/commands/explain-change.ts'
-import { explainChange } from '../../src/delivery/explain-change.ts'
+import { explainChange } from '../../src/delivery/operations/explain-operations.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { ago } from '../api/reseller-calls.ts'
 import { available, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import axe from 'axe-core'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
-import { EXAMPLE_ENDPOINT } from '../../src/delivery/operations/endpoint-shapes.ts'
+import { EXAMPLE_ENDPOINT } from '../../src/delivery/endpoints/endpoint-shapes.ts'
 
 const found = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim()
 /** With REQUIRE_CHROMIUM=1 a missing browser fails the test, because a skipped test proves nothing. */

@@ -1,13 +1,12 @@
 import type { Command } from 'commander'
 import {
-  type DeadDelivery,
   listAttempts,
   listDead,
   listDeadOfAll,
   requireDelivery,
-  type ShownDelivery,
 } from '../../delivery/endpoints/delivery-queries.ts'
-import type { Attempt } from '../../delivery/endpoints/endpoint-queries.ts'
+import type { DeadDelivery, ShownDelivery } from '../../delivery/endpoints/delivery-shapes.ts'
+import type { Attempt } from '../../delivery/endpoints/endpoint-shapes.ts'
 import {
   MAX_REPLAYED,
   replayFailed,

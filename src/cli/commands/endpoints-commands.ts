@@ -8,19 +8,15 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../delivery/endpoints/change-endpoints.ts'
+import { type EndpointOwner, listEndpoints } from '../../delivery/endpoints/endpoint-queries.ts'
+import type { Given, NewEndpoint } from '../../delivery/endpoints/endpoint-settings.ts'
 import {
-  type EndpointOwner,
-  listEndpoints,
+  type Digest,
+  type EndpointRules,
+  type EndpointSettings,
   MAX_COUNTED,
   type ShownEndpoint,
-} from '../../delivery/endpoints/endpoint-queries.ts'
-import type {
-  Digest,
-  EndpointRules,
-  EndpointSettings,
-  Given,
-  NewEndpoint,
-} from '../../delivery/endpoints/endpoint-settings.ts'
+} from '../../delivery/endpoints/endpoint-shapes.ts'
 import { resealEndpoints } from '../../delivery/endpoints/sealer.ts'
 import { addExample, addTestEvent } from '../../delivery/endpoints/test-events.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
@@ -41,7 +37,7 @@ interface SettingFlags extends OwnerFlags {
   readonly description?: string
   readonly kinds?: EndpointSettings['kinds']
   readonly reasons?: EndpointSettings['reasons']
-  readonly lists?: readonly string[]
+  readonly lists?: EndpointSettings['lists']
   readonly soldOut?: true
   readonly bookable?: true
   readonly priceBelow?: EndpointRules['price_below']

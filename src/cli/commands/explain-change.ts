@@ -1,10 +1,5 @@
 import type { Command } from 'commander'
-import {
-  type ExplainedEndpoint,
-  type ExplainedWatch,
-  type Explanation,
-  explainChange,
-} from '../../delivery/explain-change.ts'
+import { type Explanation, explainChange } from '../../delivery/operations/explain-operations.ts'
 import type { Money } from '../../platform/base/money.ts'
 import { withReseller } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -41,6 +36,9 @@ async function explain(seq: number, { reseller, json }: Flags): Promise<void> {
     terminal.print(json, found, () => explanationText(found))
   })
 }
+
+type ExplainedWatch = Explanation['watches'][number]
+type ExplainedEndpoint = Explanation['endpoints'][number]
 
 /** One line for the change, each watch and each endpoint. */
 export function explanationText({ change, watches, endpoints }: Explanation): string {

@@ -1,7 +1,8 @@
 import { type Annotate, span } from '../../platform/base/tracing.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
-import { type Digest, nextDigestAt } from '../endpoints/endpoint-settings.ts'
+import { nextDigestAt } from '../endpoints/endpoint-settings.ts'
+import type { Digest } from '../endpoints/endpoint-shapes.ts'
 
 /** How many records of its feed an endpoint advances in one transaction. */
 const STEP = 2_000

@@ -11,13 +11,10 @@ import {
   type LockedEndpoint,
   lockEndpoint,
   requireEndpoint,
-  type ShownEndpoint,
 } from './endpoint-queries.ts'
 import {
   assertValid,
-  type Digest,
   EndpointDisabledError,
-  type EndpointSettings,
   type Given,
   MAX_ENDPOINTS,
   MAX_PREVIOUS_SECRETS,
@@ -30,6 +27,7 @@ import {
   TooManyRotationsError,
   UnsignedFormatError,
 } from './endpoint-settings.ts'
+import type { Digest, EndpointSettings, ShownEndpoint } from './endpoint-shapes.ts'
 import { type Sealer, secretPlace, targetPlace } from './sealer.ts'
 
 export interface EndpointDeps {
@@ -274,13 +272,6 @@ function newSecret(): string {
 }
 
 function columnsOf({ description, kinds, reasons, lists, rules, digest }: Given<EndpointSettings>) {
-  const json = (value: object | null) => (value === null ? null : JSON.stringify(value))
-  return {
-    ...(description === undefined ? {} : { description }),
-    ...(kinds === undefined ? {} : { kinds: kinds && [...kinds] }),
-    ...(reasons === undefined ? {} : { reasons: reasons && [...reasons] }),
-    ...(lists === undefined ? {} : { lists: lists && [...lists] }),
-    ...(rules === undefined ? {} : { rules: json(rules) }),
-    ...(digest === undefined ? {} : { digest: json(digest) }),
-  }
+  const json = (value: object | null | undefined) => value && JSON.stringify(value)
+  return { description, kinds, reasons, lists, rules: json(rules), digest: json(digest) }
 }

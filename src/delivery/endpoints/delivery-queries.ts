@@ -1,40 +1,9 @@
-import type {
-  DeadReason,
-  DeliveryState,
-  EndpointFormat,
-  WatchChangeKind,
-} from '../../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import {
-  ATTEMPT,
-  type Attempt,
-  type EndpointOwner,
-  splitAttempt,
-  type WithAttempt,
-} from './endpoint-queries.ts'
-
-/** A delivery as it may be shown. */
-export interface ShownDelivery {
-  readonly id: string
-  readonly endpointId: string
-  /** The number of the record in the reseller's feed; null for an event. */
-  readonly seq: number | null
-  /** The type of an event; null for a record. */
-  readonly type: string | null
-  /** The kind of the record and the reference of its watch; null for an event, and once the record is archived. */
-  readonly kind: WatchChangeKind | null
-  readonly reference: string | null
-  readonly state: DeliveryState
-  readonly deadReason: DeadReason | null
-  /** How many attempts failed since the delivery began or was sent again. */
-  readonly attempts: number
-  readonly recordedAt: Date
-  /** When the next attempt is due; null once it is over. */
-  readonly dueAt: Date | null
-  readonly endedAt: Date | null
-}
+import type { DeadDelivery, LoggedDelivery, ShownDelivery } from './delivery-shapes.ts'
+import { ATTEMPT, type EndpointOwner, splitAttempt, type WithAttempt } from './endpoint-queries.ts'
+import type { Attempt } from './endpoint-shapes.ts'
 
 /** What a reader sees of delivery `d`. */
 const SHOWN = sql`
@@ -94,14 +63,6 @@ export function readContent(
     .select(['previous_seq as previousSeq', 'payload'])
     .where('id', '=', deliveryId)
     .executeTakeFirstOrThrow()
-}
-
-/** A delivery that is not tried any more, with its last attempt. */
-export interface DeadDelivery extends Omit<ShownDelivery, 'state' | 'dueAt'> {
-  readonly deadReason: DeadReason
-  readonly endedAt: Date
-  /** Null if none was made, or if the retention has deleted it. */
-  readonly lastAttempt: Attempt | null
 }
 
 export interface DeadPage {
@@ -169,14 +130,6 @@ export async function listAttempts(
      order by a.started_at, a.id
   `.execute(db)
   return rows
-}
-
-/** A delivery with its endpoint and its last attempt. */
-export interface LoggedDelivery extends ShownDelivery {
-  readonly format: EndpointFormat
-  readonly target: string
-  /** Null if none was made, or if the retention has deleted it. */
-  readonly lastAttempt: Attempt | null
 }
 
 /** The deliveries of a record to the endpoints of its reseller, by endpoint. */

@@ -1,55 +1,8 @@
 import type { DisabledReason, EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import type { Digest, EndpointFilters, Place } from './endpoint-settings.ts'
-
-/** An endpoint as it may be shown: without its secret and without the path of its URL. */
-export interface ShownEndpoint extends EndpointFilters {
-  readonly id: string
-  readonly format: EndpointFormat
-  readonly target: string
-  readonly description: string
-  /** Null: each record is sent at once. */
-  readonly digest: Digest | null
-  readonly enabled: boolean
-  readonly disabledReason: DisabledReason | null
-  readonly disabledAt: Date | null
-  /**
-   * When the mail server accepted the message that asks for the confirmation of the address; null if none is due, or it
-   * was not sent yet.
-   */
-  readonly confirmationSentAt: Date | null
-  /** Why that message could not be sent: a stable code. Null if it was, or was not tried yet. */
-  readonly confirmationFailure: string | null
-  /** When the failures in a row began; null if the last attempt succeeded or none was made. */
-  readonly failingSince: Date | null
-  readonly lastSuccessAt: Date | null
-  /** Until when no attempt is made, because the receiver requested it; null if it did not. */
-  readonly heldUntil: Date | null
-  /** Deliveries that are not over, counted up to MAX_COUNTED. */
-  readonly pending: number
-  /** When the oldest record was written that is not over; null if there is none. */
-  readonly oldestPendingAt: Date | null
-  /** The last failed attempt of those that have not arrived; null if there is none. */
-  readonly lastFailure: Attempt | null
-  /** Deliveries that are not tried any more. */
-  readonly dead: number
-  /** Until when the secret before the last rotation signs too. Those before it end earlier. */
-  readonly previousSecretUntil: Date | null
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
-
-/** One request that was made for a delivery. */
-export interface Attempt {
-  readonly startedAt: Date
-  readonly durationMs: number
-  /** The status of the answer; null if there was none. */
-  readonly status: number | null
-  readonly outcome: string
-  /** The beginning of the answer, scrubbed. */
-  readonly answer: string
-}
+import type { Place } from './endpoint-settings.ts'
+import { type Attempt, MAX_COUNTED, type ShownEndpoint } from './endpoint-shapes.ts'
 
 /** The columns of attempt `a`. */
 export const ATTEMPT = sql`a.started_at as "startedAt", a.duration_ms as "durationMs", a.status, a.outcome, a.answer`
@@ -63,9 +16,6 @@ export function splitAttempt<R>(row: WithAttempt<R>) {
   const attempt = startedAt === null ? null : { startedAt, durationMs, status, outcome, answer }
   return { rest: rest as unknown as R, attempt }
 }
-
-/** Counts stop here: a long queue must not make the list of endpoints slow. */
-export const MAX_COUNTED = 10_000
 
 export interface EndpointOwner {
   readonly db: Db

@@ -1,11 +1,6 @@
 import { shownEmail } from '../../platform/base/email-address.ts'
 import { AppError } from '../../platform/base/errors.ts'
-import type {
-  ChangeReason,
-  DisabledReason,
-  EndpointFormat,
-  WatchChangeKind,
-} from '../../platform/base/kinds.ts'
+import type { DisabledReason, EndpointFormat } from '../../platform/base/kinds.ts'
 import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 import { nameFault, textFault } from '../../platform/base/text.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
@@ -14,30 +9,7 @@ import type { EmailRules } from '../formats/mailer.ts'
 import { slackUrlFault } from '../formats/slack.ts'
 import { hashOfTarget, TEST_LIMIT } from '../formats/target-limits.ts'
 import { type TargetPolicy, urlFault } from '../formats/target-policy.ts'
-
-/** A record passes if one of the given rules passes. */
-export interface EndpointRules {
-  readonly sold_out?: true
-  readonly bookable?: true
-  /** Passes when the price enters the range below the amount. A price in another currency never passes. */
-  readonly price_below?: { readonly amount: string; readonly currency: string }
-}
-
-/** Which records an endpoint receives; null: all. */
-export interface EndpointFilters {
-  readonly kinds: readonly WatchChangeKind[] | null
-  readonly reasons: readonly ChangeReason[] | null
-  readonly lists: readonly string[] | null
-  readonly rules: EndpointRules | null
-}
-
-/** What a reseller decides about an endpoint. */
-export interface EndpointSettings extends EndpointFilters {
-  readonly target: string
-  readonly description: string
-  readonly digest: Digest | null
-  readonly enabled: boolean
-}
+import type { Digest, EndpointSettings } from './endpoint-shapes.ts'
 
 export type Given<T> = { readonly [N in keyof T]?: T[N] | undefined }
 export type NewEndpoint = Given<EndpointSettings> &
@@ -70,14 +42,6 @@ export function assertValid(given: Checked, targetRules: TargetRules): void {
 function faultOf(field: string, fault: string | undefined) {
   return fault === undefined ? undefined : { field, fault }
 }
-
-/**
- * When an endpoint receives its records: joined in one message every quarter of an hour or every hour, or daily
- * when the clocks of an IANA zone show a full hour.
- */
-export type Digest =
-  | { readonly every: '15m' | '1h' }
-  | { readonly daily_at: number; readonly zone: string }
 
 const STEP_MS = { '15m': 15 * 60_000, '1h': 60 * 60_000 }
 const DAY_MS = 86_400_000

@@ -1,19 +1,19 @@
 import { Type } from 'typebox'
 import type { FeedSource } from '../../feeds/watch-feed-queries.ts'
-import { DEAD_REASONS, DELIVERY_STATES, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { Instant, MAX_WHOLE_NUMBER, object, orNull } from '../../platform/http/schemas.ts'
 import { composeMessages } from '../dispatch/claim-deliveries.ts'
 import {
   listAttempts,
   listDead,
   readContent,
   requireDelivery,
-  type ShownDelivery,
 } from '../endpoints/delivery-queries.ts'
+import { DeadDelivery, ShownDelivery } from '../endpoints/delivery-shapes.ts'
 import { type EndpointOwner, requireEndpoint } from '../endpoints/endpoint-queries.ts'
+import { Attempt, EndpointParams, EXAMPLE_ENDPOINT } from '../endpoints/endpoint-shapes.ts'
 import {
   MAX_REPLAYED,
   replayFailed,
@@ -21,61 +21,19 @@ import {
   retryDelivery,
 } from '../endpoints/replay-deliveries.ts'
 import type { Message } from '../formats/format.ts'
-import { Attempt, EndpointParams, EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
 
 const { reseller } = operations<FeedSource>()
 
-const Id = Type.String({ format: 'uuid' })
 const DeliveryParams = object({
   ...EndpointParams.properties,
   deliveryId: Type.String({ format: 'uuid', description: 'The `webhook-id` of the request.' }),
 })
 
-export const subject = {
-  id: Id,
-  endpointId: Id,
-  seq: orNull(Type.Integer(), 'The number of the record in your feed. Null for an event.'),
-  type: orNull(Type.String(), 'The type of an event. Null for a record.'),
-  kind: orNull(
-    oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' }),
-    'The kind of the record. Null for an event, and once the record is archived.',
-  ),
-  reference: orNull(Type.String(), 'The reference of its watch.'),
-}
-const attempts = Type.Integer({
-  description: 'How many attempts were made since the delivery began or was sent again.',
-})
-
-const DeadDelivery = object(
-  {
-    ...subject,
-    deadReason: oneOf(DEAD_REASONS, {
-      description:
-        'too_old: all attempts failed. blocked: the address is not allowed. too_large: the record is over 20 kB.',
-    }),
-    attempts,
-    recordedAt: Instant,
-    endedAt: Instant,
-    lastAttempt: orNull(Attempt),
-  },
-  { title: 'DeadDelivery' },
-)
-
-export const progress = {
-  state: oneOf(DELIVERY_STATES),
-  deadReason: orNull(oneOf(DEAD_REASONS)),
-  attempts,
-  recordedAt: Instant,
-  dueAt: orNull(Instant, 'When the next attempt is due. Null once it is over.'),
-  endedAt: orNull(Instant),
-}
-
 type Body = Omit<Message, 'deliveryId'>
 
 const Delivery = object(
   {
-    ...subject,
-    ...progress,
+    ...ShownDelivery.properties,
     body: orNull(
       Type.Unsafe<Body>(object({ type: Type.String(), timestamp: Instant, data: Type.Unknown() })),
       'What is sent: the body of a webhook, and what the text of a message for people is made of. Null if the record is ' +
@@ -98,7 +56,7 @@ const one = {
   problems: ['not_found'],
   example: { params: EXAMPLE_DELIVERY },
 } as const
-const cursors = cursorsOf('dead-deliveries', Id)
+const cursors = cursorsOf('dead-deliveries', DeadDelivery.properties.id)
 
 const listDeadOnes = reseller({
   ...common,
@@ -160,7 +118,7 @@ const retry = reseller({
   answer: {
     about: 'The delivery is sent within seconds.',
     status: 202,
-    schema: object({ id: Id }),
+    schema: object({ id: ShownDelivery.properties.id }),
   },
   handler: async (owner, { params }) => {
     await requireDelivery(owner, params)

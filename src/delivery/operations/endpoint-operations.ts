@@ -15,8 +15,6 @@ import {
 } from '../endpoints/change-endpoints.ts'
 import { listEndpoints, requireEndpoint } from '../endpoints/endpoint-queries.ts'
 import { MAX_ENDPOINTS } from '../endpoints/endpoint-settings.ts'
-import { addExample, addTestEvent } from '../endpoints/test-events.ts'
-import { CONFIRMATION_LIMIT, TEST_LIMIT } from '../formats/target-limits.ts'
 import {
   EndpointParams,
   EXAMPLE_EMAIL_ENDPOINT,
@@ -25,7 +23,9 @@ import {
   target,
   WebhookEndpoint,
   withSecret,
-} from './endpoint-shapes.ts'
+} from '../endpoints/endpoint-shapes.ts'
+import { addExample, addTestEvent } from '../endpoints/test-events.ts'
+import { CONFIRMATION_LIMIT, TEST_LIMIT } from '../formats/target-limits.ts'
 
 const { reseller } = operations<EndpointDeps & { readonly db: Db; readonly log: Logger }>()
 

@@ -3,7 +3,7 @@ import { exampleRecord } from '../../feeds/example-records.ts'
 import { recordOf, titleOf, unionBy } from '../../feeds/watch-change-shapes.ts'
 import { EVENT_REASONS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf } from '../../platform/http/schemas.ts'
-import { EXAMPLE_ENDPOINT } from './endpoint-shapes.ts'
+import { EXAMPLE_ENDPOINT } from '../endpoints/endpoint-shapes.ts'
 
 /** A body that webhooks send, by its `type`. */
 export interface WebhookEvent {

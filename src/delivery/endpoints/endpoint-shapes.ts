@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import {
   CHANGE_REASONS,
   DISABLED_REASONS,
@@ -6,7 +6,6 @@ import {
   WATCH_CHANGE_KINDS,
 } from '../../platform/base/kinds.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
-import { MAX_COUNTED } from '../endpoints/endpoint-queries.ts'
 
 export const EndpointParams = object({
   endpointId: Type.String({ format: 'uuid', description: 'The id of the endpoint.' }),
@@ -33,6 +32,7 @@ const Digest = Type.Union(
   ],
   { title: 'Digest' },
 )
+export type Digest = Static<typeof Digest>
 
 const Rules = object(
   {
@@ -42,6 +42,7 @@ const Rules = object(
   },
   { minProperties: 1, title: 'EndpointRules' },
 )
+export type EndpointRules = Static<typeof Rules>
 
 const list = <T extends Parameters<typeof Type.Array>[0]>(item: T, maxItems: number) =>
   Type.Array(item, { minItems: 1, maxItems })
@@ -75,6 +76,7 @@ const settings = {
   ),
 }
 
+/** One request that was made for a delivery. */
 export const Attempt = object(
   {
     startedAt: Instant,
@@ -85,7 +87,12 @@ export const Attempt = object(
   },
   { title: 'DeliveryAttempt' },
 )
+export type Attempt = Static<typeof Attempt>
 
+/** Counts stop here: a long queue must not make the list of endpoints slow. */
+export const MAX_COUNTED = 10_000
+
+/** An endpoint as it may be shown: without its secret and without the path of its URL. */
 export const WebhookEndpoint = object(
   {
     id: Type.String({ format: 'uuid' }),
@@ -133,6 +140,11 @@ export const WebhookEndpoint = object(
   },
   { title: 'WebhookEndpoint' },
 )
+export type ShownEndpoint = Static<typeof WebhookEndpoint>
+
+/** What a reseller decides about an endpoint. */
+export type EndpointSettings = Pick<ShownEndpoint, keyof typeof settings | 'target'>
+
 export const withSecret = object(
   {
     ...WebhookEndpoint.properties,
@@ -149,12 +161,4 @@ export const target = Type.String({
   description: 'The https URL of the receiver. For the format email: the address.',
 })
 /** The settings of a request. */
-export const optionalSettings = {
-  description: Type.Optional(settings.description),
-  enabled: Type.Optional(settings.enabled),
-  kinds: Type.Optional(settings.kinds),
-  reasons: Type.Optional(settings.reasons),
-  lists: Type.Optional(settings.lists),
-  rules: Type.Optional(settings.rules),
-  digest: Type.Optional(settings.digest),
-}
+export const optionalSettings = Type.Partial(object(settings)).properties

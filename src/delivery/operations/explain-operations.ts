@@ -1,11 +1,16 @@
-import type { AvailabilityChangeKind, ChangeReason, DeliveryState } from '../platform/base/kinds.ts'
-import type { Money } from '../platform/base/money.ts'
-import { type Db, sql } from '../platform/db/database.ts'
-import { PRICE_STEP } from '../watches/notify-watches.ts'
-import { FILTERS } from './dispatch/fan-out.ts'
+import { type Static, Type } from 'typebox'
+import { Price, RecordParams } from '../../feeds/change-shapes.ts'
+import { readFeedBounds, throwMissing } from '../../feeds/feed-bounds.ts'
+import { AVAILABILITY_CHANGE_KINDS, CHANGE_REASONS } from '../../platform/base/kinds.ts'
+import { type Db, sql } from '../../platform/db/database.ts'
+import { operations } from '../../platform/http/operation.ts'
+import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
+import { PRICE_STEP } from '../../watches/notify-watches.ts'
+import { FILTERS } from '../dispatch/fan-out.ts'
 
 /** Why a watch has no record of a change, or that it has one. The first one that applies counts. */
-export const WATCH_STEPS = [
+const WATCH_STEPS = [
   'recorded',
   'reseller_disabled',
   'not_watched_then',
@@ -17,7 +22,7 @@ export const WATCH_STEPS = [
 ] as const
 
 /** What became of a record at an endpoint. The first one that applies counts. */
-export const ENDPOINT_STEPS = [
+const ENDPOINT_STEPS = [
   'pending',
   'delivered',
   'dead',
@@ -28,53 +33,80 @@ export const ENDPOINT_STEPS = [
   'unexplained',
 ] as const
 
-interface ExplainedChange {
-  readonly seq: number
-  readonly kind: AvailabilityChangeKind
-  readonly reason: ChangeReason | null
-  readonly trackedFareId: number
-  readonly recordedAt: Date
-  /** Since when a mass had held it; null if none had. */
-  readonly heldSince: Date | null
-}
+const { operator } = operations<{ readonly db: Db }>()
 
-export interface ExplainedWatch {
-  readonly list: string
-  readonly reference: string
-  readonly step: (typeof WATCH_STEPS)[number]
-  /** The number of the record in the feed of the reseller; null without one. */
-  readonly seq: number | null
-  /** Since when what the step says was so; null where it has no instant. */
-  readonly since: Date | null
-  /** The price of the last record before, from which the thresholds are measured, and that of the change. */
-  readonly from: Money | null
-  readonly to: Money | null
-  readonly priceThresholdAmount: string | null
-  readonly priceThresholdPercent: string | null
-}
+const MaybeInstant = orNull(Instant)
+const MaybeId = orNull(Type.String({ format: 'uuid' }))
 
-export interface ExplainedEndpoint {
-  readonly seq: number
-  readonly endpointId: string
-  readonly target: string
-  readonly step: (typeof ENDPOINT_STEPS)[number]
-  /** Which of its filters the record does not pass. */
-  readonly filters: readonly (keyof typeof FILTERS)[]
-  readonly deliveryId: string | null
-  readonly attempts: number | null
-  /** Whether it waits for the next digest and was not tried yet. */
-  readonly waitsForDigest: boolean
-  /** When the next attempt is due, or when the delivery or the endpoint ended. */
-  readonly at: Date | null
-}
+const Explanation = object(
+  {
+    change: object({
+      seq: Type.Integer(),
+      kind: oneOf(AVAILABILITY_CHANGE_KINDS, { title: 'AvailabilityChangeKind' }),
+      reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
+      trackedFareId: Type.Integer(),
+      recordedAt: Instant,
+      heldSince: orNull(Instant, 'Since when a mass had held the change. Null if none had.'),
+    }),
+    watches: Type.Array(
+      object({
+        list: Type.String(),
+        reference: Type.String(),
+        step: oneOf(WATCH_STEPS),
+        seq: orNull(Type.Integer(), 'The number of the record in the feed of the reseller.'),
+        since: MaybeInstant,
+        from: orNull(Price, 'The price from which the thresholds are measured.'),
+        to: orNull(Price),
+        priceThresholdAmount: orNull(Type.String()),
+        priceThresholdPercent: orNull(Type.String()),
+      }),
+      { description: 'The watches that the reseller has of the fare now.' },
+    ),
+    endpoints: Type.Array(
+      object({
+        seq: Type.Integer(),
+        endpointId: Type.String({ format: 'uuid' }),
+        target: Type.String(),
+        step: oneOf(ENDPOINT_STEPS),
+        filters: Type.Array(oneOf(['kinds', 'reasons', 'lists', 'rules']), {
+          description: 'The filters that the record does not pass.',
+        }),
+        deliveryId: MaybeId,
+        attempts: orNull(Type.Integer()),
+        waitsForDigest: Type.Boolean(),
+        at: orNull(Instant, 'When the next attempt is due, or when the step ended it.'),
+      }),
+      { description: 'Each record of the change at each endpoint that the reseller has now.' },
+    ),
+  },
+  { title: 'ChangeExplanation' },
+)
+export type Explanation = Static<typeof Explanation>
 
-export interface Explanation {
-  readonly change: ExplainedChange
-  /** The watches that the reseller has of the fare now. None: it does not watch the fare, or has deleted its watches. */
-  readonly watches: readonly ExplainedWatch[]
-  /** Each record of the change at each endpoint that the reseller has now. */
-  readonly endpoints: readonly ExplainedEndpoint[]
-}
+export const explain = operator({
+  id: 'explainChange',
+  method: 'GET',
+  path: '/api/v1/availability-changes/{seq}/resellers/{reseller}',
+  tag: 'Operators',
+  summary: 'Explain why a reseller was notified of a change, or was not',
+  description:
+    'For each watch and each endpoint, `step` is where the rule ended, by the present settings. With no watches, the reseller ' +
+    'does not watch the fare, or has deleted its watches.',
+  scope: 'operate',
+  params: object({
+    ...RecordParams.properties,
+    reseller: Type.String({ minLength: 1, maxLength: 200, description: 'Its name.' }),
+  }),
+  answer: { about: 'The steps.', schema: Explanation },
+  problems: ['not_found', 'changes.archived', 'watch.unknown_reseller'],
+  example: { params: { seq: '1', reseller: 'alpha' } },
+  handler: async ({ db }, { params: { seq, reseller: name } }) => {
+    const { id: resellerId } = await requireReseller(db, name)
+    const explanation = await explainChange(db, { seq, resellerId })
+    if (explanation !== undefined) return explanation
+    throwMissing(await readFeedBounds(db, 'availability'), seq)
+  },
+})
 
 /**
  * Says for one change of a fare and one reseller which step of the rule ended it: the watches, their thresholds, the
@@ -84,7 +116,7 @@ export async function explainChange(
   db: Db,
   { seq, resellerId }: { readonly seq: number; readonly resellerId: number },
 ): Promise<Explanation | undefined> {
-  const { rows } = await sql<ExplainedChange>`
+  const { rows } = await sql<Explanation['change']>`
     select seq, kind, reason, tracked_fare_id as "trackedFareId", recorded_at as "recordedAt", held_since as "heldSince"
       from availability_change
      where seq = ${seq}
@@ -116,8 +148,11 @@ const LAST_PRICE = sql`
    limit 1
 `
 
-async function explainWatches(db: Db, { seq, resellerId }: Chosen): Promise<ExplainedWatch[]> {
-  const { rows } = await sql<ExplainedWatch>`
+async function explainWatches(
+  db: Db,
+  { seq, resellerId }: Chosen,
+): Promise<Explanation['watches']> {
+  const { rows } = await sql<Explanation['watches'][number]>`
     with started as materialized (
       select v.id, v.after
         from watch_event v
@@ -157,11 +192,14 @@ async function explainWatches(db: Db, { seq, resellerId }: Chosen): Promise<Expl
   return rows
 }
 
-async function explainEndpoints(db: Db, { seq, resellerId }: Chosen): Promise<ExplainedEndpoint[]> {
+async function explainEndpoints(
+  db: Db,
+  { seq, resellerId }: Chosen,
+): Promise<Explanation['endpoints']> {
   const failed = Object.entries(FILTERS).map(
     ([name, passes]) => sql`case when not coalesce(${passes}, false) then ${sql.lit(name)} end`,
   )
-  const { rows } = await sql<ExplainedEndpoint & { readonly state: DeliveryState | null }>`
+  const { rows } = await sql<Explanation['endpoints'][number]>`
     select w.seq, e.id as "endpointId", e.target_shown as target, s.step,
            case when s.step = 'filtered' then f.filters else '{}' end as filters,
            d.id as "deliveryId", d.attempts, coalesce(d.state = 'pending' and d.attempts = 0 and e.digest is not null, false) as "waitsForDigest",
