@@ -60,14 +60,14 @@ const MAX_BODY_BYTES = 65_536
 /** A receiver of webhooks, to try endpoints with: it verifies, answers 204 and reports each webhook. */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
   const { host, port, secret, now, onWebhook } = options
-  const reader = createWebhookReader(now)
+  const read = createWebhookReader(now)
 
   const receive = async (request: IncomingMessage): Promise<number> => {
     if (request.method !== 'POST') return 405
     const body = await readBody(request)
     if (body === undefined) return 413
     const known = secret()
-    const received = reader.read(request.headers, body, known)
+    const received = read(request.headers, body, known)
     if (received.status === 400) {
       onWebhook({ text: received.reason, outcome: 'refused', seq: null })
       return 400
@@ -119,7 +119,7 @@ const TOLERANCE_SECONDS = 300
 /** How many ids of accepted webhooks are remembered. */
 const MAX_KNOWN_IDS = 10_000
 
-export type Received =
+type Received =
   | {
       readonly status: 204
       readonly message: Message
@@ -128,28 +128,23 @@ export type Received =
     }
   | { readonly status: 400; readonly reason: string }
 
-interface WebhookReader {
-  /** Reads one request. @param secret undefined: the signature is not checked. */
-  read(headers: IncomingHttpHeaders, body: string, secret: string | undefined): Received
-}
-
-/** Verifies webhooks as a receiver must: signature, timestamp, then the id. */
-export function createWebhookReader(now: () => Date): WebhookReader {
+/**
+ * Verifies webhooks as a receiver must: signature, timestamp, then the id. Without a secret the signature is not
+ * checked.
+ */
+export function createWebhookReader(now: () => Date) {
   const known = new Set<string>()
-  return {
-    read(headers, body, secret) {
-      const id = headers['webhook-id']
-      if (typeof id !== 'string') return { status: 400, reason: 'no webhook-id' }
-      const fault =
-        secret === undefined ? undefined : signatureFault(headers, body, { secret, now })
-      if (fault !== undefined) return { status: 400, reason: fault }
-      const message = parseMessage(id, body)
-      if (message === undefined) return { status: 400, reason: 'the body is no webhook' }
-      const again = known.has(id)
-      if (known.size >= MAX_KNOWN_IDS) known.delete([...known.keys()][0] ?? '')
-      known.add(id)
-      return { status: 204, message, again }
-    },
+  return (headers: IncomingHttpHeaders, body: string, secret: string | undefined): Received => {
+    const id = headers['webhook-id']
+    if (typeof id !== 'string') return { status: 400, reason: 'no webhook-id' }
+    const fault = secret === undefined ? undefined : signatureFault(headers, body, { secret, now })
+    if (fault !== undefined) return { status: 400, reason: fault }
+    const message = parseMessage(id, body)
+    if (message === undefined) return { status: 400, reason: 'the body is no webhook' }
+    const again = known.has(id)
+    if (known.size >= MAX_KNOWN_IDS) known.delete([...known.keys()][0] ?? '')
+    known.add(id)
+    return { status: 204, message, again }
   }
 }
 

@@ -19,7 +19,7 @@ const signed = (secrets: readonly string[], { id = 'd1', now = NOW } = {}) =>
 
 describe('a webhook that the receiver reads', () => {
   const read = (headers: Record<string, string>, body = BODY) =>
-    createWebhookReader(() => NOW).read(headers, body, SECRET)
+    createWebhookReader(() => NOW)(headers, body, SECRET)
 
   it('is accepted with a signature of its secret, also among others', () => {
     expect(read(signed([SECRET]))).toMatchObject({ status: 204, again: false })
@@ -49,11 +49,11 @@ describe('a webhook that the receiver reads', () => {
   })
 
   it('is accepted again but named as known, and its body is read after its signature', () => {
-    const reader = createWebhookReader(() => NOW)
-    const again = () => reader.read(signed([SECRET]), BODY, SECRET)
+    const read = createWebhookReader(() => NOW)
+    const again = () => read(signed([SECRET]), BODY, SECRET)
 
     expect([again(), again()]).toMatchObject([{ again: false }, { again: true }])
-    expect(reader.read({ 'webhook-id': 'x' }, '{"type":1}', undefined)).toMatchObject({
+    expect(read({ 'webhook-id': 'x' }, '{"type":1}', undefined)).toMatchObject({
       status: 400,
       reason: 'the body is no webhook',
     })

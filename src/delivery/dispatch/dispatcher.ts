@@ -162,7 +162,6 @@ interface SendDeps {
   /** Decrypts the address and the secrets of an endpoint. */
   readonly openTarget: (sealed: SealedEndpoint) => Target
   readonly log: Logger
-  readonly requestTimeoutMs?: number
 }
 
 /** Formats end a request after 15 s. One that does not would otherwise hold its place for ever. */
@@ -195,18 +194,17 @@ async function makeRequest(
   { endpoint, format, composed }: Request,
   aborting: AbortSignal,
 ): Promise<EndedRequest[]> {
-  const { openTarget, log, requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps
+  const { openTarget, log } = deps
   const startedAt = new Date()
   const startedMs = performance.now()
   const fitting = composed.filter(({ message }) => !isTooLarge(message))
-  const send = async (): Promise<RequestResult> => {
-    if (fitting.length === 0) return { kind: 'too_large' }
-    const messages = fitting.map(({ message }) => message)
-    return withTimeout(format.send(openTarget(endpoint), messages, aborting), requestTimeoutMs)
-  }
-  let result: RequestResult
+  let result: RequestResult = { kind: 'too_large' }
   try {
-    result = await send()
+    if (fitting.length > 0) {
+      const messages = fitting.map(({ message }) => message)
+      const sending = format.send(openTarget(endpoint), messages, aborting)
+      result = await withTimeout(sending, REQUEST_TIMEOUT_MS)
+    }
   } catch (err) {
     if (!aborting.aborted) log.error({ err, endpointId: endpoint.id }, 'cannot send to an endpoint')
     if (err instanceof AppError) return []

@@ -1,4 +1,4 @@
-import { type Annotate, span } from '../../platform/base/tracing.ts'
+import { span } from '../../platform/base/tracing.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
 import { nextDigestAt } from '../endpoints/endpoint-settings.ts'
@@ -16,23 +16,21 @@ const ENDPOINTS = 100
  * Processes that call it at the same time wait for each other's rows and then find nothing to do.
  */
 export async function fanOut(db: Db): Promise<boolean> {
-  return span('fan-out', {}, (annotate) => advance(db, annotate))
-}
-
-function advance(db: Db, annotate: Annotate): Promise<boolean> {
-  return inTransaction(db, async (tx) => {
-    const behind = await lockBehind(tx)
-    annotate({ 'farewatch.endpoints': behind.length })
-    if (behind.length === 0) return false
-    const steps = sql`
-      unnest(${behind.map(({ id }) => id)}::uuid[], ${behind.map(({ through }) => through)}::bigint[],
-             ${behind.map(({ digest, now }) => nextDigestAt(digest, now))}::timestamptz[])
-        as b (id, through, due_at)
-    `
-    await insertDeliveries(tx, steps)
-    await advanceCursors(tx, steps)
-    return behind.length === ENDPOINTS || behind.some(({ head, through }) => through < head)
-  })
+  return span('fan-out', {}, (annotate) =>
+    inTransaction(db, async (tx) => {
+      const behind = await lockBehind(tx)
+      annotate({ 'farewatch.endpoints': behind.length })
+      if (behind.length === 0) return false
+      const steps = sql`
+        unnest(${behind.map(({ id }) => id)}::uuid[], ${behind.map(({ through }) => through)}::bigint[],
+               ${behind.map(({ digest, now }) => nextDigestAt(digest, now))}::timestamptz[])
+          as b (id, through, due_at)
+      `
+      await insertDeliveries(tx, steps)
+      await advanceCursors(tx, steps)
+      return behind.length === ENDPOINTS || behind.some(({ head, through }) => through < head)
+    }),
+  )
 }
 
 interface BehindEndpoint {

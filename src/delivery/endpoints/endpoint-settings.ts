@@ -127,10 +127,7 @@ function addressFault(
   return fault ?? (format === 'slack' ? slackUrlFault(target, slackHosts) : undefined)
 }
 
-interface ShowableTarget {
-  readonly format: EndpointFormat
-  readonly target: string
-}
+type ShowableTarget = Parameters<typeof hashOfTarget>[0]
 
 /**
  * All that may be printed of a target, because the path of a URL often holds a token: its host and last four

@@ -48,7 +48,14 @@ const askToConfirm = open({
   summary: 'Show the button that confirms an e-mail address',
   description: 'It changes nothing, because programs that scan e-mail open each link.',
   handler: ({ db }, asked) =>
-    answer(asked, async ({ token }) => askPage(await findLinked(db, 'confirm', token))),
+    answer(asked, async ({ token }) => {
+      const { shown, reseller } = await findLinked(db, 'confirm', token)
+      return {
+        title: 'Confirm this address?',
+        text: `The account “${reseller}” wants to send changes of the fares that it watches to ${shown}.`,
+        button: { label: 'Confirm' },
+      }
+    }),
 })
 
 const confirm = open({
@@ -128,14 +135,6 @@ interface Page {
   readonly text: string
   /** Posts to the page itself, unless it names another. */
   readonly button?: { readonly label: string; readonly to?: string }
-}
-
-function askPage({ shown, reseller }: LinkedAddress): Page {
-  return {
-    title: 'Confirm this address?',
-    text: `The account “${reseller}” wants to send changes of the fares that it watches to ${shown}.`,
-    button: { label: 'Confirm' },
-  }
 }
 
 function endedPage({ shown, reseller }: LinkedAddress, token: string): Page {

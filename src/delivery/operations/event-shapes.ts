@@ -13,13 +13,6 @@ export interface WebhookEvent {
   readonly example?: object
 }
 
-function eventOf(type: string, data: TSchema): TSchema {
-  return object(
-    { type: oneOf([type]), timestamp: instant('When the record was written.'), data },
-    { title: `${titleOf(type)}Event` },
-  )
-}
-
 const EXAMPLE_TIME = exampleRecord('expired').recordedAt
 
 const TEST = object({ endpointId: Type.String({ format: 'uuid' }), message: Type.String() })
@@ -43,7 +36,10 @@ const own = (type: string, about: string, schema: TSchema, data?: object) =>
     type,
     {
       about,
-      schema: eventOf(type, schema),
+      schema: object(
+        { type: oneOf([type]), timestamp: instant('When the record was written.'), data: schema },
+        { title: `${titleOf(type)}Event` },
+      ),
       ...(data === undefined ? {} : { example: { type, timestamp: EXAMPLE_TIME, data } }),
     },
   ] as const
