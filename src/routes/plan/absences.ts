@@ -1,15 +1,13 @@
 import type { RouteChangeKind, RouteListName } from '../../platform/base/kinds.ts'
 import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { affected, selectOne } from '../../platform/db/transaction.ts'
+import type { RunInstants } from '../runs/run-records.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
 import { DEPARTURE_ROUTES, HISTORY_DAYS, type LossHistory, type SnapshotDiff } from './guard.ts'
 
 /** What applying a list needs to know of its run. */
-export interface ApplyArgs {
+export interface ApplyArgs extends RunInstants {
   readonly runId: number
-  /** The valid time of what is applied. */
-  readonly fetchedAt: Date
-  readonly arrivedAt: Date
   /** When the accepted list before this one arrived; null for the baseline, which records no changes. */
   readonly previousAt: Date | null
   /** Lists that must lack a route before its absence is confirmed. */

@@ -1,23 +1,15 @@
-import { Type } from 'typebox'
-import type { Db } from '../../platform/db/database.ts'
+import { type Static, Type } from 'typebox'
+import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, InstantPosition, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
-import {
-  findKnownPlace,
-  findKnownRoute,
-  listPlaceIntervals,
-  listRouteIntervals,
-  type RoutePair,
-} from './history-queries.ts'
 import { Place } from './route-operations.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 
 const PlaceId = Type.String({ minLength: 1, maxLength: 256 })
 const Of = oneOf(['existence', 'availability'])
-const MaybeBoolean = orNull(Type.Boolean())
 const validTo = orNull(Instant, 'Null while the interval lasts.')
 
 const RouteInterval = object(
@@ -32,16 +24,19 @@ const RouteInterval = object(
   },
   { title: 'RouteInterval' },
 )
+type RouteInterval = Static<typeof RouteInterval>
 
+/** A route with the last known attributes of its places. */
+const KnownRoute = object({
+  departure: Place,
+  destination: Place,
+  live: Type.Boolean(),
+  since: orNull(Instant, 'When the route was last added. Null if it is not live.'),
+  // Null if the route is not live, or if no accepted list covers it.
+  available: orNull(Type.Boolean()),
+})
 const RouteHistory = object(
-  {
-    departure: Place,
-    destination: Place,
-    live: Type.Boolean(),
-    since: orNull(Instant, 'When the route was last added. Null if it is not live.'),
-    available: MaybeBoolean,
-    ...pageOf(RouteInterval).properties,
-  },
+  { ...KnownRoute.properties, ...pageOf(RouteInterval).properties },
   { title: 'RouteHistory' },
 )
 
@@ -54,6 +49,9 @@ const PlaceHistory = object(
   { id, ...attributes, ...pageOf(PlaceInterval).properties },
   { title: 'PlaceHistory' },
 )
+
+const RouteParams = object({ departureId: PlaceId, destinationId: PlaceId })
+type RoutePair = Static<typeof RouteParams>
 
 const Position = object({ of: Of, validFrom: InstantPosition })
 const routeCursors = cursorsOf('route-history', Position)
@@ -68,7 +66,7 @@ const readRouteHistory = shared({
   description:
     'The instants are the valid times of the lists. Places are shown with their current attributes.',
   scope: 'read',
-  params: object({ departureId: PlaceId, destinationId: PlaceId }),
+  params: RouteParams,
   query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: { about: 'The route, and a page of its intervals, newest first.', schema: RouteHistory },
   problems: ['not_found', 'request.invalid_cursor'],
@@ -131,3 +129,81 @@ const readPlace = shared({
 
 /** The histories of single routes and places. */
 export const HISTORY_OPERATIONS = [readRouteHistory, readPlace]
+
+interface HistoryPage<Position> {
+  readonly limit: number
+  /** The last interval of the page before. */
+  readonly after?: Position | undefined
+}
+
+/** A route that is or was live; undefined if it never was. */
+async function findKnownRoute(
+  db: Db,
+  { departureId, destinationId }: RoutePair,
+): Promise<Static<typeof KnownRoute> | undefined> {
+  const { rows } = await sql<Static<typeof KnownRoute>>`
+    select ${lastKnownPlace(departureId)} as departure, ${lastKnownPlace(destinationId)} as destination,
+           r.valid_to is null as live,
+           case when r.valid_to is null then r.valid_from end as since,
+           case when r.valid_to is null
+                then (select v.available
+                        from route_availability_version v
+                       where v.departure_id = ${departureId} and v.destination_id = ${destinationId}
+                         and v.valid_to is null) end as available
+      from route_version r
+     where r.departure_id = ${departureId} and r.destination_id = ${destinationId}
+     order by r.valid_from desc
+     limit 1
+  `.execute(db)
+  return rows[0]
+}
+
+/** The intervals of a route, the newest first. If two start together, the interval of existence is first. */
+async function listRouteIntervals(
+  db: Db,
+  { departureId, destinationId }: RoutePair,
+  { limit, after }: HistoryPage<Pick<RouteInterval, 'of' | 'validFrom'>>,
+): Promise<RouteInterval[]> {
+  const ofRoute = sql`departure_id = ${departureId} and destination_id = ${destinationId}`
+  const earlier =
+    after === undefined
+      ? sql`true`
+      : sql`(valid_from, of) < (${after.validFrom}, ${after.of}::text)`
+  const { rows } = await sql<RouteInterval>`
+    select of, available, valid_from as "validFrom", valid_to as "validTo"
+      from (select 'existence'::text as of, null::boolean as available, valid_from, valid_to
+              from route_version where ${ofRoute}
+             union all
+            select 'availability', available, valid_from, valid_to
+              from route_availability_version where ${ofRoute}) i
+     where ${earlier}
+     order by valid_from desc, of desc
+     limit ${limit}
+  `.execute(db)
+  return rows
+}
+
+/** A place with its current attributes; undefined if no list ever had it. */
+async function findKnownPlace(db: Db, placeId: string): Promise<Static<typeof Place> | undefined> {
+  const { rows } = await sql<{ place: Static<typeof Place> | null }>`
+    select ${lastKnownPlace(placeId)} as place
+  `.execute(db)
+  return rows[0]?.place ?? undefined
+}
+
+/** The attributes of a place over time, the newest first. */
+async function listPlaceIntervals(db: Db, placeId: string, { limit, after }: HistoryPage<Date>) {
+  const intervals = db
+    .selectFrom('place_version')
+    .select(['iata', 'city', 'country', 'valid_from as validFrom', 'valid_to as validTo'])
+    .where('place_id', '=', placeId)
+    .orderBy('valid_from', 'desc')
+    .limit(limit)
+  return (after === undefined ? intervals : intervals.where('valid_from', '<', after)).execute()
+}
+
+function lastKnownPlace(placeId: string): RawBuilder<unknown> {
+  return sql`
+    (select jsonb_build_object('id', place_id, 'iata', iata, 'city', city, 'country', country)
+       from place_version where place_id = ${placeId} order by valid_from desc limit 1)`
+}

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Clock } from '../../platform/base/clock.ts'
-import { type Db, sql } from '../../platform/db/database.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { assertKept, HISTORY_FLOOR } from '../../platform/db/history-floor.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
@@ -46,6 +46,10 @@ const Change = object(
   { title: 'NetworkChange' },
 )
 
+/** Destinations by departure, both as place ids. */
+export const destinations = (description: string) =>
+  Type.Record(Type.String(), Type.Array(Type.String()), { description })
+
 const compareNetworks = shared({
   id: 'readRouteDifference',
   method: 'GET',
@@ -65,9 +69,7 @@ const compareNetworks = shared({
     schema: object({
       from: Instant,
       to: Instant,
-      live: Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'The destinations of each departure at `to`, all as place ids.',
-      }),
+      live: destinations('The destinations of each departure at `to`, all as place ids.'),
       changes: Type.Array(Change, { description: 'Oldest first.' }),
     }),
   },
@@ -93,19 +95,8 @@ const compareNetworks = shared({
 /** The routes as a network on a map. */
 export const NETWORK_OPERATIONS = [listPlaces, compareNetworks]
 
-/** A place with its present attributes, and its airport's position where the code is known. */
-interface LocatedPlace {
-  readonly id: string
-  readonly iata: string
-  readonly city: string
-  readonly country: string
-  readonly isoCountry: string | null
-  readonly latitude: number | null
-  readonly longitude: number | null
-  readonly zone: string | null
-}
-
-async function readPlaces(db: Db): Promise<LocatedPlace[]> {
+/** The places with their present attributes, and their airports' positions where the codes are known. */
+async function readPlaces(db: Db) {
   return db
     .selectFrom('place_version as p')
     .leftJoin('airport as a', 'a.iata', 'p.iata')
@@ -116,20 +107,6 @@ async function readPlaces(db: Db): Promise<LocatedPlace[]> {
     .execute()
 }
 
-/** What was added and removed between two instants, and the routes that were live at the second one. */
-interface NetworkDifference {
-  /** Destinations by departure, both as place ids. */
-  readonly live: Readonly<Record<string, readonly string[]>>
-  readonly changes: readonly NetworkChange[]
-}
-
-interface NetworkChange {
-  readonly departureId: string
-  readonly destinationId: string
-  readonly added: boolean
-  readonly at: Date
-}
-
 /** The most changes that one answer carries. */
 const MAX_CHANGES = 200_000
 
@@ -137,16 +114,13 @@ const MAX_CHANGES = 200_000
  * The first list is no change: its routes count as live before. The changes are by valid time, oldest first.
  * Undefined if there are more than MAX_CHANGES of them.
  */
-async function readDifference(
-  db: Db,
-  { from, to }: { readonly from: Date; readonly to: Date },
-): Promise<NetworkDifference | undefined> {
+async function readDifference(db: Db, { from, to }: { readonly from: Date; readonly to: Date }) {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (tx) => {
-      const changes = await sql<NetworkChange>`
+      const changes = await sql<Static<typeof Change>>`
         select departure_id as "departureId", destination_id as "destinationId", added, at
           from (select departure_id, destination_id, true as added, valid_from as at from route_version
                  where valid_from > ${from} and valid_from <= ${to}
@@ -158,14 +132,21 @@ async function readDifference(
          limit ${MAX_CHANGES + 1}
       `.execute(tx)
       if (changes.rows.length > MAX_CHANGES) return undefined
-      const live = await sql<{ id: string; destinations: string[] }>`
-        select departure_id as id, array_agg(destination_id order by destination_id) as destinations
-          from route_version
-         where tstzrange(valid_from, valid_to) @> ${to}::timestamptz
-         group by departure_id
-         order by departure_id
-      `.execute(tx)
-      const byDeparture = live.rows.map(({ id, destinations }) => [id, destinations])
-      return { live: Object.fromEntries(byDeparture), changes: changes.rows }
+      const live = sql`route_version where tstzrange(valid_from, valid_to) @> ${to}::timestamptz`
+      return { live: await readDestinations(tx, live), changes: changes.rows }
     })
+}
+
+/** The destinations of each departure of some routes, all as place ids. */
+export async function readDestinations(
+  tx: Tx,
+  routes: RawBuilder<unknown>,
+): Promise<Record<string, string[]>> {
+  const { rows } = await sql<{ id: string; destinations: string[] }>`
+    select departure_id as id, array_agg(destination_id order by destination_id) as destinations
+      from ${routes}
+     group by departure_id
+     order by departure_id
+  `.execute(tx)
+  return Object.fromEntries(rows.map(({ id, destinations }) => [id, destinations]))
 }

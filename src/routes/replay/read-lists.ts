@@ -2,9 +2,8 @@ import type { RouteListName } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { HISTORY_FLOOR } from '../../platform/db/history-floor.ts'
-import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
-import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
+import { type FetchedList, isReadable, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
 
 export interface ListDeps {
   readonly scrub: Scrub
@@ -127,7 +126,7 @@ async function readList(
   const { comparedHash, comparedBytes } = run
   const compared = { ...run, contentHash: comparedHash, bytes: comparedBytes }
   const fetched = [listOfRun(run), ...(comparedHash === null ? [] : [listOfRun(compared)])]
-  if (!(await areKept(tx, fetched))) return false
+  for (const one of fetched) if (!(await isReadable(tx, one))) return false
   for (const [at, one] of fetched.entries()) {
     const table = sql.table(at === 0 ? 'replay_staged' : 'replay_compared')
     await stage(tx, { table, list, fetched: one, scrub })
@@ -135,16 +134,6 @@ async function readList(
   await recordSpans(tx, list, run.position)
   if (comparedHash !== null) await recordSingle(tx, list, run.position)
   return true
-}
-
-async function areKept(tx: Tx, fetched: readonly FetchedList[]): Promise<boolean> {
-  try {
-    for (const one of fetched) await one.chunks(tx)
-    return true
-  } catch (err) {
-    if (err instanceof SnapshotNotKeptError || err instanceof SnapshotDamagedError) return false
-    throw err
-  }
 }
 
 interface Staging {

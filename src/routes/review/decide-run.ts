@@ -156,7 +156,7 @@ export async function rejectRun(
 }
 
 /** Runs `work` once no other session holds the locks of the lists, which are taken in the given order. */
-function whenListsAreFree<T>(
+function whenListsAreFree<T extends object>(
   deps: Pick<DecideDeps, 'db' | 'clock'>,
   { lists, signal }: { readonly lists: readonly RouteListName[]; readonly signal: AbortSignal },
   work: (session: Db) => Promise<T>,
@@ -172,17 +172,15 @@ function whenListsAreFree<T>(
  * Runs `work` once no other session holds the list's lock. Throws the signal's reason if it aborts before, and
  * ListBusyError if the lock is held for too long.
  */
-async function whenListIsFree<T>(
+async function whenListIsFree<T extends object>(
   { db, clock }: Pick<DecideDeps, 'db' | 'clock'>,
   { list, signal }: { readonly list: RouteListName; readonly signal: AbortSignal },
   work: (session: Db) => Promise<T>,
 ): Promise<T> {
   const givesUpAt = clock.now().getTime() + LIST_WAIT_MS
   for (;;) {
-    const done = await withSessionLock(db, listLock(list), async (session) => ({
-      value: await work(session),
-    }))
-    if (done !== undefined) return done.value
+    const done = await withSessionLock(db, listLock(list), work)
+    if (done !== undefined) return done
     if (clock.now().getTime() >= givesUpAt) throw await listBusyError(db, list)
     await clock.sleep(POLL_MS, signal)
   }

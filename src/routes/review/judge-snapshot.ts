@@ -5,10 +5,9 @@ import { selectOne } from '../../platform/db/transaction.ts'
 import { type GuardLimits, type SnapshotEffect, suspicionOf } from '../plan/guard.ts'
 import type { SnapshotPlan, SyncDeps } from '../plan/plan-snapshot.ts'
 import { createStagingTables, stageSnapshot } from '../plan/stage-snapshot.ts'
-import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
 import { JOINABLE } from '../runs/sync-run-queries.ts'
-import { type FetchedList, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
+import { type FetchedList, isReadable, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
 
 /** Each comparison reads a whole list, so a suspicious list is compared with the newest reviews alone. */
 const COMPARED_REVIEWS = 3
@@ -57,8 +56,9 @@ export async function matchReview(tx: Tx, args: MatchArgs): Promise<ReviewState 
   if (candidates.length === 0) return undefined
   if (!plan.isStaged) await stageSnapshot(tx, scrub, readSlices(tx, { list, fetched }))
   for (const candidate of candidates) {
-    const kept = await findKept(tx, candidate)
-    if (kept === undefined) continue
+    const kept = listOfRun(candidate)
+    // It is no fault of the list that is compared.
+    if (!(await isReadable(tx, kept))) continue
     await stageSnapshot(tx, scrub, readSlices(tx, { list, fetched: kept }), 'compared')
     if ((await differingShare(tx)) <= args.agreementShare) {
       return readReview(tx, list, candidate.reviewId)
@@ -106,18 +106,6 @@ async function findCandidates(
      limit ${COMPARED_REVIEWS}
   `.execute(tx)
   return rows
-}
-
-/** The list of a candidate; undefined if it cannot be read, which is no fault of the list that is compared. */
-async function findKept(tx: Tx, candidate: Candidate): Promise<FetchedList | undefined> {
-  const kept = listOfRun(candidate)
-  try {
-    await kept.chunks(tx)
-    return kept
-  } catch (err) {
-    if (err instanceof SnapshotNotKeptError || err instanceof SnapshotDamagedError) return undefined
-    throw err
-  }
 }
 
 /** Routes that only one of the two lists has, as a share of the larger list; 0 for two empty lists. */

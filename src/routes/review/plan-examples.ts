@@ -21,19 +21,10 @@ interface CountryShare {
  * A few examples of what a list would change. Routes are a sample, the same in each report, in the order of their
  * ids.
  */
-export interface PlanExamples {
-  readonly missing: RouteExample[]
-  /** New routes; for `with-availability`, routes that become available. */
-  readonly added: RouteExample[]
-  /** The countries of departure with the most missing routes. */
-  readonly countries: CountryShare[]
-  /** Places that lose their last route: how many, and a few of them. */
-  readonly placesLost: { readonly count: number; readonly places: Place[] }
-  readonly placesChanged: { readonly before: Place; readonly after: Place }[]
-}
+export type PlanExamples = Awaited<ReturnType<typeof readExamples>>
 
 /** Reads the examples from the temporary tables of a plan's transaction. */
-export async function readExamples(tx: Tx, list: RouteListName): Promise<PlanExamples> {
+export async function readExamples(tx: Tx, list: RouteListName) {
   const live = LIVE[list]
   return {
     missing: await readRoutes(tx, sql`snapshot_missing`),
@@ -63,6 +54,7 @@ async function readRoutes(tx: Tx, pairs: RawBuilder<unknown>): Promise<RouteExam
   return rows
 }
 
+/** The countries of departure with the most missing routes. */
 async function readCountries(tx: Tx, live: RawBuilder<unknown>): Promise<CountryShare[]> {
   const { rows } = await sql<CountryShare>`
     select v.country, count(m.departure_id) as missing, count(*) as live
@@ -78,10 +70,8 @@ async function readCountries(tx: Tx, live: RawBuilder<unknown>): Promise<Country
   return rows
 }
 
-async function readPlacesLost(
-  tx: Tx,
-  live: RawBuilder<unknown>,
-): Promise<PlanExamples['placesLost']> {
+/** Places that lose their last route: how many, and a few of them. */
+async function readPlacesLost(tx: Tx, live: RawBuilder<unknown>) {
   const { rows } = await sql<Place & { total: number }>`
     with missing_of as (
            select place_id, count(*) as ends

@@ -13,55 +13,19 @@ import {
 } from '../plan/plan-snapshot.ts'
 import { createStopwatch } from '../runs/run-records.ts'
 import type { SyncReason } from '../runs/sync-run.ts'
-import { findLastAccepted, type SyncRunRow } from '../runs/sync-run-queries.ts'
+import { findLastAccepted } from '../runs/sync-run-queries.ts'
 import { fetchList, listOfRun } from '../snapshots/fetched-list.ts'
 import { findHeldRun, findPaired } from './decide-run.ts'
 import { judgeSnapshot } from './judge-snapshot.ts'
-import { type PlanExamples, readExamples } from './plan-examples.ts'
-
-/** What applying a list would do now. */
-export interface PlanReport {
-  readonly list: RouteListName
-  readonly baseline: boolean
-  readonly bytes: number
-  /** Routes in the list, duplicates included. */
-  readonly fetched: number
-  readonly duplicates: number
-  readonly conflictingPlaces: number
-  /** Live (or available) routes before the list. */
-  readonly liveBefore: number
-  /** Those of them that the list lacks. */
-  readonly missing: number
-  /** Missing routes that the accepted list before it held. */
-  readonly newlyAbsent: number
-  readonly forecast: Forecast
-  /** Why the guard would hold the list; null if it would not. */
-  readonly verdict: SyncReason | null
-  readonly examples: PlanExamples
-}
-
-/** The runs of a review that an operator rejected last, and when. */
-interface Rejection {
-  readonly runs: number[]
-  readonly at: Date
-}
-
-/** What an operator needs to know to decide about a held run. */
-export interface Review {
-  readonly run: SyncRunRow
-  /** All held runs of its review, itself included. */
-  readonly heldWith: number[]
-  /** Null if an operator has rejected no list of the review. Otherwise the review never ends by itself. */
-  readonly rejected: Rejection | null
-  readonly plan: PlanReport
-  /** The held run of the other list of the same pull: approving one approves both. Null if there is none. */
-  readonly pairedWith: number | null
-}
+import { readExamples } from './plan-examples.ts'
 
 export type ReviewDeps = Pick<SyncDeps, 'db' | 'scrub' | 'guard' | 'onProgress'>
 
+/** What an operator needs to know to decide about a held run. */
+export type Review = Awaited<ReturnType<typeof reviewRun>>
+
 /** Reports why a run is held and what approving it would do now. Throws the errors of `approveRun`. */
-export async function reviewRun(deps: ReviewDeps, runId: number): Promise<Review> {
+export async function reviewRun(deps: ReviewDeps, runId: number) {
   const run = await findHeldRun(deps.db, runId)
   const { list, arrivedAt } = run
   const reviewId = run.reviewId ?? runId
@@ -85,8 +49,9 @@ async function listHeldWith(db: Db, reviewId: number): Promise<number[]> {
   return runs.map(({ id }) => id)
 }
 
-async function findRejection(db: Db, reviewId: number): Promise<Rejection | null> {
-  const { rows } = await sql<Rejection>`
+/** The runs of a review that an operator rejected last, and when: such a review never ends by itself. Else null. */
+async function findRejection(db: Db, reviewId: number) {
+  const { rows } = await sql<{ runs: number[]; at: Date }>`
     select json_agg(id order by id) as runs, max(resolved_at) as at
       from sync_run
      where review_id = ${reviewId} and resolution = 'rejected'
@@ -121,13 +86,16 @@ export async function withPlan<T>(
   }
 }
 
+/** What applying a list would do now. */
+export type PlanReport = Awaited<ReturnType<typeof readReport>>
+
 /** Reads the report from the transaction of a plan. */
 async function readReport(
   tx: Tx,
   { guard }: Pick<ReviewDeps, 'guard'>,
   { list, fetched }: ReportArgs,
   { effect, forecast, staged }: SnapshotPlan,
-): Promise<PlanReport> {
+) {
   const { baseline, live: liveBefore, missing, newlyAbsent } = effect
   return {
     list,

@@ -2,11 +2,12 @@ import { Type } from 'typebox'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import { recordAction } from '../../platform/db/audit.ts'
-import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/database.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, object, orNull, RowId } from '../../platform/http/schemas.ts'
+import { destinations, readDestinations } from '../read/network-operations.ts'
 import { Place, Route } from '../read/route-operations.ts'
 import { ListName, Reason, RunParams, SyncRun } from '../read/sync-run-operations.ts'
 import { RunNotFoundError } from '../runs/sync-errors.ts'
@@ -129,8 +130,6 @@ const reviewHeld = operator({
   handler: (deps, { params: { runId } }) => reviewRun(deps, runId),
 })
 
-const Routes = Type.Record(Type.String(), Type.Array(Type.String()))
-
 const differenceOfHeld = operator({
   ...common,
   id: 'readHeldRunDifference',
@@ -143,14 +142,10 @@ const differenceOfHeld = operator({
     about: 'The destinations of each departure, all as place ids.',
     schema: object(
       {
-        missing: Type.Unsafe<RoutesByDeparture>({
-          ...Routes,
-          description: 'Live routes that the list lacks; available routes for with-availability.',
-        }),
-        added: Type.Unsafe<RoutesByDeparture>({
-          ...Routes,
-          description: 'New routes; routes that become available for with-availability.',
-        }),
+        missing: destinations(
+          'Live routes that the list lacks; available routes for with-availability.',
+        ),
+        added: destinations('New routes; routes that become available for with-availability.'),
       },
       { title: 'HeldRunDifference' },
     ),
@@ -246,35 +241,14 @@ async function withBusyTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Pr
   }
 }
 
-/** Destinations by departure, both as place ids. */
-type RoutesByDeparture = Readonly<Record<string, readonly string[]>>
-
-/** Every route that approving a held run would change. */
-interface RunDifference {
-  /** Live (or available) routes that the list lacks. */
-  readonly missing: RoutesByDeparture
-  /** New routes; for `with-availability`, routes that become available. */
-  readonly added: RoutesByDeparture
-}
-
 /** Reads all routes in which a held list differs from the present state. Throws the errors of `approveRun`. */
-async function readRunDifference(deps: ReviewDeps, runId: number): Promise<RunDifference> {
+async function readRunDifference(deps: ReviewDeps, runId: number) {
   const run = await findHeldRun(deps.db, runId)
   const { list, arrivedAt } = run
   const added = list === 'routes' ? sql`snapshot_added` : sql`snapshot_gained`
   const args = { list, fetched: listOfRun(run), arrivedAt, confirmations: 1 }
   return withPlan(deps, args, async (tx) => ({
-    missing: await readPairs(tx, sql`snapshot_missing`),
-    added: await readPairs(tx, added),
+    missing: await readDestinations(tx, sql`snapshot_missing`),
+    added: await readDestinations(tx, added),
   }))
-}
-
-async function readPairs(tx: Tx, pairs: RawBuilder<unknown>): Promise<RoutesByDeparture> {
-  const { rows } = await sql<{ id: string; destinations: string[] }>`
-    select departure_id as id, array_agg(destination_id order by destination_id) as destinations
-      from ${pairs}
-     group by departure_id
-     order by departure_id
-  `.execute(tx)
-  return Object.fromEntries(rows.map(({ id, destinations }) => [id, destinations]))
 }

@@ -1,12 +1,7 @@
-import type {
-  RouteChangeKind,
-  RouteListName,
-  RunResolution,
-  RunStatus,
-} from '../../platform/base/kinds.ts'
+import type { RouteChangeKind, RouteListName, RunStatus } from '../../platform/base/kinds.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { RunNotFoundError } from './sync-errors.ts'
-import type { HeldEffect, SyncOutcome, SyncReason } from './sync-run.ts'
+import type { SyncReason } from './sync-run.ts'
 
 /** The statuses of a run whose list was accepted. */
 export const ACCEPTED = sql`('applied', 'unchanged', 'approved')`
@@ -119,18 +114,6 @@ export async function findOpenRun(
     .executeTakeFirst()
 }
 
-/** A finished run, as listings show it. */
-export interface SyncRunRow extends SyncOutcome, HeldEffect {
-  readonly startedAt: Date
-  /** When its list arrived. */
-  readonly arrivedAt: Date | null
-  /** The valid time of what it applied: when the list arrived, or was approved. */
-  readonly fetchedAt: Date | null
-  readonly finishedAt: Date
-  readonly bytes: number | null
-  readonly contentHash: string | null
-}
-
 function selectFinished(db: Db) {
   return db
     .selectFrom('sync_run')
@@ -195,8 +178,11 @@ export async function listSyncRuns(
   return runs.orderBy('started_at', 'desc').orderBy('id', 'desc').limit(limit).execute()
 }
 
+/** A finished run, as listings show it. */
+export type SyncRunRow = NonNullable<Awaited<ReturnType<typeof findFinishedRun>>>
+
 /** One finished run; undefined while it is under way. */
-export async function findFinishedRun(db: Db, runId: number): Promise<SyncRunRow | undefined> {
+export async function findFinishedRun(db: Db, runId: number) {
   return selectFinished(db).where('id', '=', runId).executeTakeFirst()
 }
 
@@ -209,25 +195,10 @@ export async function listHeldRuns(
   return (limit === undefined ? runs : runs.limit(limit)).execute()
 }
 
-/** Everything that is known of a run. */
-export interface ShownRun extends SyncRunRow {
-  readonly notModified: boolean
-  readonly etag: string | null
-  readonly lastModified: string | null
-  /** How its review ended. Null without a review, and while the run is held. */
-  readonly resolution: RunResolution | null
-  readonly resolvedAt: Date | null
-  readonly resolvedBy: number | null
-  /** The runs of the same review, this one included; empty without a review. */
-  readonly reviewRuns: number[]
-  /** Compressed bytes of its list; null if the list is not kept. */
-  readonly storedBytes: number | null
-  /** Changes that it recorded, by kind. */
-  readonly changes: Partial<Record<RouteChangeKind, number>>
-}
+export type ShownRun = Awaited<ReturnType<typeof showRun>>
 
-/** Throws RunNotFoundError, also for a run that is under way. */
-export async function showRun(db: Db, runId: number): Promise<ShownRun> {
+/** Everything that is known of a run. Throws RunNotFoundError, also for a run that is under way. */
+export async function showRun(db: Db, runId: number) {
   const run = await selectFinished(db)
     .select([
       'not_modified as notModified',
@@ -242,7 +213,7 @@ export async function showRun(db: Db, runId: number): Promise<ShownRun> {
       sql<number | null>`
         (select s.stored_bytes from snapshot s where s.content_hash = sync_run.content_hash)
       `.as('storedBytes'),
-      sql<ShownRun['changes']>`
+      sql<Partial<Record<RouteChangeKind, number>>>`
         (select coalesce(jsonb_object_agg(c.kind, c.count), '{}')
            from (select kind, count(*) from route_change where sync_run_id = sync_run.id group by kind) c)
       `.as('changes'),

@@ -5,7 +5,11 @@ import { readRouteList } from '../../upstream/lists/read-route-list.ts'
 import type { Route, RouteListBody } from '../../upstream/route-list.ts'
 import type { UpstreamClient } from '../../upstream/upstream-client.ts'
 import type { Arrival, Stopwatch } from '../runs/run-records.ts'
-import { NoRoutesYetError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
+import {
+  NoRoutesYetError,
+  SnapshotDamagedError,
+  SnapshotNotKeptError,
+} from '../runs/sync-errors.ts'
 import { findLastAccepted } from '../runs/sync-run-queries.ts'
 import { hasSnapshot, loadSnapshot, type PackedSnapshot, packSnapshot } from './snapshots.ts'
 
@@ -97,6 +101,17 @@ export function listOfRun(run: {
     return loading
   }
   return { contentHash, bytes, chunks, packed: async () => null }
+}
+
+/** Whether the list is kept, and its bytes are the fetched ones. */
+export async function isReadable(db: Db, list: FetchedList): Promise<boolean> {
+  try {
+    await list.chunks(db)
+    return true
+  } catch (err) {
+    if (err instanceof SnapshotNotKeptError || err instanceof SnapshotDamagedError) return false
+    throw err
+  }
 }
 
 /** Reads a list slice by slice; reports after each how many routes have been read. */
