@@ -138,10 +138,7 @@ function demoConfig(
 
 const KEY_BYTES = 24
 
-interface EncryptionKeys {
-  readonly ENCRYPTION_KEY: string | undefined
-  readonly ENCRYPTION_KEY_PREVIOUS: string | undefined
-}
+type EncryptionKeys = Pick<Config, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEY_PREVIOUS'>
 
 /**
  * The keys for the secrets in an embedded database. Without a key of the user's, the home has one in a file: a user

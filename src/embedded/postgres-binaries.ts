@@ -1,7 +1,8 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { access, chmod, cp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, cp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../platform/base/errors.ts'
@@ -45,7 +46,7 @@ export function majorOf({ version }: Binaries): string {
  */
 export async function copyBinaries(binaries: Binaries, parent: string): Promise<Binaries> {
   const folder = join(parent, `postgres-${binaries.version}-${PLATFORM}`)
-  if (await exists(folder)) return { ...binaries, folder }
+  if (existsSync(folder)) return { ...binaries, folder }
   const partial = `${folder}.partial-${randomUUID()}`
   try {
     // Without `verbatimSymlinks` the links of the copy would point to the original.
@@ -54,7 +55,7 @@ export async function copyBinaries(binaries: Binaries, parent: string): Promise<
     await rename(partial, folder)
   } catch (err) {
     await rm(partial, { recursive: true, force: true })
-    if (!(await exists(folder))) throw err
+    if (!existsSync(folder)) throw err
   }
   return { ...binaries, folder }
 }
@@ -72,7 +73,7 @@ async function assertInstallScriptRan(folder: string, name: string): Promise<voi
   const text = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   const links: { target: string }[] = JSON.parse(text)
   for (const { target } of links) {
-    if (await exists(join(dirname(folder), target))) continue
+    if (existsSync(join(dirname(folder), target))) continue
     throw new EmbeddedPostgresError(
       'binaries_missing',
       `the install script of ${name} has not run: run "npm rebuild ${name}", ${OR_SET_DATABASE_URL}`,
@@ -96,13 +97,6 @@ async function makeReadable(folder: string): Promise<void> {
     await file.datasync()
     await file.close()
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 const KEPT_OUTPUT_CHARS = 4_000

@@ -1,17 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import {
-  chown,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  statfs,
-  writeFile,
-} from 'node:fs/promises'
+import { chown, mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { flushDirectory } from '../history/durable-files.ts'
 import { majorOf, runBinary } from './postgres-binaries.ts'
 import {
   createOnce,
@@ -55,7 +46,8 @@ export async function ensureData(place: Place, settings: Settings): Promise<bool
   const statements = [`create database ${DATABASE};`]
   await runSingleUser(place, { data: partial, database: 'postgres', settings, statements })
   await rename(partial, place.data)
-  await flush(place.directory)
+  // A renamed directory survives a power failure only after its parent is flushed.
+  await flushDirectory(place.directory)
   return true
 }
 
@@ -250,11 +242,4 @@ function initFailed({ directory }: Place, output: string): EmbeddedPostgresError
 
 async function giveToServer({ user }: Place, path: string): Promise<void> {
   if (user !== undefined) await chown(path, user.uid, user.gid)
-}
-
-/** A renamed directory survives a power failure only after its parent is flushed. */
-async function flush(directory: string): Promise<void> {
-  const handle = await open(directory, 'r')
-  await handle.sync()
-  await handle.close()
 }

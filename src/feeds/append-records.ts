@@ -110,13 +110,9 @@ export async function appendAvailabilityChanges(
  * The end of watches whose fare is still checked for others. Watches of one fare that end in one transaction share
  * it.
  */
-export interface WatchEndDraft {
-  readonly fareId: number
+export interface WatchEndDraft
+  extends Omit<AvailabilityChangeDraft, 'kind' | 'heldSince' | 'evidenceHash' | 'provenance'> {
   readonly reason: EndReason | null
-  readonly before: object
-  readonly after: object
-  readonly lastGoodCheckAt: string | null
-  readonly detectedAt: string
 }
 
 /** Writes `expired` events, which are in no feed before they are drafted. Returns their ids, in the order given. */

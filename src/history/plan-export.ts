@@ -127,16 +127,9 @@ export async function planRun(
   return parts
 }
 
-interface Wanted {
-  readonly next: number
-  readonly to: number
-  /** When the last run read the table. */
-  readonly instant: string
-}
-
 function assertNothingMissed(
   name: string,
-  { next, to, instant }: Wanted,
+  { next, to, instant }: ExportState['tables'][string] & { readonly to: number },
   floor: Floor | undefined,
 ): void {
   if (to < next) {

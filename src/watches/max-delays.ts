@@ -42,11 +42,6 @@ export async function readMaxDelayNeed(
   return { groups, neededPerSecond: groups.reduce((sum, g) => sum + g.fares / g.seconds, 0) }
 }
 
-interface OwnBudget {
-  /** The checks a second of the reseller's own share; null if no worker has run yet. */
-  readonly requestsPerSecond: number | null
-}
-
 /**
  * Refuses a change by which the longest delays of a reseller need more checks than before, and more than its own
  * share of the budget allows, whatever the others leave unused. What was accepted stays. Throws
@@ -58,8 +53,9 @@ export async function assertMaxDelays(
   { before, after }: { readonly before: MaxDelayNeed; readonly after: MaxDelayNeed },
 ): Promise<void> {
   if (after.neededPerSecond <= before.neededPerSecond * (1 + 1e-9)) return
+  // The checks a second of the reseller's own share; null if no worker has run yet.
   const { requestsPerSecond } = await selectOne(
-    sql<OwnBudget>`
+    sql<{ requestsPerSecond: number | null }>`
       select c.requests_per_second * r.share / (select sum(share) from reseller where disabled_at is null) as "requestsPerSecond"
         from reseller r
        cross join fare_schedule_clock c

@@ -6,17 +6,6 @@ import { lockWatchesOf } from '../resellers/resellers.ts'
 import type { FlatEntry, WatchEntry } from './rows/watch-row.ts'
 import { QUESTION_COLUMNS } from './sync-tracked-fares.ts'
 
-/** A watch list and its size. The name is its identity: it is unique among the lists of its reseller. */
-interface WatchList {
-  readonly name: string
-  readonly createdAt: Date
-  readonly watches: number
-  /** How many of the watches are paused. */
-  readonly paused: number
-  /** How many of the watches have expired and are not paused. */
-  readonly ended: number
-}
-
 interface Owner {
   readonly db: Db
   readonly resellerId: number
@@ -39,11 +28,14 @@ export async function findWatchList(owner: Owner, name: string): Promise<WatchLi
   return found
 }
 
+/** A watch list and its size. The name is its identity: it is unique among the lists of its reseller. */
+type WatchList = Awaited<ReturnType<typeof readWatchLists>>[number]
+
 /** Selects the lists first, so that only their watches are counted. */
 async function readWatchLists(
   { db, resellerId }: Owner,
   { name, after = '', limit }: WatchListPage & { readonly name?: string },
-): Promise<WatchList[]> {
+) {
   const lists = db
     .selectFrom('watch_list')
     .select(['id', 'name', 'created_at as createdAt'])

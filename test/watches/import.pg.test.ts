@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { importText } from '../../src/cli/commands/watch-list-commands.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
-import type { SkippedRows } from '../../src/watches/import/import-watch-list.ts'
+import type { FirstRows } from '../../src/watches/rows/check-rows.ts'
 import { listWatches } from '../../src/watches/watch-lists.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -175,7 +175,7 @@ describe('an import', () => {
 
   it('an import with skipInvalid skips invalid rows and reports them', async ({ db }) => {
     const resellerId = await newReseller(db)
-    const skipped: SkippedRows[] = []
+    const skipped: FirstRows[] = []
     const rows = [cells(), cells({ reference: 'B', residents_adults: 'x' }), cells()]
 
     const outcome = await importRows(db, resellerId, rows, {

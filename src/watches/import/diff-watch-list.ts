@@ -68,11 +68,8 @@ async function collectDifferences(tx: Tx, resellerId: number): Promise<void> {
   `.execute(tx)
 }
 
-interface DifferenceRow {
+interface DifferenceRow extends Omit<DiffRow, 'cells'> {
   readonly position: number
-  readonly kind: DiffRow['kind']
-  readonly list: string
-  readonly reference: string
   /** Null unless the row is `changed`. */
   readonly before: FlatEntry | null
   readonly after: FlatEntry | null

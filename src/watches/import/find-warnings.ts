@@ -1,12 +1,5 @@
 import { sql, type Tx } from '../../platform/db/database.ts'
-import type { InvalidRow } from '../rows/watch-row.ts'
-
-/** Rows that are imported, and what is doubtful about them. */
-export interface RowWarnings {
-  /** The first warnings, by line. A row that has two is named twice. */
-  readonly rows: readonly InvalidRow[]
-  readonly count: number
-}
+import type { FirstRows } from '../rows/check-rows.ts'
 
 /** How many warnings are reported one by one. */
 const SHOWN_WARNINGS = 50
@@ -17,9 +10,9 @@ const SHOWN_WARNINGS = 50
  * is said of it.
  *
  * What answers have shown counts only where the reseller watches the fare: otherwise a plan, which leaves no watch,
- * would reveal what others have asked.
+ * would reveal what others have asked. A row that has two warnings is named twice.
  */
-export async function findWarnings(tx: Tx, resellerId: number): Promise<RowWarnings> {
+export async function findWarnings(tx: Tx, resellerId: number): Promise<FirstRows> {
   const { rows } = await sql<{ line: number; column: string; message: string; count: number }>`
     with begun as (
            select p.line, c.column, c.flight, c.belief, c.is_first, s.departs_at, s.flights_id is not null as is_shown

@@ -1,15 +1,14 @@
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../../resellers/resellers.ts'
-import type { InvalidRows } from '../rows/check-rows.ts'
-import type { InvalidRow } from '../rows/watch-row.ts'
+import type { FirstRows, InvalidRows } from '../rows/check-rows.ts'
 import {
   lockTrackedFares,
   syncTrackedFares,
   type TrackedFaresEffect,
 } from '../sync-tracked-fares.ts'
 import { requireWatchList } from '../watch-lists.ts'
-import { findWarnings, type RowWarnings } from './find-warnings.ts'
+import { findWarnings } from './find-warnings.ts'
 import {
   assertPlannedDelays,
   type ImportPlan,
@@ -24,7 +23,7 @@ export interface ImportArgs extends Omit<StageArgs, 'onStaged'> {
   readonly list?: string | undefined
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined
   /** Called once, before the outcome is returned, if invalid rows were skipped. */
-  readonly onSkipped?: ((skipped: SkippedRows) => void) | undefined
+  readonly onSkipped?: ((skipped: FirstRows) => void) | undefined
 }
 
 interface ImportProgress {
@@ -33,14 +32,9 @@ interface ImportProgress {
   readonly rows: number
 }
 
-export interface SkippedRows {
-  readonly rows: readonly InvalidRow[]
-  readonly count: number
-}
-
 /** What an import would do, with what is doubtful about it. */
 export interface WarnedPlan extends ImportPlan {
-  readonly warnings: RowWarnings
+  readonly warnings: FirstRows
 }
 
 /** The outcome of an import: counts of rows, then of tracked fares. */

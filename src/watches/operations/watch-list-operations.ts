@@ -13,9 +13,9 @@ import {
 } from '../change-watches.ts'
 import {
   createWatchList,
-  findWatchList,
   listWatchLists,
   renameWatchList,
+  requireWatchList,
   UnknownWatchListError,
   type WatchPosition,
 } from '../watch-lists.ts'
@@ -113,11 +113,8 @@ const readList = reseller({
   answer: { about: 'The list.', schema: WatchList },
   problems: ['not_found'],
   example: { params: SUMMER },
-  handler: async ({ db, resellerId }, { params: { list } }) => {
-    const found = await findWatchList({ db, resellerId }, list)
-    if (found === undefined) throw listNotFound(new UnknownWatchListError(list))
-    return found
-  },
+  handler: ({ db, resellerId }, { params: { list } }) =>
+    orNotFound(requireWatchList({ db, resellerId }, list)),
 })
 
 const renameList = reseller({
@@ -222,7 +219,10 @@ export async function orNotFound<T>(work: Promise<T>, reference?: string): Promi
   try {
     return await work
   } catch (err) {
-    if (err instanceof UnknownWatchListError) throw listNotFound(err)
+    if (err instanceof UnknownWatchListError) {
+      const problem = { parameter: 'list', detail: err.message }
+      throw new ProblemError('not_found', problem, { cause: err })
+    }
     if (err instanceof UnknownReferencesError && reference !== undefined) {
       throw referenceNotFound(reference, err)
     }
@@ -230,17 +230,13 @@ export async function orNotFound<T>(work: Promise<T>, reference?: string): Promi
   }
 }
 
-/** The problem of a path whose watch does not exist, because its list or its reference does not. */
+/** The problem of a path whose watch does not exist. If its list does not, throws the problem of that. */
 export async function watchNotFound(
   owner: Tenant,
   { list, reference }: WatchPosition,
 ): Promise<ProblemError> {
-  if ((await findWatchList(owner, list)) !== undefined) return referenceNotFound(reference)
-  return listNotFound(new UnknownWatchListError(list))
-}
-
-export function listNotFound(err: UnknownWatchListError): ProblemError {
-  return new ProblemError('not_found', { parameter: 'list', detail: err.message }, { cause: err })
+  await orNotFound(requireWatchList(owner, list))
+  return referenceNotFound(reference)
 }
 
 function referenceNotFound(reference: string, cause?: Error): ProblemError {

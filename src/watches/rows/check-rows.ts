@@ -28,8 +28,14 @@ export interface NumberedEntry {
   readonly entry: WatchEntry
 }
 
+/** The first rows with errors or warnings, by line, and how many there are. */
+export interface FirstRows {
+  readonly rows: readonly InvalidRow[]
+  readonly count: number
+}
+
 /** The first invalid rows of a file, and how many rows and errors there are. */
-export class InvalidRows {
+export class InvalidRows implements FirstRows {
   readonly rows: InvalidRow[] = []
   count = 0
   errors = 0
@@ -90,9 +96,7 @@ function createDuplicateFinder(): (row: RawRow) => string | undefined {
   }
 }
 
-type CheckedRow =
-  | { readonly line: number; readonly entry: WatchEntry }
-  | { readonly line: number; readonly errors: readonly RowError[] }
+type CheckedRow = NumberedEntry | InvalidRow
 
 /** Reads the texts of a row. Reports all of its errors, not only the first. */
 export function checkRow(row: RawRow): CheckedRow {
@@ -211,10 +215,7 @@ export class InvalidRowsError extends AppError {
 }
 
 /** One line for each error, with line number and column, and how many rows are not shown. */
-export function invalidRowLines(
-  invalid: { readonly rows: readonly InvalidRow[]; readonly count: number },
-  what = 'invalid row',
-): string[] {
+export function invalidRowLines(invalid: FirstRows, what = 'invalid row'): string[] {
   const lines = invalid.rows.flatMap(({ line, errors }) =>
     errors.map((error) => `  line ${error.line ?? line}, ${error.column}: ${error.message}`),
   )
