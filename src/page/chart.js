@@ -10,7 +10,7 @@ const TOP = 14
 const BOTTOM = 1
 
 /**
- * Values of equal steps, the oldest first. `tone` names its colour in styles/now.css. A null is a gap of a line.
+ * Values of equal steps, the oldest first. `tone` names its colour in styles/base.css. A null is a gap of a line.
  * @typedef {{ name: string, tone: string, values: readonly (number | null)[] }} Series
  */
 
