@@ -4,7 +4,6 @@ import { useEffect, useState } from 'preact/hooks'
 const DRAWN = [
   'accent',
   'muted',
-  'map-sea',
   'map-land',
   'map-coast',
   'map-live',

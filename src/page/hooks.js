@@ -84,15 +84,24 @@ export function useNow(everyMs = 5_000) {
   return now
 }
 
-/** The address behind `#`, as its parts: `#/watches/summer/A-1` is ['watches', 'summer', 'A-1']. */
-export function useRoute() {
-  const [parts, setParts] = useState(readRoute())
+/**
+ * What is read from the address, again whenever it changes.
+ * @template T
+ * @param {() => T} read
+ */
+function useAddress(read) {
+  const [value, setValue] = useState(read())
   useEffect(() => {
-    const update = () => setParts(readRoute())
+    const update = () => setValue(read())
     addEventListener('hashchange', update)
     return () => removeEventListener('hashchange', update)
   }, [])
-  return parts
+  return value
+}
+
+/** The address behind `#`, as its parts: `#/watches/summer/A-1` is ['watches', 'summer', 'A-1']. */
+export function useRoute() {
+  return useAddress(readRoute)
 }
 
 function readRoute() {
@@ -109,12 +118,7 @@ function readRoute() {
  * @returns {[URLSearchParams, (given: Record<string, string>) => void]}
  */
 export function useQuery() {
-  const [text, setText] = useState(readQuery())
-  useEffect(() => {
-    const update = () => setText(readQuery())
-    addEventListener('hashchange', update)
-    return () => removeEventListener('hashchange', update)
-  }, [])
+  const text = useAddress(readQuery)
   const set = (/** @type {Record<string, string>} */ given) => {
     const next = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(text)), ...given })
     for (const [name, value] of [...next]) if (value === '') next.delete(name)
@@ -165,6 +169,18 @@ export function useSize() {
     return () => observer.disconnect()
   }, [])
   return [ref, size]
+}
+
+/**
+ * What a form does when it is sent.
+ * @param {() => unknown} send
+ * @returns {(event: Event) => void}
+ */
+export function onSubmit(send) {
+  return (event) => {
+    event.preventDefault()
+    send()
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { useCallback, useEffect } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { linkTo, useResource, useRoute } from './hooks.js'
 import { html } from './html.js'
 import { LiveProvider, useLive } from './live.js'
@@ -37,15 +37,15 @@ function viewsFor(caller) {
 function App() {
   const caller = useResource(readCaller, [])
   const [name, code] = useRoute()
-  const enter = useCallback(() => {
+  const enter = () => {
     location.hash = linkTo('now')
     caller.reload()
-  }, [caller.reload])
-  const leave = useCallback(async () => {
+  }
+  const leave = async () => {
     await signOut()
     location.hash = ''
     location.reload()
-  }, [])
+  }
   if (caller.error && caller.data === undefined) {
     return html`<${HomeView} error=${caller.error} onEnter=${enter} />`
   }

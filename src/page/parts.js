@@ -45,11 +45,15 @@ export function Meter({ share, label }) {
     <rect class="track" width="100" height="4" /><rect class="bar" width=${percent} height="4" /></svg>`
 }
 
+/** @param {Error} error */
+export function failureText(error) {
+  return error instanceof ProblemError ? error.message : texts.unreachable(error.message)
+}
+
 /** @param {{ error: Error, onRetry?: () => void }} props */
 export function Failure({ error, onRetry }) {
-  const text = error instanceof ProblemError ? error.message : texts.unreachable(error.message)
   return html`<div class="notice bad" role="alert">
-    <${Badge} level="bad">${text}<//>
+    <${Badge} level="bad">${failureText(error)}<//>
     ${onRetry && html`<button type="button" onClick=${onRetry}>${texts.retry}</button>`}
   </div>`
 }

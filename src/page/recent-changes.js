@@ -30,8 +30,8 @@ async function readEarlier(isOperator, count) {
   return (await Promise.all(paths.map((path) => readLast(path, count)))).flat()
 }
 
-/** @param {string} path @param {number} count */
-async function readLast(path, count) {
+/** The last records of a feed, oldest first. @param {string} path @param {number} count */
+export async function readLast(path, count) {
   const { first, head } = await callApi(`${path}?limit=1`)
   const after = Math.max(first - 1, head - count)
   const { items } = await callApi(`${path}?after=${after}&limit=${count}`)

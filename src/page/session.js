@@ -9,7 +9,7 @@ import { texts } from './texts.js'
 const KEYS = 'farewatch.keys'
 
 /** @returns {Keys} */
-export function savedKeys() {
+function savedKeys() {
   return JSON.parse(sessionStorage.getItem(KEYS) ?? localStorage.getItem(KEYS) ?? '{}')
 }
 

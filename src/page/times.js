@@ -85,7 +85,7 @@ export function axisText(ms, apartMs) {
 }
 
 /** @param {string | number | Date} instant */
-export function exactText(instant) {
+function exactText(instant) {
   return exact.format(new Date(instant))
 }
 

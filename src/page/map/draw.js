@@ -1,28 +1,12 @@
-import { colourOf } from '../colours.js'
 import { d3 } from './projection.js'
 
 /** Farther than this a straight line on the map is far from the great circle. */
 const CURVED_FROM = 0.35
 
 /**
- * @typedef {{ land: string, coast: string, live: string, added: string, removed: string, place: string, focus: string }} Palette
  * @typedef {{ longitude: number, latitude: number }} Point
  * @typedef {{ from: Point, to: Point }} Line
  */
-
-/** @param {HTMLElement} element @returns {Palette} */
-export function paletteOf(element) {
-  const colour = (/** @type {string} */ name) => colourOf(element, `map-${name}`)
-  return {
-    land: colour('land'),
-    coast: colour('coast'),
-    live: colour('live'),
-    added: colour('added'),
-    removed: colour('removed'),
-    place: colour('place'),
-    focus: colour('focus'),
-  }
-}
 
 /** A browser draws one path with all lines much slower than many paths. */
 const LINES_A_PATH = 500

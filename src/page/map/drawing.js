@@ -1,12 +1,11 @@
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { useDark } from '../colours.js'
-import { drawPoints, landPath, paletteOf, pathsOf, strokePaths } from './draw.js'
+import { colourOf, useDark } from '../colours.js'
+import { drawPoints, landPath, pathsOf, strokePaths } from './draw.js'
 import { projectionFor } from './projection.js'
 
 /** @typedef {{ x: number, y: number, k: number }} View */
 /** @typedef {{ width: number, height: number }} Size */
 
-const START = { x: 0, y: 0, k: 1 }
 /** More lines than this that changed are drawn thinner. */
 const MANY = 300
 
@@ -28,26 +27,26 @@ export function useDrawing(lines, { size, view, moving, land }) {
   const ready = !moving && world !== undefined
   useLayoutEffect(() => {
     if (!ready || !steady || !places) return
-    const { context, palette, px } = prepare(base.current, size, view)
-    context.fillStyle = palette.land
+    const { context, colour, px } = prepare(base.current, size, view)
+    context.fillStyle = colour('land')
     context.fill(world.land)
-    strokePaths(context, [world.land], { colour: palette.coast, width: 0.6 * px })
+    strokePaths(context, [world.land], { colour: colour('coast'), width: 0.6 * px })
     const alpha = alphaFor(lines.steady.length)
-    strokePaths(context, steady, { colour: palette.live, width: 0.8 * px, alpha })
-    drawPoints(context, places, { colour: palette.place, radius: 1.4 * px })
+    strokePaths(context, steady, { colour: colour('live'), width: 0.8 * px, alpha })
+    drawPoints(context, places, { colour: colour('place'), radius: 1.4 * px })
     drawn.current = view
   }, [ready, view, size, steady, places, world, dark])
   useLayoutEffect(() => {
     if (!ready) return
-    const { context, palette, px } = prepare(top.current, size, view)
+    const { context, colour, px } = prepare(top.current, size, view)
     const { removed, added, addedPlaces, focused, focusPlaces } = lines
     const width = (added.length + removed.length > MANY ? 0.8 : 1.6) * px
     const dash = [4 * px, 3 * px]
-    strokePaths(context, world.paths(removed), { colour: palette.removed, width, dash })
-    strokePaths(context, world.paths(added), { colour: palette.added, width })
-    drawPoints(context, world.points(addedPlaces), { colour: palette.place, radius: 1.4 * px })
-    strokePaths(context, world.paths(focused), { colour: palette.focus, width: 1.4 * px })
-    drawPoints(context, world.points(focusPlaces), { colour: palette.focus, radius: 4 * px })
+    strokePaths(context, world.paths(removed), { colour: colour('removed'), width, dash })
+    strokePaths(context, world.paths(added), { colour: colour('added'), width })
+    drawPoints(context, world.points(addedPlaces), { colour: colour('place'), radius: 1.4 * px })
+    strokePaths(context, world.paths(focused), { colour: colour('focus'), width: 1.4 * px })
+    drawPoints(context, world.points(focusPlaces), { colour: colour('focus'), radius: 4 * px })
   }, [ready, view, size, lines, world, dark])
   return { base, top, shift: moving ? shiftOf(drawn.current, view) : 'none' }
 }
@@ -55,7 +54,7 @@ export function useDrawing(lines, { size, view, moving, land }) {
 /** Projects once for each size of the map: a view of it is that picture, enlarged and moved. @param {Size | undefined} size @param {any} land */
 function worldOf(size, land) {
   if (size === undefined) return undefined
-  const projection = projectionFor(size, START)
+  const projection = projectionFor(size)
   return {
     land: landPath(projection, land),
     paths: (/** @type {readonly import('./draw.js').Line[]} */ lines) => pathsOf(projection, lines),
@@ -80,7 +79,8 @@ function prepare(canvas, size, { x, y, k }) {
   canvas.width = size.width * ratio
   canvas.height = size.height * ratio
   context.setTransform(ratio * k, 0, 0, ratio * k, ratio * x, ratio * y)
-  return { context, palette: paletteOf(canvas), px: 1 / k }
+  const colour = (/** @type {string} */ name) => colourOf(canvas, `map-${name}`)
+  return { context, colour, px: 1 / k }
 }
 
 /**

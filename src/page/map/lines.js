@@ -18,17 +18,15 @@ export function useLines(places, { steady, added, removed, focus }) {
   const still = useMemo(() => linesOf(places, steady), [places, steady])
   return useMemo(() => {
     const more = linesOf(places, added)
-    const all = focus === undefined ? [] : [...steady, ...added]
+    const near =
+      focus === undefined ? [] : [...steady, ...added].filter((pair) => pair.includes(focus))
     return {
       steady: still.lines,
       places: still.ends,
       added: more.lines,
       addedPlaces: more.ends,
       removed: linesOf(places, removed).lines,
-      focused: linesOf(
-        places,
-        all.filter((pair) => focus !== undefined && pair.includes(focus)),
-      ).lines,
+      focused: linesOf(places, near).lines,
       focusPlaces: focus === undefined ? [] : [places?.get(focus)].filter(isLocated),
     }
   }, [still, places, added, removed, focus])

@@ -72,7 +72,6 @@ export function NetworkMap({
   </div></div>`
 }
 
-const WHOLE = { x: 0, y: 0, k: 1 }
 /** A hub has routes to all of the world, and a small place to its neighbour. */
 const CLOSEST = 10
 const FARTHEST = 2.5
@@ -85,7 +84,7 @@ const FARTHEST = 2.5
  * @returns {{ at: [number, number], k: number }}
  */
 function closeUpOf(place, routes, size) {
-  const projection = projectionFor(size, WHOLE)
+  const projection = projectionFor(size)
   const pointOf = (/** @type {import('./network.js').MapPlace} */ { longitude, latitude }) =>
     projection([longitude, latitude]) ?? /** @type {[number, number]} */ ([0, 0])
   const at = pointOf(place)

@@ -51,8 +51,8 @@ const INHABITED = /** @type {import('d3-geo').GeoPermissibleObjects} */ ({
 /** Curves are projected once, and shown larger. */
 const PRECISION_PX = 0.2
 
-/** @param {{ width: number, height: number }} size @param {{ x: number, y: number, k: number }} view */
-export function projectionFor({ width, height }, { x, y, k }) {
+/** Without a view: of the whole map. @param {{ width: number, height: number }} size @param {{ x: number, y: number, k: number }} [view] */
+export function projectionFor({ width, height }, { x, y, k } = { x: 0, y: 0, k: 1 }) {
   const projection = d3.geoNaturalEarth1().fitExtent(
     [
       [8, 8],

@@ -69,7 +69,6 @@ export const watches = {
   form: {
     add: 'Add a watch',
     save: 'Save',
-    list: 'List',
     reference: 'Reference',
     referenceHint: 'your name for the watch',
     flightId: 'Outbound flight id',

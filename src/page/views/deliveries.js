@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { attemptText, endpointName, endpointState, receivesText } from '../describe.js'
-import { linkTo, useAction, useResource } from '../hooks.js'
+import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
@@ -89,10 +89,7 @@ function NewEndpoint({ onMade, onChanged }) {
     location.hash = linkTo('deliveries', id)
     onChanged()
   }
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault()
-    if (address !== '') run(make)
-  }
+  const submit = onSubmit(() => address !== '' && run(make))
   return html`<details class="panel"><summary>${texts.endpointForm.new}</summary>
     <form class="watch-form" onSubmit=${submit}>
       <label>${texts.endpointForm.newAddress}

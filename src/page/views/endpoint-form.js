@@ -92,13 +92,9 @@ function Settings({ endpoint, lists, canWatch, onChanged }) {
     setSaved(true)
     onChanged()
   }
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault()
-    run(save)
-  }
   const text = (/** @type {'description' | 'target'} */ name) =>
     html`<label>${t[name]} <input value=${values[name]} spellcheck=${false} onInput=${(/** @type {any} */ e) => set({ [name]: e.currentTarget.value })} /></label>`
-  return html`<form class="watch-form settings" onSubmit=${submit}><fieldset disabled=${!canWatch}>
+  return html`<form class="watch-form settings"><fieldset disabled=${!canWatch}>
     ${text('description')} ${text('target')}
     <${Choices} legend=${t.kinds} names=${WATCH_KINDS} known=${texts.kinds} chosen=${values.kinds} onChange=${(/** @type {string[]} */ kinds) => set({ kinds })} />
     <${Choices} legend=${t.reasons} names=${REASONS} known=${texts.reasons} chosen=${values.reasons} onChange=${(/** @type {string[]} */ reasons) => set({ reasons })} />

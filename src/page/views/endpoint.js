@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { attemptText, endpointName, endpointState, receivesText, WATCH_KINDS } from '../describe.js'
-import { linkTo, useAction, useResource } from '../hooks.js'
+import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Failure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
@@ -164,10 +164,9 @@ function ReplayForm({ id, dead, first, head, onChanged }) {
     const path = `/webhook-endpoints/${id}/replay`
     return t.replayed((await callApi(path, { method: 'POST', body })).replayed)
   }
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault()
-    if (confirm(t.askReplay(from, through))) act(() => replay({ from, through }))
-  }
+  const submit = onSubmit(
+    () => confirm(t.askReplay(from, through)) && act(() => replay({ from, through })),
+  )
   const number = (/** @type {number} */ value, /** @type {(n: number) => void} */ set) =>
     html`<input type="number" required min=${first} max=${head} value=${value} onInput=${(/** @type {any} */ e) => set(e.currentTarget.valueAsNumber)} />`
   return html`<form class="toolbar replay" onSubmit=${submit}>

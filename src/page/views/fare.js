@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import { changeLevel, changeText, pairText, subjectOf } from '../describe.js'
-import { linkTo, useAction, useResource } from '../hooks.js'
+import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
+import { readLast } from '../recent-changes.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock } from '../times.js'
@@ -22,10 +23,7 @@ export function FareSearch({ fareId }) {
     setFound(items)
     if (items.length === 1) location.hash = linkTo('schedule', String(items[0].fareId))
   }
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault()
-    if (flightId.trim() !== '') run(find)
-  }
+  const submit = onSubmit(() => flightId.trim() !== '' && run(find))
   return html`<section class="panel fare"><h2>${texts.schedule.fare}</h2>
     <form class="toolbar" onSubmit=${submit}>
       <label>${texts.schedule.flightId} <input value=${flightId} placeholder=${texts.schedule.findHint}
@@ -40,12 +38,10 @@ export function FareSearch({ fareId }) {
 
 /** The fares of the last changes, for a reader who knows no flight id. */
 function RecentFares() {
-  const recent = useResource(async () => {
-    const { first, head } = await callApi('/availability-changes?limit=1')
-    const after = Math.max(first - 1, head - RECENT)
-    const { items } = await callApi(`/availability-changes?after=${after}&limit=${RECENT}`)
-    return newestByFare(items)
-  }, [])
+  const recent = useResource(
+    async () => newestByFare(await readLast('/availability-changes', RECENT)),
+    [],
+  )
   return html`<${Loaded} of=${recent}>${(/** @type {any[]} */ changes) =>
     changes.length > 0 &&
     html`<h3>${texts.schedule.recent}</h3><ul class="plain-list recent">${changes.map((change) => {

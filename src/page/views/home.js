@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useResource } from '../hooks.js'
+import { onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Action, Badge, Failure } from '../parts.js'
+import { Action, Badge, Failure, failureText } from '../parts.js'
 import { callApi, callerOf, ProblemError, saveKeys, signOut } from '../session.js'
 import { texts } from '../texts.js'
 import { durationText, zoneText } from '../times.js'
@@ -14,9 +14,7 @@ const OLD_SECONDS = 26 * 3600
  * @param {{ onEnter: () => void, error?: Error }} props
  */
 export function HomeView({ onEnter, error }) {
-  const freshness = useResource(readFreshness, [], {
-    everyMs: 10_000,
-  })
+  const freshness = useResource(readFreshness, [], { everyMs: 10_000 })
   return html`<main class="home">
     <img src="/assets/icon.svg" alt="" width="56" height="56" />
     <h1>${texts.name}</h1>
@@ -61,48 +59,24 @@ function Freshness({ facts: { routesAgeSeconds, faresAgeSeconds } }) {
   return html`<${Badge} level=${routesAgeSeconds > OLD_SECONDS ? 'warn' : 'good'}>${sentence}<//>`
 }
 
-/** @param {unknown} error */
-function messageOf(error) {
-  return error instanceof Error ? error.message : String(error)
-}
-
-/** @param {unknown} error */
-function faultText(error) {
-  return error instanceof ProblemError ? error.message : texts.unreachable(messageOf(error))
-}
-
 /** @param {{ onEnter: () => void }} props */
 function KeyForm({ onEnter }) {
   const [key, setKey] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [fault, setFault] = useState('')
+  const { busy, error, run } = useAction()
   const enter = async () => {
-    setFault('')
     // A header cannot carry other letters, and no key has them.
-    if (!/^[\x21-\x7e]+$/.test(key.trim())) return setFault(texts.home.badKey)
-    setBusy(true)
-    try {
-      const caller = await callerOf(key.trim())
-      if (caller === null) return setFault(texts.home.badKey)
-      saveKeys({ [caller.kind]: key.trim() }, { thisTabAlone: true })
-      onEnter()
-    } catch (error) {
-      setFault(faultText(error))
-    } finally {
-      setBusy(false)
-    }
+    const caller = /^[\x21-\x7e]+$/.test(key.trim()) ? await callerOf(key.trim()) : null
+    if (caller === null) throw new ProblemError(401, { detail: texts.home.badKey })
+    saveKeys({ [caller.kind]: key.trim() }, { thisTabAlone: true })
+    onEnter()
   }
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault()
-    void enter()
-  }
-  return html`<form class="key-form" onSubmit=${submit}>
+  return html`<form class="key-form" onSubmit=${onSubmit(() => run(enter))}>
     <label for="key">${texts.home.key}</label>
     <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${key}
       onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => setKey(e.currentTarget.value)} />
-    <${Action} label=${texts.home.open} kind="primary enter" busy=${busy} disabled=${key.trim() === ''} onClick=${() => void enter()} />
+    <${Action} label=${texts.home.open} kind="primary enter" busy=${busy} disabled=${key.trim() === ''} onClick=${() => run(enter)} />
     <p class="help">${texts.home.keyHint}</p>
-    ${fault && html`<p role="alert"><${Badge} level="bad">${fault}<//></p>`}
+    ${error && html`<p role="alert"><${Badge} level="bad">${failureText(error)}<//></p>`}
   </form>`
 }
 
@@ -111,37 +85,32 @@ function KeyForm({ onEnter }) {
  * @param {{ code: string, caller: import('../session.js').Caller | null, onEnter: () => void }} props
  */
 export function SignInView({ code, caller, onEnter }) {
-  const [fault, setFault] = useState('')
+  const { error, run } = useAction()
   const signIn = async () => {
-    setFault('')
-    try {
-      const { keys } = await callApi('/sign-in', { method: 'POST', body: { code } })
-      const byKind = keys.map((/** @type {{ kind: string, key: string }} */ given) => [
-        given.kind,
-        given.key,
-      ])
-      await signOut()
-      saveKeys(Object.fromEntries(byKind), { thisTabAlone: false })
-      onEnter()
-    } catch (error) {
-      setFault(faultText(error))
-    }
+    const { keys } = await callApi('/sign-in', { method: 'POST', body: { code } })
+    const byKind = keys.map((/** @type {{ kind: string, key: string }} */ given) => [
+      given.kind,
+      given.key,
+    ])
+    await signOut()
+    saveKeys(Object.fromEntries(byKind), { thisTabAlone: false })
+    onEnter()
   }
   useEffect(() => {
-    if (caller === null) void signIn()
+    if (caller === null) run(signIn)
   }, [code])
   return html`<main class="home">
     <img src="/assets/icon.svg" alt="" width="56" height="56" />
     <h1>${texts.name}</h1>
     ${
-      fault
-        ? html`<p role="alert"><${Badge} level="bad">${fault}<//></p>`
+      error
+        ? html`<p role="alert"><${Badge} level="bad">${failureText(error)}<//></p>`
         : caller === null
           ? html`<p role="status">${texts.home.signingIn}</p>`
           : html`<p>${texts.home.replace(whoIs(caller))}</p>
-              <button type="button" class="primary" onClick=${() => void signIn()}>${texts.home.replaceKeys}</button>`
+              <button type="button" class="primary" onClick=${() => run(signIn)}>${texts.home.replaceKeys}</button>`
     }
-    ${(fault || caller !== null) && html`<p><button type="button" onClick=${onEnter}>${caller === null ? texts.home.signIn : texts.home.keepKeys}</button></p>`}
+    ${(error || caller !== null) && html`<p><button type="button" onClick=${onEnter}>${caller === null ? texts.home.signIn : texts.home.keepKeys}</button></p>`}
   </main>`
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useResource } from '../hooks.js'
+import { onSubmit, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { readPlaces } from '../map/network.js'
 import { texts } from '../texts.js'
@@ -23,13 +23,12 @@ export function PlacePicker({ onPlace }) {
     setText(chosen === undefined ? value : '')
     if (chosen !== undefined) onPlace(chosen.id)
   }
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault()
+  const submit = onSubmit(() => {
     const [best] = found.sort((a, b) => rank(a, wanted) - rank(b, wanted))
     if (best === undefined) return
     setText('')
     onPlace(best.id)
-  }
+  })
   return html`<form class="toolbar" onSubmit=${submit}>
     <label>${texts.map.place} <input list="places" value=${text} placeholder=${texts.map.placeHint} autocomplete="off" onInput=${type} /></label>
     <datalist id="places">${found.slice(0, SUGGESTIONS).map((place) => html`<option value=${nameOf(place)}></option>`)}</datalist>

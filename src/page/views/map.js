@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
@@ -82,18 +82,14 @@ function Player({ read, isPresent, picker }) {
   const [playing, setPlaying] = useState(false)
   const [{ focus, isShown }, setFocus] = useState(NO_FOCUS)
   // A place that is clicked on the map is in view already.
-  const click = useCallback(
-    (/** @type {string | undefined} */ id) => setFocus({ focus: id, isShown: false }),
-    [],
-  )
-  const show = useCallback((/** @type {string} */ id) => setFocus({ focus: id, isShown: true }), [])
+  const click = (/** @type {string | undefined} */ id) => setFocus({ focus: id, isShown: false })
+  const show = (/** @type {string} */ id) => setFocus({ focus: id, isShown: true })
   const first = Math.min(network.changes[0]?.at ?? network.from, network.to)
   const at = first + ((network.to - first) * step) / STEPS
   const steady = useMemo(() => steadyOf(network), [network])
   const { returned, added, removed } = useMemo(() => networkAt(network, at), [network, at])
   const still = useMemo(() => [...steady, ...returned], [steady, returned.join('\n')])
   const all = useMemo(() => [...still, ...added], [still, added])
-  const close = useCallback(() => setFocus(NO_FOCUS), [])
   usePlaying(playing, setPlaying, setStep)
   if (network.live.length + network.changes.length === 0) {
     return html`${picker}<${Empty} title=${texts.map.empty}>${texts.map.emptyHelp}<//>`
@@ -129,7 +125,7 @@ function Player({ read, isPresent, picker }) {
       ${
         focus === undefined
           ? html`<${OverviewTables} network=${network} at=${at} routes=${all} onPlace=${show} />`
-          : html`<${PlaceTable} id=${focus} routes=${all} onPlace=${show} onClose=${close} />`
+          : html`<${PlaceTable} id=${focus} routes=${all} onPlace=${show} onClose=${() => setFocus(NO_FOCUS)} />`
       }
     </div>`
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { useAction } from '../hooks.js'
+import { onSubmit, useAction } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Failure } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
@@ -19,7 +19,7 @@ const PRIORITIES = /** @type {const} */ (['low', 'normal', 'high', 'urgent'])
 
 /**
  * Adds a watch, or edits one.
- * @param {{ list: string, watch?: any, onEnd: (saved: boolean, reference?: string) => void }} props
+ * @param {{ list: string, watch?: any, onEnd: (saved: boolean) => void }} props
  */
 export function WatchForm({ list, watch, onEnd }) {
   const [values, setValues] = useState(valuesOf(watch))
@@ -28,11 +28,7 @@ export function WatchForm({ list, watch, onEnd }) {
     setValues((last) => ({ ...last, [name]: event.currentTarget.value }))
   const save = async () => {
     await (watch === undefined ? add(list, values) : change(list, watch.reference, values))
-    onEnd(true, values.reference)
-  }
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault()
-    run(save)
+    onEnd(true)
   }
   const field = (/** @type {string} */ name, /** @type {any} */ options = {}) => {
     const { type = 'text', hint = '', required = false } = options
@@ -40,7 +36,7 @@ export function WatchForm({ list, watch, onEnd }) {
     return html`<label>${label}<input type=${type} required=${required} placeholder=${hint || (required ? '' : texts.form.optional)}
       value=${values[name]} onInput=${set(name)} /></label>`
   }
-  return html`<form class="watch-form" onSubmit=${submit}>
+  return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
     ${watch === undefined && field('reference', { required: true, hint: texts.form.referenceHint })}
     ${field('flightId', { required: true })}
     ${field('returnFlightId')}
