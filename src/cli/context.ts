@@ -95,26 +95,25 @@ interface CommandNeeds {
   readonly endsItself?: boolean
 }
 
+type Work = (app: App, context: CliContext, embedded: Embedded) => Promise<unknown>
+
 /**
  * Opens the stores of a one-shot command, runs it and closes them again, also after an interrupt. An embedded
  * database is migrated first; a database of the user's must be migrated already. A number that `work` returns is
  * the exit code.
  */
-export function withApp(
-  needs: CommandNeeds,
-  work: (app: App, context: CliContext) => Promise<unknown>,
-): Promise<void> {
-  return withStores(needs, async (app, context, { postgres }) => {
-    if (postgres === undefined) await assertReady(app)
+export function withApp(needs: CommandNeeds, work: Work): Promise<void> {
+  return withStores(needs, async (app, context, embedded) => {
+    if (embedded.postgres === undefined) await assertReady(app)
     else await migrateApp(app)
-    return work(app, context)
+    return work(app, context, embedded)
   })
 }
 
 /** As withApp, for a database that need not be migrated. */
 export async function withStores(
   { role, sandbox = false, quiet = true, endsItself = false }: CommandNeeds,
-  work: (app: App, context: CliContext, embedded: Embedded) => Promise<unknown>,
+  work: Work,
 ): Promise<void> {
   const context = createContext({ quiet })
   const { config, log, signal } = context

@@ -1,27 +1,21 @@
 import { isIP } from 'node:net'
 import { InvalidArgumentError } from 'commander'
 
-/** Reads a whole number within bounds. The parsers of this file throw InvalidArgumentError. */
-export function integerOption(min: number, max: number): (text: string) => number {
-  return (text) => {
+function boundedOption(what: string, form: RegExp) {
+  return (min: number, max: number) => (text: string) => {
     const value = Number(text)
-    if (!/^-?\d{1,15}$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    if (!form.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`It must be a ${what} from ${min} to ${max}.`)
     }
     return value
   }
 }
 
+/** Reads a whole number within bounds. The parsers of this file throw InvalidArgumentError. */
+export const integerOption = boundedOption('whole number', /^-?\d{1,15}$/)
+
 /** Reads a number within bounds. */
-export function numberOption(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (!/^\d{1,12}(\.\d{1,6})?$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`)
-    }
-    return value
-  }
-}
+export const numberOption = boundedOption('number', /^\d{1,12}(\.\d{1,6})?$/)
 
 const UNIT_SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 

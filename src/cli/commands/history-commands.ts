@@ -1,6 +1,5 @@
 import path from 'node:path'
 import { type Command, Option } from 'commander'
-import { assertReady, migrateApp } from '../../app/app.ts'
 import { type ArchiveResult, archiveHistory } from '../../history/archive/archive-history.ts'
 import { exportTables, streamTable } from '../../history/export-run.ts'
 import { TABLE_FORMATS, type TableFormat } from '../../history/export-tables.ts'
@@ -8,7 +7,7 @@ import { reopenDays, rollUpDays } from '../../history/roll-up-days.ts'
 import { createAnalyst } from '../../platform/db/analyst-logins.ts'
 import { assertKept } from '../../platform/db/history-floor.ts'
 import { type ReplayResult, replayHistory } from '../../routes/replay/replay-history.ts'
-import { withApp, withStores } from '../context.ts'
+import { withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { dateOption, instantOption } from '../option-parsers.ts'
 import { countOf, example, megabytes } from '../text/text-format.ts'
@@ -24,8 +23,7 @@ export function addRollupCommand(program: Command): void {
       withApp({ role: 'rollup' }, async ({ database }, { terminal, signal }) => {
         if (from !== undefined) await assertKept(database.db, from)
         if (from !== undefined) await reopenDays(database.db, from.toISOString().slice(0, 10))
-        const onProgress = (step: string) => terminal.progress(step)
-        const days = await rollUpDays(database.db, { signal, onProgress })
+        const days = await rollUpDays(database.db, { signal, onProgress: terminal.progress })
         terminal.print(json, { days }, () => `${countOf(days, 'day')} computed`)
       }),
     )
@@ -65,9 +63,8 @@ export function addExportCommand(program: Command): void {
       withApp({ role: 'export' }, async ({ database }, { terminal }) => {
         const { out, force: isForced = false, ...request } = { tables, ...options }
         if (out === '-') return streamTable(database, request, process.stdout)
-        const onProgress = (step: string) => terminal.progress(step)
         const args = { ...request, directory: out, isForced }
-        const files = await exportTables(database, args, { onProgress })
+        const files = await exportTables(database, args, { onProgress: terminal.progress })
         for (const file of files) terminal.out(file)
       }),
     )
@@ -97,9 +94,8 @@ export function addArchiveCommand(program: Command): void {
     .action(({ before, out, json }: { before: Date; out: string; json?: boolean }) =>
       withApp({ role: 'archive' }, async ({ database }, { terminal, signal }) => {
         const directory = path.resolve(out)
-        const onProgress = (step: string) => terminal.progress(step)
-        const args = { before, directory }
-        const result = await archiveHistory(database, args, { signal, onProgress })
+        const onProgress = terminal.progress
+        const result = await archiveHistory(database, { before, directory }, { signal, onProgress })
         terminal.print(json, { ...result, directory }, () => archiveText(result, directory))
       }),
     )
@@ -133,8 +129,7 @@ export function addAnalystsCommands(program: Command): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', example('analysts create mara'))
     .action((name: string, { json }: { json?: boolean }) =>
-      withStores({ role: 'analysts' }, async (app, { terminal }, { postgres }) => {
-        await (postgres === undefined ? assertReady(app) : migrateApp(app))
+      withApp({ role: 'analysts' }, async (app, { terminal }, { postgres }) => {
         const address = new URL(app.config.DATABASE_URL)
         address.username = name
         address.password = await createAnalyst(app.database.db, name)

@@ -90,18 +90,14 @@ async function printIncidents({ limit, json }: ListOptions): Promise<void> {
   )
 }
 
-function isOpen({ closedAt }: Incident): boolean {
-  return closedAt === null
-}
-
-interface Held {
-  readonly held: readonly HeldFares[]
-}
-
 /** The table of incidents; while one is open or a change waits also what to do, wrapped to the width. */
 export function incidentsText(
   incidents: readonly Incident[],
-  { held, now, width }: Held & { readonly now: Date; readonly width: number },
+  {
+    held,
+    now,
+    width,
+  }: { readonly held: readonly HeldFares[]; readonly now: Date; readonly width: number },
 ): string {
   if (incidents.length === 0) return 'no incidents'
   const rows = incidents.map(({ id, kind, openedAt, closedAt }) => [
@@ -112,12 +108,10 @@ export function incidentsText(
     durationText((closedAt ?? now).getTime() - openedAt.getTime()),
   ])
   const all = table(['id', 'kind', 'opened', 'closed', 'lasted'], rows)
-  const open = incidents.filter(isOpen).map(({ kind }) => kind)
+  const open = incidents.filter(({ closedAt }) => closedAt === null).map(({ kind }) => kind)
   // A change that has begun to wait does so until the end of its hold, also after the mass.
   const waiting = held.flatMap(({ kind }) => MASS_KINDS.filter((mass) => HELD_BY[mass] === kind))
-  const advice = [...new Set([...open, ...waiting])].map((kind) =>
-    adviceText(kind, { held }, width),
-  )
+  const advice = [...new Set([...open, ...waiting])].map((kind) => adviceText(kind, held, width))
   return [all, ...advice].join('\n\n')
 }
 
@@ -134,7 +128,7 @@ const TRUE_IF: Readonly<Record<MassKind, string>> = {
 const TROUBLE_ADVICE = 'What stops the checks: bin/farewatch status'
 
 /** The command has its own line and is not wrapped. */
-function adviceText(kind: IncidentKind, { held }: Held, width: number): string {
+function adviceText(kind: IncidentKind, held: readonly HeldFares[], width: number): string {
   if (kind === 'upstream_trouble') return TROUBLE_ADVICE
   const waiting = held.find((one) => one.kind === HELD_BY[kind])
   const sentences = [

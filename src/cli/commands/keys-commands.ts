@@ -14,12 +14,15 @@ import { example, table } from '../text/text-format.ts'
 
 const KEYS = { role: 'keys' }
 
-interface CreateOptions {
+interface OwnerOptions {
   readonly reseller?: string
   readonly operator?: boolean
+  readonly json?: boolean
+}
+
+interface CreateOptions extends OwnerOptions {
   readonly scopes?: readonly Scope[]
   readonly expires?: Date
-  readonly json?: boolean
 }
 
 export function addKeysCommands(program: Command): void {
@@ -98,13 +101,7 @@ async function create(options: CreateOptions): Promise<void> {
   })
 }
 
-interface LinkOptions {
-  readonly operator?: boolean
-  readonly reseller?: string
-  readonly json?: boolean
-}
-
-async function link({ operator = false, reseller, json }: LinkOptions): Promise<void> {
+async function link({ operator = false, reseller, json }: OwnerOptions): Promise<void> {
   await withApp(KEYS, async ({ database: { db }, config }, { terminal }) => {
     const isAny = !operator && reseller === undefined
     const found = isAny ? await findReseller(db, DEMO_RESELLER) : undefined

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander'
 import { pauseText } from '../../app/state-text.ts'
 import { PAUSED_WORK, type PausedWork } from '../../platform/base/kinds.ts'
 import { listActions } from '../../platform/db/audit.ts'
-import { addPause, endPauses, listPauses, type Pause } from '../../platform/ticks/pauses.ts'
+import { addPause, endPauses, listPauses } from '../../platform/ticks/pauses.ts'
 import { endBudgetLimit, limitBudget, readBudgetLimit } from '../../upstream/budget/budget-limit.ts'
 import { withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -72,7 +72,7 @@ async function pause(what: PausedWork[], { json, ...options }: PauseOptions): Pr
       throw new UsageError('--until must be after --from')
     }
     const made = await addPause(db, { what: workOf(what), from, until, reason, by: BY })
-    terminal.printRows(json, made, () => pausesText(made, clock.now()))
+    terminal.printRows(json, made, () => made.map((one) => pauseText(one, clock.now())).join('\n'))
   })
 }
 
@@ -94,10 +94,6 @@ async function resume(
 
 function workOf(named: readonly PausedWork[]): readonly PausedWork[] {
   return named.length === 0 ? PAUSED_WORK : [...new Set(named)]
-}
-
-function pausesText(pauses: readonly Pause[], now: Date): string {
-  return pauses.map((one) => pauseText(one, now)).join('\n')
 }
 
 function assertReason(reason: string): void {

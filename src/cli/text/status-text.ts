@@ -249,14 +249,11 @@ function deadText(dead: number): string {
 }
 
 function processLines({ processes, at }: Overview): [string, string][] {
-  const lines = processes.map((one): [string, string] => ['', processText(one, at)])
+  if (processes.length === 0) return []
   const missing = missingRoles(processes, at)
-  const lacking =
-    missing.length === 0 ? [] : [['', `NO PROCESS for ${missing.join(', ')}`] as const]
-  const [first, ...others] = lines
-  return first === undefined
-    ? []
-    : [['processes', first[1]], ...others, ...lacking.map(([a, b]): [string, string] => [a, b])]
+  const lacking = missing.length === 0 ? [] : [`NO PROCESS for ${missing.join(', ')}`]
+  const texts = [...processes.map((one) => processText(one, at)), ...lacking]
+  return texts.map((text, i) => [i === 0 ? 'processes' : '', text])
 }
 
 /** A disk with enough space is no news. */
