@@ -1,5 +1,5 @@
 import { readIncidentStates } from '../fares/hold/incidents.ts'
-import { CHECK_LANES, type CheckLane, INCIDENT_KINDS } from '../platform/base/kinds.ts'
+import { CHECK_LANES, type CheckLane, INCIDENT_KINDS, PAIR_STATES } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
@@ -7,14 +7,13 @@ import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { readDetectionDelays } from './detection-delays.ts'
 
-const PAIRS = ['bookable', 'not_bookable', 'unknown']
 /** The shares of the fares with a belief whose age is exported: the median, nearly all, all. */
 const SHARES = [0.5, 0.95, 1]
 
 /** Sets the gauges of tracked fares and incidents from the database. */
 export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
   const counts = await countBeliefs(db)
-  for (const pair of PAIRS) {
+  for (const pair of PAIR_STATES) {
     const found = counts.find((row) => row.pair === pair)
     metrics.trackedFares.set({ pair }, found?.count ?? 0)
     metrics.beliefsStale.set({ pair }, found?.stale ?? 0)
@@ -41,15 +40,9 @@ async function setDelayGauge(db: Db, { detectionDelay }: Metrics): Promise<void>
   }
 }
 
-interface BeliefCount {
-  readonly pair: string
-  readonly count: number
-  readonly stale: number
-}
-
 /** Counts the fares that are checked. Stale is defined by the public SQL. */
-async function countBeliefs(db: Db): Promise<BeliefCount[]> {
-  const { rows } = await sql<BeliefCount>`
+async function countBeliefs(db: Db) {
+  const { rows } = await sql<{ pair: string; count: number; stale: number }>`
     select a.state as pair, count(*) as count, count(*) filter (where a.stale) as stale
       from fare_schedule q
       join farewatch.fares_current a using (tracked_fare_id)
@@ -100,16 +93,9 @@ export async function readCheckGauges(
   metrics.expectedInterval.set(fares / presentRate(requestsPerSecond, limit))
 }
 
-interface DueCount {
-  readonly lane: CheckLane
-  readonly due: number
-  /** Seconds since 1970. */
-  readonly oldest: number
-}
-
-/** A claimed fare is due, and counted, when its lease ends. */
-async function countDue(db: Db): Promise<DueCount[]> {
-  const { rows } = await sql<DueCount>`
+/** A claimed fare is due, and counted, when its lease ends. `oldest`: in seconds since 1970. */
+async function countDue(db: Db) {
+  const { rows } = await sql<{ lane: CheckLane; due: number; oldest: number }>`
     select lane, count(*) as due, extract(epoch from min(due_at))::float8 as oldest
       from (select coalesce(lane, 'scheduled') as lane,
                    greatest(coalesce(lane_due_at, not_before), leased_until) as due_at

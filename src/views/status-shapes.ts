@@ -168,7 +168,7 @@ const Queue = object({
 })
 
 /** What a warning is about. */
-export const WARNING_SUBJECTS = [
+const WARNING_SUBJECTS = [
   'routes',
   'fares',
   'delay',
