@@ -194,16 +194,13 @@ function useStrips(list, takenAt) {
                 ...items.map((/** @type {any} */ strip) => [strip.watchId, strip]),
               ]),
           ),
-        () => forget(asked.current, missing),
+        () => {
+          for (const id of missing) asked.current.delete(id)
+        },
       )
     }, 100)
   }
   return { strips, show }
-}
-
-/** @param {Set<string>} asked @param {readonly string[]} ids */
-function forget(asked, ids) {
-  for (const id of ids) asked.delete(id)
 }
 
 /**
