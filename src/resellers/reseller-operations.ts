@@ -17,7 +17,7 @@ import {
 interface ResellerDeps {
   readonly db: Db
   readonly log: Logger
-  /** Stops the watches of a reseller. A dependency, because watch/ lies on a higher floor. */
+  /** Stops the watches of a reseller. A dependency, because watches/ lies on a higher floor. */
   readonly disableReseller: (
     db: Db,
     resellerId: number,

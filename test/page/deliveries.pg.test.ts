@@ -114,7 +114,7 @@ describe.runIf(canBrowse)('the Deliveries view', () => {
       .waitFor()
     await page.getByLabel('its price falls below').fill('99.50')
     await page.getByLabel('Currency').fill('eur')
-    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByLabel('Currency').press('Enter')
     await page.getByText('Saved.').waitFor()
     await page.getByText('the records chosen below').waitFor()
     const saved = await endpoint()

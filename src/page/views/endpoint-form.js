@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import { WATCH_KINDS } from '../describe.js'
-import { useAction, useResource } from '../hooks.js'
+import { onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Action, Failure, Loaded } from '../parts.js'
+import { Failure, Loaded } from '../parts.js'
 import { callApi, readAll } from '../session.js'
 import { textOf, texts } from '../texts.js'
 
@@ -94,14 +94,14 @@ function Settings({ endpoint, lists, canWatch, onChanged }) {
   }
   const text = (/** @type {'description' | 'target'} */ name) =>
     html`<label>${t[name]} <input value=${values[name]} spellcheck=${false} onInput=${(/** @type {any} */ e) => set({ [name]: e.currentTarget.value })} /></label>`
-  return html`<form class="watch-form settings"><fieldset disabled=${!canWatch}>
+  return html`<form class="watch-form settings" onSubmit=${onSubmit(() => run(save))}><fieldset disabled=${!canWatch}>
     ${text('description')} ${text('target')}
     <${Choices} legend=${t.kinds} names=${WATCH_KINDS} known=${texts.kinds} chosen=${values.kinds} onChange=${(/** @type {string[]} */ kinds) => set({ kinds })} />
     <${Choices} legend=${t.reasons} names=${REASONS} known=${texts.reasons} chosen=${values.reasons} onChange=${(/** @type {string[]} */ reasons) => set({ reasons })} />
     ${lists.length > 0 && html`<${Choices} legend=${t.lists} names=${lists} known=${{}} chosen=${values.lists} onChange=${(/** @type {string[]} */ chosen) => set({ lists: chosen })} />`}
     <${Rules} values=${values} set=${set} />
     ${endpoint.format !== 'webhook' && html`<${DigestFields} values=${values} set=${set} />`}
-    ${canWatch && html`<${Action} label=${t.save} kind="primary" busy=${busy} onClick=${() => run(save)} />`}
+    ${canWatch && html`<button type="submit" class="primary" disabled=${busy}>${busy ? texts.working : t.save}</button>`}
     ${saved && html`<p role="status" class="small">${t.saved}</p>`}
     ${error && html`<${Failure} error=${error} />`}
   </fieldset></form>`

@@ -37,9 +37,10 @@ export function MapView() {
 /** @param {Span} span @returns {{ from: Date, to: Date | undefined }} */
 function boundsOf({ days, from, to }) {
   if (days > 0) return { from: new Date(serverNow() - days * DAY_MS), to: undefined }
-  // The day `to` is shown to its end.
-  const end = new Date(`${to}T00:00`).getTime() + DAY_MS
-  return { from: new Date(`${from}T00:00`), to: end < serverNow() ? new Date(end) : undefined }
+  // The day `to` is shown to its end. On a day of a change of the clock that is not 24 hours later.
+  const end = new Date(`${to}T00:00`)
+  end.setDate(end.getDate() + 1)
+  return { from: new Date(`${from}T00:00`), to: end.getTime() < serverNow() ? end : undefined }
 }
 
 /** @param {{ span: Span, onChange: (span: Span) => void }} props */

@@ -42,7 +42,7 @@ async function stageWatches(
   await createStagingTable(tx)
   let rows = 0
   for await (const batch of batches) {
-    await insertStaged(tx, batch)
+    if (batch.length > 0) await insertStaged(tx, batch)
     rows += batch.length
     onProgress(rows)
   }

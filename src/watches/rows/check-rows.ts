@@ -60,7 +60,7 @@ export async function* checkRows(
       if ('errors' in checked) invalid.add(withCellLines(checked, row))
       else entries.push(checked)
     }
-    if (entries.length > 0) yield entries
+    yield entries
   }
 }
 
