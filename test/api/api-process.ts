@@ -1,5 +1,4 @@
-import { onTestFinished } from 'vitest'
-import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
+import { type RunningCommand, startInTest } from '../support/child-process.ts'
 import { until } from '../support/until.ts'
 
 export interface ApiProcess {
@@ -12,14 +11,13 @@ export async function startApiProcess(
   databaseUrl: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ApiProcess> {
-  const api = startFarewatch(['api'], {
+  const api = startInTest(['api'], {
     DATABASE_URL: databaseUrl,
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     API_PORT: '0',
     ADMIN_PORT: '0',
     ...env,
   })
-  onTestFinished(() => void api.child.kill('SIGKILL'))
   const line = await until('the start', () =>
     api
       .stdout()

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startInTest } from '../support/child-process.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -22,14 +22,13 @@ async function started(
   databaseUrl: string,
   env: Readonly<Record<string, string>> = {},
 ) {
-  const running = startFarewatch(command.split(' '), {
+  const running = startInTest(command.split(' '), {
     ...env,
     DATABASE_URL: databaseUrl,
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     API_PORT: '0',
     ADMIN_PORT: '0',
   })
-  onTestFinished(() => void running.child.kill('SIGKILL'))
   const line = await until('the start', () =>
     running
       .stdout()

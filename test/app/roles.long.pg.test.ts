@@ -7,7 +7,7 @@ import { appendRecords, startReceiver } from '../delivery/delivery-fixtures.ts'
 import { trackFare } from '../fares/fare-fixtures.ts'
 import { startVerifyServer } from '../fares/verify-server.ts'
 import { countedChecks, makeDue, untilReady } from '../fares/worker-fixtures.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startInTest } from '../support/child-process.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -54,8 +54,7 @@ it('roles run apart: each process does its part, a missing one is named, and a p
   }
   const farewatch = (...args: string[]) => runCommand(args, env)
   const start = async (roles: string) => {
-    const worker = startFarewatch(['worker', '--roles', roles], env)
-    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    const worker = startInTest(['worker', '--roles', roles], env)
     await untilReady(worker)
   }
   await makeDue(db)

@@ -1,5 +1,5 @@
-import { describe, expect, onTestFinished } from 'vitest'
-import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
+import { describe, expect } from 'vitest'
+import { type RunningCommand, startInTest } from '../support/child-process.ts'
 import { startSpanReceiver } from '../support/span-receiver.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -19,14 +19,13 @@ async function startWorker(
   databaseUrl: string,
   env: Readonly<Record<string, string>>,
 ): Promise<RunningCommand> {
-  const worker = startFarewatch(['worker'], {
+  const worker = startInTest(['worker'], {
     DATABASE_URL: databaseUrl,
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     API_PORT: '0',
     ADMIN_PORT: '0',
     ...env,
   })
-  onTestFinished(() => void worker.child.kill('SIGKILL'))
   await until('the start', () => worker.stdout().includes('"msg":"ready"'))
   return worker
 }

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { blockTable } from '../fares/worker-fixtures.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startInTest } from '../support/child-process.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -10,7 +10,7 @@ import { logLines, readyLine } from './life-fixtures.ts'
 const WEDGED_AFTER_SECONDS = 10
 
 function startWorker(databaseUrl: string) {
-  const worker = startFarewatch(['worker'], {
+  return startInTest(['worker'], {
     DATABASE_URL: databaseUrl,
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
@@ -18,8 +18,6 @@ function startWorker(databaseUrl: string) {
     WEDGED_AFTER_SECONDS: String(WEDGED_AFTER_SECONDS),
     ADMIN_PORT: '0',
   })
-  onTestFinished(() => void worker.child.kill('SIGKILL'))
-  return worker
 }
 
 describe('a worker that makes no progress', () => {

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
 import { startTestSandbox } from '../sandbox/support.ts'
-import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
+import { type RunningCommand, startInTest } from '../support/child-process.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -11,8 +11,7 @@ import { readyLine } from './life-fixtures.ts'
 
 /** Starts `up` on a database and an upstream of its own, and reads where its API is. */
 async function startUp(env: Record<string, string>) {
-  const up = startFarewatch(['up'], { API_PORT: '0', ADMIN_PORT: '0', ...env })
-  onTestFinished(() => void up.child.kill('SIGKILL'))
+  const up = startInTest(['up'], { API_PORT: '0', ADMIN_PORT: '0', ...env })
   const link = await until('the link', () => /"link":"([^"]+)"/.exec(up.stdout())?.[1])
   return { up, link, base: new URL(link).origin }
 }

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { available, gone, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { routes } from '../routes/sync-fixtures.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startFarewatch, startInTest } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -16,8 +16,7 @@ describe.each(STORES)('a system with its queue in %s', (store) => {
     const world = await aWorld(databaseUrl, store)
     const farewatch = inWorld(world)
     const env = { ...world.env, UPSTREAM_BASE_URL: lists.url, ADMIN_PORT: '0' }
-    const worker = startFarewatch(['worker'], env)
-    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    const worker = startInTest(['worker'], env)
     const synced = () => worker.stdout().match(/"list":"routes","status"/g)?.length ?? 0
     await until('the first list', () => synced() === 1)
 

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
 import { readyLine } from '../cli/life-fixtures.ts'
 import { startTestSandbox, TOKEN } from '../sandbox/support.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { ENVIRONMENT, PODS } from './kubernetes-file.ts'
@@ -48,8 +48,7 @@ describe('the processes of the pods', () => {
 
     for (const [name, { containers, terminationGracePeriodSeconds }] of PODS) {
       const [{ args, readinessProbe, livenessProbe }] = containers
-      const running = startFarewatch(args, env, os.tmpdir())
-      onTestFinished(() => void running.child.kill('SIGKILL'))
+      const running = startInTest(args, env, os.tmpdir())
       if (readinessProbe !== undefined && livenessProbe !== undefined) {
         await until(`${name} to be ready`, () => readyLine(running.stdout()) !== undefined)
         const { origin } = new URL(readyLine(running.stdout())?.health ?? '')

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { runFarewatch, startInTest } from '../support/child-process.ts'
 import { startSmtpServer } from '../support/smtp-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -26,8 +26,7 @@ it('a worker that only delivers asks the owner of an address for the confirmatio
   const endpoint = ['--format', 'email', '--target', 'ana@agency.example']
   await run(['endpoints', 'create', '--reseller', 'northwind', ...endpoint])
 
-  const worker = startFarewatch(['worker', '--roles', 'deliver'], env)
-  onTestFinished(() => void worker.child.kill('SIGKILL'))
+  const _worker = startInTest(['worker', '--roles', 'deliver'], env)
   const mail = await until('the message', () => server.mails[0])
 
   expect(mail.to).toEqual(['ana@agency.example'])

@@ -3,7 +3,7 @@ import { startSandbox } from '../../sandbox/sandbox-server.ts'
 import { EXIT } from '../../src/cli/exit-codes.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { searchDemoFlights } from '../sandbox/changing-flights.ts'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { runFarewatch, startInTest } from '../support/child-process.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -39,8 +39,7 @@ function mostWithin(times: readonly number[], seconds: number): number {
 
 /** An API process that verifies on demand all the time, and the count of its good answers. */
 async function readApiUntil(end: number, env: Readonly<Record<string, string>>): Promise<number> {
-  const api = startFarewatch(['api'], { ...env, API_PORT: '0', ADMIN_PORT: '0' })
-  onTestFinished(() => void api.child.kill('SIGKILL'))
+  const api = startInTest(['api'], { ...env, API_PORT: '0', ADMIN_PORT: '0' })
   const status = await until('the API', () => /"api":"([^"]+)"/.exec(api.stdout())?.[1])
   const made = await runFarewatch(['keys', 'create', '--operator', '--json'], env)
   const { key } = JSON.parse(made.stdout) as { key: string }

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { ClaimRef } from '../../src/fares/check/check-fares.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
+import { type RunningCommand, startInTest } from '../support/child-process.ts'
 import { until } from '../support/until.ts'
 
 export interface WorkerArgs {
@@ -14,7 +14,7 @@ export interface WorkerArgs {
 
 /** A worker process that checks each fare once an hour, and fetches each list once. */
 export function startWorker({ databaseUrl, upstreamUrl, settings }: WorkerArgs): RunningCommand {
-  const worker = startFarewatch(['worker'], {
+  return startInTest(['worker'], {
     DATABASE_URL: databaseUrl,
     UPSTREAM_BASE_URL: upstreamUrl,
     UPSTREAM_REQUESTS_PER_SECOND: '50',
@@ -24,8 +24,6 @@ export function startWorker({ databaseUrl, upstreamUrl, settings }: WorkerArgs):
     ADMIN_PORT: '0',
     ...settings,
   })
-  onTestFinished(() => void worker.child.kill('SIGKILL'))
-  return worker
 }
 
 /** Kills a process at once, and waits until its database sessions have ended. */

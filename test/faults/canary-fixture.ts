@@ -5,7 +5,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { makeDue } from '../fares/worker-fixtures.ts'
 import { folderWith } from '../platform/config/config-fixture.ts'
 import { searchDemoFlights } from '../sandbox/changing-flights.ts'
-import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { type RunningCommand, runFarewatch, startInTest } from '../support/child-process.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
@@ -102,9 +102,7 @@ function startService(
   env: Readonly<Record<string, string>>,
   folder: string,
 ): RunningCommand {
-  const service = startFarewatch([name], env, folder)
-  onTestFinished(() => void service.child.kill('SIGKILL'))
-  return service
+  return startInTest([name], env, folder)
 }
 
 /** The addresses of a service. Only the API role has `api`. */

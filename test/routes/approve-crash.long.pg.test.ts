@@ -1,5 +1,5 @@
-import { describe, expect, onTestFinished } from 'vitest'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { describe, expect } from 'vitest'
+import { runFarewatch, startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { blockTable, sessionsOf, untilStatement } from './crash-tools.ts'
@@ -32,8 +32,7 @@ describe('killing a process that approves a run', () => {
       const command = ['sync', 'approve', String(runId)]
       const release = await blockTable(databaseUrl, `farewatch_private.${table}`, mode)
 
-      const approving = startFarewatch(command, { DATABASE_URL: databaseUrl })
-      onTestFinished(() => void approving.child.kill('SIGKILL'))
+      const approving = startInTest(command, { DATABASE_URL: databaseUrl })
       await untilStatement(db, { role: ROLE, text: at })
       approving.child.kill('SIGKILL')
       expect(await approving.ended).toBe('SIGKILL')

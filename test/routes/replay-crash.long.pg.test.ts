@@ -1,6 +1,6 @@
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { type RunningCommand, runFarewatch, startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { blockTable, sessionsOf, untilStatement } from './crash-tools.ts'
@@ -31,9 +31,7 @@ async function liveTables(db: Db): Promise<string> {
 }
 
 function startReplay(databaseUrl: string): RunningCommand {
-  const replaying = startFarewatch(['replay', '--json'], { DATABASE_URL: databaseUrl })
-  onTestFinished(() => void replaying.child.kill('SIGKILL'))
-  return replaying
+  return startInTest(['replay', '--json'], { DATABASE_URL: databaseUrl })
 }
 
 describe('a replay that is disturbed', { timeout: 300_000 }, () => {

@@ -5,7 +5,7 @@ import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
 import { syncListJob } from '../../src/routes/sync-list-job.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startInTest } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -111,12 +111,11 @@ describe('killing a worker', () => {
       upstream.serve({ routes: AFTER })
 
       const release = await crash.block(databaseUrl)
-      const killed = startFarewatch(['worker'], {
+      const killed = startInTest(['worker'], {
         DATABASE_URL: databaseUrl,
         UPSTREAM_BASE_URL: upstream.url,
         ADMIN_PORT: '0',
       })
-      onTestFinished(() => void killed.child.kill('SIGKILL'))
       await crash.reach(db, databaseUrl, release)
       killed.child.kill('SIGKILL')
       expect(await killed.ended).toBe('SIGKILL')

@@ -1,6 +1,6 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { PortTakenError } from '../../src/platform/http/server.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startInTest } from '../support/child-process.ts'
 import { until } from '../support/until.ts'
 import { manualClock, START, startTestSandbox } from './support.ts'
 
@@ -28,8 +28,7 @@ describe('the sandbox', () => {
   })
 
   it('logs as its last line that it has stopped', async () => {
-    const sandbox = startFarewatch(['sandbox', '--port', '0'], {})
-    onTestFinished(() => void sandbox.child.kill('SIGKILL'))
+    const sandbox = startInTest(['sandbox', '--port', '0'], {})
     await until('its start', () => sandbox.stdout().includes('"msg":"sandbox listens"'))
 
     sandbox.child.kill('SIGTERM')

@@ -10,7 +10,7 @@ import { createQueueSystem } from '../../src/platform/queue/queue-system.ts'
 import { readTrouble } from '../../src/schedule/dispatch-checks.ts'
 import { listFacts } from '../faults/list-facts.ts'
 import { searchDemoFlights } from '../sandbox/changing-flights.ts'
-import { type RunningCommand, startFarewatch } from '../support/child-process.ts'
+import { type RunningCommand, startInTest } from '../support/child-process.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
@@ -106,7 +106,7 @@ function startWorker(
   { databaseUrl, requestsPerSecond }: OutageArgs,
   sandbox: Sandbox,
 ): RunningCommand {
-  const worker = startFarewatch(['worker'], {
+  return startInTest(['worker'], {
     DATABASE_URL: databaseUrl,
     UPSTREAM_BASE_URL: sandbox.url,
     UPSTREAM_ACCESS_TOKEN: TOKEN,
@@ -116,8 +116,6 @@ function startWorker(
     AVAILABILITY_SYNC_SCHEDULE: '* * * * *',
     ADMIN_PORT: '0',
   })
-  onTestFinished(() => void worker.child.kill('SIGKILL'))
-  return worker
 }
 
 async function isAllKnown(db: Db): Promise<boolean> {

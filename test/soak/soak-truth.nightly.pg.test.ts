@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startInTest } from '../support/child-process.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
@@ -32,7 +32,7 @@ const FARES: readonly Legs[] = Array.from({ length: QUESTIONS }, (_, i) =>
 )
 
 function startWorker(databaseUrl: string, upstreamUrl: string, redisUrl: string | null) {
-  const worker = startFarewatch(['worker'], {
+  return startInTest(['worker'], {
     DATABASE_URL: databaseUrl,
     ...(redisUrl === null ? {} : { REDIS_URL: redisUrl }),
     UPSTREAM_BASE_URL: upstreamUrl,
@@ -43,8 +43,6 @@ function startWorker(databaseUrl: string, upstreamUrl: string, redisUrl: string 
     AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
     ADMIN_PORT: '0',
   })
-  onTestFinished(() => void worker.child.kill('SIGKILL'))
-  return worker
 }
 
 /** Runs two workers against a driven upstream behind a faulty proxy. Returns the plan and the records. */

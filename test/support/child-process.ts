@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
+import { onTestFinished } from 'vitest'
 
 const FAREWATCH = path.resolve(import.meta.dirname, '../../bin/farewatch')
 
@@ -24,6 +25,13 @@ export function startFarewatch(
   cwd?: string,
 ): RunningCommand {
   return startCommand([FAREWATCH, ...args], env, cwd)
+}
+
+/** Starts the real command line. If it still runs at the end of the test, it is killed. */
+export function startInTest(...args: Parameters<typeof startFarewatch>): RunningCommand {
+  const running = startFarewatch(...args)
+  onTestFinished(() => void running.child.kill('SIGKILL'))
+  return running
 }
 
 /** Starts a command in the environment of `startFarewatch`. */

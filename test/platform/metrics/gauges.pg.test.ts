@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { readFeedGauges } from '../../../src/feeds/feed-bounds.ts'
 import { INCIDENT_KINDS } from '../../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
@@ -15,7 +15,7 @@ import {
 } from '../../fares/worker-fixtures.ts'
 import { manyRoutes, sync } from '../../routes/sync-fixtures.ts'
 import { trackFares } from '../../schedule/schedule-fixtures.ts'
-import { startFarewatch } from '../../support/child-process.ts'
+import { startInTest } from '../../support/child-process.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 
@@ -192,13 +192,12 @@ describe('the gauges of the whole system', () => {
     const worker = startWorker({ databaseUrl, upstreamUrl: NOWHERE })
     await untilReady(worker)
     await killWorker(db, worker)
-    const api = startFarewatch(['api'], {
+    const api = startInTest(['api'], {
       DATABASE_URL: databaseUrl,
       UPSTREAM_BASE_URL: NOWHERE,
       API_PORT: '0',
       ADMIN_PORT: '0',
     })
-    onTestFinished(() => void api.child.kill('SIGKILL'))
     await untilReady(api)
 
     await until('the gauges', () => exportsSystem(api))
