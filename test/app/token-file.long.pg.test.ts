@@ -1,12 +1,11 @@
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { trackFares } from '../fares/fare-fixtures.ts'
 import { makeDue, startWorker, untilReady } from '../fares/worker-fixtures.ts'
 import { folderWith } from '../platform/config/config-fixture.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { stateOf } from '../upstream/health-fixtures.ts'
@@ -28,15 +27,14 @@ it('a new credential in its file ends the refusals of the old one, without a res
     if (token !== NEW) return response.writeHead(401).end(`{"refused":"${token}"}`)
     return response.end(JSON.stringify({ [searchParams.get('flightId') ?? '']: 'odd' }))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
   const file = path.join(folderWith({ token: OLD }), 'token')
   await trackFares(db, 40)
   await makeDue(db)
   const worker = startWorker({
     databaseUrl,
-    upstreamUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    upstreamUrl: url,
     settings: { UPSTREAM_ACCESS_TOKEN_FILE: file, LOG_LEVEL: 'debug' },
   })
   await untilReady(worker)

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Route } from '../../src/upstream/route-list.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { available, flight, segment } from '../upstream/verify-fixtures.ts'
 
 /** An upstream whose lists and flights the test sets and whose answers the test can delay. */
@@ -41,10 +40,9 @@ export async function startChaosUpstream(routes: readonly Route[]): Promise<Chao
     if (!isList && state.held.includes(flightId)) waiting.push(answer)
     else answer()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     requests,
     serve: (given) => {
       state.list = JSON.stringify(given)
@@ -60,11 +58,7 @@ export async function startChaosUpstream(routes: readonly Route[]): Promise<Chao
       for (const answer of waiting.splice(0)) answer()
     },
     requestsFor: (flightId) => requests.filter(({ of }) => of === flightId).length,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
 }
 

@@ -1,11 +1,11 @@
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
 import { runFarewatch } from '../support/child-process.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
@@ -14,10 +14,9 @@ const UPSTREAM = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
 
 async function serverThatSays(body: string): Promise<string> {
   const server = http.createServer((_request, response) => response.end(body))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return url
 }
 
 async function fileOf(content: string): Promise<string> {
@@ -73,10 +72,8 @@ describe('bad input on the command line', () => {
   })
 
   it('names the port that is taken and its setting', async ({ databaseUrl }) => {
-    const taken = net.createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    onTestFinished(() => void taken.close())
-    const { port } = taken.address() as AddressInfo
+    const { port, close } = await listenLocally(net.createServer())
+    onTestFinished(close)
 
     const { exit, stderr } = await runFarewatch(['api'], {
       ...UPSTREAM,
@@ -86,8 +83,9 @@ describe('bad input on the command line', () => {
     })
 
     expect(exit).toBe(1)
-    expect(stderr).toContain(`port ${port} is taken`)
-    expect(stderr).toContain('API_PORT')
+    expect(stderr).toContain(
+      `port ${port} is taken: stop what listens there, or set API_PORT to another`,
+    )
   })
 
   it.for([

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished } from 'vitest'
 import { examineDisk } from '../../src/app/doctor/doctor-database.ts'
@@ -8,8 +7,9 @@ import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { listBlockers } from '../../src/platform/db/database-health.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { routes } from '../routes/sync-fixtures.ts'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { runFarewatch, startInTest } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -81,8 +81,7 @@ describe('farewatch doctor', () => {
       UPSTREAM_ACCESS_TOKEN: 'a-token-of-tests',
       ADMIN_PORT: '0',
     }
-    const worker = startFarewatch(['worker'], env)
-    onTestFinished(() => void worker.child.kill('SIGKILL'))
+    const worker = startInTest(['worker'], env)
     await until('the first list', () => worker.stdout().includes('"msg":"route sync finished"'))
 
     const report = await until('a tick', async () => {
@@ -222,10 +221,9 @@ describe('farewatch doctor', () => {
   })
 
   it('reports which database is down or does not answer', async () => {
-    const silent = net.createServer(() => undefined).listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    onTestFinished(() => void silent.close())
-    const ports = [await freePort(), (silent.address() as AddressInfo).port]
+    const silent = await listenLocally(net.createServer(() => undefined))
+    onTestFinished(silent.close)
+    const ports = [await freePort(), silent.port]
     for (const port of ports) {
       const url = `postgres://somebody:hunter2hunter2@127.0.0.1:${port}/fares`
 

@@ -10,7 +10,8 @@ import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn } from '../../src/embedded/server-process.ts'
 import { manyRoutes, sync } from '../routes/sync-fixtures.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startInTest } from '../support/child-process.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -41,13 +42,12 @@ describe('a running farewatch', () => {
   it('answers other requests while slow clients read its routes', async ({ db, databaseUrl }) => {
     await sync(db, manyRoutes(60_000))
     const key = await newKeyText(db)
-    const api = startFarewatch(['api'], {
+    const api = startInTest(['api'], {
       DATABASE_URL: databaseUrl,
       UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
       API_PORT: '0',
       ADMIN_PORT: '0',
     })
-    onTestFinished(() => void api.child.kill('SIGKILL'))
     const ready = await until('the API', () => readyLine(api.stdout()))
     const { port } = new URL(String(ready.api))
     const readers = Array.from({ length: 15 }, () => net.connect(Number(port), '127.0.0.1'))
@@ -68,15 +68,14 @@ describe('a running farewatch', () => {
   })
 
   it('reports that it is not ready before it stops during a sync', async ({ databaseUrl }) => {
-    const silent = net.createServer(() => undefined).listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    onTestFinished(() => void silent.close())
-    const worker = startFarewatch(['worker'], {
+    const silent = net.createServer(() => undefined)
+    const { url, close } = await listenLocally(silent)
+    onTestFinished(close)
+    const worker = startInTest(['worker'], {
       DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: `http://127.0.0.1:${(silent.address() as net.AddressInfo).port}`,
+      UPSTREAM_BASE_URL: url,
       ADMIN_PORT: '0',
     })
-    onTestFinished(() => void worker.child.kill('SIGKILL'))
     const ready = await until('the worker', () => readyLine(worker.stdout()))
     await until('a call', async () => {
       const count = await new Promise<number>((resolve) =>
@@ -97,12 +96,7 @@ describe('a running farewatch', () => {
 
   it('restarts its embedded database when that is killed, and goes on', async () => {
     const home = await newHome()
-    const up = startFarewatch(
-      ['up'],
-      { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' },
-      home,
-    )
-    onTestFinished(() => void up.child.kill('SIGKILL'))
+    const up = startInTest(['up'], { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' }, home)
     const ready = await until('the start', () => readyLine(up.stdout()))
     const { data } = await findPlace(home)
     const pid = Number((await readFile(path.join(data, 'postmaster.pid'), 'utf8')).split('\n')[0])
@@ -121,13 +115,12 @@ describe('a running farewatch', () => {
     const port = await freePort()
     const redis = await startRedisServer(port)
     onTestFinished(() => void redis.kill('SIGKILL'))
-    const worker = startFarewatch(['worker'], {
+    const worker = startInTest(['worker'], {
       DATABASE_URL: databaseUrl,
       REDIS_URL: `redis://127.0.0.1:${port}`,
       UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
       ADMIN_PORT: '0',
     })
-    onTestFinished(() => void worker.child.kill('SIGKILL'))
     await until('the start', () => readyLine(worker.stdout()))
     redis.kill('SIGSTOP')
 

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startInTest } from '../support/child-process.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { logLines, readyLine } from './life-fixtures.ts'
@@ -15,14 +14,10 @@ async function silentUpstream(): Promise<{ url: string; asked: () => number }> {
   const server = http.createServer(() => {
     asked += 1
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     asked: () => asked,
   }
 }
@@ -33,12 +28,11 @@ describe.each(STORES)('a worker with its queue in %s that gets SIGTERM', (store)
   }) => {
     const world = await aWorld(databaseUrl, store)
     const upstream = await silentUpstream()
-    const worker = startFarewatch(['worker'], {
+    const worker = startInTest(['worker'], {
       ...world.env,
       UPSTREAM_BASE_URL: upstream.url,
       ADMIN_PORT: '0',
     })
-    onTestFinished(() => void worker.child.kill('SIGKILL'))
     await until('a question', () => upstream.asked() > 0)
 
     worker.child.kill('SIGTERM')
@@ -60,12 +54,11 @@ describe.each(STORES)('a worker with its queue in %s that gets SIGTERM', (store)
 describe('a service that gets two signals', () => {
   it('ends at once', async ({ databaseUrl }) => {
     const upstream = await silentUpstream()
-    const worker = startFarewatch(['worker'], {
+    const worker = startInTest(['worker'], {
       DATABASE_URL: databaseUrl,
       UPSTREAM_BASE_URL: upstream.url,
       ADMIN_PORT: '0',
     })
-    onTestFinished(() => void worker.child.kill('SIGKILL'))
     await until('a question', () => upstream.asked() > 0)
 
     worker.child.kill('SIGTERM')
@@ -77,13 +70,12 @@ describe('a service that gets two signals', () => {
 
   it('reports at /readyz, and nowhere else, that it is stopping', async ({ databaseUrl }) => {
     const upstream = await silentUpstream()
-    const up = startFarewatch(['up'], {
+    const up = startInTest(['up'], {
       DATABASE_URL: databaseUrl,
       UPSTREAM_BASE_URL: upstream.url,
       API_PORT: '0',
       ADMIN_PORT: '0',
     })
-    onTestFinished(() => void up.child.kill('SIGKILL'))
     const { health } = await until('the start', () => readyLine(up.stdout()))
     await until('a question', () => upstream.asked() > 0)
 
@@ -109,12 +101,11 @@ describe('a service whose database a newer version migrates', () => {
     databaseUrl,
   }) => {
     const upstream = await silentUpstream()
-    const worker = startFarewatch(['worker'], {
+    const worker = startInTest(['worker'], {
       DATABASE_URL: databaseUrl,
       UPSTREAM_BASE_URL: upstream.url,
       ADMIN_PORT: '0',
     })
-    onTestFinished(() => void worker.child.kill('SIGKILL'))
     await until('the start', () => readyLine(worker.stdout()))
 
     await sql`insert into migration_note values ('9999_newer', false)`.execute(db)

@@ -11,8 +11,9 @@ import {
   type RunningCommand,
   runFarewatch,
   startCommand,
-  startFarewatch,
+  startInTest,
 } from '../support/child-process.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { startSpanReceiver } from '../support/span-receiver.ts'
 import { until } from '../support/until.ts'
 
@@ -47,8 +48,7 @@ describe('farewatch up, with nothing configured', () => {
 
   it('applies a first list, serves it, and stops in order with its data kept', async () => {
     const receiver = await startSpanReceiver()
-    const up = startFarewatch(['up'], { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, home)
-    onTestFinished(() => void up.child.kill('SIGKILL'))
+    const up = startInTest(['up'], { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, home)
     const ready = await firstLine(up, 'ready')
     const { directory } = await findPlace(home)
     expect(await firstLine(up, 'stores')).toMatchObject({
@@ -120,8 +120,7 @@ describe('farewatch up, with nothing configured', () => {
   })
 
   it('ends at once on a second signal and leaves no database behind', async () => {
-    const up = startFarewatch(['up'], env, home)
-    onTestFinished(() => void up.child.kill('SIGKILL'))
+    const up = startInTest(['up'], env, home)
     await firstLine(up, 'ready')
 
     // Two equal signals in a row may arrive as one.
@@ -134,8 +133,7 @@ describe('farewatch up, with nothing configured', () => {
   })
 
   it('goes on after kill -9 of the one before, and a second one ends with one sentence', async () => {
-    const killed = startFarewatch(['up'], env, home)
-    onTestFinished(() => void killed.child.kill('SIGKILL'))
+    const killed = startInTest(['up'], env, home)
     const { health } = await firstLine(killed, 'ready')
 
     const sameAdmin = { ...env, ADMIN_PORT: new URL(String(health)).port }
@@ -149,8 +147,7 @@ describe('farewatch up, with nothing configured', () => {
 
     killed.child.kill('SIGKILL')
     expect(await killed.ended).toBe('SIGKILL')
-    const next = startFarewatch(['up'], env, home)
-    onTestFinished(() => void next.child.kill('SIGKILL'))
+    const next = startInTest(['up'], env, home)
     await firstLine(next, 'stopping the embedded postgres of a killed farewatch')
     await firstLine(next, 'ready')
     next.child.kill('SIGTERM')
@@ -168,8 +165,7 @@ describe('farewatch up, with nothing configured', () => {
     // An initdb whose caller was killed may still write for a moment.
     const options = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }
     onTestFinished(() => rm(directory, options))
-    const up = startFarewatch(['up'], { ...env, FAREWATCH_HOME: newHome }, home)
-    onTestFinished(() => void up.child.kill('SIGKILL'))
+    const up = startInTest(['up'], { ...env, FAREWATCH_HOME: newHome }, home)
     await until('the moment', async () => (await readdir(directory)).some((one) => name.test(one)))
 
     up.child.kill('SIGINT')
@@ -211,11 +207,8 @@ describe('farewatch up, with nothing configured', () => {
   })
 
   it('ends before it starts a database when its port is taken', async () => {
-    const taken = net.createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    onTestFinished(() => void taken.close())
-    const { port } = taken.address() as net.AddressInfo
-
+    const { port, close } = await listenLocally(net.createServer())
+    onTestFinished(close)
     const newHome = path.join(home, 'new')
 
     const { exit, stderr } = await runFarewatch(

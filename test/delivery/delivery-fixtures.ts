@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
 import {
@@ -13,6 +12,7 @@ import type { Format, SendResult, Target } from '../../src/delivery/formats/form
 import { appendWatchDrafts, createWatchDrafts } from '../../src/feeds/append-records.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 export interface EndpointArgs {
@@ -188,15 +188,10 @@ export async function startReceiver(answer: Answer = answerOk): Promise<Receiver
     onArrived()
     answer(incoming, res)
   })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     received,
     arrived: async (count) => {
       while (received.length < count) {

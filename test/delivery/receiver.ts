@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Target } from '../../src/delivery/formats/format.ts'
+import { listenLocally } from '../support/local-server.ts'
 
 export interface ReceivedRequest {
   readonly path: string
@@ -41,19 +40,13 @@ export async function startReceiver(
     // A client that has read enough hangs up first.
     socket.on('error', () => undefined)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const { url, port, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     port,
     requests,
     allClosed: async () => void (await Promise.all(closed)),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    [Symbol.asyncDispose]: close,
   }
 }
 

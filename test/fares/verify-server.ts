@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from '../support/local-server.ts'
 import { available, flight, segment } from '../upstream/verify-fixtures.ts'
 
 /** A simple upstream whose answers about flights a test sets, and may hold back. */
@@ -46,10 +45,9 @@ export async function startVerifyServer(): Promise<VerifyServer> {
     if (held.includes(flightId)) waiting.push(answer)
     else answer()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     asked,
     answered,
     sell: (flightIds) => {
@@ -63,11 +61,7 @@ export async function startVerifyServer(): Promise<VerifyServer> {
       for (const answer of waiting) answer()
       waiting = []
     },
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
 }
 

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from '../support/local-server.ts'
 
 /** A proxy that answers 404 for flights whose id begins with `dead-`, and forwards all other requests. */
 export interface DeadIdsProxy {
@@ -23,15 +22,12 @@ export async function startDeadIdsProxy(target: string): Promise<DeadIdsProxy> {
     })
     forward.on('error', () => response.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     close: async () => {
       agent.destroy()
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
+      await close()
     },
   }
 }

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { expect } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { CANARY } from '../upstream/client-fixture.ts'
 import type { Answer } from './answers.ts'
 
@@ -22,20 +22,14 @@ export async function startHostileUpstream(first: Answer = {}): Promise<HostileU
     requests += 1
     send(response, current, quotationOf(request))
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     requests: () => requests,
     answerWith: (answer) => {
       current = answer
     },
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    [Symbol.asyncDispose]: close,
   }
 }
 

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
+import { listenLocally } from '../support/local-server.ts'
 import { hasAmtool } from '../support/promtool.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { until } from '../support/until.ts'
@@ -56,10 +56,10 @@ async function startReceiver(): Promise<{ url: string; received: Notification[] 
       received.push(body as Notification)
       response.end()
     })
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received }
+  })
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return { url: `${url}/`, received }
 }
 
 /** Starts an Alertmanager with the example. The addresses of its receivers are another, and it waits shorter. */

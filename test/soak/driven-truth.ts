@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { flightFor } from '../fares/verify-server.ts'
+import { listenLocally } from '../support/local-server.ts'
 
 /** A time in which a flight is sold out, in milliseconds since 1970. */
 export interface Loss {
@@ -60,15 +59,10 @@ export async function startDrivenUpstream(losses: () => readonly Loss[]) {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(Object.assign({}, ...entries)))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    url,
+    close,
   }
 }
 

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from '../support/local-server.ts'
 import { flight, price, segment } from '../upstream/verify-fixtures.ts'
 import { isReplicated, lieAt, type Phase, phaseAt, type TruthPlan } from './truth-plan.ts'
 
@@ -196,16 +195,11 @@ export async function startTruthUpstream(args: UpstreamArgs): Promise<TruthUpstr
     if (wrong !== undefined) answerJson(response, wrong(asked))
     else BROKEN[fault]?.(response, asked)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     counts,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
 }
 

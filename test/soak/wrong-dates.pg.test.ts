@@ -1,12 +1,11 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { listIncidents } from '../../src/views/incident-operations.ts'
 import { flightFor, inDays } from '../fares/verify-server.ts'
 import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { manyCells, resellerWith } from '../watches/watch-fixtures.ts'
@@ -37,13 +36,8 @@ async function startUpstream() {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(flightFor(id, state.departureOf(id))))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
   return { state, url }
 }
 

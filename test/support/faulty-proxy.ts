@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from './local-server.ts'
 
 /** A proxy before an upstream that answers a share of the requests itself, with a fault. */
 export interface FaultyProxy {
@@ -65,16 +64,11 @@ export async function startFaultyProxy(
     forward.on('error', () => response.destroy())
     request.pipe(forward)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     corrupted,
     requestsMs,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
 }

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Route } from '../../src/upstream/route-list.ts'
+import { listenLocally } from './local-server.ts'
 
 /** An upstream that serves only the two lists, which the test sets. */
 export interface ListServer {
@@ -22,10 +21,9 @@ export async function startListServer(): Promise<ListServer> {
     response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
     response.end(body ?? '{}')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     requests,
     serve: ({ routes, available }) => {
       bodies = {
@@ -33,10 +31,6 @@ export async function startListServer(): Promise<ListServer> {
         '/api/v1/data/routes/with-availability': JSON.stringify(available ?? []),
       }
     },
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
 }

@@ -5,6 +5,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RedisContainer } from '@testcontainers/redis'
+import { listenLocally } from './local-server.ts'
 import { containerOf, type Tier } from './postgres-tier.ts'
 
 /**
@@ -73,10 +74,7 @@ export async function stopRedisServer(server: ChildProcess): Promise<void> {
 }
 
 export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
-  server.close()
-  await once(server, 'close')
+  const { port, close } = await listenLocally(net.createServer())
+  await close()
   return port
 }

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { listenLocally } from './local-server.ts'
 
 /** What the server does at a step instead of its usual answer: answers this line, answers nothing, or drops the connection. */
 export type SmtpStep = string | 'hang' | 'drop'
@@ -34,12 +34,10 @@ const USUAL: Readonly<Record<string, string>> = {
 /** A mail server on loopback that keeps what it receives and misbehaves at the steps that the test names. */
 export async function startSmtpServer(): Promise<SmtpServer> {
   const steps: SmtpServer['steps'] = {}
-  const sockets = new Set<Socket>()
   const trouble = Promise.withResolvers<void>()
   const received: Pick<SmtpServer, 'mails' | 'commands'> = { mails: [], commands: [] }
   const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket)).on('error', () => undefined)
+    socket.on('error', () => undefined)
     const answer = (step: string) => {
       const given = steps[step] ?? USUAL[step] ?? '250 ok'
       if (given === 'hang' || given === 'drop') trouble.resolve()
@@ -49,18 +47,13 @@ export async function startSmtpServer(): Promise<SmtpServer> {
     answer('greeting')
     converse(socket, received, answer)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { port, close } = await listenLocally(server)
   return {
     ...received,
-    port: (server.address() as AddressInfo).port,
+    port,
     steps,
     reached: () => trouble.promise,
-    close: async () => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
 }
 

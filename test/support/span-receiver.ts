@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
+import { listenLocally } from './local-server.ts'
 
 /** A span as it arrived. Attributes are texts; of a list the entries joined with commas. */
 export interface ReceivedSpan {
@@ -38,14 +37,9 @@ export async function startSpanReceiver({ hangs = false } = {}): Promise<SpanRec
     spans.push(...spansOf(body))
     response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, spans, headers, requests: () => requests }
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return { url, spans, headers, requests: () => requests }
 }
 
 /** Of opentelemetry/proto/collector/trace/v1/trace_service.proto and what it includes. */

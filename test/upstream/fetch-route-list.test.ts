@@ -1,22 +1,15 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { fetchList } from '../support/fetch-list.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { answering, json } from './answering-server.ts'
 import { CANARY, clientOf } from './client-fixture.ts'
 import { ROUTES } from './routes-fixture.ts'
 
 const BODY = JSON.stringify(ROUTES)
 const { signal } = new AbortController()
-
-it('a list is fetched and read', async () => {
-  await using server = await answering(json(BODY))
-  await using fixture = clientOf(server.url)
-
-  expect(await fixture.pull()).toEqual(ROUTES)
-})
 
 it('each list is requested at its own path, below the path of the base URL', async () => {
   await using server = await answering(json(BODY))
@@ -125,9 +118,8 @@ it('the wait that a 429 asks for is computed with the clock of the answer', asyn
 it('a connection that cannot be made fails long before the deadline', async () => {
   // The server accepts and sends nothing, so TLS never begins.
   const server = createServer((socket) => socket.on('error', () => undefined))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const { port, close } = await listenLocally(server)
+  onTestFinished(close)
   const limits = { connectTimeoutMs: 100 }
   await using fixture = clientOf(`https://127.0.0.1:${port}`, { limits })
 
@@ -136,5 +128,4 @@ it('a connection that cannot be made fails long before the deadline', async () =
     phase: 'connection',
     message: 'routes: no complete answer within 100 ms, still waiting for the connection',
   })
-  server.close()
 })

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import net from 'node:net'
+import { listenLocally } from '../support/local-server.ts'
 
 /** How a connection ends after the bytes are written. */
 export type Ending = 'fin' | 'reset'
@@ -13,11 +13,9 @@ export interface RawServer extends AsyncDisposable {
 /** A TCP server that waits for the head of a request, writes the given bytes, and hangs up. */
 export async function startRawServer(): Promise<RawServer> {
   let script: { pieces: readonly Uint8Array[]; ending: Ending } = { pieces: [], ending: 'fin' }
-  const sockets = new Set<net.Socket>()
   const server = net.createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket)
     // A client that needs no more bytes hangs up first.
-    socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
+    socket.on('error', () => undefined)
     let head = ''
     socket.on('data', (chunk) => {
       head += chunk.toString('latin1')
@@ -28,17 +26,12 @@ export async function startRawServer(): Promise<RawServer> {
       else socket.write('', () => socket.resetAndDestroy())
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+    url,
     answer(pieces, ending) {
       script = { pieces, ending }
     },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    },
+    [Symbol.asyncDispose]: close,
   }
 }
