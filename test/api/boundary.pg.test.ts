@@ -4,12 +4,12 @@ import http from 'node:http'
 import net from 'node:net'
 import { json, text } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { PROBLEM_TYPE } from '../../src/platform/http/problems.ts'
 import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
 import { createApiKey, newKey } from '../../src/resellers/api-keys.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
 import { it, type SharedApi } from './shared-api.ts'
 
@@ -301,12 +301,7 @@ const CANARY = 'CANARY-0123456789'
 it('a credential in an address appears in no log line and no response', async ({
   seeded: { db },
 }) => {
-  const lines: string[] = []
-  const log = createLogger({
-    level: 'trace',
-    scrub: (line) => line,
-    destination: { write: (line) => void lines.push(line) },
-  })
+  const { log, lines } = collectLog('trace')
   const right = await newKeyText(db)
   const forged = newKey((max) => max - 1)
   let nowMs = 0

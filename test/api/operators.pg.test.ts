@@ -1,11 +1,11 @@
 import { describe, expect } from 'vitest'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
 import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
 import { runOf } from '../routes/review-fixtures.ts'
-import { livePairs, manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
+import { changes, livePairs, manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { it } from '../support/test-database.ts'
 import { manyCells, newReseller, resellerWith } from '../watches/watch-fixtures.ts'
 
@@ -14,12 +14,7 @@ const FEW = ALL.slice(0, 10)
 
 /** The API, called by an operator, and the lines that it logs. */
 async function anOperator(db: Db) {
-  const lines: string[] = []
-  const log = createLogger({
-    level: 'info',
-    scrub: (line) => line,
-    destination: { write: (line) => void lines.push(line) },
-  })
+  const { log, lines } = collectLog()
   const base = await startApi(db, { log })
   const key = await newKeyText(db)
   const send = (method: string, path: string, body?: object): Promise<Answer> =>
@@ -110,17 +105,22 @@ describe('held runs', () => {
     ])
   })
 
-  it('rejecting a held run also rejects those that agree with it', async ({ db }) => {
+  it('rejecting a held run also rejects those that agree with it, and no others', async ({
+    db,
+  }) => {
     await sync(db, ALL)
     const first = await sync(db, FEW)
     const second = await sync(db, FEW)
+    const other = await sync(db, ALL.slice(0, 20))
     const { send } = await anOperator(db)
 
     const { body } = await send('POST', `held-runs/${second.runId}/reject`)
 
     expect(body).toEqual({ dropped: [first.runId, second.runId] })
     expect(await runOf(db, first.runId)).toMatchObject({ resolution: 'rejected' })
+    expect(await runOf(db, other.runId)).toMatchObject({ status: 'held' })
     expect(await livePairs(db)).toHaveLength(40)
+    expect(await changes(db)).toEqual([])
   })
 
   it('a run that does not exist or is not held can neither be read, approved nor rejected', async ({
@@ -236,9 +236,11 @@ describe('resellers', () => {
       ['resellers', { name: 'zephyr' }, 409, 'watch.duplicate_reseller'],
       ['resellers', { name: ' zephyr' }, 400, 'watch.invalid_reseller_name'],
       ['resellers', { name: 'a\nb' }, 400, 'watch.invalid_reseller_name'],
+      ['resellers', { name: '..' }, 400, 'watch.invalid_reseller_name'],
       ['resellers', { name: '' }, 400, 'request.invalid_body'],
       ['resellers', { name: 'x', key: 'y' }, 400, 'request.invalid_body'],
       ['resellers/nobody/disable', undefined, 404, 'watch.unknown_reseller'],
+      ['resellers/Zephyr/disable', undefined, 404, 'watch.unknown_reseller'],
     ] as const) {
       const { body } = await send('POST', path, sent)
 

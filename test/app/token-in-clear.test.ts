@@ -2,17 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
 import { examineEncryption } from '../../src/app/doctor/doctor-upstream.ts'
 import { warnOfTokenInClear } from '../../src/app/settings-for.ts'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import type { Config } from '../../src/platform/config/settings.ts'
+import { collectLog } from '../support/collected-log.ts'
 
 describe('a warning of an access token in clear', () => {
   const warningsFor = (url: string | undefined, token: string | undefined) => {
-    const lines: string[] = []
-    const log = createLogger({
-      level: 'warn',
-      scrub: (text) => text,
-      destination: { write: (line) => void lines.push(line) },
-    })
+    const { log, lines } = collectLog('warn')
     const config = { UPSTREAM_BASE_URL: url, UPSTREAM_ACCESS_TOKEN: token } as Config
     warnOfTokenInClear({ config, log })
     const doctor = examineEncryption({ app: { config } } as unknown as DoctorDeps)

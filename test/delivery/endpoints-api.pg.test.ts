@@ -6,10 +6,10 @@ import {
   resealEndpoints,
   WrongEncryptionKeyError,
 } from '../../src/delivery/endpoints/sealer.ts'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { newCaller } from '../api/reseller-calls.ts'
 import { startApi, TEST_SEALER } from '../support/api-server.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { it } from '../support/test-database.ts'
 import { addEndpoint } from './delivery-fixtures.ts'
 
@@ -196,12 +196,7 @@ it('a wrong key is refused at the start, and a former key opens endpoints until 
 it('the URL and the secret of an endpoint are in no log line, no table and no other answer', async ({
   db,
 }) => {
-  const lines: string[] = []
-  const log = createLogger({
-    level: 'trace',
-    scrub: (line) => line,
-    destination: { write: (line) => void lines.push(line) },
-  })
+  const { log, lines } = collectLog('trace')
   const { send, get } = await newCaller(db, await startApi(db, { log }), 'northwind')
 
   const { id, secret } = (await send('POST', ENDPOINTS, { target: URL })).body

@@ -4,7 +4,6 @@ import { createOpenTarget } from '../../src/delivery/endpoints/sealer.ts'
 import type { Resolve } from '../../src/delivery/formats/target-policy.ts'
 import { createTransport } from '../../src/delivery/formats/transport.ts'
 import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import {
   fareOf,
@@ -16,6 +15,7 @@ import {
 } from '../api/reseller-calls.ts'
 import { available, record } from '../fares/fare-fixtures.ts'
 import { startApi, TEST_SEALER } from '../support/api-server.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { it } from '../support/test-database.ts'
 import { makeDue, startDispatcher } from './delivery-fixtures.ts'
 import { type Answer, type Receiver, startReceiver } from './receiver.ts'
@@ -33,12 +33,7 @@ async function start(
   db: Db,
   given: { readonly deadlineMs?: number; readonly resolve?: Resolve } = {},
 ): Promise<Started> {
-  const lines: string[] = []
-  const log = createLogger({
-    level: 'trace',
-    scrub: (line) => line,
-    destination: { write: (line) => void lines.push(line) },
-  })
+  const { log, lines } = collectLog('trace')
   const transport = createTransport({
     policy: { allowHttp: true, allowedNetworks: LOOPBACK },
     scrub: (text) => text,

@@ -11,8 +11,9 @@ import { readStorage } from '../../src/platform/db/database-health.ts'
 import { migrate } from '../../src/platform/db/migrate.ts'
 import { migrateQueue } from '../../src/platform/queue/queue-connection.ts'
 import { freePort } from '../support/redis-tier.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
-import { FAST, quietLogger } from './fast-postgres.ts'
+import { FAST } from './fast-postgres.ts'
 import {
   acquire,
   query,
@@ -92,7 +93,7 @@ describe('the owner of a home', () => {
 
 describe('the role that processes connect as', () => {
   const open = (url: string) => {
-    const database = openDatabase({ url, applicationName: 'test', log: quietLogger() })
+    const database = openDatabase({ url, applicationName: 'test', log: silentLog })
     onTestFinished(() => database.close())
     return database
   }
@@ -122,7 +123,7 @@ describe('the role that processes connect as', () => {
     await query(before, 'create table public.kept as select 42 as answer')
     await query(before, `create role mara login password 'x' in role farewatch_analyst`)
     expect(Object.values(await query(before, OF_SUPERUSER))[0]).toBeGreaterThan(100)
-    await stopServer(place.data, quietLogger())
+    await stopServer(place.data, silentLog)
 
     const { url, release } = await acquire(home)
     const { db, close } = open(url)

@@ -5,9 +5,9 @@ import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn, stopServer } from '../../src/embedded/server-process.ts'
-import { startFarewatch } from '../support/child-process.ts'
+import { startFarewatch, startInTest } from '../support/child-process.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
-import { quietLogger } from './fast-postgres.ts'
 import { acquire, isRoot, temporaryHome } from './postgres-home.ts'
 
 /** A home whose database lies on a small disk of its own. Undefined where the user may not mount one. */
@@ -43,8 +43,7 @@ describe('an embedded PostgreSQL on a full disk', () => {
     skip,
   }) => {
     const small = (await smallHome(220)) ?? skip()
-    const up = startFarewatch(['up'], { FAREWATCH_HOME: small.home, ...ANY_PORTS })
-    onTestFinished(() => void up.child.kill('SIGKILL'))
+    const up = startInTest(['up'], { FAREWATCH_HOME: small.home, ...ANY_PORTS })
     await until('the database', () => up.stdout().includes('embedded postgres ready'))
     const { bavail, bsize } = await statfs(small.directory)
     // The next file of the WAL does not fit.
@@ -68,7 +67,7 @@ describe('a server that does not stop', () => {
     for (const pid of pids) process.kill(pid, 'SIGSTOP')
     const began = performance.now()
 
-    await stopServer(data, quietLogger())
+    await stopServer(data, silentLog)
 
     expect(await postgresProcessesIn(data)).toEqual([])
     // A process ends 15 s after Ctrl-C.

@@ -2,14 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { monitorPostgres } from '../../src/embedded/monitor-postgres.ts'
 import { findPostmaster } from '../../src/embedded/server-process.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
-import { createLogger } from '../../src/platform/base/logger.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { until } from '../support/until.ts'
 import { acquire, query, sharedHome } from './postgres-home.ts'
 
 function collectingLogger() {
-  const lines: string[] = []
-  const destination = { write: (line: string) => void lines.push(line) }
-  const log = createLogger({ level: 'info', scrub: (text) => text, destination })
+  const { log, lines } = collectLog()
   const of = (msg: string) =>
     lines.map((line) => JSON.parse(line)).filter((line) => line.msg === msg)
   return { log, of }

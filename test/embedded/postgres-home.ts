@@ -10,7 +10,8 @@ import { SUPERUSER } from '../../src/embedded/postgres-data.ts'
 import { findPlace, type Place } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn, stopServer } from '../../src/embedded/server-process.ts'
 import { openDatabase, sql } from '../../src/platform/db/database.ts'
-import { FAST, quietLogger } from './fast-postgres.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { FAST } from './fast-postgres.ts'
 
 const FIXTURE = new URL('use-postgres.ts', import.meta.url).pathname
 
@@ -43,7 +44,7 @@ export function sharedHome(): () => Place & { readonly home: string } {
     shared = { ...(await findPlace(home)), home }
     await (await acquire(home)).release()
   })
-  afterEach(() => stopServer(current().data, quietLogger()))
+  afterEach(() => stopServer(current().data, silentLog))
   afterAll(async () => {
     await remove(current())
     await rm(current().home, { recursive: true, force: true })
@@ -52,7 +53,7 @@ export function sharedHome(): () => Place & { readonly home: string } {
 }
 
 async function remove({ data, directory }: Place): Promise<void> {
-  await stopServer(data, quietLogger())
+  await stopServer(data, silentLog)
   await rm(directory, { recursive: true, force: true })
 }
 
@@ -60,7 +61,7 @@ export function acquire(
   home: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<EmbeddedPostgres> {
-  return acquireEmbeddedPostgres({ home, log: quietLogger(), settings: { ...FAST, ...settings } })
+  return acquireEmbeddedPostgres({ home, log: silentLog, settings: { ...FAST, ...settings } })
 }
 
 /** The URL with the superuser and its password. */
@@ -78,7 +79,7 @@ export async function serverProcesses(home: string): Promise<number[]> {
 
 /** Runs a statement on a new connection. Returns its first row. */
 export async function query(url: string, statement: string): Promise<Record<string, unknown>> {
-  const database = openDatabase({ url, applicationName: 'test', log: quietLogger() })
+  const database = openDatabase({ url, applicationName: 'test', log: silentLog })
   try {
     const { rows } = await sql.raw<Record<string, unknown>>(statement).execute(database.db)
     return rows[0] ?? {}

@@ -4,10 +4,11 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { embedMissing } from '../../src/embedded/embed-missing.ts'
 import { recordHome, warnOfOtherHome } from '../../src/embedded/running-services.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
-import { createLogger, type Logger } from '../../src/platform/base/logger.ts'
+import type { Logger } from '../../src/platform/base/logger.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { runCommand } from '../support/run-command.ts'
-import { quietLogger } from './fast-postgres.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { temporaryFolder } from './postgres-home.ts'
 
 const DATABASE_URL = 'postgres://127.0.0.1:9/none'
@@ -24,18 +25,13 @@ async function aHome(): Promise<string> {
 
 async function embed(home: string, sandbox: 'start' | 'join' | 'none') {
   const config = loadConfig({ DATABASE_URL, FAREWATCH_HOME: home }, home)
-  const embedded = await embedMissing(config, { log: quietLogger(), clock: systemClock, sandbox })
+  const embedded = await embedMissing(config, { log: silentLog, clock: systemClock, sandbox })
   onTestFinished(() => embedded.release())
   return embedded
 }
 
 function collectingLogger(): { log: Logger; lines: () => Record<string, unknown>[] } {
-  const lines: string[] = []
-  const log = createLogger({
-    level: 'warn',
-    scrub: (text) => text,
-    destination: { write: (line) => void lines.push(line) },
-  })
+  const { log, lines } = collectLog('warn')
   return { log, lines: () => lines.map((line) => JSON.parse(line)) }
 }
 

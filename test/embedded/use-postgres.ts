@@ -7,7 +7,8 @@
 import { once } from 'node:events'
 import { acquireEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { codeOf, messageOf } from '../../src/platform/base/errors.ts'
-import { FAST, quietLogger } from './fast-postgres.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { FAST } from './fast-postgres.ts'
 
 const [home = '', mode] = process.argv.slice(2)
 
@@ -17,7 +18,7 @@ function printLine(what: object): void {
 
 try {
   const server = await acquireEmbeddedPostgres({
-    ...{ home, log: quietLogger(), settings: FAST },
+    ...{ home, log: silentLog, settings: FAST },
     join: mode === 'join',
   })
   printLine({ url: server.url, port: server.port })

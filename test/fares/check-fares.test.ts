@@ -8,9 +8,9 @@ import {
 } from '../../src/fares/check/check-fares.ts'
 import { reportChecks } from '../../src/fares/verify-fares-job.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { available, observation } from './fare-fixtures.ts'
 
@@ -72,9 +72,7 @@ it.each([
   ['info', 0],
   ['debug', 1],
 ] as const)('a changed fare writes no log line above debug: at %s %i', (level, count) => {
-  const lines: string[] = []
-  const destination = { write: (line: string) => void lines.push(line) }
-  const log = createLogger({ level, scrub: (text) => text, destination })
+  const { log, lines } = collectLog(level)
 
   reportChecks({ metrics: createMetrics(), log, clock: systemClock }, [LOST], {
     checks: [LOST.check],

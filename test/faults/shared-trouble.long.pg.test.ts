@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { FaultRule } from '../../sandbox/faults/fault-rule.ts'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { BreakerName } from '../../src/upstream/breaker/breaker-state.ts'
 import { trackFare } from '../fares/fare-fixtures.ts'
 import { TOKEN } from '../sandbox/support.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { breakerOn, passHealth, stateOf } from '../upstream/health-fixtures.ts'
 import { deleteFares, fareFacts, type Verifier, verifierOf } from './fare-facts.ts'
 import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
@@ -27,12 +27,7 @@ interface Process extends Verifier {
 
 /** A separate process. It knows the health of the upstream only from the database. */
 function newProcess({ requestsPerSecond = REQUESTS_PER_SECOND } = {}): Process {
-  const lines: string[] = []
-  const log = createLogger({
-    level: 'trace',
-    scrub: (text) => text,
-    destination: { write: (line) => lines.push(line) },
-  })
+  const { log, lines } = collectLog('trace')
   const breaker = breakerOn(fixture.db, { log })
   const { client, logLines } = fixture.client({ breaker, limits: { maxConnections: FARES } })
   onTestFinished(() => breaker.close())

@@ -1,13 +1,11 @@
 import { expect, it } from 'vitest'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { NO_COUNTS } from '../../src/routes/runs/sync-run.ts'
 import { reportSyncFinished } from '../../src/routes/sync-list-job.ts'
+import { collectLog } from '../support/collected-log.ts'
 
 it('the log line of a run holds its counts and no nulls', () => {
-  const lines: string[] = []
-  const destination = { write: (line: string) => void lines.push(line) }
-  const log = createLogger({ level: 'info', scrub: (text) => text, destination })
+  const { log, lines } = collectLog()
   const reason = { code: 'upstream.timeout', text: 'no answer within 60 s' }
 
   reportSyncFinished(

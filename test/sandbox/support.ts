@@ -2,17 +2,11 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/s
 import type { Pair } from '../../sandbox/world/route-network.ts'
 import type { World } from '../../sandbox/world/world.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
-import { createLogger } from '../../src/platform/base/logger.ts'
+import { silentLog } from '../support/silent-log.ts'
 
 export const TOKEN = 'a-token-of-the-tests'
 export const START = new Date('2026-03-01T00:00:00Z')
 export const DAY_MS = 86_400_000
-
-export const silent = createLogger({
-  level: 'silent',
-  scrub: (text) => text,
-  destination: { write: () => undefined },
-})
 
 export interface ManualClock extends Clock {
   advance(ms: number): void
@@ -37,7 +31,7 @@ export function startTestSandbox(options: Partial<SandboxOptions> = {}): Promise
     token: TOKEN,
     worldStart: START,
     clock: manualClock(START),
-    log: silent,
+    log: silentLog,
     ...options,
   })
 }

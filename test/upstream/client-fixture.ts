@@ -1,5 +1,4 @@
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import type { UpstreamCall } from '../../src/upstream/attempt.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
@@ -9,6 +8,7 @@ import {
   type UpstreamClientOptions,
 } from '../../src/upstream/upstream-client.ts'
 import { fetchList } from '../support/fetch-list.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { readAll } from './routes-fixture.ts'
 
 /** Contains every character that an encoding may spell differently. */
@@ -28,12 +28,7 @@ export function clientOf(
   options: Partial<UpstreamClientOptions> = {},
 ): ClientFixture {
   const calls: UpstreamCall[] = []
-  const logLines: string[] = []
-  const log = createLogger({
-    level: 'trace',
-    scrub: (text) => text,
-    destination: { write: (line) => logLines.push(line) },
-  })
+  const { log, lines: logLines } = collectLog('trace')
   const client = createUpstreamClient({
     baseUrl,
     accessToken: CANARY,

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { createLogger } from '../../../src/platform/base/logger.ts'
 import { type Database, openDatabase, PREPARED, sql } from '../../../src/platform/db/database.ts'
 import { isDatabaseUnavailable } from '../../../src/platform/db/database-health.ts'
 import { selectOne } from '../../../src/platform/db/transaction.ts'
+import { collectLog } from '../../support/collected-log.ts'
 import { silentLog } from '../../support/silent-log.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
@@ -124,9 +124,7 @@ describe('a database that is closed while a statement runs', () => {
 describe('a connection that is lost', () => {
   /** A pool of one connection, and its log lines. */
   function openPool(url: string): Database & { readonly lines: string[] } {
-    const lines: string[] = []
-    const destination = { write: (line: string) => void lines.push(line) }
-    const log = createLogger({ level: 'info', scrub: (text) => text, destination })
+    const { log, lines } = collectLog()
     const pool = openDatabase({ url, applicationName: 'test', log, maxConnections: 1 })
     onTestFinished(() => pool.close())
     return { ...pool, lines }

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { AppError } from '../../../src/platform/base/errors.ts'
-import { createLogger } from '../../../src/platform/base/logger.ts'
 import type { ResellerId } from '../../../src/platform/base/reseller-id.ts'
 import { createApi } from '../../../src/platform/http/api.ts'
 import type { Access, Caller, Scope } from '../../../src/platform/http/operation.ts'
@@ -9,6 +8,7 @@ import { type Operation, operations } from '../../../src/platform/http/operation
 import { ProblemError } from '../../../src/platform/http/problems.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
 import { isNotModified, streamText } from '../../../src/platform/http/responses.ts'
+import { collectLog } from '../../support/collected-log.ts'
 
 /** The dependencies of these handlers, instead of a database. */
 interface Shelf {
@@ -71,12 +71,7 @@ const access: Access = {
 }
 
 function anApi(list = SOME) {
-  const lines: string[] = []
-  const log = createLogger({
-    level: 'info',
-    scrub: (line) => line,
-    destination: { write: (line) => void lines.push(line) },
-  })
+  const { log, lines } = collectLog()
   const limit = createRateLimit({
     requestsPerSecond: 1_000,
     nowMs: () => 0,

@@ -1,14 +1,13 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createLogger } from '../../../src/platform/base/logger.ts'
 import {
   createHttpServer,
   type HttpServer,
   type HttpServerOptions,
   listen,
-  PortTakenError,
 } from '../../../src/platform/http/server.ts'
+import { collectLog } from '../../support/collected-log.ts'
 
 const LOOPBACK = { host: '127.0.0.1', port: 0, setting: 'API_PORT' }
 
@@ -16,9 +15,7 @@ function aServer(options: Partial<HttpServerOptions> = {}): {
   server: HttpServer
   lines: string[]
 } {
-  const lines: string[] = []
-  const destination = { write: (line: string) => void lines.push(line) }
-  const log = createLogger({ level: 'info', scrub: (line) => line, destination })
+  const { log, lines } = collectLog()
   const server = createHttpServer({ log, ...options })
   onTestFinished(() => server.close())
   server.post('/echo', async (request) => ({ body: request.body }))
@@ -180,22 +177,6 @@ describe('listening', () => {
 
     skip(url === undefined, 'this machine has no IPv6')
     expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/)
-  })
-
-  it('the error of a taken port names the port and the setting to change', async () => {
-    const { port } = new URL(await listen(aServer().server, LOOPBACK))
-
-    const taken = listen(aServer().server, {
-      ...LOOPBACK,
-      port: Number(port),
-      setting: 'ADMIN_PORT',
-    })
-
-    await expect(taken).rejects.toThrow(PortTakenError)
-    await expect(taken).rejects.toMatchObject({
-      code: 'http.port_taken',
-      message: `port ${port} is taken: stop what listens there, or set ADMIN_PORT to another`,
-    })
   })
 
   it('the error of an address of another machine keeps its code', async () => {
