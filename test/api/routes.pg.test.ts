@@ -1,18 +1,9 @@
 import { describe, expect } from 'vitest'
-import { type Database, sql } from '../../src/platform/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { createRenderedLists } from '../../src/routes/read/rendered-lists.ts'
 import { fetchedAt, manyRoutes, place, route, routes, sync } from '../routes/sync-fixtures.ts'
-import { it } from '../support/test-database.ts'
+import { countQueries, it } from '../support/test-database.ts'
 import { AVAILABLE, CSV, pairsIn, ROUTES, readerOn, tagOf } from './route-reader.ts'
-
-/** Counts how often a connection is taken from the pool. */
-function countQueries({ pool }: Database): () => number {
-  let taken = 0
-  pool.on('acquire', () => {
-    taken += 1
-  })
-  return () => taken
-}
 
 describe('the routes', () => {
   it('the routes have the upstream’s shape and are ordered by id', async ({ db }) => {

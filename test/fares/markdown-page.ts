@@ -22,13 +22,3 @@ function cellsOf(line: string): string[] {
     .slice(1, -1)
     .map((cell) => cell.trim())
 }
-
-/** The arrows of each Mermaid state diagram, as written: `a --> b: label`. The first state's arrow is left out. */
-export function diagramArrows(page: string): string[][] {
-  return [...page.matchAll(/```mermaid\nstateDiagram-v2\n([\s\S]*?)```/g)].map(([, body = '']) =>
-    body
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => line !== '' && !line.startsWith('[*]')),
-  )
-}

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { brokenFeeds } from '../chaos/records.ts'
+import { countWaiting } from '../platform/db/sessions.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
@@ -48,14 +49,6 @@ async function claimOf(db: Db): Promise<string> {
   return claimId
 }
 
-async function waitingSessions(db: Db): Promise<number> {
-  const { rows } = await sql<{ waiting: number }>`
-    select count(*) as waiting from pg_stat_activity
-     where datname = current_database() and wait_event_type = 'Lock'
-  `.execute(db)
-  return rows[0]?.waiting ?? 0
-}
-
 /** Gives all jobs their answers, and blocks every recording until all have begun. */
 async function recordAtOnce(db: Db, url: string, jobs: readonly WaitingJob[]): Promise<void> {
   const client = new pg.Client({ connectionString: url })
@@ -64,7 +57,7 @@ async function recordAtOnce(db: Db, url: string, jobs: readonly WaitingJob[]): P
     await client.query('begin; select from farewatch_private.fare_schedule for update')
     for (const [before, job] of jobs.entries()) {
       job.answer(ALL_GONE)
-      await until('one more at a lock', async () => (await waitingSessions(db)) === before + 1)
+      await until('one more at a lock', async () => (await countWaiting(db)) === before + 1)
     }
   } finally {
     await client.end()

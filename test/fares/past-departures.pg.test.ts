@@ -10,8 +10,8 @@ import type { LegObservation } from '../../src/upstream/observation.ts'
 import { lockTrackedFares, syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { verifierOf } from '../faults/fare-facts.ts'
 import { openAnother } from '../platform/db/empty-database.ts'
+import { untilWaiting } from '../platform/db/sessions.ts'
 import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import {
   available,
   endFares,
@@ -82,17 +82,6 @@ async function facts(db: Db, fare: number) {
     `,
     db,
   )
-}
-
-async function someWait(db: Db): Promise<boolean> {
-  const { some } = await selectOne(
-    sql<{ some: boolean }>`
-      select exists (select from pg_stat_activity
-                      where datname = current_database() and wait_event_type = 'Lock') as some
-    `,
-    db,
-  )
-  return some
 }
 
 describe('answers with a departure in the past', () => {
@@ -228,7 +217,7 @@ describe('a fare that ended as never available', () => {
       await watchFare(tx, 'ana', fare, { reference: 'again' })
       await syncTrackedFares(tx, [fare])
       answer.resolve()
-      await until('the recording waits for a lock', () => someWait(db))
+      await untilWaiting(db, 1)
     })
     await round
 

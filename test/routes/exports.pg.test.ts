@@ -7,7 +7,7 @@ import { type Database, type Db, sql } from '../../src/platform/db/database.ts'
 import { exportRoutes, type RouteExport } from '../../src/routes/read/export-routes.ts'
 import { bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { startFarewatch } from '../support/child-process.ts'
-import { it } from '../support/test-database.ts'
+import { countQueries, it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { fetchedAt, routes, sync } from './sync-fixtures.ts'
 
@@ -46,15 +46,6 @@ async function csvRows(db: Db, args: Omit<RouteExport, 'format'> = {}): Promise<
 
 function pairsOf(rows: readonly Line[]): string[] {
   return rows.map((row) => `${row.departure_id}-${row.destination_id}`)
-}
-
-/** Counts the connections taken from the pool since the call. */
-function countQueries({ pool }: Database): () => number {
-  let taken = 0
-  pool.on('acquire', () => {
-    taken += 1
-  })
-  return () => taken
 }
 
 async function listenTo({ db }: Database): Promise<{ url: string; port: number; key: string }> {

@@ -2,37 +2,25 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
 import { CannotReplayError, replayHistory } from '../../src/routes/replay/replay-history.ts'
 import { approveRun, rejectRun } from '../../src/routes/review/decide-run.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { NO_GUARD, noScrub, routes, sync, syncBody } from './sync-fixtures.ts'
-import { anyScript, ModelUpstream, RARE, type Script, stepsOf } from './sync-model-script.ts'
-
-/** The rules, with limits for lists of twenty routes. */
-const LIMITS = {
-  ...GUARD_LIMITS,
-  minimum: 4,
-  absentShare: 0.25,
-  emptiedDepartures: 1,
-  removedPerDayShare: 0.6,
-  growthFrom: 6,
-  releaseHours: 0,
-}
+import {
+  anyScript,
+  clearRoutes,
+  LIMITS,
+  ModelUpstream,
+  RARE,
+  type Script,
+  stepsOf,
+} from './sync-model-script.ts'
 
 const never = new AbortController().signal
 
 const replay = (db: Db) =>
   replayHistory({ db, scrub: noScrub, confirmations: 2 }, { signal: never })
-
-async function clearRoutes(db: Db): Promise<void> {
-  await sql`
-    truncate sync_run, route_availability_version, place_version, pending_absence, pending_place, snapshot
-    restart identity cascade
-  `.execute(db)
-  await sql`update feed_head set last_seq = 0 where feed = 'route'`.execute(db)
-}
 
 /** Plays a script and returns the statuses of its runs. */
 async function play(db: Db, script: Script): Promise<string[]> {

@@ -1,7 +1,20 @@
 import fc from 'fast-check'
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
 import type { Place, Route } from '../../src/upstream/route-list.ts'
 import { place } from './sync-fixtures.ts'
+
+/** The rules, with limits for lists of twenty routes. */
+export const LIMITS = {
+  ...GUARD_LIMITS,
+  minimum: 4,
+  absentShare: 0.25,
+  emptiedDepartures: 1,
+  removedPerDayShare: 0.6,
+  growthFrom: 6,
+  releaseHours: 0,
+}
 
 /** A list of the upstream: pairs as 'A-B', each set of attributes of a place; `body` is its bytes. */
 export interface ModelList {
@@ -254,4 +267,12 @@ function modelList(list: RouteListName, body: string, routes: readonly Route[]):
     pairs: new Set(routes.map((route) => `${route.departure.id}-${route.destination.id}`)),
     spellings: routes.flatMap((route) => [route.departure, route.destination]),
   }
+}
+
+export async function clearRoutes(db: Db): Promise<void> {
+  await sql`
+    truncate sync_run, route_availability_version, place_version, pending_absence, pending_place, snapshot
+    restart identity cascade
+  `.execute(db)
+  await sql`update feed_head set last_seq = 0 where feed = 'route'`.execute(db)
 }

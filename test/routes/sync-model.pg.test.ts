@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/platform/base/clock.ts'
-import { type Db, sql } from '../../src/platform/db/database.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import { approveRun, rejectRun } from '../../src/routes/review/decide-run.ts'
 import type { SyncOutcome } from '../../src/routes/runs/sync-run.ts'
 import { it } from '../support/test-database.ts'
@@ -11,7 +10,9 @@ import { SyncModel } from './sync-model.ts'
 import { readStored, replayed } from './sync-model-rows.ts'
 import {
   anyScript,
+  clearRoutes,
   type DecisionStep,
+  LIMITS,
   type ListStep,
   type ModelList,
   type ModelOutcome,
@@ -23,26 +24,7 @@ import {
 
 const RUNS = 15
 
-/** The rules, with limits for lists of twenty routes. */
-const LIMITS = {
-  ...GUARD_LIMITS,
-  minimum: 4,
-  absentShare: 0.25,
-  emptiedDepartures: 1,
-  removedPerDayShare: 0.6,
-  growthFrom: 6,
-  releaseHours: 0,
-}
-
 const never = new AbortController().signal
-
-async function clearRoutes(db: Db): Promise<void> {
-  await sql`
-    truncate sync_run, route_availability_version, place_version, pending_absence, pending_place, snapshot
-    restart identity cascade
-  `.execute(db)
-  await sql`update feed_head set last_seq = 0 where feed = 'route'`.execute(db)
-}
 
 interface World {
   readonly db: Db

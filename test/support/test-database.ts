@@ -62,3 +62,12 @@ export const it = test.extend<StoreFixtures>({
     await use(database.db)
   },
 })
+
+/** Counts the connections taken from the pool since the call. */
+export function countQueries({ pool }: Database): () => number {
+  let taken = 0
+  pool.on('acquire', () => {
+    taken += 1
+  })
+  return () => taken
+}

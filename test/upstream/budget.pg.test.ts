@@ -9,6 +9,7 @@ import {
 } from '../../src/upstream/budget/budget-limit.ts'
 import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slots.ts'
 import { takeSlot } from '../../src/upstream/budget/take-slot.ts'
+import { untilWaiting } from '../platform/db/sessions.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { passHealth, worstExcess } from './health-fixtures.ts'
@@ -153,7 +154,7 @@ it('no slot is granted that passed while the reservation waited for a lock', asy
   })
   await held.promise
   const waiting = reserve(db, { rate: 1_000, wanted: 1 })
-  await waitingForLock(db)
+  await untilWaiting(db, 1)
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
   release.resolve()
   await holder
@@ -162,18 +163,6 @@ it('no slot is granted that passed while the reservation waited for a lock', asy
 
   expect(slots[0]?.getTime()).toBeGreaterThanOrEqual(rows[0]?.now.getTime() ?? Number.NaN)
 })
-
-async function waitingForLock(db: Db): Promise<void> {
-  for (let waiting = 0; waiting === 0; ) {
-    const { rows } = await sql<{ waiting: number }>`
-      select count(*) as waiting
-        from pg_locks
-        join pg_stat_activity using (pid)
-       where not granted and datname = current_database()
-    `.execute(db)
-    waiting = rows[0]?.waiting ?? 0
-  }
-}
 
 it('several processes that reserve at once never exceed the budget', async ({ databaseUrl }) => {
   const rate = 200

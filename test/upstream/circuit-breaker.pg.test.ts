@@ -1,8 +1,9 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
-import { createLogger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createListener } from '../../src/platform/db/listener.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
+import { untilWaiting } from '../platform/db/sessions.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -38,11 +39,6 @@ async function written(db: Db): Promise<string> {
     union all select xmin::text || ctid::text from upstream_budget
   `.execute(db)
   return rows.map((row) => row.xmin).join(' | ')
-}
-
-function logOf(lines: string[]) {
-  const destination = { write: (line: string) => lines.push(line) }
-  return createLogger({ level: 'info', scrub: (text) => text, destination })
 }
 
 describe('a requested pause', () => {
@@ -101,8 +97,7 @@ describe('the auth breaker', () => {
   it('opens for every process after ten 401 in a row, only for its group, and is logged once with its cause', async ({
     db,
   }) => {
-    const lines: string[] = []
-    const log = logOf(lines)
+    const { log, lines } = collectLog()
     const [one, other] = [breakerOn(db, { log }), breakerOn(db, { log })]
 
     await callThrough(one, 'good')
@@ -184,12 +179,7 @@ describe('an open breaker', () => {
     await sql`select from upstream_breaker for update`.execute(tx)
 
     const asked = breakers.map((breaker) => breaker.acquirePermit('verify'))
-    await until('three waits for the row', async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-      `.execute(db)
-      return rows.length === breakers.length
-    })
+    await untilWaiting(db, breakers.length)
     await tx.commit().execute()
 
     const permits = (await Promise.all(asked)).filter(({ kind }) => kind === 'permit')
@@ -199,9 +189,9 @@ describe('an open breaker', () => {
   it('closes for all processes after a successful probe, and is logged', async ({ db }) => {
     await openErrors(db)
     await passHealth(db, 5_000)
-    const lines: string[] = []
+    const { log, lines } = collectLog()
 
-    await callThrough(breakerOn(db, { log: logOf(lines) }), 'good')
+    await callThrough(breakerOn(db, { log }), 'good')
 
     expect((await breakerOn(db).acquirePermit('verify')).kind).toBe('permit')
     expect((await stateOf(db, 'verify', 'errors')).closedAtMs).not.toBeNull()

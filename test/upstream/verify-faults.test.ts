@@ -1,9 +1,8 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
+import { freePort } from '../support/redis-tier.ts'
 import { answering, json } from './answering-server.ts'
 import { CANARY, type ClientFixture, clientOf } from './client-fixture.ts'
 import { available, question } from './verify-fixtures.ts'
@@ -53,11 +52,7 @@ it.each([
 })
 
 it('a fare is unknown if no server listens', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  await using fixture = clientOf(`http://127.0.0.1:${port}`)
+  await using fixture = clientOf(`http://127.0.0.1:${await freePort()}`)
 
   const observation = await verify(fixture)
 

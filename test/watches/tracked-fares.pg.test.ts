@@ -10,6 +10,7 @@ import {
   resumeWatches,
 } from '../../src/watches/change-watches.ts'
 import { syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
+import { untilWaiting } from '../platform/db/sessions.ts'
 import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -45,13 +46,6 @@ async function fakeExpiry(db: Db): Promise<void> {
       rows.map(({ id }) => id),
     ),
   )
-}
-
-async function isSomeLockAwaited(db: Db): Promise<boolean> {
-  const { rows } = await sql`
-    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-  `.execute(db)
-  return rows.length > 0
 }
 
 const lanes = async (db: Db) => (await fareRows(db)).map((fare) => fare.lane)
@@ -251,7 +245,7 @@ describe('syncTrackedFares', () => {
     await syncTrackedFares(tx, fareIds)
 
     const resuming = resumeWatches(db, { resellerId: two, list: 'summer' })
-    await until('the second change waits for the first', () => isSomeLockAwaited(db))
+    await untilWaiting(db, 1)
     await tx.commit().execute()
 
     expect(await resuming).toMatchObject({ watches: 1, trackedFaresAdded: 0 })

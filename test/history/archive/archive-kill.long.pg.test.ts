@@ -1,9 +1,10 @@
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { archiveHistory } from '../../../src/history/archive/archive-history.ts'
 import { type Db, type RawBuilder, sql } from '../../../src/platform/db/database.ts'
 import { selectOne } from '../../../src/platform/db/transaction.ts'
 import { aWorld } from '../../cli/operator-fixtures.ts'
-import { runFarewatch, startFarewatch } from '../../support/child-process.ts'
+import { countWaiting } from '../../platform/db/sessions.ts'
+import { runFarewatch, startInTest } from '../../support/child-process.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 import {
@@ -37,15 +38,6 @@ async function shownRows(db: Db): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ name, shown }) => [name, shown]))
 }
 
-function waitersOf(db: Db): Promise<number> {
-  return selectOne(
-    sql<{ waiters: number }>`
-      select count(*) as waiters from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-    `,
-    db,
-  ).then(({ waiters }) => waiters)
-}
-
 describe('an archive whose process is killed', () => {
   for (const [step, lock, moved] of STEPS) {
     it(`loses nothing when it is about to ${step}, and the next one finishes it`, async ({
@@ -60,9 +52,8 @@ describe('an archive whose process is killed', () => {
 
       await db.transaction().execute(async (tx) => {
         await lock.execute(tx)
-        const { child, ended, stderr } = startFarewatch(args, env)
-        onTestFinished(() => void child.kill('SIGKILL'))
-        const waits = async () => child.exitCode !== null || (await waitersOf(db)) > 0
+        const { child, ended, stderr } = startInTest(args, env)
+        const waits = async () => child.exitCode !== null || (await countWaiting(db)) > 0
         await until(`the archive waits: ${stderr()}`, waits)
         child.kill('SIGKILL')
         expect(await ended).toBe('SIGKILL')

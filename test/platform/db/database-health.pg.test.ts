@@ -1,9 +1,9 @@
-import { createServer } from 'node:net'
 import { describe, expect, inject } from 'vitest'
 import {
   DatabaseUnreachableError,
   probeDatabase,
 } from '../../../src/platform/db/database-health.ts'
+import { freePort } from '../../support/redis-tier.ts'
 import { it } from '../../support/test-database.ts'
 import { openAnother } from './empty-database.ts'
 
@@ -20,15 +20,6 @@ async function refusalOf(url: string): Promise<Error> {
   expect(error).toMatchObject({ code: 'db.unreachable', retryable: true })
   expect(`${error.message}${error.stack}`).not.toContain(CANARY)
   return error
-}
-
-/** A port on which nothing listens. */
-async function closedPort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 function given(changes: { user?: string; database?: string }): string {
@@ -49,7 +40,7 @@ describe('a database that cannot be used', () => {
   it.for(['127.0.0.1', 'localhost'])(
     'is named by host and port: nothing listens at %s',
     async (host) => {
-      const port = await closedPort()
+      const port = await freePort()
 
       const { message } = await refusalOf(`postgres://user:${CANARY}@${host}:${port}/fares`)
 

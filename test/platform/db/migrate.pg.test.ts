@@ -13,7 +13,7 @@ import { silentLog } from '../../support/silent-log.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 import { createEmptyDatabase, openAnother } from './empty-database.ts'
-import { backendOf } from './sessions.ts'
+import { backendOf, countWaiting } from './sessions.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../../migrations')
 const FILES = readdirSync(FOLDER).sort((a, b) => a.localeCompare(b, 'en'))
@@ -155,20 +155,12 @@ describe('migrating while processes run', () => {
       await sql`lock table reseller in access exclusive mode`.execute(tx)
       migrating = migrate(db, { lockTimeoutMs: 50 })
       // The wait has ended once: another reader of the table is not behind it.
-      await until('a first attempt', async () => (await waiting(db)) === 1)
-      await until('its end', async () => (await waiting(db)) === 0)
+      await until('a first attempt', async () => (await countWaiting(db)) === 1)
+      await until('its end', async () => (await countWaiting(db)) === 0)
     })
 
     expect(await migrating).toEqual(NAMES.filter((name) => name > LAST_OF_01))
   })
-
-  async function waiting(db: Db): Promise<number> {
-    const { rows } = await sql<{ n: number }>`
-      select count(*) as n from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'
-    `.execute(db)
-    return rows[0]?.n ?? 0
-  }
 })
 
 describe('a database that a newer version has migrated', () => {

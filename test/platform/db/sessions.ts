@@ -13,18 +13,24 @@ export async function terminate(db: Db, pid: number): Promise<void> {
   await sql`select pg_terminate_backend(${pid})`.execute(db)
 }
 
+/** How many sessions of the database wait for a lock. */
+export async function countWaiting(db: Db): Promise<number> {
+  const { waiting } = await selectOne(
+    sql<{ waiting: number }>`
+      select count(*) as waiting from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'
+    `,
+    db,
+  )
+  return waiting
+}
+
 /** Waits until this number of sessions of the database wait for a lock. */
 export async function untilWaiting(db: Db, sessions: number): Promise<void> {
-  await until(`${sessions} sessions wait for a lock`, async () => {
-    const { waiting } = await selectOne(
-      sql<{ waiting: number }>`
-        select count(*) as waiting from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock'
-      `,
-      db,
-    )
-    return waiting === sessions
-  })
+  await until(
+    `${sessions} sessions wait for a lock`,
+    async () => (await countWaiting(db)) === sessions,
+  )
 }
 
 /** Waits until the session runs a statement that contains this text. */
