@@ -175,15 +175,16 @@ describe('saving watches', () => {
     const without = (reference: string) =>
       Object.fromEntries(Object.entries(settings).filter(([name]) => name !== reference))
 
-    const { body } = await ana.send('POST', WATCHES, {
-      watches: [
-        ...references.map((reference) => watch(reference, without(reference))),
-        watch('same', settings),
-        watch('none', { priceThresholdPercent: '7' }),
-      ],
-    })
+    const watches = [
+      ...references.map((reference) => watch(reference, without(reference))),
+      watch('same', settings),
+      watch('none', { priceThresholdPercent: '7' }),
+    ]
+    const { body } = await ana.send('POST', WATCHES, { watches })
 
     expect(body).toEqual({ ...NONE, changed: 6, unchanged: 1, cleared: 5 })
+    const again = await ana.send('POST', WATCHES, { watches })
+    expect(again.body).toEqual({ ...NONE, unchanged: 7 })
   })
 })
 

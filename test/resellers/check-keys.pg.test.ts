@@ -159,19 +159,10 @@ describe('keys', () => {
     expect(rows[0]?.row).toContain(text.slice(0, 12))
   })
 
-  it('a key cannot have a scope of the other kind', async ({ db }) => {
-    const resellerId = await newReseller(db)
+  it('a key cannot be without a scope', async ({ db }) => {
+    const creating = createApiKey(db, { resellerId: null, scopes: [] })
 
-    for (const args of [
-      { resellerId, scopes: ['operate'] },
-      { resellerId: null, scopes: ['read', 'watch'] },
-      { resellerId, scopes: [] },
-    ] as const) {
-      await expect(createApiKey(db, args)).rejects.toMatchObject({
-        code: 'access.scope_not_grantable',
-      })
-    }
-    expect(await listApiKeys(db)).toEqual([])
+    await expect(creating).rejects.toMatchObject({ code: 'access.scope_not_grantable' })
   })
 
   it('revoking a key a second time changes nothing, and revoking an unknown key fails', async ({

@@ -1,11 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import {
-  deleteWatches,
-  disableReseller,
-  pauseWatches,
-  resumeWatches,
-} from '../../src/watches/change-watches.ts'
+import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
 import { listWatches, type Watch } from '../../src/watches/watch-lists.ts'
 import { it } from '../support/test-database.ts'
 import { cells, fareRows, importRows, manyCells, resellerWith } from './watch-fixtures.ts'
@@ -19,21 +14,6 @@ const paused = (watches: readonly Watch[]) =>
   references(watches.filter((watch) => watch.pausedAt !== null))
 
 describe('pauseWatches, resumeWatches and deleteWatches', () => {
-  it('watches are paused by list or by reference, and a second pause changes nothing', async ({
-    db,
-  }) => {
-    const resellerId = await resellerWith(db, [...manyCells(3), cells({ list: 'winter' })])
-
-    const some = await pauseWatches(db, { resellerId, list: 'summer', references: ['R0', 'R2'] })
-    const afterSome = await watchesOf(db, resellerId)
-    const all = await pauseWatches(db, { resellerId, list: 'summer' })
-
-    expect(some).toEqual({ watches: 2, trackedFaresAdded: 0, trackedFaresEnded: 2 })
-    expect(paused(afterSome)).toEqual(['R0', 'R2'])
-    expect(all).toEqual({ watches: 1, trackedFaresAdded: 0, trackedFaresEnded: 1 })
-    expect(paused(await watchesOf(db, resellerId))).toEqual(['R0', 'R1', 'R2'])
-  })
-
   it('paused watches begin again when they are resumed, and others are left alone', async ({
     db,
   }) => {
@@ -72,25 +52,6 @@ describe('pauseWatches, resumeWatches and deleteWatches', () => {
     ])
   })
 
-  it('watches are deleted by reference or with their list, and their fares are kept as ended', async ({
-    db,
-  }) => {
-    const resellerId = await resellerWith(db, manyCells(3))
-
-    const one = await deleteWatches(db, { resellerId, list: 'summer', references: ['R1'] })
-    const left = references(await watchesOf(db, resellerId))
-    const all = await deleteWatches(db, { resellerId, list: 'summer' })
-
-    expect(one).toEqual({ watches: 1, trackedFaresAdded: 0, trackedFaresEnded: 1 })
-    expect(left).toEqual(['R0', 'R2'])
-    expect(all).toMatchObject({ watches: 2, trackedFaresEnded: 2 })
-    expect(await watchesOf(db, resellerId)).toEqual([])
-    expect((await fareRows(db)).map((fare) => fare.ended)).toEqual([true, true, true])
-    await expect(deleteWatches(db, { resellerId, list: 'summer' })).rejects.toMatchObject({
-      code: 'watch.unknown_list',
-    })
-  })
-
   it.for([
     ['pause', pauseWatches],
     ['resume', resumeWatches],
@@ -106,37 +67,5 @@ describe('pauseWatches, resumeWatches and deleteWatches', () => {
       references: ['R9', 'R8'],
     })
     expect(await watchesOf(db, resellerId)).toEqual(before)
-  })
-
-  it('the watches of a disabled reseller can be paused and deleted, but not resumed', async ({
-    db,
-  }) => {
-    const resellerId = await resellerWith(db, manyCells(2))
-    await disableReseller(db, resellerId)
-
-    await pauseWatches(db, { resellerId, list: 'summer' })
-
-    await expect(resumeWatches(db, { resellerId, list: 'summer' })).rejects.toMatchObject({
-      code: 'watch.reseller_disabled',
-    })
-    expect(await deleteWatches(db, { resellerId, list: 'summer' })).toMatchObject({ watches: 2 })
-  })
-
-  it('watches are listed in pages, by list and reference', async ({ db }) => {
-    const rows = ['b', 'a', 'B'].flatMap((list) => manyCells(5, { list }))
-    const resellerId = await resellerWith(db, rows)
-    const everything = await watchesOf(db, resellerId)
-
-    const paged: Watch[] = []
-    for (let page: Watch[] = []; paged.length === 0 || page.length > 0; paged.push(...page)) {
-      page = await listWatches(db, resellerId, { after: paged.at(-1)?.entry, limit: 4 })
-    }
-
-    expect(paged).toEqual(everything)
-    expect(everything.map(({ entry }) => entry.list + entry.reference)).toEqual(
-      ['B', 'a', 'b'].flatMap((list) => [0, 1, 2, 3, 4].map((i) => `${list}R${i}`)),
-    )
-    const oneList = await listWatches(db, resellerId, { list: 'a', limit: 100 })
-    expect(oneList).toEqual(everything.slice(5, 10))
   })
 })

@@ -8,7 +8,6 @@ import { it } from '../support/test-database.ts'
 import {
   cells,
   entriesOf,
-  fareRows,
   importRows,
   manyCells,
   newReseller,
@@ -29,20 +28,6 @@ const NOTHING = {
 }
 
 describe('an import', () => {
-  it('an import adds the watches of a file, and a second import of it changes nothing', async ({
-    db,
-  }) => {
-    const resellerId = await newReseller(db)
-
-    const first = await importRows(db, resellerId, manyCells(3))
-    const before = await watchRows(db, resellerId)
-    const again = await importRows(db, resellerId, manyCells(3))
-
-    expect(first).toEqual({ ...NOTHING, added: 3, trackedFaresAdded: 3 })
-    expect(again).toEqual({ ...NOTHING, unchanged: 3 })
-    expect(await watchRows(db, resellerId)).toEqual(before)
-  })
-
   it('an import writes no row if nothing differs', async ({ db }) => {
     const resellerId = await resellerWith(db, manyCells(3))
     const versions = async () => {
@@ -59,15 +44,6 @@ describe('an import', () => {
     await importRows(db, resellerId, manyCells(3))
 
     expect(await versions()).toEqual(before)
-  })
-
-  it('an import does not change watches that are not in the file', async ({ db }) => {
-    const resellerId = await resellerWith(db, manyCells(2))
-
-    await importRows(db, resellerId, [cells({ list: 'winter' })])
-
-    const names = (await entriesOf(db, resellerId)).map((e) => `${e.list} ${e.reference}`)
-    expect(names).toEqual(['summer R0', 'summer R1', 'winter A-1'])
   })
 
   it('a watch whose question changes begins again without a last notified price', async ({
@@ -198,15 +174,6 @@ describe('an import', () => {
       { added: 0, unchanged: 2_000 },
       { added: 0, unchanged: 2_000 },
     ])
-  })
-
-  it('an import for a disabled reseller fails', async ({ db }) => {
-    const resellerId = await newReseller(db)
-    await disableReseller(db, resellerId)
-
-    await expect(importRows(db, resellerId, [cells()])).rejects.toMatchObject({
-      code: 'watch.reseller_disabled',
-    })
   })
 
   it('an aborted import stops between batches and changes nothing', async ({ db }) => {

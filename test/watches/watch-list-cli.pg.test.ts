@@ -34,6 +34,7 @@ describe('farewatch watch-list', () => {
       exit: 1,
       stderr: 'farewatch: there is a reseller named "northwind" already\n',
     })
+    expect(await run('resellers', 'create', '')).toMatchObject({ exit: 2, stdout: '' })
     const imported = await lists('import', file, '--json')
     expect(imported).toMatchObject({ exit: 0, stderr: '' })
     expect(JSON.parse(imported.stdout)).toEqual({

@@ -193,13 +193,6 @@ describe('bodies', () => {
     )
   })
 
-  it('the problem of an unknown name lists the known ones', () => {
-    expect(() => readBody({ items: [{ reference: 'A', colour: 'red' }] })).toThrow(
-      '"colour" is not known: there are reference',
-    )
-    expect(() => readBody({ items: [], '/~': 1 })).toThrow('is not known: there are items')
-  })
-
   it.each([
     ['lists', (inner: unknown) => [inner]],
     ['objects', (inner: unknown) => ({ inner })],
