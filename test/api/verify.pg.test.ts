@@ -35,12 +35,6 @@ describe('the verify endpoint', () => {
     })
   })
 
-  it('an unavailable flight has an entry without a flight', async ({ db }) => {
-    const { get } = await startFixture(db)
-
-    expect((await get(`flightId=1234&${ONE_ADULT}`)).text).toBe('{"1234":{"available":false}}')
-  })
-
   it('a question whose return flight is its outbound flight is refused, and makes no call', async ({
     db,
   }) => {

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { changeSentence, type ShownChange } from '../../src/delivery/formats/change-sentence.ts'
 import { exampleRecord } from '../../src/feeds/example-records.ts'
+import { OUT } from './message-fixtures.ts'
 
-const OUT = {
-  from: 'PMI',
-  to: 'BCN',
-  airline: 'Llevant Airways',
-  numbers: [1579],
-  departsAt: '2026-11-24 10:25',
-}
 const BACK = { ...OUT, from: 'BCN', to: 'PMI', numbers: [1580, 77], departsAt: '2027-01-09 18:00' }
 
 const leg = (belief: string, flight: object | null = belief === 'available' ? OUT : null) => ({

@@ -1,6 +1,6 @@
 import type { Message } from '../../src/delivery/formats/format.ts'
 
-const OUT = {
+export const OUT = {
   from: 'PMI',
   to: 'BCN',
   airline: 'Llevant Airways',

@@ -158,24 +158,6 @@ describe('after a revert', () => {
   })
 })
 
-describe('a price where none is believed', () => {
-  it('is not recorded for one answer', () => {
-    const fare = { state: initialState(false) }
-    const story: Asked[] = [
-      [0, available({ price: null })],
-      [60, available({ price: eur('9000.00') })],
-      [120, available()],
-      [140, available()],
-    ]
-    const changes = story.flatMap((asked) => decideOne(fare, asked))
-
-    expect(changes.map(({ kind, after }) => [kind, after.price?.amount])).toEqual([
-      ['became_available', undefined],
-      ['price_changed', '100.00'],
-    ])
-  })
-})
-
 describe('a stored state', () => {
   const row: StateRow = {
     state: {},

@@ -67,16 +67,6 @@ describe('dry runs', () => {
     expect(await sync(db, next)).toMatchObject({ ...forecast, unknownPairs: null })
   })
 
-  it('a dry run of a list that would be held reports what its approval would do', async ({
-    db,
-  }) => {
-    await sync(db, manyRoutes(40))
-
-    const report = await plan(db, manyRoutes(20))
-
-    expect(report.forecast).toMatchObject({ added: 0, removed: 20, live: 20 })
-  })
-
   it.for(['routes', 'with-availability'] as const)(
     'a dry run of %s reports that the list would be released, by which runs, and with which counts',
     async (list, { db }) => {

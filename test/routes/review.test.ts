@@ -49,12 +49,6 @@ describe('releasing agreeing lists', () => {
     })
   })
 
-  it('the reason names the held runs and "this one" in a dry run', () => {
-    const reason = releaseOf(STATE, { ...LIST, runId: null }, GUARD_LIMITS)
-
-    expect(reason?.text).toMatch(/^3 lists over 24 hours agree \(runs 7, 8 and this one\);/)
-  })
-
   it.each<[string, Partial<ReviewState>, Partial<AgreeingList>]>([
     ['two', { heldRuns: [7] }, {}],
     ['a second short of a day', {}, { fetchedAt: new Date('2026-01-02T11:59:59Z') }],

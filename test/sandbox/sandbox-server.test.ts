@@ -146,12 +146,6 @@ describe('verify', () => {
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { code: 'invalid_request' } })
   })
-
-  it('ignores a count that is not numeric', async () => {
-    const response = await verify({ flightId: '1', 'residents[children]': 'many' })
-
-    expect(response.status).toBe(200)
-  })
 })
 
 describe('the control endpoints', () => {

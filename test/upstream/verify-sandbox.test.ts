@@ -64,22 +64,3 @@ it('the price and the times of the sandbox are read', async () => {
     flight: { price: { amount, currency: 'EUR' } },
   })
 })
-
-it('an outbound and a return flight are read independently', async () => {
-  const flights = flightsOfWorld()
-  const open = flights.find(({ state }) => state.available)?.id ?? ''
-  const closed = flights.find(({ state }) => !state.available)?.id ?? ''
-
-  const mixed = question({ flightId: open, returnFlightId: closed })
-  const answer = await fixture.client.verifyFares(mixed, { signal })
-
-  expect([answer.outbound.kind, answer.return?.kind]).toEqual(['available', 'unavailable'])
-})
-
-it('a wrong token is refused', async () => {
-  await using unauthenticated = clientOf(sandbox.url)
-
-  const { outbound } = await unauthenticated.client.verifyFares(question(), { signal })
-
-  expect(outbound).toEqual({ kind: 'unknown', reason: 'auth' })
-})

@@ -153,13 +153,6 @@ describe('the belief that a watch shows', () => {
     expect(view({ ...stale, askedAt: at(5) }).next?.why).toBe('scheduled')
   })
 
-  it('the belief is unknown while the watch is paused or its reseller is disabled', () => {
-    const nothing = { status: 'paused', belief: { pair: 'unknown' }, next: null, lastCheckAt: null }
-
-    expect(view({}, watch(null, at(200)))).toMatchObject(nothing)
-    expect(view({ resellerDisabled: true })).toMatchObject(nothing)
-  })
-
   it('a watch that has ended shows not_bookable and no later checks of its fare', () => {
     expect(view({ endedAt: at(300) })).toMatchObject({
       status: 'expired',
