@@ -145,11 +145,13 @@ describe('saving watches', () => {
     const body = { watches: [watch('A-1')] }
 
     const refused = await ana.send('POST', WATCHES, body)
+    const none = await ana.get('/watch-lists')
     const created = await ana.send('POST', `${WATCHES}?createList=true`, body)
     const again = await ana.send('POST', `${WATCHES}?createList=true`, body)
     const named = await ana.send('POST', '/watch-lists/%20x/watches?createList=true', body)
 
     expect(refused).toEqual(problem(404, 'not_found'))
+    expect(none.body.items).toEqual([])
     expect(created).toMatchObject({ status: 200, body: { added: 1 } })
     expect(again).toMatchObject({ status: 200, body: { unchanged: 1 } })
     expect(named).toMatchObject({ status: 400, body: { parameter: 'list' } })

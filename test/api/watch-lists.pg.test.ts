@@ -216,15 +216,6 @@ describe('watches', () => {
     expect((await ana.get('/watch-lists/summer')).body.watches).toBe(1)
   })
 
-  it('saving watches does not create a list', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-
-    const answer = await ana.send('POST', '/watch-lists/summer/watches', { watches: [watch('A')] })
-
-    expect(answer).toEqual(problem(404, 'not_found'))
-    expect(itemsOf(await ana.get('/watch-lists'))).toEqual([])
-  })
-
   it.for([
     ['renamed', sql`update watch_list set name = 'moved'`, ['moved']],
     ['deleted', sql`delete from watch_list`, []],

@@ -161,15 +161,6 @@ describe('requests that fail', () => {
 })
 
 describe('listening', () => {
-  it('port 0 takes a free port and returns the URL', async () => {
-    const { server } = aServer()
-
-    const url = await listen(server, LOOPBACK)
-
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
-    expect((await fetch(`${url}/nowhere`)).status).toBe(404)
-  })
-
   it('an IPv6 address is returned as a URL', async ({ skip }) => {
     const { server } = aServer()
 
