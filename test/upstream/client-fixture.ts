@@ -7,8 +7,8 @@ import {
   type UpstreamClient,
   type UpstreamClientOptions,
 } from '../../src/upstream/upstream-client.ts'
-import { fetchList } from '../support/fetch-list.ts'
 import { collectLog } from '../support/collected-log.ts'
+import { fetchList } from '../support/fetch-list.ts'
 import { readAll } from './routes-fixture.ts'
 
 /** Contains every character that an encoding may spell differently. */

@@ -1,8 +1,6 @@
 import { describe, expect } from 'vitest'
 import { importText } from '../../src/cli/commands/watch-list-commands.ts'
 import { sql } from '../../src/platform/db/database.ts'
-import { disableReseller } from '../../src/watches/change-watches.ts'
-import type { FirstRows } from '../../src/watches/rows/check-rows.ts'
 import { listWatches } from '../../src/watches/watch-lists.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -116,51 +114,6 @@ describe('an import', () => {
         },
       })),
     )
-  })
-
-  it.for([
-    'price_threshold_amount',
-    'price_threshold_percent',
-    'departs_on',
-    'min_interval_seconds',
-    'priority',
-  ] as const)('an import clears %s if the file no longer has it', async (column, { db }) => {
-    const texts: Readonly<Record<string, string>> = { departs_on: '2030-01-01', priority: 'high' }
-    const resellerId = await resellerWith(db, [cells({ [column]: texts[column] ?? '10' })])
-
-    const outcome = await importRows(db, resellerId, [cells()])
-
-    expect(outcome).toMatchObject({ changed: 1, cleared: 1 })
-    expect(await importRows(db, resellerId, [cells()])).toMatchObject({ unchanged: 1 })
-  })
-
-  it('an import with invalid rows changes nothing and reports all of them', async ({ db }) => {
-    const resellerId = await newReseller(db)
-    const rows = [cells(), cells({ reference: '' }), cells({ reference: 'C', departs_on: 'x' })]
-
-    const importing = importRows(db, resellerId, rows)
-
-    await expect(importing).rejects.toMatchObject({
-      code: 'watch.invalid_rows',
-      invalid: { count: 2, rows: [{ line: 2 }, { line: 3 }] },
-    })
-    await expect(importing).rejects.toThrow(/line 2, reference: is missing\n.*line 3, departs_on: /)
-    expect(await entriesOf(db, resellerId)).toEqual([])
-    expect(await fareRows(db)).toEqual([])
-  })
-
-  it('an import with skipInvalid skips invalid rows and reports them', async ({ db }) => {
-    const resellerId = await newReseller(db)
-    const skipped: FirstRows[] = []
-    const rows = [cells(), cells({ reference: 'B', residents_adults: 'x' }), cells()]
-
-    const outcome = await importRows(db, resellerId, rows, {
-      skipInvalid: true,
-      onSkipped: (rows) => skipped.push(rows),
-    })
-
-    expect(outcome).toEqual({ ...NOTHING, added: 1, invalid: 2, trackedFaresAdded: 1 })
-    expect(skipped.map((invalid) => invalid.rows.map((row) => row.line))).toEqual([[2, 3]])
   })
 
   it('imports of one reseller run one after another', async ({ db }) => {
