@@ -10,6 +10,8 @@
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
@@ -39,7 +41,10 @@ export interface SmallArgs {
   readonly fares: number
   readonly seconds: number
   readonly redis: Redis | undefined
-  /** A checkout of another version, which is measured in the same run. It must accept the same database. */
+  /**
+   * What is measured in the same run: a checkout of another version, which must accept the same database, or `traces`,
+   * this version with spans of all its work.
+   */
   readonly other: string | undefined
 }
 
@@ -47,18 +52,26 @@ export interface SmallArgs {
 interface Version {
   readonly name: string
   readonly main: string
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 export async function measureSmallBudgets(args: SmallArgs): Promise<void> {
   const { other, redis } = args
-  const versions: Version[] = [
-    ...(other === undefined ? [] : [{ name: 'other', main: path.join(other, 'src/cli/main.ts') }]),
-    { name: 'this', main: MAIN },
-  ]
+  const collector = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
+  await once(collector, 'listening')
+  const { port } = collector.address() as AddressInfo
+  const traces = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` }
+  const versions: Version[] = [{ name: 'this', main: MAIN }]
+  if (other === 'traces') versions.unshift({ name: other, main: MAIN, settings: traces })
+  else if (other !== undefined) {
+    versions.unshift({ name: 'other', main: path.join(other, 'src/cli/main.ts') })
+  }
   for (const queue of [undefined, ...(redis === undefined ? [] : [redis])]) {
     await measureSteps(args, versions, queue)
     await measureIdleOf(args, versions, queue)
   }
+  collector.close()
+  collector.closeAllConnections()
 }
 
 async function measureSteps(
@@ -168,6 +181,7 @@ async function measureStep(
       UPSTREAM_REQUESTS_PER_SECOND: String(requestsPerSecond),
       MIN_RECHECK_SECONDS: '60',
       ...(queue === undefined ? {} : { REDIS_URL: queue.url }),
+      ...version.settings,
     },
     [process.execPath, version.main],
   )
@@ -245,6 +259,7 @@ async function measureIdle(
       UPSTREAM_REQUESTS_PER_SECOND: '20',
       MIN_RECHECK_SECONDS: HOUR_SECONDS,
       ...(queue === undefined ? {} : { REDIS_URL: queue.url }),
+      ...version.settings,
     },
     [process.execPath, version.main],
   )

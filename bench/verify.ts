@@ -8,9 +8,9 @@
  * how much of a budget is used: few fares with a minimum interval of one second, and an upstream that does not answer
  * one request in a hundred.
  *
- * The part `small` measures small budgets instead (small-budgets.ts), also those of another checkout.
+ * The part `small` measures small budgets instead (small-budgets.ts), also those of another checkout, or with `traces`.
  *
- *   npm run bench:verify -- [fares] [seconds a step] [large, small or both] [another checkout]
+ *   npm run bench:verify -- [fares] [seconds a step] [large, small or both] [another checkout, or traces]
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'

@@ -36,7 +36,8 @@ async function doctor(env: Readonly<Record<string, string>>): Promise<Report> {
 /** A session of its own. */
 function aClient(url: string): Db {
   const name = { applicationName: 'somebody', log: silentLog, maxConnections: 1 }
-  const database = openDatabase({ url, ...name })
+  // On a busy machine two commands take longer than a statement may wait.
+  const database = openDatabase({ url, ...name, statementTimeoutMs: 600_000 })
   onTestFinished(() => database.close())
   return database.db
 }
@@ -185,7 +186,9 @@ describe('farewatch doctor', () => {
     databaseUrl,
   }) => {
     const [holder, waiting] = [aClient(databaseUrl), aClient(databaseUrl)]
-    await sql`begin; lock table fare_state in access exclusive mode`.execute(holder)
+    await sql`
+      set idle_in_transaction_session_timeout = 0; begin; lock table fare_state in access exclusive mode
+    `.execute(holder)
     const { pid } = await selectOne(sql<{ pid: number }>`select pg_backend_pid() as pid`, holder)
     const ended = sql`select from fare_state`.execute(waiting)
     await until('a wait of seconds', async () => (await listBlockers(db)).length > 0)
