@@ -74,7 +74,10 @@ export function flightFor(id: string, departs = inDays(30)): object {
   return available({ ...flight(), from, to, legs: [leg], dates, duration, id: Number(id) }, id)
 }
 
+/** A test may run over midnight: a flight keeps its date. */
+const BEGAN_MS = Date.now()
+
 /** The morning of a day in so many days. */
 export function inDays(days: number): string {
-  return `${new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)} 08:00`
+  return `${new Date(BEGAN_MS + days * DAY_MS).toISOString().slice(0, 10)} 08:00`
 }
