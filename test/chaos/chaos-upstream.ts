@@ -1,5 +1,6 @@
 import http from 'node:http'
 import type { Route } from '../../src/upstream/route-list.ts'
+import { inDays } from '../fares/verify-server.ts'
 import { listenLocally } from '../support/local-server.ts'
 import { available, flight, segment } from '../upstream/verify-fixtures.ts'
 
@@ -21,7 +22,6 @@ export interface ChaosUpstream {
 }
 
 const LISTS = '/api/v1/data/'
-const DAY_MS = 86_400_000
 
 export async function startChaosUpstream(routes: readonly Route[]): Promise<ChaosUpstream> {
   const requests: { of: string; atMs: number }[] = []
@@ -65,8 +65,8 @@ export async function startChaosUpstream(routes: readonly Route[]): Promise<Chao
 /** A direct flight 30 days ahead: a fare expires when its flight has departed. */
 function answerOf(id: string, bookable: readonly string[]): object {
   if (!bookable.includes(id)) return { [id]: { available: false } }
-  const day = new Date(Date.now() + 30 * DAY_MS).toISOString().slice(0, 10)
-  const dates = { departure: `${day} 08:00`, arrival: `${day} 09:30` }
+  const departure = inDays(30)
+  const dates = { departure, arrival: departure.replace('08:00', '09:30') }
   const leg = segment({ dates })
   const { from, to, duration } = leg
   return available({ ...flight(), from, to, legs: [leg], dates, duration, id: Number(id) }, id)
