@@ -96,7 +96,7 @@ export const viewMembers = {
   hiddenReason: orNull(
     oneOf(HIDDEN_REASONS),
     'Why the belief is shown as unknown although it is fresh. held: many flights change at once, so the change waits for ' +
-      'some minutes. identity_mismatch: the answers show another flight. reverted: its last records were taken back.',
+      'some minutes. identity_mismatch: the answers show another flight.',
   ),
   contradictedSince: orNull(
     Instant,

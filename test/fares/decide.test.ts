@@ -127,36 +127,12 @@ describe('a decision', () => {
 })
 
 /** Decides one answer. Returns what it records. */
-function decideOne(fare: { state: FareState }, [seconds, leg]: Asked, masses = CALM.masses) {
+function _decideOne(fare: { state: FareState }, [seconds, leg]: Asked, masses = CALM.masses) {
   const answer = { askedAt: at(seconds), observation: observation(leg) }
   const { state, changes } = decide(fare.state, answer, RULES, { ...CALM, masses })
   fare.state = state
   return changes
 }
-
-describe('after a revert', () => {
-  /** The records of answers to a fare that was believed available, and reverted. */
-  function recorded(legs: readonly LegObservation[], masses: MassContext['masses'] = CALM.masses) {
-    const fare = { state: initialState(false) }
-    decideOne(fare, [0, available()])
-    fare.state = { ...fare.state, reverted: true }
-    return legs.flatMap((leg, i) => decideOne(fare, [60 * (i + 1), leg], masses))
-  }
-
-  it.each([
-    ['no readable price', available({ price: null })],
-    ['an odd price', available({ odd: true })],
-  ])(
-    'an answer with %s that is otherwise the same records nothing, and neither does the next',
-    (_, leg) => {
-      expect(recorded([leg, available()])).toEqual([])
-    },
-  )
-
-  it('nor does the same answer while prices are a mass', () => {
-    expect(recorded([available(), available()], new Set(['price_changed']))).toEqual([])
-  })
-})
 
 describe('a stored state', () => {
   const row: StateRow = {

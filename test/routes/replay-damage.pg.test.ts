@@ -1,9 +1,7 @@
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
-import { revertRecords } from '../../src/fares/hold/revert-records.ts'
 import { archiveHistory } from '../../src/history/archive/archive-history.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
-import { available, recordAll } from '../fares/fare-fixtures.ts'
 import { temporaryDirectory } from '../history/archive/archive-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase, it, type TestDatabase } from '../support/test-database.ts'
@@ -361,23 +359,6 @@ describe('a replay of an undamaged history', () => {
     await approve(db, runId)
     expect(await replay(db)).toMatchObject(NONE)
     await sync(db, manyRoutes(5, 'NEW'), LISTED)
-    expect(await replay(db)).toMatchObject(NONE)
-  })
-
-  it('finds no difference after the revert of false ends, nor after the answers that follow', async ({
-    db,
-  }) => {
-    await syncChanges(db)
-    const fares = await changeFares(db)
-    await endFaresNow(db)
-    const now = Date.now()
-    const span = { from: new Date(now - 60_000), to: new Date(now + 60_000), dryRun: false }
-    expect(await revertRecords({ db, log: silentLog }, span)).toMatchObject({ fares: 2 })
-    expect(await replay(db)).toMatchObject(NONE)
-
-    for (const seconds of [1, 30]) {
-      await recordAll(db, fares.slice(0, 1), new Date(Date.now() + seconds * 1_000), available())
-    }
     expect(await replay(db)).toMatchObject(NONE)
   })
 

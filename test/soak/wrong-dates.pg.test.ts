@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { listIncidents } from '../../src/views/incident-operations.ts'
 import { flightFor, inDays } from '../fares/verify-server.ts'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { startFarewatch } from '../support/child-process.ts'
 import { listenLocally } from '../support/local-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -69,7 +69,7 @@ async function openIncidents(db: Db): Promise<string[]> {
   return (await listIncidents(db, { open: true, limit: 10 })).map(({ kind }) => kind)
 }
 
-it('an upstream that gives wrong dates for all fares ends no watch, and what was recorded is undone exactly', {
+it('an upstream that gives wrong dates for all fares ends no watch, and the next true answers correct what was recorded', {
   timeout: 600_000,
 }, async ({ db, databaseUrl }) => {
   const upstream = await startUpstream()
@@ -80,6 +80,8 @@ it('an upstream that gives wrong dates for all fares ends no watch, and what was
     UPSTREAM_ACCESS_TOKEN: 'wrong-dates-token',
     UPSTREAM_REQUESTS_PER_SECOND: '60',
     MIN_RECHECK_SECONDS: '1',
+    // Longer than until the false departures.
+    MASS_HOLD_MINUTES: '3',
     ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
     AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
     ADMIN_PORT: '0',
@@ -94,7 +96,6 @@ it('an upstream that gives wrong dates for all fares ends no watch, and what was
     async () => JSON.stringify(await records(db)) === JSON.stringify(started),
   )
   const before = await shown(db)
-  const from = new Date()
 
   // Another identity is believed after 20 s.
   const tomorrow = inDays(31)
@@ -113,13 +114,12 @@ it('an upstream that gives wrong dates for all fares ends no watch, and what was
   expect(await records(db)).toEqual(early)
 
   upstream.state.departureOf = () => undefined
-  const reverted = await runFarewatch(['incidents', 'revert', '--from', from.toISOString()], env)
-  expect(reverted).toMatchObject({ exit: 0 })
   const isOver = async () => (await openIncidents(db)).length === 0
   await until('the end of the incidents', isOver, 300_000)
   await until(
-    'the checks of what was reverted',
+    'the corrections',
     async () => JSON.stringify(await shown(db)) === JSON.stringify(before),
+    300_000,
   )
   expect(await records(db)).toEqual([{ kind: 'identity_changed', count: 2 * EARLY }, ...started])
   for (const { child } of workers) child.kill('SIGTERM')

@@ -1,7 +1,6 @@
 import { Argument, type Command } from 'commander'
 import { verifyRulesOf } from '../../app/settings-for.ts'
 import { closeIncident } from '../../fares/hold/change-incidents.ts'
-import { type Reversal, revertRecords } from '../../fares/hold/revert-records.ts'
 import {
   HELD_BY,
   INCIDENT_KINDS,
@@ -18,7 +17,7 @@ import {
   readHeld,
 } from '../../views/incident-operations.ts'
 import { withApp } from '../context.ts'
-import { instantOption, integerOption } from '../option-parsers.ts'
+import { integerOption } from '../option-parsers.ts'
 import { count, countOf, example, secondText, table, wrapText } from '../text/text-format.ts'
 
 interface ListOptions {
@@ -29,7 +28,7 @@ interface ListOptions {
 export function addIncidentsCommands(program: Command): void {
   const incidents = program
     .command('incidents')
-    .description('List, close and revert incidents: times in which changes of fares are held')
+    .description('List and close incidents: times in which changes of fares are held')
   incidents
     .command('list')
     .description('List incidents, newest first')
@@ -57,24 +56,6 @@ unknown.
 ${example('incidents close mass_loss')}`,
     )
     .action(close)
-  incidents
-    .command('revert')
-    .description('Take back what was recorded of fares in a span of time')
-    .requiredOption('--from <instant>', 'the beginning of the span', instantOption)
-    .option('--to <instant>', 'its end; now, if unset', instantOption)
-    .option('--dry-run', 'print what would be taken back; change nothing')
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      `
-Concerns every fare with a record in the span. Nothing is deleted: the fares are
-shown as unknown (reverted), watches that ended with them go on, and all are
-checked soon. The next confirmed answer is recorded against what the last record
-shows; where that was true, nothing is. Fares that have departed are left as
-they are. Running it again changes nothing.
-${example('incidents revert --from 2026-05-01T03:10Z --to 2026-05-01T03:50Z --dry-run')}`,
-    )
-    .action(revert)
 }
 
 async function printIncidents({ limit, json }: ListOptions): Promise<void> {
@@ -157,28 +138,4 @@ async function close(kind: IncidentKind, { json }: { json?: boolean }): Promise<
         `${kind} is closed; ${count(askedAgain)} fares are checked once more before their change is recorded`,
     )
   })
-}
-
-interface RevertOptions {
-  readonly from: Date
-  readonly to?: Date
-  readonly dryRun?: boolean
-  readonly json?: boolean
-}
-
-async function revert({ from, to, dryRun = false, json }: RevertOptions): Promise<void> {
-  const needs = { role: 'incidents', quiet: false }
-  await withApp(needs, async ({ database: { db }, clock, log }, { terminal }) => {
-    const span = { from, to: to ?? clock.now(), dryRun }
-    const reversal = await revertRecords({ db, log }, span)
-    const target = `${from.toISOString()} to ${span.to.toISOString()}`
-    if (!dryRun) await recordAction(db, { by: 'cli', action: 'records reverted', target })
-    terminal.print(json, { ...reversal, ...span }, () => reversalText(reversal, dryRun))
-  })
-}
-
-function reversalText({ fares, watches, left }: Reversal, dryRun: boolean): string {
-  const [are, go] = dryRun ? ['would be', 'would go'] : ['are', 'go']
-  const rest = left === 0 ? '' : `; ${countOf(left, 'fare')} departed since: left as is`
-  return `${countOf(fares, 'fare')} ${are} shown as unknown until checked again; ${countOf(watches, 'ended watch', 'ended watches')} ${go} on${rest}`
 }

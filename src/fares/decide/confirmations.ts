@@ -15,11 +15,11 @@ import {
   HELD_KIND,
   legsOf,
 } from './fare-state.ts'
-import { comparedBelief, type Reading } from './reading.ts'
+import type { Reading } from './reading.ts'
 
 /**
  * What else decides how often a contradiction must be read.
- * - `first`: nothing was believed of the legs that it concerns, or their records were reverted.
+ * - `first`: nothing was believed of the legs that it concerns.
  * - `usual`: none of the others applies.
  * - `crowded`: five flights or more have an unconfirmed gain.
  * - `undo`: it shows what a record of the last ten minutes has replaced.
@@ -156,7 +156,7 @@ export function countContradiction(
   if (last === null || HELD_KIND[last.contradiction] !== HELD_KIND[contradiction]) {
     return counted({ ...one, since: at })
   }
-  const views = { belief: comparedBelief(state), candidate: last.view, reading: view }
+  const views = { belief: state.belief, candidate: last.view, reading: view }
   const { same, atAnyPrice } = agreementOf(contradiction, views)
   if (Date.parse(at) - Date.parse(last.countedAt) < gapMs) {
     return counted(last, { isStillSo: same, isConfirmed: false })
@@ -176,7 +176,7 @@ function circumstanceOf(
   contradiction: Contradiction,
   { view, at, context }: Pick<Reading, 'view' | 'at'> & { readonly context: MassContext },
 ): Circumstance {
-  const believed = legsOf(comparedBelief(state))
+  const believed = legsOf(state.belief)
   const moved = legsOf(view).flatMap(({ belief }, leg) => {
     const was = believed[leg]?.belief
     return was === undefined || belief === 'unknown' || belief === was ? [] : [was]
@@ -196,7 +196,7 @@ function undoesRecord(
   { view, at }: Pick<Reading, 'view' | 'at'>,
 ): boolean {
   const isPrice = HELD_KIND[contradiction] === 'price_changed'
-  const whole = filledUp(view, comparedBelief(state))
+  const whole = filledUp(view, state.belief)
   return state.replaced.some(
     (one) =>
       Date.parse(at) - Date.parse(one.at) < UNDO_MS &&

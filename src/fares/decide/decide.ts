@@ -32,7 +32,7 @@ import {
   NOTHING_WAITS,
   withoutPrice,
 } from './fare-state.ts'
-import { type Answer, comparedBelief, type LegOutcome, type Reading, readingOf } from './reading.ts'
+import { type Answer, type LegOutcome, type Reading, readingOf } from './reading.ts'
 
 /**
  * What follows the check: the next one by the schedule, a confirmation at an instant, one early retry, or the next
@@ -67,7 +67,7 @@ export function decide(
   context: MassContext,
 ): Decision {
   const reading = readingOf(state, answer)
-  const contradiction = contradictionOf(comparedBelief(state), reading.view, reading.isOdd)
+  const contradiction = contradictionOf(state.belief, reading.view, reading.isOdd)
   if (contradiction === null) {
     // An answer that says nothing neither confirms nor cancels.
     if (isComplete(reading.view)) return agree(state, reading)
@@ -173,15 +173,13 @@ function adopt(
   }
   const shown = { belief, lastFlights }
   const changes = changesOf(state, shown, { since: candidate.since, at, heldSince })
-  // What a revert has taken back was true after all: the belief changes with a record alone.
-  const isSame = state.reverted && changes.length === 0
   const after: FareState = {
     ...state,
-    ...(isSame ? {} : { ...shown, replaced: replacedAfter(state, at, heldSince !== null) }),
+    ...shown,
+    replaced: replacedAfter(state, at, heldSince !== null),
     ...NOTHING_WAITS,
-    reverted: false,
     lastGoodCheckAt: good ? at : state.lastGoodCheckAt,
-    ...(isSame ? priceOr(state, belief, at) : pricedBy(belief, at)),
+    ...pricedBy(belief, at),
     everAvailableAt: state.everAvailableAt ?? (belief.pair === 'bookable' ? at : null),
   }
   const next = good ? 'normal' : 'retry'
@@ -200,14 +198,14 @@ function lastFlight(
 const MOST_REPLACED = 4
 
 function replacedAfter(
-  { belief, replaced, reverted }: FareState,
+  { belief, replaced }: FareState,
   at: string,
   held: boolean,
 ): FareState['replaced'] {
   const kept = replaced.filter(
     (one) => Date.parse(at) - Date.parse(one.at) < (one.held ? HELD_RETURN_MS : UNDO_MS),
   )
-  if (reverted || !isComplete(belief)) return kept
+  if (!isComplete(belief)) return kept
   // The identity and the itinerary suffice to compare.
   const view = mapLegs(belief, (leg) => ({ ...leg, flight: null }))
   const all = [{ view, at, held }, ...kept]
@@ -265,11 +263,10 @@ export interface AskedLeg {
 }
 
 /**
- * The legs of a fare that an answer shows. A leg of which nothing was believed counts for no mass, and neither does a
- * reverted fare. A return to what was believed before a held record shows no change.
+ * The legs of a fare that an answer shows. A leg of which nothing was believed counts for no mass. A return to what
+ * was believed before a held record shows no change.
  */
 export function askedLegs(state: FareState, answer: Answer): AskedLeg[] {
-  if (state.reverted) return []
   const reading = readingOf(state, answer)
   const isReturn = returnsToBeforeHold(state, reading)
   return guardedLegsOf(state.belief, reading.view).flatMap(({ believed, shown, shows }, at) => {

@@ -99,8 +99,6 @@ export interface FareState {
   readonly held: HeldKind | null
   /** What the records of the last ten minutes have replaced, and those that were held, newest first. */
   readonly replaced: readonly ReplacedBelief[]
-  /** Whether an operator has reverted its last records: then the belief is only what was recorded last. */
-  readonly reverted: boolean
   /** When the last good check began: one that agreed in availability, identity and itinerary. */
   readonly lastGoodCheckAt: string | null
   /** When the last check began that showed the price; null where none is believed. */
@@ -134,7 +132,6 @@ export function initialState(hasReturn: boolean): FareState {
     lastFlights: { outbound: null, return: null },
     ...NOTHING_WAITS,
     replaced: [],
-    reverted: false,
     lastGoodCheckAt: null,
     pricedAt: null,
     priceReason: null,
@@ -206,8 +203,7 @@ export function hiddenView(view: FareView): FareView {
 }
 
 /** Why the belief is not shown, its age apart. The belief itself stays. A held price hides the price alone. */
-export function hiddenReasonOf({ reverted, held, candidate }: FareState): HiddenReason | null {
-  if (reverted) return 'reverted'
+export function hiddenReasonOf({ held, candidate }: FareState): HiddenReason | null {
   if (held !== null && held !== 'price_changed') return 'held'
   return candidate?.contradiction === 'identity' ? 'identity_mismatch' : null
 }
@@ -250,12 +246,11 @@ const PARTS = [
   'holds',
   'held',
   'replaced',
-  'reverted',
 ] as const satisfies readonly (keyof StoredState)[]
 
 export function storedState(state: FareState): StoredState {
-  const { belief, lastFlights, candidate, holds, held, replaced, reverted } = state
-  return { belief, lastFlights, candidate, holds, held, replaced, reverted }
+  const { belief, lastFlights, candidate, holds, held, replaced } = state
+  return { belief, lastFlights, candidate, holds, held, replaced }
 }
 
 /** The row of a fare, as far as its state consists of it. */

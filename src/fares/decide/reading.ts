@@ -7,14 +7,7 @@ import type {
   Observation,
   ObservedFlight,
 } from '../../upstream/observation.ts'
-import {
-  type FareState,
-  type FareView,
-  type LegView,
-  legOf,
-  unknownView,
-  viewOf,
-} from './fare-state.ts'
+import { type FareState, type FareView, type LegView, legOf, viewOf } from './fare-state.ts'
 
 const HOUR_MS = 3_600_000
 /** The clocks of UTC−12 are the last to show a local time. */
@@ -160,9 +153,4 @@ function outcomeOf(leg: LegObservation, believed: LegView): LegOutcome {
     believed.identity !== null &&
     believed.identity !== leg.flight.identity
   return isOther ? 'unknown:identity_mismatch' : leg.kind
-}
-
-/** After a revert nothing is believed, so the next reading contradicts nothing. */
-export function comparedBelief({ reverted, belief }: FareState): FareView {
-  return reverted ? unknownView(belief.return !== null) : belief
 }

@@ -165,16 +165,12 @@ function readRouteFacts(db: Db, before: Date): Promise<FeedFacts> {
   )
 }
 
-/** Records since an incident that was open then or later stay whole: reverting the incident reads them. */
 function readAvailabilityFacts(db: Db, before: Date): Promise<FeedFacts> {
   return selectOne(
     sql<FeedFacts>`
       select first_seq as first, last_seq as last,
-             (select min(seq) from availability_change where seq >= first_seq and recorded_at >= since.at) as "firstSince"
-        from feed_head,
-             (select least(${before}::timestamptz, min(opened_at) - interval '5 minutes') as at
-                from incident
-               where closed_at is null or closed_at >= ${before}) since
+             (select min(seq) from availability_change where seq >= first_seq and recorded_at >= ${before}) as "firstSince"
+        from feed_head
        where feed = 'availability'
     `,
     db,

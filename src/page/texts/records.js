@@ -37,7 +37,6 @@ export const records = {
   hidden: {
     held: 'many flights change at once: this change waits',
     identity_mismatch: 'the answers show another flight',
-    reverted: 'its last records were taken back',
   },
   whys: {
     first_check: 'its first check',

@@ -113,10 +113,11 @@ async function repeatForLocks(
 async function untilProcessesStop(
   db: Db,
   files: readonly MigrationFile[],
-  { waitMs = 0, onWait }: MigrateOptions,
+  { waitMs = 0, onWait, last }: MigrateOptions,
 ): Promise<void> {
   const applied = (await appliedMigrations(db)).map(({ name }) => name)
-  const isMissing = ({ name }: MigrationFile) => !applied.includes(name)
+  const isMissing = ({ name }: MigrationFile) =>
+    !applied.includes(name) && (last === undefined || name <= last)
   const mustStop = files.filter(isMissing).some(({ olderCodeMayRun }) => !olderCodeMayRun)
   if (applied.length === 0 || !mustStop) return
   const endsMs = performance.now() + waitMs

@@ -45,8 +45,8 @@ const IS_PLAIN = sql`
 
 /**
  * Changes of a fare that its beliefs do not imply, and implied ones that are missing: each step from one belief to
- * the next, and each end. A fare that begins as not bookable is left out: a revert begins an interval like this
- * without a record. A fare that changed within two hours of the floor is left out: an answer counts from its
+ * the next, and each end. A fare that begins as not bookable is left out: version 1.0 could begin an interval like
+ * this without a record. A fare that changed within two hours of the floor is left out: an answer counts from its
  * request, and a record from its writing.
  */
 const AVAILABILITY_CHANGE = sql`
