@@ -279,7 +279,7 @@ describe('the status', () => {
   })
 
   it('names the roles that no process has, and no role of one without progress counts', () => {
-    const [worker] = WELL.processes ?? []
+    const [worker] = WELL.processes
     const lost = { role: 'worker', lastProgressAt: ago(600) }
     const processes = [
       { ...worker, ...lost },

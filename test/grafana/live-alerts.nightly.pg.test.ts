@@ -34,7 +34,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
     setFaults()
     await fixture.proxy.open()
   })
-  afterAll(() => fixture?.close(), 30_000)
+  afterAll(() => fixture.close(), 30_000)
 
   const setFaults = (...rules: FaultRule[]) => fixture.sandbox.setFaults(rules)
   const firing = (alert: string) =>

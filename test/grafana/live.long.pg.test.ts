@@ -47,7 +47,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
       fixture = await prepareLiveFixture()
       key = (await createApiKey(fixture.database.db, { resellerId: null })).text
     })
-    afterAll(() => fixture?.close(), 30_000)
+    afterAll(() => fixture.close(), 30_000)
 
     async function choicesOf(variable: VariableFile, uid: string): Promise<string[]> {
       const { datasource } = variable
