@@ -73,7 +73,7 @@ export type RecordEvidence = Static<typeof RecordEvidence>
 const KINDS: Readonly<Record<WatchChangeKind, string>> = {
   watch_started:
     'The watch was added or resumed, or its question changed. `after` is the belief of its fare. The record is written ' +
-    'at once if the belief is fresh, else after the first good check.',
+    'at once if the belief is fresh, else with the first good check, or with the first sight of the fare.',
   became_available: 'The fare can be booked.',
   became_unavailable: 'The fare cannot be booked any more.',
   legs_changed: 'A flight of the fare changed its availability, and the fare cannot be booked.',
@@ -131,7 +131,7 @@ function membersOf(kind: WatchChangeKind) {
       'The change happened after this instant. Null if nothing was known before.',
     ),
     detectedAt: instant('The change happened by this instant.'),
-    ...(isStart ? { observedAt: instant('When the good check began that shows `after`.') } : {}),
+    ...(isStart ? { observedAt: instant('When the check began that shows `after`.') } : {}),
     evidence: RecordEvidence,
     recordedAt: Instant,
   }

@@ -32,7 +32,7 @@ export interface WatchChange {
   readonly after: unknown
   readonly lastGoodCheckAt: Date | null
   readonly detectedAt: Date
-  /** When the last good check of the belief in `after` began. Unset except for `watch_started`. */
+  /** When the check began that shows `after`. Unset except for `watch_started`. */
   readonly observedAt?: Date
   readonly evidence: RecordEvidence
   readonly recordedAt: Date

@@ -100,7 +100,7 @@ export function changeText({ kind, reason, before, after }) {
     return `${texts.priceMoved(was, is)}${stepText(before.price, after.price)}`
   }
   if (kind === 'legs_changed') {
-    // Of a fare with one leg this is its first state.
+    // In an old record of a fare with one leg this is its first state.
     return after?.return
       ? `${texts.kinds.legs_changed}: ${pairText(after.pair)}`
       : pairText(after?.pair)
@@ -111,8 +111,8 @@ export function changeText({ kind, reason, before, after }) {
     return `${text}${was ? `, ${texts.was(was)}` : ''}`
   }
   if (kind === 'expired') return reason ? textOf(texts.reasons, reason) : texts.kinds.expired
-  if (kind === 'watch_started')
-    return `${texts.kinds.watch_started}: ${pairText(after?.pair)}${is ? `, ${is}` : ''}`
+  if (kind === 'watch_started' || kind === 'first_seen')
+    return `${textOf(texts.kinds, kind)}: ${pairText(after?.pair)}${is ? `, ${is}` : ''}`
   return textOf(texts.kinds, kind)
 }
 
@@ -131,7 +131,7 @@ export function changeLevel({ kind }) {
   if (kind === 'became_available' || kind === 'route_added') return 'good'
   if (kind === 'became_unavailable' || kind === 'route_removed') return 'bad'
   if (kind === 'route_gained_availability') return 'good'
-  return kind === 'expired' || kind === 'watch_started' ? 'idle' : 'warn'
+  return ['expired', 'watch_started', 'first_seen'].includes(kind) ? 'idle' : 'warn'
 }
 
 /** The feed of a record: of routes, of all fares, or of a reseller's watches. @param {any} record */
@@ -172,4 +172,6 @@ export function receivesText({ kinds, reasons, lists, rules, digest }) {
 }
 
 /** The kinds of the records that endpoints receive. */
-export const WATCH_KINDS = Object.keys(texts.kinds).filter((kind) => feedOf({ kind }) !== 'route')
+export const WATCH_KINDS = Object.keys(texts.kinds).filter(
+  (kind) => feedOf({ kind }) !== 'route' && kind !== 'first_seen',
+)

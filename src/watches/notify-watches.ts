@@ -7,8 +7,8 @@ import type { FirstCheck } from '../schedule/follow.ts'
 interface Notifications {
   /** Changes that the transaction appended to the feed of all fares, by their numbers there. */
   readonly changeSeqs?: readonly number[]
-  /** Fares that had a good check: their watches that have not started do so now. */
-  readonly goodFareIds?: readonly number[]
+  /** Fares whose belief is shown now: their watches that have not started do so. */
+  readonly startingFareIds?: readonly number[]
   /** Ends of watches. */
   readonly ends?: readonly WatchEnd[]
 }
@@ -23,15 +23,17 @@ interface WatchEnd {
  * once in a transaction, and last: it locks the feeds.
  *
  * A change reaches every watch of its fare that is not paused, has not ended and whose price thresholds pass. A watch
- * that starts with the same check receives `watch_started` alone, whose `after` shows the change already.
+ * that starts with the same check receives `watch_started` alone, whose `after` shows the change already. No watch has
+ * started before its fare was seen for the first time, so none receives `first_seen`.
  */
 export async function notifyWatches(
   tx: Tx,
-  { changeSeqs = [], goodFareIds = [], ends = [] }: Notifications,
+  { changeSeqs = [], startingFareIds = [], ends = [] }: Notifications,
 ): Promise<void> {
-  if (changeSeqs.length + goodFareIds.length + ends.length === 0) return
+  if (changeSeqs.length + startingFareIds.length + ends.length === 0) return
   await createWatchDrafts(tx)
-  if (goodFareIds.length > 0) await draftStarts(tx, { fareIds: goodFareIds, onlyFresh: false })
+  if (startingFareIds.length > 0)
+    await draftStarts(tx, { fareIds: startingFareIds, onlyFresh: false })
   if (changeSeqs.length > 0) await draftChanges(tx, changeSeqs)
   if (ends.length > 0) await draftEnds(tx, ends)
   await appendDrafts(tx)
@@ -137,7 +139,7 @@ async function draftStarts(
   `.execute(tx)
   await sql`
     insert into watch_event (id, kind, tracked_fare_id, after, detected_at)
-    select d.id, 'watch_started', s.tracked_fare_id, ${shownBelief(freshSince)}, s.last_good_check_at
+    select d.id, 'watch_started', s.tracked_fare_id, ${shownBelief(freshSince)}, coalesce(s.last_good_check_at, s.asked_at)
       from (select distinct fare_id, watch_event_id as id from watch_change_draft) d
       join fare_state s on s.tracked_fare_id = d.fare_id
   `.execute(tx)
@@ -177,7 +179,7 @@ async function draftChanges(tx: Tx, changeSeqs: readonly number[]): Promise<void
       join watch w on w.tracked_fare_id = c.tracked_fare_id
       join reseller r on r.id = w.reseller_id
      cross join lateral (${PRICE_STEP.columns}) p
-     where c.seq = any(${changeSeqs}::bigint[])
+     where c.seq = any(${changeSeqs}::bigint[]) and c.kind <> 'first_seen'
        and w.paused_at is null and r.disabled_at is null and w.ended_at is null
        and not exists (select from watch_change_draft d where d.watch_id = w.id)
        and ${PRICE_STEP.passes}

@@ -52,7 +52,7 @@ describe('the stream of operators', () => {
 
     const all = [first, ...added, price]
     expect(all.map((block) => [block?.id, block?.event])).toEqual([
-      ['r0.f1', 'became_available'],
+      ['r0.f1', 'first_seen'],
       ['r1.f1', 'route_added'],
       ['r2.f1', 'route_added'],
       ['r2.f2', 'price_changed'],

@@ -208,12 +208,12 @@ describe('a tracked fare', () => {
     await get(`flightId=1234&${ONE_ADULT}`)
     setAnswer(GONE)
     await get(`flightId=1234&${ONE_ADULT}`)
-    expect(await kinds(db, fareId)).toEqual(['became_available'])
+    expect(await kinds(db, fareId)).toEqual(['first_seen'])
 
     await passSeconds(db, 20)
     await get(`flightId=1234&${ONE_ADULT}`)
 
-    expect(await kinds(db, fareId)).toEqual(['became_available', 'became_unavailable'])
+    expect(await kinds(db, fareId)).toEqual(['first_seen', 'became_unavailable'])
     const { rows } = await sql<{ checks: number }>`select checks from fare_state`.execute(db)
     expect(rows).toEqual([{ checks: 3 }])
   })

@@ -12,7 +12,7 @@ const notBookable = (flightId: string) => ({
   flightId,
   pair: 'not_bookable',
   checks: 2,
-  kinds: ['legs_changed'],
+  kinds: ['first_seen'],
   // Each reseller gets `watch_started` with the second answer, which confirms the first.
   feedRecords: 2,
 })

@@ -104,7 +104,7 @@ async function brokenChains(db: Db): Promise<unknown[]> {
       select tracked_fare_id, before ->> 'pair' as begins,
              lag(after ->> 'pair') over (partition by tracked_fare_id order by seq) as before
         from availability_change
-       where kind in ('became_available', 'became_unavailable', 'legs_changed')) c
+       where kind in ('first_seen', 'became_available', 'became_unavailable', 'legs_changed')) c
      where before <> begins
   `.execute(db)
   return rows

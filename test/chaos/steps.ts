@@ -117,7 +117,7 @@ export interface FareRow {
 
 /** The expected row of a fare that is bookable since its first check, with one `watch_started` for each reseller. */
 export function bookable(flightId: string, checks = 1): FareRow {
-  return { flightId, pair: 'bookable', checks, kinds: ['became_available'], feedRecords: 2 }
+  return { flightId, pair: 'bookable', checks, kinds: ['first_seen'], feedRecords: 2 }
 }
 
 /** The fares of these flights, ordered by flight id. */

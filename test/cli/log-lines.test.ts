@@ -52,7 +52,7 @@ describe('a log line on a terminal', () => {
     log.debug('upstream call ended')
     const soldOut = { ...after, pair: 'unavailable' }
     const unknown = { ...after, pair: 'unknown' }
-    log.debug({ fareId: 4, kind: 'became_available', before: unknown, after }, 'fare changed')
+    log.debug({ fareId: 4, kind: 'first_seen', before: unknown, after }, 'fare changed')
     log.debug({ fareId: 5, kind: 'became_available', before: soldOut, after }, 'fare changed')
 
     expect(plain()).toEqual([expect.stringMatching(/ can be booked/)])

@@ -202,7 +202,7 @@ describe('the departure of a fare', () => {
         censored: true,
       },
     ])
-    expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
+    expect(await kinds(db, fare)).toEqual(['first_seen', 'expired'])
   })
 
   it('a fare without watches ends at its departure too', async ({ db }) => {
@@ -212,6 +212,6 @@ describe('the departure of a fare', () => {
     await depart(db, fare)
 
     expect(await endFares(db)).toBe(1)
-    expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
+    expect(await kinds(db, fare)).toEqual(['first_seen', 'expired'])
   })
 })

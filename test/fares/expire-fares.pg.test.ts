@@ -66,7 +66,7 @@ describe('the end of a fare', () => {
     expect(await endFares(db)).toBe(1)
     expect(await endFares(db)).toBe(0)
 
-    expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
+    expect(await kinds(db, fare)).toEqual(['first_seen', 'expired'])
     expect(await watchFeed(db, reseller)).toEqual([
       [1, 'watch_started'],
       [2, 'expired'],
@@ -182,7 +182,9 @@ describe('a fare that is watched again after its end', () => {
     return { fare, resellerId }
   }
 
-  it('the fare becomes available again, in the feed and in its history', async ({ db }) => {
+  it('the fare is seen for the first time again, in the feed and in its history', async ({
+    db,
+  }) => {
     const { fare, resellerId } = await revived(db)
     expect(await lastPair(db, fare)).toMatchObject({ believed: 'unknown' })
 
@@ -191,7 +193,7 @@ describe('a fare that is watched again after its end', () => {
     await record(db, fare, minute(6), gone)
     await record(db, fare, minute(7), gone)
 
-    const all = ['became_available', 'expired', 'became_available', 'became_unavailable']
+    const all = ['first_seen', 'expired', 'first_seen', 'became_unavailable']
     expect(await kinds(db, fare)).toEqual(all)
     expect((await watchFeed(db, resellerId)).map(([, kind]) => kind)).toEqual([
       'watch_started',
@@ -227,7 +229,7 @@ describe('a watch that begins after its fare has departed and expired', () => {
     `.execute(db)
     expect(rows).toEqual([{ belief: 'unknown', flight: null, good: null }])
     expect(await fareRows(db)).toMatchObject([{ watchers: 0, ended: true, lane: null }])
-    expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
+    expect(await kinds(db, fare)).toEqual(['first_seen', 'expired'])
   })
 
   it('an on-demand check of the fare records nothing', async ({ db }) => {
@@ -236,7 +238,7 @@ describe('a watch that begins after its fare has departed and expired', () => {
     expect(await record(db, fare, minute(5), gone)).toEqual([])
     expect(await record(db, fare, minute(6), available())).toEqual([])
 
-    expect(await kinds(db, fare)).toEqual(['became_available', 'expired'])
+    expect(await kinds(db, fare)).toEqual(['first_seen', 'expired'])
     const { rows } = await sql`
       select valid_to is null as open from farewatch.fare_history
     `.execute(db)

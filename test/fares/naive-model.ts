@@ -295,6 +295,7 @@ function namesAt(story: Story, i: number): string[] {
   if (now?.at !== i) return []
   const was = beliefBefore(story, i).fare
   const is = now.fare
+  if (was.every((leg) => leg === 'nothing')) return ['first_seen']
   const pairs = is.map((leg, at) => [was[at] ?? 'nothing', leg] as const)
   const differ = (field: 'identity' | 'itinerary') =>
     pairs.some(([a, b]) => typeof a === 'object' && typeof b === 'object' && a[field] !== b[field])

@@ -113,7 +113,7 @@ describe('checks of one fare that overlap', () => {
     await recordAtOnce(db, databaseUrl, jobs)
 
     expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '1', checks: 2 })
-    expect(await kinds(db, fare)).toEqual(['became_available'])
+    expect(await kinds(db, fare)).toEqual(['first_seen'])
   })
 
   it('a loss is recorded once when a scheduled and two on-demand checks confirm it at the same time', async ({
@@ -131,7 +131,7 @@ describe('checks of one fare that overlap', () => {
     await recordAtOnce(db, databaseUrl, asked)
 
     expect(await readState(db)).toMatchObject({ pair: 'not_bookable', contradictions: '0' })
-    expect(await kinds(db, fare)).toEqual(['became_available', 'became_unavailable'])
+    expect(await kinds(db, fare)).toEqual(['first_seen', 'became_unavailable'])
     expect(await feedsOf(db)).toEqual(
       ['ana', 'ben'].map((name) => ({ name, kinds: ['watch_started', 'became_unavailable'] })),
     )
@@ -189,7 +189,7 @@ describe('a worker that continues after its lease has ended', () => {
     )
 
     expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '0', checks: 2 })
-    expect(await kinds(db, fare)).toEqual(['became_available'])
+    expect(await kinds(db, fare)).toEqual(['first_seen'])
     expect(await openClaims(db)).toEqual([])
     expect(await brokenFeeds(db)).toEqual([])
   })

@@ -104,7 +104,7 @@ describe('answers with a departure in the past', () => {
     ])
     await sql`update check_minute set minute = minute - interval '10 minutes'`.execute(db)
     await checkAll(available())
-    expect(await recorded(db)).toEqual([{ kind: 'became_available', reason: null, count: FARES }])
+    expect(await recorded(db)).toEqual([{ kind: 'first_seen', reason: null, count: FARES }])
     expect(await openKinds(db)).toEqual([])
     expect(await examineDepartures(deps)).toEqual([])
   })
@@ -186,7 +186,7 @@ describe('a fare that ended as never available', () => {
     await checkAll(available())
 
     expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
-    expect(await kinds(db, fare)).toEqual(['expired', 'became_available'])
+    expect(await kinds(db, fare)).toEqual(['expired', 'first_seen'])
     expect(await watchFeed(db, reseller)).toEqual([
       [1, 'expired'],
       [2, 'watch_started'],
@@ -318,7 +318,7 @@ describe('a mass of departures', () => {
     expect(await endFares(db)).toBe(FARES)
 
     expect(await openKinds(db)).toEqual(['mass_expiry'])
-    expect(await recorded(db)).toEqual([{ kind: 'became_available', reason: null, count: FARES }])
+    expect(await recorded(db)).toEqual([{ kind: 'first_seen', reason: null, count: FARES }])
     expect(await verifier.round()).toBe(FARES)
     // The answers showed a departure next year, so no end is held any more. Those of the other fares show none.
     const { rows } = await sql`select count(held_until) as held from fare_state`.execute(db)

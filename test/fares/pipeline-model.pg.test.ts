@@ -174,7 +174,7 @@ async function expectDepartures(db: Db, model: PipelineModel): Promise<number> {
   return rows.length
 }
 
-const KINDS = ['became_available', 'became_unavailable', 'price_changed']
+const KINDS = ['first_seen', 'became_available', 'became_unavailable', 'price_changed']
 
 describe('in any order of jobs, crashes and changes of watches', () => {
   it('each answer counts at most once, none after a departure, and each watch receives its start and its own changes', async ({

@@ -122,17 +122,23 @@ export class PipelineModel {
     const isGood = wasLastGood(fare.story, this.#rules)
     fare.known ||= isGood
     fare.hidden = hidden
+    const isFirst = changes.some(({ kind }) => kind === 'first_seen')
     for (const watch of this.watches) {
       if (watch.question !== call.question || watch.paused) continue
-      if (isGood && !watch.started) this.#startIfKnown(watch)
+      if (isFirst) this.#start(watch)
+      else if (isGood && !watch.started) this.#startIfKnown(watch)
       else this.#notify(watch, before, changes)
     }
   }
 
-  /** Writes the one record of a beginning, with the present belief. */
   #startIfKnown(watch: ModelWatch): void {
-    const { known, hidden, changes } = this.fare(watch.question)
-    if (!known || hidden) return
+    const { known, hidden } = this.fare(watch.question)
+    if (known && !hidden) this.#start(watch)
+  }
+
+  /** Writes the one record of a beginning, with the present belief. */
+  #start(watch: ModelWatch): void {
+    const { changes } = this.fare(watch.question)
     const { pair, price } = changes.at(-1) ?? { pair: 'unknown', price: null }
     const { reference } = watch
     this.feeds[watch.reseller].push({ reference, kind: 'watch_started', pair, price })

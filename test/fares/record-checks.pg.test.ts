@@ -80,7 +80,7 @@ describe('a recorded check', () => {
     `.execute(db)
     await record(db, fare, minute(2), dollars)
 
-    expect(first).toEqual(['became_available'])
+    expect(first).toEqual(['first_seen'])
     expect(pending).toEqual([
       { price: '80.00', currency: 'EUR', price_reason: 'unconfirmed', lane: 'confirmation' },
     ])
@@ -109,7 +109,7 @@ describe('a recorded check', () => {
     expect(current).toEqual([{ ...unknown, pair: 'bookable', price_reason: 'stale', stale: true }])
     expect(counted).toHaveLength(1)
     // The first loss does not count: it is unknown how long ago it was.
-    expect(afterOne).toEqual(['became_available'])
+    expect(afterOne).toEqual(['first_seen'])
     const { rows: changes } = await sql`
       select kind, last_good_check_at, detected_at from farewatch.availability_changes where seq > 1
     `.execute(db)
@@ -235,7 +235,7 @@ describe('a price after a record without one', () => {
     for (const n of [13, 14]) await record(db, fare, minute(n), at('100.00'), at('50.00'))
 
     const [first, ...later] = await kinds(db, fare)
-    expect([first, ...later]).toEqual(['became_available', 'price_changed', 'price_changed'])
+    expect([first, ...later]).toEqual(['first_seen', 'price_changed', 'price_changed'])
     expect(await kindsOf(db, ana)).toEqual(['watch_started', ...later])
     expect(await kindsOf(db, strict)).toEqual(['watch_started', ...later])
   })

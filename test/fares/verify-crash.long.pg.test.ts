@@ -29,8 +29,8 @@ const SOLD = ['105', '106']
 /** One answer has shown these as unavailable: one more confirms it. */
 const LOST_ONCE = ['103', '104']
 /** The fares after one more answer each. The two watches of each start with its first good check, and show the change. */
-const LOST = { pair: 'not_bookable', contradictions: '0', checks: 2, kinds: ['legs_changed'] }
-const FOUND = { pair: 'bookable', contradictions: '0', checks: 1, kinds: ['became_available'] }
+const LOST = { pair: 'not_bookable', contradictions: '0', checks: 2, kinds: ['first_seen'] }
+const FOUND = { pair: 'bookable', contradictions: '0', checks: 1, kinds: ['first_seen'] }
 const PENDING = { pair: 'unknown', contradictions: '1', checks: 1, kinds: [] }
 const EXPECTED = [
   { flightId: '101', ...PENDING, changesSent: 0, startsSent: 0 },

@@ -290,21 +290,46 @@ describe('a watch of a fare without a fresh belief', () => {
     expect(await kindsOf(db, ana)).toEqual(['watch_started'])
   })
 
-  it('confirmed changes reach the watch before it starts, but not those of the check that starts it', async ({
+  it('the watch starts with the first sight of its fare, although it shows one leg alone', async ({
     db,
   }) => {
     const ana = await resellerWith(db, [cells({ return_flight_id: '201' })], 'ana')
     const [fare] = await fareRows(db)
     const fareId = fare?.id ?? 0
+    const at = ago(60)
 
     // The return flight is lost, whatever the other one shows; no check has shown both yet.
-    for (const seconds of [90, 60]) await record(db, fareId, ago(seconds), silent, gone)
-    expect(await kindsOf(db, ana)).toEqual(['legs_changed'])
-    await record(db, fareId, ago(30), available(), available('60.00'))
-
-    expect(await kinds(db, fareId)).toEqual(['legs_changed', 'became_available'])
+    await record(db, fareId, ago(90), silent, gone)
+    await record(db, fareId, at, silent, gone)
     expect(await feedOf(db, ana)).toMatchObject([
-      { kind: 'legs_changed', before: { pair: 'unknown' }, after: { pair: 'not_bookable' } },
+      { kind: 'watch_started', before: null, after: { pair: 'not_bookable' }, observedAt: at },
+    ])
+    for (const seconds of [50, 29]) await record(db, fareId, ago(seconds), gone, gone)
+    await record(db, fareId, ago(10), available(), available('60.00'))
+
+    expect(await kinds(db, fareId)).toEqual(['first_seen', 'legs_changed', 'became_available'])
+    expect(await kindsOf(db, ana)).toEqual(['watch_started', 'legs_changed', 'became_available'])
+  })
+
+  it('confirmed changes reach the watch before it starts, but not those of the check that starts it', async ({
+    db,
+  }) => {
+    const fareId = await fareAfter(
+      db,
+      [90, 60].map((seconds) => [seconds, silent, gone] as const),
+      { return_flight_id: '201' },
+    )
+    const ana = await resellerWith(db, [cells({ return_flight_id: '201' })], 'ana')
+    expect(await kindsOf(db, ana)).toEqual([])
+
+    // The outbound flight is lost too, and the return flight is not shown.
+    for (const seconds of [50, 29]) await record(db, fareId, ago(seconds), gone, silent)
+    expect(await kindsOf(db, ana)).toEqual(['legs_changed'])
+    await record(db, fareId, ago(10), available(), available('60.00'))
+
+    expect(await kinds(db, fareId)).toEqual(['first_seen', 'legs_changed', 'became_available'])
+    expect(await feedOf(db, ana)).toMatchObject([
+      { kind: 'legs_changed', before: { pair: 'not_bookable' }, after: { pair: 'not_bookable' } },
       { kind: 'watch_started', before: null, after: { pair: 'bookable' } },
     ])
   })

@@ -70,6 +70,8 @@ export async function startDrivenUpstream(losses: () => readonly Loss[]) {
 export interface DrivenRecord {
   readonly legs: Legs
   readonly kind: string
+  /** Of the fare since then. */
+  readonly pair: string
   readonly detectedMs: number
   readonly recordedMs: number
 }
@@ -79,10 +81,10 @@ const CALL_MS = 3_000
 
 /**
  * The records that contradict the plan: a loss that no flight had when its first answer was given, a gain while a flight
- * was sold out, or any other change of flights whose prices and times never change.
+ * was sold out, a first sight of either, or any other change of flights whose prices and times never change.
  */
 export function falseRecords(losses: readonly Loss[], records: readonly DrivenRecord[]) {
-  return records.filter(({ legs, kind, detectedMs }) => {
+  return records.filter(({ legs, kind, pair, detectedMs }) => {
     const wasLost = losses.some(
       ({ flightId, fromMs, toMs }) =>
         legs.includes(flightId) && fromMs <= detectedMs + CALL_MS && toMs >= detectedMs,
@@ -93,6 +95,7 @@ export function falseRecords(losses: readonly Loss[], records: readonly DrivenRe
     )
     if (kind === 'became_unavailable') return !wasLost
     if (kind === 'became_available') return wasLostThroughout
+    if (kind === 'first_seen') return pair === 'bookable' ? wasLostThroughout : !wasLost
     return kind !== 'legs_changed' || legs.length < 2
   })
 }

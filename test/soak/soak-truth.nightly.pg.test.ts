@@ -72,7 +72,7 @@ async function run(db: Db, databaseUrl: string, redisUrl: string | null) {
 
 async function readRecords(db: Db): Promise<DrivenRecord[]> {
   const { rows } = await sql<DrivenRecord>`
-    select array_remove(array[f.flight_id, f.return_flight_id], null) as legs, c.kind,
+    select array_remove(array[f.flight_id, f.return_flight_id], null) as legs, c.kind, c.after ->> 'pair' as pair,
            (extract(epoch from c.detected_at) * 1000)::float8 as "detectedMs",
            (extract(epoch from c.recorded_at) * 1000)::float8 as "recordedMs"
       from availability_change c

@@ -33,7 +33,7 @@ const SHOWN_AS_STEPS = new Set([
 
 /**
  * A log destination for a terminal: shows each JSON line as a plain line. Without `debug` it leaves out the lines
- * of that level that have no sentence, and the first beliefs: a log of level `debug` then shows each change of a fare.
+ * of that level that have no sentence, and the first sight of fares: a log of level `debug` then shows each change of a fare.
  */
 export function createLogLines(
   write: (text: string) => void,
@@ -59,7 +59,7 @@ function renderLogLine(line: string, debug: boolean): string | undefined {
   const { time, level, msg, ...fields } = parsed
   if (level === 'info' && SHOWN_AS_STEPS.has(msg)) return undefined
   const sentence = SENTENCES[msg]
-  if (level === 'debug' && !debug && (sentence === undefined || isFirstBelief(fields))) {
+  if (level === 'debug' && !debug && (sentence === undefined || isFirstSight(fields))) {
     return undefined
   }
   const at = new Date(time)
@@ -69,9 +69,9 @@ function renderLogLine(line: string, debug: boolean): string | undefined {
   return `${DIM}${clock}${RESET}  ${colour}${printable(text)}${colour === '' ? '' : RESET}\n`
 }
 
-/** What the first check of a fare showed. After an import there are thousands of them. */
-function isFirstBelief({ before }: LogFields): boolean {
-  return (before as { pair?: unknown } | null | undefined)?.pair === 'unknown'
+/** After an import there are thousands of them. */
+function isFirstSight({ kind }: LogFields): boolean {
+  return kind === 'first_seen'
 }
 
 /** Undefined for a line that is no JSON: the scrubber may have masked a secret of digits where a number stood. */

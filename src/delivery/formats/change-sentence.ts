@@ -152,6 +152,8 @@ function eventText({ kind, reason }: ShownChange, event: Event): string {
   const { before, after } = event
   const words = REASON_WORDS[reason ?? '']
   switch (kind) {
+    case 'first_seen':
+      return `first seen, ${stateText(after)}`
     case 'became_available':
       return stateText(after)
     case 'became_unavailable':

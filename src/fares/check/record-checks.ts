@@ -62,7 +62,7 @@ export async function recordChecks(
   await complete(tx, completedChecks(args, recorded), args.rules)
   // Last: both lock the heads of feeds until the commit.
   const changeSeqs = await appendChanges(tx, recorded, args.claimId)
-  await notifyWatches(tx, { changeSeqs, goodFareIds: startingFares(recorded) })
+  await notifyWatches(tx, { changeSeqs, startingFareIds: startingFares(recorded) })
   return recorded
 }
 
@@ -107,14 +107,23 @@ export function askedLegsOf(
   )
 }
 
-/** Fares that had a good check while a watch of them waits to start. */
+/**
+ * Fares that had a good check, or were seen for the first time, while a watch of them waits to start. The first sight
+ * of a pair may show the loss of one leg and nothing of the other: that is no good check, but the fare cannot be booked.
+ */
 function startingFares(recorded: readonly RecordedCheck[]): number[] {
   return recorded
     .filter(
       ({ before, decision }) =>
-        before.hasUnstartedWatch && decision.good && hiddenReasonOf(decision.state) === null,
+        before.hasUnstartedWatch &&
+        (decision.good || isFirstSight(decision)) &&
+        hiddenReasonOf(decision.state) === null,
     )
     .map(({ fareId }) => fareId)
+}
+
+function isFirstSight({ changes }: Decision): boolean {
+  return changes.some(({ kind }) => kind === 'first_seen')
 }
 
 async function appendChanges(
@@ -197,17 +206,21 @@ function followDropped(
   return followUnknown(state, { at: askedAt.toISOString(), past: false }, rules)
 }
 
-/** What a decision shows of the fare's rate of change: nothing until the state of every leg is known and confirmed. */
-function ratingOf({ state, changes, good, next }: Decision, claimId: string | null) {
+/**
+ * What a decision shows of the fare's rate of change: nothing until the state of every leg is known and confirmed. The
+ * first sight of a fare begins its first interval.
+ */
+function ratingOf(decision: Decision, claimId: string | null) {
+  const { state, changes, good, next } = decision
   const { pair } = state.belief
   const flight = state.belief.outbound.flight ?? state.lastFlights.outbound
   if (!good || next !== 'normal' || pair === 'unknown') return undefined
   return {
     state: pair === 'bookable' ? ('available' as const) : ('unavailable' as const),
-    changed: changes.length > 0,
+    changed: changes.length > 0 && !isFirstSight(decision),
     value: eventValue(changes.map(({ kind }) => kind)),
     route: flight && `${flight.from}-${flight.to}`,
-    counts: claimId !== null,
+    counts: claimId !== null && !isFirstSight(decision),
   }
 }
 

@@ -182,7 +182,8 @@ interface Interval {
 }
 
 /**
- * Names what differs between what was recorded last and what is believed now. Entering or leaving `bookable`
+ * Names what differs between what was recorded last and what is believed now. Where nothing was believed, that is the first
+ * sight of the fare, whatever it shows. Entering or leaving `bookable`
  * includes every other change, and another flight includes those of itinerary and price: `after` shows them. All
  * records of a check share `before` and `after`: no state in between was believed.
  */
@@ -202,6 +203,7 @@ export function changesOf(
 }
 
 function kindsOf(before: FareView, after: FareView): FareChangeKind[] {
+  if (legsOf(before).every((leg) => leg.belief === 'unknown')) return ['first_seen']
   if (before.pair !== after.pair && after.pair === 'bookable') return ['became_available']
   if (before.pair !== after.pair && before.pair === 'bookable') return ['became_unavailable']
   const was = legsOf(before)

@@ -1,6 +1,7 @@
 /** Records of change, beliefs, and the Changes view. */
 export const records = {
   kinds: {
+    first_seen: 'first seen',
     became_available: 'can be booked',
     became_unavailable: 'cannot be booked any more',
     legs_changed: 'one leg changed',

@@ -42,8 +42,8 @@ export const ROUTE_CHANGE_KINDS = [
 ] as const
 export type RouteChangeKind = (typeof ROUTE_CHANGE_KINDS)[number]
 
-/** The kinds of changes of a fare that a check can confirm. */
-export const FARE_CHANGE_KINDS = [
+/** The kinds of changes of what was believed of a fare. */
+export const BELIEF_CHANGE_KINDS = [
   'became_available',
   'became_unavailable',
   'legs_changed',
@@ -51,6 +51,9 @@ export const FARE_CHANGE_KINDS = [
   'itinerary_changed',
   'identity_changed',
 ] as const
+
+/** The kinds of records of a fare that a check can write. Before `first_seen` nothing was believed of the fare. */
+export const FARE_CHANGE_KINDS = ['first_seen', ...BELIEF_CHANGE_KINDS] as const
 export type FareChangeKind = (typeof FARE_CHANGE_KINDS)[number]
 
 /** The kinds of records in the feed of availability changes. */
@@ -75,8 +78,8 @@ export type ChangeReason = (typeof CHANGE_REASONS)[number]
 /** The kinds of events of a watch alone. Rows from before `watch_started` was added may have any kind of change. */
 export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
 
-/** The kinds of records in the feed of a reseller. */
-export const WATCH_CHANGE_KINDS = ['watch_started', ...AVAILABILITY_CHANGE_KINDS] as const
+/** The kinds of records in the feed of a reseller: `watch_started` takes the place of `first_seen`. */
+export const WATCH_CHANGE_KINDS = ['watch_started', ...BELIEF_CHANGE_KINDS, 'expired'] as const
 export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number]
 
 /** The kinds of changes that no market makes to many fares at once: a mass of them waits. */

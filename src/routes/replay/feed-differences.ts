@@ -173,7 +173,8 @@ const RECORD = sql`
            from availability_change c where seq >= (select first_seq from feed_head where feed = 'availability')),
        wrong as (
          select 'availability' as feed, seq, recorded_at, 'kind' as field, to_jsonb(kind) as stored from change
-          where kind = 'became_available' and (was or not "is") or kind = 'became_unavailable' and ("is" or not was)
+          where kind = 'first_seen' and (before ->> 'pair' <> 'unknown' or after ->> 'pair' = 'unknown')
+             or kind = 'became_available' and (was or not "is") or kind = 'became_unavailable' and ("is" or not was)
              or kind = 'price_changed' and before -> 'price' = after -> 'price'
              or kind = 'legs_changed' and before #> '{outbound,belief}' = after #> '{outbound,belief}'
                 and before #> '{return,belief}' is not distinct from after #> '{return,belief}'

@@ -2,9 +2,10 @@ import type { FareChangeKind, RatedState } from '../../platform/base/kinds.ts'
 
 /**
  * How much an early detection of each change is worth. Early news of a fare that can be booked again is worth the
- * most, because other sellers take its seats.
+ * most, because other sellers take its seats. The first sight of a fare is no change.
  */
 const EVENT_VALUES: Readonly<Partial<Record<FareChangeKind, number>>> = {
+  first_seen: 0,
   became_available: 5,
   became_unavailable: 2,
 }
