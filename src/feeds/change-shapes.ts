@@ -37,6 +37,13 @@ export const Flight = object(
     ),
     numbers: Type.Array(Type.Integer()),
     departsAt: LocalTime,
+    departsBy: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description:
+          'The latest instant of departure, if the answer contradicts the time zones that farewatch knows of its places.',
+      }),
+    ),
     arrivesAt: LocalTime,
     stops: Type.Array(Type.String()),
   },

@@ -1,4 +1,4 @@
-import { airportsByIata } from '../platform/airports/airports.ts'
+import { zoneOf } from '../platform/airports/airports.ts'
 import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
 import { HELD_BY } from '../platform/base/kinds.ts'
 import { instantOfLocal, zoneOffsetMs } from '../platform/base/local-time.ts'
@@ -149,9 +149,11 @@ function linkOf(
 
 /** Null for a flight of a form that this version does not know: it must not hold up other records. */
 function flightOf({ flight, from, to }: ShownLeg): RecordFlight | null {
-  const { airline, airlineCode, numbers } = flight
-  const departure = endOf(from, flight.from, flight.departsAt)
-  const arrival = endOf(to, flight.to, flight.arrivesAt)
+  const { airline, airlineCode, numbers, departsBy } = flight
+  // The answer contradicts our zones of its places, so neither is shown.
+  const zone = departsBy === undefined ? zoneOf : () => undefined
+  const departure = endOf({ known: from, name: flight.from, localTime: flight.departsAt }, zone)
+  const arrival = endOf({ known: to, name: flight.to, localTime: flight.arrivesAt }, zone)
   if (departure === null || arrival === null || typeof airline !== 'string') return null
   if (!Array.isArray(numbers)) return null
   const code = typeof airlineCode === 'string' ? airlineCode : null
@@ -161,12 +163,18 @@ function flightOf({ flight, from, to }: ShownLeg): RecordFlight | null {
 const CODE = /^[A-Z]{3}$/
 const LOCAL_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d$/
 
-/** @param name the code of the place, or its city or id if it has none. */
-function endOf(known: StoredPlace | null, name: unknown, localTime: unknown): FlightEnd | null {
+interface ShownEnd {
+  readonly known: StoredPlace | null
+  /** The code of the place, or its city or id if it has none. */
+  readonly name: unknown
+  readonly localTime: unknown
+}
+
+function endOf({ known, name, localTime }: ShownEnd, zoneAt: typeof zoneOf): FlightEnd | null {
   if (typeof name !== 'string' || typeof localTime !== 'string') return null
   const local = LOCAL_TIME.test(localTime) ? Date.parse(`${localTime.replace(' ', 'T')}:00Z`) : NaN
   if (Number.isNaN(local)) return null
-  const zone = airportsByIata().get(name.toUpperCase())?.zone ?? null
+  const zone = zoneAt(name) ?? null
   const code = CODE.test(name) ? name : known?.code || null
   const place = {
     id: known?.id ?? null,

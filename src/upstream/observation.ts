@@ -46,6 +46,7 @@ export interface ObservedFlight {
 
 /** The parts of a flight that are shown to people. */
 export interface FlightSummary {
+  /** The place by its code, else by its city or id. Only a code has exactly three capital letters. */
   readonly from: string
   readonly to: string
   /** Its name, or what the upstream gives in place of it. */
@@ -54,6 +55,11 @@ export interface FlightSummary {
   readonly airlineCode?: string
   readonly numbers: readonly number[]
   readonly departsAt: string
+  /**
+   * The latest instant of departure, ISO text in UTC. Only where the answer contradicts our table of time zones: then
+   * the zones of both places count as unknown.
+   */
+  readonly departsBy?: string
   readonly arrivesAt: string
   readonly stops: readonly string[]
 }
@@ -77,6 +83,7 @@ export const ANSWER_ANOMALIES = [
   'zero_price',
   'categories_unlike_request',
   'duration_unlike_times',
+  'zone_unlike_table',
 ] as const
 export type AnswerAnomaly = (typeof ANSWER_ANOMALIES)[number]
 

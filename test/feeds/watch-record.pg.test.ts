@@ -121,6 +121,8 @@ describe('a record of a reseller', () => {
     const { airlineCode: _none, ...plain } = { ...flightOf(flying()), from: 'Nowhere', to: 'ZZZ' }
     const states = [
       { outbound: { flight: plain, identity: null } },
+      { outbound: { flight: { ...plain, from: 'Nis', to: 'Pau' }, identity: null } },
+      { outbound: { flight: { ...plain, from: 'PMI', departsBy: minute(0) }, identity: null } },
       { outbound: { flight: { ...plain, departsAt: 'soon' } } },
       { outbound: { flight: { ...plain, numbers: 'many' } } },
       { outbound: { flight: 'none' } },
@@ -133,7 +135,9 @@ describe('a record of a reseller', () => {
       states.map((after) => ({ before: {}, after })),
     )
 
-    const [first, ...odd] = (await feedOf(db, resellerId)).map(({ flights }) => flights.outbound)
+    const [first, cities, doubted, ...odd] = (await feedOf(db, resellerId)).map(
+      ({ flights }) => flights.outbound,
+    )
 
     expect(first).toMatchObject({
       airline: { code: null, name: 'Llevant Airways' },
@@ -145,6 +149,12 @@ describe('a record of a reseller', () => {
       },
       arrival: { place: { id: null, code: 'ZZZ' }, zone: null, at: null },
     })
+    for (const flight of [cities, doubted]) {
+      expect(flight).toMatchObject({
+        departure: { zone: null, at: null },
+        arrival: { zone: null, at: null },
+      })
+    }
     expect(odd).toEqual([null, null, null, null, null])
   })
 

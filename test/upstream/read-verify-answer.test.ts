@@ -4,7 +4,7 @@ import {
   readVerifyAnswer,
   type VerifyAnswer,
 } from '../../src/upstream/flights/read-verify-answer.ts'
-import type { ObservedFlight, Question } from '../../src/upstream/observation.ts'
+import type { FlightSummary, ObservedFlight, Question } from '../../src/upstream/observation.ts'
 import { available, flight, price, question, segment } from './verify-fixtures.ts'
 
 const SECRET = 'a-secret-token'
@@ -190,6 +190,7 @@ describe('a flight with an anomaly stays available, and the anomaly is counted',
     ['duration_unlike_times', available({ duration: { seconds: 13_500 + 25 * 3600 + 60 } })],
     ['duration_unlike_times', available({ duration: { seconds: '13500' } })],
     ['duration_unlike_times', available({ legs: [segment({ duration: { seconds: 1 } })] })],
+    ['zone_unlike_table', available({ duration: { seconds: 13_500 + 8 * 3600 } })],
     ['flight_id_unlike_key', available({ id: undefined })],
     ['text_ids', available({ id: '1234' })],
     ['text_ids', available({ legs: [segment({ to: { id: '102' } })] })],
@@ -227,7 +228,6 @@ describe('a flight with an anomaly stays available, and the anomaly is counted',
     ['no price of passengers who were asked', prices({ nonResidents: perAdult(null) }), {}],
     ['no prices of a group', prices({ nonResidents: undefined }), {}],
     ['a price of zero for passengers who were not asked', prices({ residents: perAdult(0) }), {}],
-    ['zones between the places', available({ duration: { seconds: 13_500 + 8 * 3600 } }), {}],
     ['no duration', available({ duration: undefined }), {}],
     [
       'both groups of passengers',
@@ -239,6 +239,68 @@ describe('a flight with an anomaly stays available, and the anomaly is counted',
 
     expect(flightIn(answer).price).not.toBeNull()
     expect(answer.anomalies).toEqual([])
+  })
+})
+
+/** A flight without stops between places with these codes at these local times of a day. */
+function trip(
+  [from, to]: readonly [string, string],
+  [departs, arrives]: readonly [string, string],
+  seconds?: number,
+): FlightSummary {
+  const parts = {
+    from: { id: 1, iata: from, city: 'A', country: 'RU' },
+    to: { id: 2, iata: to, city: 'B', country: 'RU' },
+    dates: { departure: `2026-07-20 ${departs}`, arrival: `2026-07-20 ${arrives}` },
+    duration: { human: '', seconds },
+  }
+  return flightIn(read(available({ ...parts, legs: [segment(parts)] }))).flight
+}
+
+describe('an answer that our time zones contradict', () => {
+  it.each([
+    // Novosibirsk is at UTC+7. Where the departure is farther west in our table, an instant of its zone is later.
+    ['SVO', 'OVB', '10:00', '10:50', 3_000, '2026-07-20T07:00:00.000Z'],
+    // Where it is farther east, the duration and the zone of the arrival make the later instant.
+    ['PKC', 'OVB', '10:00', '10:50', 3_000, '2026-07-20T03:00:00.000Z'],
+    ['MAD', 'PMI', '08:00', '09:15', 4_500 + 3_600, '2026-07-20T06:00:00.000Z'],
+    ['MAD', 'PMI', '08:00', '09:15', 4_500 - 3_600, '2026-07-20T07:00:00.000Z'],
+    // It allows no instant after the one by the last clocks on earth.
+    ['MAD', 'PMI', '08:00', '23:15', -3_600, '2026-07-20T20:00:00.000Z'],
+    ['SVO', 'OVB', '10:00', '10:50', undefined, '2026-07-20T22:00:00.000Z'],
+  ])('counts, and departs by the latest instant: %s to %s', (...given) => {
+    const [from, to, departs, arrives, seconds, instant] = given
+
+    expect(trip([from, to], [departs, arrives], seconds).departsBy).toBe(instant)
+  })
+
+  it.each(['BAX', 'TOF', 'RGK'])('counts, whatever public tables say of %s', (from) => {
+    expect(trip([from, 'OVB'], ['10:00', '10:50'], 3_000)).toMatchObject({ from, to: 'OVB' })
+  })
+
+  it.each([
+    ['the duration agrees with the zones', ['MAD', 'LHR'], ['08:00', '09:15'], 4_500 + 3_600],
+    ['it gives no duration', ['MAD', 'LHR'], ['08:00', '09:15'], undefined],
+    ['the duration is inexact', ['MAD', 'PMI'], ['08:00', '09:15'], 4_500 + 3_000],
+    ['a place has no known zone', ['MAD', 'ZZZ'], ['08:00', '09:15'], 4_500 + 3_600],
+  ] as const)('is none where %s', (_what, places, times, seconds) => {
+    expect(trip(places, times, seconds)).not.toHaveProperty('departsBy')
+  })
+})
+
+describe('a place', () => {
+  it.each([
+    [{ iata: 'PMI', city: 'Palma' }, 'PMI'],
+    [{ iata: 'pmi', city: 'Palma' }, 'PMI'],
+    [{ iata: '', city: 'Nis' }, 'Nis'],
+    [{ iata: null, city: 'Pau' }, 'Pau'],
+    // Three capital letters are a code wherever a flight is shown.
+    [{ city: 'PAU' }, '101'],
+    [{ city: '' }, '101'],
+  ])('%j is shown as %s', (place, shown) => {
+    const from = { id: 101, country: 'Spain', ...place }
+
+    expect(flightIn(read(available({ from }))).flight.from).toBe(shown)
   })
 })
 

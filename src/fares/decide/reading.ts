@@ -1,4 +1,4 @@
-import { airportsByIata } from '../../platform/airports/airports.ts'
+import { zoneOf } from '../../platform/airports/airports.ts'
 import type { LossReason, UnknownReason } from '../../platform/base/kinds.ts'
 import { instantOfLocal } from '../../platform/base/local-time.ts'
 import type {
@@ -24,6 +24,8 @@ type KnownFlights = Pick<FareState, 'belief' | 'lastFlights'>
  */
 interface Departure {
   readonly at: number
+  /** The local time, read as if it were UTC. */
+  readonly local: number
   readonly zoneIsKnown: boolean
 }
 
@@ -50,9 +52,7 @@ export function lossReason(state: KnownFlights, confirmedAt: string): LossReason
   if (departures.some(({ at, zoneIsKnown }) => zoneIsKnown && at - now < SALES_CLOSE_MS)) {
     return 'sales_closed'
   }
-  return departures.some(
-    ({ at, zoneIsKnown }) => !zoneIsKnown && at - now < DAY_MS + LATEST_ZONE_MS,
-  )
+  return departures.some(({ local, zoneIsKnown }) => !zoneIsKnown && local - now < DAY_MS)
     ? 'unknown'
     : 'sold_out'
 }
@@ -82,13 +82,13 @@ function departuresOf({ belief, lastFlights }: KnownFlights): Departure[] {
   return flights.flatMap((flight) => (flight ? [departureOf(flight)] : []))
 }
 
-/** A place without an IATA code is shown by its city or id, which is no code of an airport. */
-function departureOf({ from, departsAt }: FlightSummary): Departure {
+function departureOf({ from, departsAt, departsBy }: FlightSummary): Departure {
   const local = Date.parse(`${departsAt.replace(' ', 'T')}:00Z`)
-  const zone = airportsByIata().get(from.toUpperCase())?.zone
+  if (departsBy !== undefined) return { at: Date.parse(departsBy), local, zoneIsKnown: false }
+  const zone = zoneOf(from)
   return zone === undefined
-    ? { at: local + LATEST_ZONE_MS, zoneIsKnown: false }
-    : { at: instantOfLocal(zone, local), zoneIsKnown: true }
+    ? { at: local + LATEST_ZONE_MS, local, zoneIsKnown: false }
+    : { at: instantOfLocal(zone, local), local, zoneIsKnown: true }
 }
 
 export interface Answer {

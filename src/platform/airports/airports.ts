@@ -21,6 +21,14 @@ export const airportsByIata = lazily((): ReadonlyMap<string, Airport> => {
   return new Map(lines.map(parseAirport).map((airport) => [airport.iata, airport]))
 })
 
+/**
+ * The IANA zone of a place as flights show it: only a code is shown as three capital letters, so the city Pau has none
+ * here.
+ */
+export function zoneOf(shownPlace: string): string | undefined {
+  return airportsByIata().get(shownPlace)?.zone
+}
+
 /** The file is ours: no field has quotes or commas. */
 function parseAirport(line: string): Airport {
   const [iata, country, continent, latitude, longitude, zone] = line.split(',')

@@ -1,5 +1,5 @@
-import { airportsByIata } from '../../platform/airports/airports.ts'
-import { zoneOffsetMs } from '../../platform/base/local-time.ts'
+import { zoneOf } from '../../platform/airports/airports.ts'
+import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 import type { AnswerAnomaly } from '../observation.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
 
@@ -101,6 +101,8 @@ export function violation({ value, path }: JsonPath, what: string): UpstreamCont
 const HOUR_MS = 3_600_000
 /** Time zones range from UTC-12 to UTC+14. */
 const WIDEST_ZONES_MS = 26 * HOUR_MS
+/** The clocks of UTC−12 are the last to show a local time. */
+const LATEST_ZONE_MS = 12 * HOUR_MS
 /** The offsets of all time zones differ by multiples of this. */
 const ZONE_STEP_MS = HOUR_MS / 4
 const DAY_MS = 24 * HOUR_MS
@@ -121,8 +123,8 @@ export interface FlightTimes {
  *
  * Local times alone prove little: a flight across the date line arrives before it departs. Impossible is what no time
  * zones explain: arrival − departure − duration outside ±26 h; without a duration, arrival − departure outside −26 h
- * to 5 days; a segment that lies more than 26 h outside the flight; and, if both zones are known, an arrival before
- * the departure or more than 5 days after it.
+ * to 5 days; and a segment that lies more than 26 h outside the flight. Our table of zones rejects nothing: it may be
+ * wrong itself.
  */
 export function assertPossibleTimes(whole: FlightTimes, segments: readonly FlightTimes[]): void {
   for (const part of [whole, ...segments]) assertPossibleTrip(part)
@@ -143,10 +145,6 @@ function assertPossibleTrip({ at, departsAt, arrivesAt, duration }: FlightTimes)
       ? Math.abs(local - seconds * 1_000) <= WIDEST_ZONES_MS
       : local >= -WIDEST_ZONES_MS && local <= LONGEST_TRIP_MS
   if (!isPossible) throw violation(at, 'between times that no time zones explain')
-  const elapsed = elapsedMs(at.value, departsAt, arrivesAt)
-  if (elapsed !== undefined && (elapsed < 0 || elapsed > LONGEST_TRIP_MS)) {
-    throw violation(at, 'between times that contradict the time zones of its places')
-  }
 }
 
 /** The times are local to two places, so a difference that time zones explain is no contradiction. */
@@ -162,26 +160,68 @@ function secondsOf(duration: unknown): unknown {
   return isFields(duration) ? duration.seconds : duration
 }
 
-/**
- * The longest time that two local times allow. Undefined if a place has no known zone.
- *
- * When clocks change, a local time may stand for two instants, so the earlier departure and the later arrival count.
- */
-function elapsedMs(value: unknown, departsAt: string, arrivesAt: string): number | undefined {
-  const { from, to } = fieldsOf(value)
-  const [departure, arrival] = [zoneOf(from), zoneOf(to)]
-  if (departure === undefined || arrival === undefined) return undefined
-  const departed = localMs(departsAt) - Math.max(...offsetsAround(departure, localMs(departsAt)))
-  return localMs(arrivesAt) - Math.min(...offsetsAround(arrival, localMs(arrivesAt))) - departed
+/** The zones of the departure and of the arrival by our table; undefined unless both are known. */
+function zonesOf({ at }: FlightTimes): { readonly from: string; readonly to: string } | undefined {
+  const { from, to } = fieldsOf(at.value)
+  const [departure, arrival] = [codeOf(from), codeOf(to)].map((code) => zoneOf(code ?? ''))
+  return departure && arrival ? { from: departure, to: arrival } : undefined
 }
 
-function offsetsAround(zone: string, local: number): [before: number, after: number] {
+/** The airport code of a place, by its field `iata` alone; undefined without one. */
+export function codeOf(place: unknown): string | undefined {
+  const { iata } = fieldsOf(place)
+  return typeof iata === 'string' && CODE.test(iata) ? iata.toUpperCase() : undefined
+}
+
+const CODE = /^[A-Za-z]{3}$/
+
+/**
+ * Whether the zones of our table contradict the answer: they make another duration of its times, by what other zones
+ * would explain, or an arrival before the departure. Public tables have wrong zones, so the answer counts.
+ */
+export function contradictsZones(trip: FlightTimes): boolean {
+  const elapsed = elapsedMs(trip)
+  if (elapsed.length === 0) return false
+  if (elapsed.every((ms) => ms < 0 || ms > LONGEST_TRIP_MS)) return true
+  const seconds = secondsOf(trip.duration)
+  if (typeof seconds !== 'number') return false
+  return elapsed.every((ms) => {
+    const offBy = ms - seconds * 1_000
+    return offBy !== 0 && offBy % ZONE_STEP_MS === 0
+  })
+}
+
+/**
+ * How long the trip takes by our zones: several possible times, because a local time may stand for two instants when
+ * clocks change. Empty if a zone is unknown.
+ */
+function elapsedMs(trip: FlightTimes): number[] {
+  const zones = zonesOf(trip)
+  if (zones === undefined) return []
+  const [departs, arrives] = [localMs(trip.departsAt), localMs(trip.arrivesAt)]
+  return offsetsAround(zones.from, departs).flatMap((before) =>
+    offsetsAround(zones.to, arrives).map((after) => arrives - after - (departs - before)),
+  )
+}
+
+function offsetsAround(zone: string, local: number): number[] {
   return [zoneOffsetMs(zone, local - DAY_MS), zoneOffsetMs(zone, local + DAY_MS)]
 }
 
-function zoneOf(place: unknown): string | undefined {
-  const { iata } = fieldsOf(place)
-  return typeof iata === 'string' ? airportsByIata().get(iata.toUpperCase())?.zone : undefined
+/**
+ * The latest departure of a trip that contradicts our zones, as an ISO instant: by the zone of its departure, or by that
+ * of its arrival and its own duration, as either zone may be the wrong one. Undefined without a contradiction.
+ */
+export function latestDeparture(trip: FlightTimes): string | undefined {
+  const zones = zonesOf(trip)
+  if (zones === undefined || !contradictsZones(trip)) return undefined
+  const [departs, arrives] = [localMs(trip.departsAt), localMs(trip.arrivesAt)]
+  const seconds = secondsOf(trip.duration)
+  const latest = departs + LATEST_ZONE_MS
+  const ofArrival =
+    typeof seconds === 'number' ? instantOfLocal(zones.to, arrives) - seconds * 1_000 : latest
+  const departure = Math.max(instantOfLocal(zones.from, departs), ofArrival)
+  return new Date(Math.min(latest, departure)).toISOString()
 }
 
 const PLACE_TEXTS = ['iata', 'city', 'country'] as const

@@ -2,11 +2,14 @@ import { type Money, parseMoney, toCents } from '../../platform/base/money.ts'
 import type { AnswerAnomaly, ObservedFlight, PassengerMix } from '../observation.ts'
 import {
   assertPossibleTimes,
+  codeOf,
   contradictsDuration,
+  contradictsZones,
   type FlightTimes,
   fieldsOf,
   idText,
   type JsonPath,
+  latestDeparture,
   pathTo,
   readFlightNumber,
   readId,
@@ -44,15 +47,19 @@ export function readFlight(
   const { departsAt, arrivesAt } = whole
   const identity = identityOf(flight, segments.length, departsAt)
   const { price, anomalies } = readPrice(pathTo(flight, 'price').value, passengers)
-  if ([whole, ...segments].some(contradictsDuration)) anomalies.push('duration_unlike_times')
+  const trips = [whole, ...segments]
+  if (trips.some(contradictsDuration)) anomalies.push('duration_unlike_times')
+  if (trips.some(contradictsZones)) anomalies.push('zone_unlike_table')
   if (idText(pathTo(flight, 'id').value) !== id) anomalies.push('flight_id_unlike_key')
   anomalies.push(...typeAnomalies(value))
+  const departsBy = latestDeparture(whole)
   const summary = {
     from: placeName(pathTo(flight, 'from'), show),
     to: placeName(pathTo(flight, 'to'), show),
     ...airlineOf(pathTo(flight, 'airline'), show),
     numbers: segments.map((segment) => segment.number),
     departsAt,
+    ...(departsBy === undefined ? {} : { departsBy }),
     arrivesAt,
     stops: segments.slice(1).map((segment) => placeName(segment.from, show)),
   }
@@ -120,8 +127,12 @@ function itineraryOf(whole: FlightTimes, segments: readonly Segment[]): string {
   return [`${whole.departsAt} to ${whole.arrivesAt}`, ...parts].join('; ')
 }
 
+/** Only a code is shown as three capital letters: by them the zone of the place is looked up. */
 function placeName({ value }: JsonPath, show: FlightContext['show']): string {
-  return firstText(value, ['iata', 'city', 'id'], show)
+  const code = codeOf(value)
+  if (code !== undefined) return code
+  const name = firstText(value, ['iata', 'city', 'id'], show)
+  return /^[A-Z]{3}$/.test(name) ? firstText(value, ['id'], show) : name
 }
 
 function airlineOf({ value }: JsonPath, show: FlightContext['show']) {
