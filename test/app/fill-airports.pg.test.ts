@@ -28,3 +28,11 @@ it('the table of airports equals the data file, and equal rows are not written a
   )
   expect(written.map(({ iata }) => iata)).toEqual(['MAD', 'PMI'])
 })
+
+it('the database knows the zone of every airport', async ({ db }) => {
+  const { rows } = await sql`
+    select iata, zone from airport where zone not in (select name from pg_timezone_names)
+  `.execute(db)
+
+  expect(rows).toEqual([])
+})
