@@ -30,10 +30,7 @@ export interface CheckRating {
   readonly value: number
   /** The places of its outbound flight; null until an answer has shown it. */
   readonly route: string | null
-  /**
-   * False for a check on demand, because the person who asks may know of a change: its interval counts neither way. False
-   * for the first sight of a fare, before which there is none.
-   */
+  /** False for a check on demand: the person who asks may know of a change, so its interval counts neither way. */
   readonly counts: boolean
 }
 

@@ -87,6 +87,7 @@ describe('the sentence of a change', () => {
       { ...UNKNOWN, outbound: leg('unknown', OUT) },
       'availability not known',
     ],
+    ['first_seen', undefined, UNKNOWN, OPEN, 'first seen, can be booked for 348.81 EUR'],
     ['watch_started', undefined, null, OPEN, 'watched from now on, can be booked for 348.81 EUR'],
     ['expired', 'departed', OPEN, UNKNOWN, 'departed'],
     [

@@ -97,6 +97,7 @@ const INVALID: readonly (readonly [body: object, pointer: string | undefined])[]
   [{ target: URL, digest: { every: '1h' } }, '/digest'],
   [{ target: URL, kinds: [] }, '/kinds'],
   [{ target: URL, kinds: ['sold_out'] }, '/kinds/0'],
+  [{ target: URL, kinds: ['first_seen'] }, '/kinds/0'],
   [{ target: URL, reasons: ['sold'] }, '/reasons/0'],
   [{ target: URL, lists: ['..'] }, '/lists'],
   [{ target: URL, rules: {} }, '/rules'],

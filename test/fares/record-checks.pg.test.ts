@@ -4,6 +4,7 @@ import { lockFares } from '../../src/fares/check/belief-store.ts'
 import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
+import { createRateStore } from '../../src/schedule/rate-store.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { it } from '../support/test-database.ts'
 import { CALM } from './answers.ts'
@@ -17,9 +18,64 @@ import {
   RULES,
   record,
   trackFare,
+  trackFares,
   watchFare,
+  watchFares,
   watchFeed,
 } from './fare-fixtures.ts'
+
+describe('the first record of a fare', () => {
+  it('is first_seen, whether or not it can be booked, and only what follows is a loss or a return', async ({
+    db,
+  }) => {
+    const [open = 0, lost = 0] = await trackFares(db, 2)
+    const reseller = await watchFares(db, 'ana', [open, lost])
+
+    await record(db, open, minute(0), available())
+    for (const n of [1, 2]) await record(db, open, minute(n), gone)
+    for (const n of [0, 1]) await record(db, lost, minute(n), gone)
+    // More than ten minutes later, so it is no return of a moment.
+    for (const fare of [open, lost]) await record(db, fare, minute(15), available())
+
+    expect(await kinds(db, open)).toEqual(['first_seen', 'became_unavailable', 'became_available'])
+    expect(await kinds(db, lost)).toEqual(['first_seen', 'became_available'])
+    const { rows } = await sql`
+      select kind, state_before, count(*) from farewatch.availability_changes group by 1, 2 order by 1
+    `.execute(db)
+    expect(rows).toEqual([
+      { kind: 'became_available', state_before: 'not_bookable', count: 2 },
+      { kind: 'became_unavailable', state_before: 'bookable', count: 1 },
+      { kind: 'first_seen', state_before: 'unknown', count: 2 },
+    ])
+    expect((await watchFeed(db, reseller)).map(([, kind]) => kind)).toEqual([
+      'watch_started',
+      'became_unavailable',
+      'watch_started',
+      'became_available',
+      'became_available',
+    ])
+  })
+
+  it('is no change for the schedule: the estimate of the fare has none, and no other fare is checked sooner', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    const rates = createRateStore({ now: () => new Date(), sleep: async () => undefined })
+    const learned = async () => {
+      const { rows } = await sql`
+        select rated_state as state, changed_at as "changedAt" from fare_schedule where tracked_fare_id = ${fare}
+      `.execute(db)
+      return rows[0]
+    }
+
+    await record(db, fare, minute(0), available(), null, { ...RULES, rates })
+    const first = await learned()
+    for (const n of [1, 2]) await record(db, fare, minute(n), gone, null, { ...RULES, rates })
+
+    expect(first).toEqual({ state: 'available', changedAt: null })
+    expect(await learned()).toEqual({ state: 'unavailable', changedAt: minute(2) })
+  })
+})
 
 describe('a recorded check', () => {
   it('a price that no answer shows any more keeps its instant, has a reason, and is unknown when it is stale', async ({

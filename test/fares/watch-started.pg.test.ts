@@ -150,6 +150,24 @@ describe('a watch of a fare with a fresh belief', () => {
     expect(await kindsOf(db, ana)).toHaveLength(3)
   })
 
+  it('a watch that is paused while its fare is first seen starts when it is resumed, and misses no change after that', async ({
+    db,
+  }) => {
+    const ana = await resellerWith(db, [cells()], 'ana')
+    const selection = { resellerId: ana, list: 'summer' }
+    await pauseWatches(db, selection)
+    const fare = await fareAfter(db, [[60, available('80.00')]])
+    expect(await kindsOf(db, ana)).toEqual([])
+
+    await resumeWatches(db, selection)
+    await record(db, fare, ago(10), available('90.00'))
+
+    expect(await feedOf(db, ana)).toMatchObject([
+      { kind: 'watch_started', before: null, after: { price: { amount: '80.00' } } },
+      { kind: 'price_changed', after: { price: { amount: '90.00' } } },
+    ])
+  })
+
   it('other settings, the same row again and a paused watch start nothing', async ({ db }) => {
     await fareAfter(db, [[60, available()]])
     const ana = await resellerWith(db, [cells()], 'ana')

@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest'
 import { exampleRecord } from '../../src/feeds/example-records.ts'
 
-const { subjectOf } = (await import(
+const { changeText, subjectOf, WATCH_KINDS } = (await import(
   new URL('../../src/page/describe.js', import.meta.url).href
 )) as {
+  changeText(record: object): string
+  WATCH_KINDS: readonly string[]
   subjectOf(record: object): { readonly title: string; readonly detail: string }
 }
 
@@ -23,4 +25,12 @@ it('a record for one adult names no passengers', () => {
   const { detail } = subjectOf({ ...exampleRecord('expired'), passengers })
 
   expect(detail).toMatch(/Llevant Airways 1579$/)
+})
+
+it('the first record of a fare shows its state and price, and is no kind that an endpoint can choose', () => {
+  const { after } = exampleRecord('watch_started')
+
+  expect(changeText({ kind: 'first_seen', after })).toBe('first seen: bookable, 348.81\u00A0EUR')
+  expect(WATCH_KINDS).toContain('watch_started')
+  expect(WATCH_KINDS).not.toContain('first_seen')
 })

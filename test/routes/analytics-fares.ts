@@ -153,6 +153,9 @@ const REASONS: Readonly<Record<string, string>> = {
   expired: 'departed',
 }
 
+/** What becoming bookable is, by the state before. */
+const AFTER: Readonly<Record<string, string>> = { bookable: 'price_changed', unknown: 'first_seen' }
+
 function kindOf(beliefs: readonly Belief[], at: number): string {
   switch (beliefs[at]?.pair) {
     case 'expired':
@@ -160,7 +163,7 @@ function kindOf(beliefs: readonly Belief[], at: number): string {
     case 'not_bookable':
       return 'became_unavailable'
     default:
-      return pairBefore(beliefs, at) === 'bookable' ? 'price_changed' : 'became_available'
+      return AFTER[pairBefore(beliefs, at)] ?? 'became_available'
   }
 }
 

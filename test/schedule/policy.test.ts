@@ -86,6 +86,10 @@ describe('a score', () => {
     expect(eventValue(['price_changed'])).toBe(1)
     expect(eventValue([])).toBe(0)
   })
+
+  it('the first record of a fare is worth nothing: it is no change', () => {
+    expect(eventValue(['first_seen'])).toBe(0)
+  })
 })
 
 const NO_LIMITS = { longestSeconds: null, shortestSeconds: 1 }

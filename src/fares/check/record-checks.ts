@@ -206,21 +206,18 @@ function followDropped(
   return followUnknown(state, { at: askedAt.toISOString(), past: false }, rules)
 }
 
-/**
- * What a decision shows of the fare's rate of change: nothing until the state of every leg is known and confirmed. The
- * first sight of a fare begins its first interval.
- */
-function ratingOf(decision: Decision, claimId: string | null) {
-  const { state, changes, good, next } = decision
+/** What a decision shows of the fare's rate of change: nothing until the state of every leg is known and confirmed. */
+function ratingOf({ state, changes, good, next }: Decision, claimId: string | null) {
   const { pair } = state.belief
   const flight = state.belief.outbound.flight ?? state.lastFlights.outbound
+  const value = eventValue(changes.map(({ kind }) => kind))
   if (!good || next !== 'normal' || pair === 'unknown') return undefined
   return {
     state: pair === 'bookable' ? ('available' as const) : ('unavailable' as const),
-    changed: changes.length > 0 && !isFirstSight(decision),
-    value: eventValue(changes.map(({ kind }) => kind)),
+    changed: value > 0,
+    value,
     route: flight && `${flight.from}-${flight.to}`,
-    counts: claimId !== null && !isFirstSight(decision),
+    counts: claimId !== null,
   }
 }
 
