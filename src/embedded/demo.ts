@@ -10,7 +10,7 @@ import {
   startReceiver,
 } from '../delivery/receiver.ts'
 import type { Clock } from '../platform/base/clock.ts'
-import { BELIEF_CHANGE_KINDS } from '../platform/base/kinds.ts'
+import { FARE_CHANGE_KINDS } from '../platform/base/kinds.ts'
 import type { Db } from '../platform/db/database.ts'
 import {
   createReseller,
@@ -237,7 +237,7 @@ export async function startDemoReceiver(
       const given = {
         target: receiver.url,
         description: RECEIVER_DESCRIPTION,
-        kinds: [...BELIEF_CHANGE_KINDS, 'expired' as const],
+        kinds: [...FARE_CHANGE_KINDS, 'expired' as const],
       }
       secret = (await registerReceiver({ db, resellerId }, deps, given)).secret
     },

@@ -107,10 +107,15 @@ export type Passengers = Static<typeof Passengers>
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
+export const AvailabilityChangeKind = oneOf(AVAILABILITY_CHANGE_KINDS, {
+  title: 'AvailabilityChangeKind',
+})
+export const WatchChangeKind = oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' })
+
 /** The parameters that filter a reseller's feed. */
 export const FILTERS = {
   kinds: Type.Optional(
-    Type.Array(oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' }), {
+    Type.Array(WatchChangeKind, {
       minItems: 1,
       maxItems: WATCH_CHANGE_KINDS.length,
       description: 'Only changes of these kinds.',
@@ -195,7 +200,7 @@ export const AvailabilityChange = object(
   {
     ...NUMBERS,
     id: Type.String({ format: 'uuid' }),
-    kind: oneOf(AVAILABILITY_CHANGE_KINDS, { title: 'AvailabilityChangeKind' }),
+    kind: AvailabilityChangeKind,
     reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
     fareId: RowId,
     flightId: Type.String(),

@@ -1,5 +1,5 @@
 import { createTtlCache } from '../platform/base/cache.ts'
-import { BELIEF_CHANGE_KINDS, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
+import { FARE_CHANGE_KINDS, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { DELAY_GROUPS, type DetectionDelay } from './status-shapes.ts'
 
@@ -27,7 +27,7 @@ export async function readDetectionDelays(db: Db): Promise<DetectionDelay[]> {
       select tracked_fare_id as id, extract(epoch from recorded_at - last_good_check_at)::float8 as at_most,
              ${MIDPOINT_SECONDS} as midpoint
         from availability_change
-       where kind = any(${BELIEF_CHANGE_KINDS}) and recorded_at > clock_timestamp() - interval '1 day'
+       where kind = any(${FARE_CHANGE_KINDS}) and recorded_at > clock_timestamp() - interval '1 day'
          and ${HAS_DELAY}
     ), fare as materialized (
       select id, (select w.priority

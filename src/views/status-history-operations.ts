@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { createTtlCache, type TtlCache } from '../platform/base/cache.ts'
-import { BELIEF_CHANGE_KINDS, type FareChangeKind, ROUTE_LISTS } from '../platform/base/kinds.ts'
+import { FARE_CHANGE_KINDS, type FareChangeKind, ROUTE_LISTS } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
@@ -28,7 +28,7 @@ const StatusHistoryShape = object(
       description: 'How old the last accepted list was at the end of each step. Null before it.',
     }),
     routes: object({ added: Counts, removed: Counts }),
-    fares: Type.Array(object({ kind: oneOf(BELIEF_CHANGE_KINDS), counts: Counts }), {
+    fares: Type.Array(object({ kind: oneOf(FARE_CHANGE_KINDS), counts: Counts }), {
       description:
         'Changes of fares by kind; for a reseller those of its feed. What the first check shows is no change.',
     }),
@@ -119,7 +119,7 @@ export async function readStatusHistory(
       added: each(routes, ({ added }) => added, 0),
       removed: each(routes, ({ removed }) => removed, 0),
     },
-    fares: BELIEF_CHANGE_KINDS.map((kind) => {
+    fares: FARE_CHANGE_KINDS.map((kind) => {
       const own = fares.filter((row) => row.kind === kind)
       return { kind, counts: each(own, ({ n }) => n, 0) }
     }),
@@ -207,7 +207,7 @@ async function readChecks(db: Db, steps: Steps) {
 /** The changes of fares in the span, without those before which nothing was known: all, or those in the feed of a reseller. */
 function changesIn({ since, until }: Steps, resellerId: ResellerId | undefined) {
   const inSpan = sql`
-    c.kind = any(${BELIEF_CHANGE_KINDS}) and c.recorded_at >= ${since} and c.recorded_at < ${until} and c.last_good_check_at is not null
+    c.kind = any(${FARE_CHANGE_KINDS}) and c.recorded_at >= ${since} and c.recorded_at < ${until} and c.last_good_check_at is not null
   `
   if (resellerId === undefined) return sql`select c.* from availability_change c where ${inSpan}`
   // Numbers follow time, and no index has the time: the first number of the span is searched by halves.

@@ -1,10 +1,6 @@
 import { type Static, Type } from 'typebox'
-import {
-  DEAD_REASONS,
-  DELIVERY_STATES,
-  ENDPOINT_FORMATS,
-  WATCH_CHANGE_KINDS,
-} from '../../platform/base/kinds.ts'
+import { WatchChangeKind } from '../../feeds/change-shapes.ts'
+import { DEAD_REASONS, DELIVERY_STATES, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { Attempt } from './endpoint-shapes.ts'
 
@@ -16,7 +12,7 @@ const subject = {
   seq: orNull(Type.Integer(), 'The number of the record in your feed. Null for an event.'),
   type: orNull(Type.String(), 'The type of an event. Null for a record.'),
   kind: orNull(
-    oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' }),
+    WatchChangeKind,
     'The kind of the record. Null for an event, and once the record is archived.',
   ),
   reference: orNull(Type.String(), 'The reference of its watch.'),

@@ -155,6 +155,7 @@ function eventText({ kind, reason }: ShownChange, event: Event): string {
     case 'first_seen':
       return `first seen, ${stateText(after)}`
     case 'became_available':
+    case 'legs_changed':
       return stateText(after)
     case 'became_unavailable':
       return `${words ?? 'no longer available'}${inBrackets(lostLegText(after), wasText(before))}`
@@ -164,8 +165,6 @@ function eventText({ kind, reason }: ShownChange, event: Event): string {
       return `new times, flight numbers or stops${inBrackets(flightBefore(event))}`
     case 'identity_changed':
       return `another flight in its place${inBrackets(flightBefore(event))}`
-    case 'legs_changed':
-      return legsText(after)
     case 'watch_started':
       return `watched from now on, ${stateText(after)}`
     case 'expired':

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { ENDPOINT_FORMATS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
+import { WatchChangeKind } from '../../feeds/change-shapes.ts'
+import { ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
@@ -204,7 +205,7 @@ const trigger = reseller({
   description:
     'The event has the type `example.` and the kind. It has no number and is no part of your feed. It is sent as a test is.',
   scope: 'watch',
-  body: object({ kind: oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' }) }),
+  body: object({ kind: WatchChangeKind }),
   answer: added,
   problems: ['not_found', 'delivery.endpoint_disabled', 'delivery.too_many_tests'],
   example: { params: EXAMPLE_ENDPOINT, body: { kind: 'became_unavailable' } },

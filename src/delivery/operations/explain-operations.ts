@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { Price, RecordParams } from '../../feeds/change-shapes.ts'
+import { AvailabilityChangeKind, Price, RecordParams } from '../../feeds/change-shapes.ts'
 import { readFeedBounds, throwMissing } from '../../feeds/feed-bounds.ts'
-import { AVAILABILITY_CHANGE_KINDS, CHANGE_REASONS } from '../../platform/base/kinds.ts'
+import { CHANGE_REASONS } from '../../platform/base/kinds.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
@@ -42,7 +42,7 @@ const Explanation = object(
   {
     change: object({
       seq: Type.Integer(),
-      kind: oneOf(AVAILABILITY_CHANGE_KINDS, { title: 'AvailabilityChangeKind' }),
+      kind: AvailabilityChangeKind,
       reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
       trackedFareId: Type.Integer(),
       recordedAt: Instant,

@@ -42,8 +42,8 @@ export const ROUTE_CHANGE_KINDS = [
 ] as const
 export type RouteChangeKind = (typeof ROUTE_CHANGE_KINDS)[number]
 
-/** The kinds of changes of what was believed of a fare. */
-export const BELIEF_CHANGE_KINDS = [
+/** The kinds of changes of a fare that a check can confirm. */
+export const FARE_CHANGE_KINDS = [
   'became_available',
   'became_unavailable',
   'legs_changed',
@@ -52,13 +52,11 @@ export const BELIEF_CHANGE_KINDS = [
   'identity_changed',
 ] as const
 
-/** The kinds of records of a fare that a check can write. Before `first_seen` nothing was believed of the fare. */
-export const FARE_CHANGE_KINDS = ['first_seen', ...BELIEF_CHANGE_KINDS] as const
-export type FareChangeKind = (typeof FARE_CHANGE_KINDS)[number]
-
-/** The kinds of records in the feed of availability changes. */
-export const AVAILABILITY_CHANGE_KINDS = [...FARE_CHANGE_KINDS, 'expired'] as const
+/** The kinds of records in the feed of availability changes. Before `first_seen` nothing was believed of the fare. */
+export const AVAILABILITY_CHANGE_KINDS = ['first_seen', ...FARE_CHANGE_KINDS, 'expired'] as const
 export type AvailabilityChangeKind = (typeof AVAILABILITY_CHANGE_KINDS)[number]
+/** Those that a check can write. */
+export type FareChangeKind = Exclude<AvailabilityChangeKind, 'expired'>
 
 /**
  * Why a fare was lost. Sales close some hours before a departure. `unknown`: it may have departed, in its time
@@ -79,7 +77,7 @@ export type ChangeReason = (typeof CHANGE_REASONS)[number]
 export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
 
 /** The kinds of records in the feed of a reseller: `watch_started` takes the place of `first_seen`. */
-export const WATCH_CHANGE_KINDS = ['watch_started', ...BELIEF_CHANGE_KINDS, 'expired'] as const
+export const WATCH_CHANGE_KINDS = ['watch_started', ...FARE_CHANGE_KINDS, 'expired'] as const
 export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number]
 
 /** The kinds of changes that no market makes to many fares at once: a mass of them waits. */
