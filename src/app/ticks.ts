@@ -1,4 +1,3 @@
-import { askEnded } from '../fares/end/ask-ended.ts'
 import { endWatches } from '../fares/end/end-watches.ts'
 import { endDeparted, expireFares, nextDepartureMs } from '../fares/end/expire-fares.ts'
 import { pruneEvidence, pruneFares, pruneMinutes } from '../fares/end/prune-checks.ts'
@@ -31,7 +30,6 @@ import {
   pacedRate,
   readTrouble,
 } from '../schedule/dispatch-checks.ts'
-import { ENDED_SHARE } from '../schedule/schedule-rules.ts'
 import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
 import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { recordBeliefAges } from '../views/belief-ages.ts'
@@ -235,16 +233,11 @@ function departureTick({ config, database: { db }, log, metrics }: App): DueTick
 
 function endTicks({ config, database: { db }, log, metrics }: App): SharedTick[] {
   const rules = verifyRulesOf(config)
-  const endedPerMinute = (ENDED_SHARE * config.UPSTREAM_REQUESTS_PER_SECOND * MINUTE_MS) / 1_000
-  const atMostEnded = Math.max(1, Math.floor(endedPerMinute))
   return [
     {
       name: 'expire-fares',
       everyMs: MINUTE_MS,
-      run: async (signal) => {
-        await expireFares({ db, log, metrics, rules }, signal)
-        await askEnded(db, atMostEnded)
-      },
+      run: (signal) => expireFares({ db, log, metrics, rules }, signal),
     },
     {
       name: 'end-watches',

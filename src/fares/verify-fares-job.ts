@@ -2,7 +2,7 @@ import { backoffMs, type Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Semaphore } from '../platform/base/semaphore.ts'
 import { span } from '../platform/base/tracing.ts'
-import type { Db, Tx } from '../platform/db/database.ts'
+import type { Db } from '../platform/db/database.ts'
 import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
@@ -23,7 +23,6 @@ import {
 import { countChecks, recordChecks } from './check/record-checks.ts'
 import type { FareChange } from './decide/compare-readings.ts'
 import type { DecisionRules } from './decide/confirmations.ts'
-import { reviveEnded } from './end/ask-ended.ts'
 import { reportIncidents } from './hold/change-incidents.ts'
 import { assessTrouble, guardChanges } from './hold/guard-changes.ts'
 
@@ -133,17 +132,9 @@ export async function recordBatch(
 
 function writeBatch({ db, rules }: VerifyDeps, batch: CheckBatch, claim: ClaimRef | null) {
   const { checks, late, blocked } = batch
-  const lock = async (tx: Tx) => {
-    if (claim === null)
-      return lockFares(
-        tx,
-        checks.map(({ fareId }) => fareId),
-      )
-    await reviveEnded(tx, claim, checks)
-    return lockClaimed(tx, claim)
-  }
+  const fareIds = checks.map(({ fareId }) => fareId)
   return inTransaction(db, async (tx) => {
-    const locked = await lock(tx)
+    const locked = await (claim === null ? lockFares(tx, fareIds) : lockClaimed(tx, claim))
     const counted = countChecks(checks, locked)
     const { context, states, transitions } = await guardChanges(tx, counted, rules)
     const claimId = claim?.claimId ?? null

@@ -98,13 +98,11 @@ export interface ClaimedCheck extends DueCheck {
 }
 
 /**
- * Whether the fare of schedule `q` has not departed; if it has, its end follows within seconds. An ended fare that
- * is scheduled is asked again. A scalar subquery, because the planner could turn an anti join into a scan of all
- * states.
+ * Whether the fare of schedule `q` has not departed; if it has, its end follows within seconds. A scalar subquery,
+ * because the planner could turn an anti join into a scan of all states.
  */
 const NOT_DEPARTED = sql`
-  coalesce((select s.departs_at from fare_state s where s.tracked_fare_id = q.tracked_fare_id and s.expired_at is null)
-             > clock_timestamp(), true)
+  coalesce((select s.departs_at from fare_state s where s.tracked_fare_id = q.tracked_fare_id) > clock_timestamp(), true)
 `
 
 /**

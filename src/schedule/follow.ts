@@ -127,16 +127,6 @@ export async function expediteFirstChecks(tx: Tx, checks: readonly FirstCheck[])
   `.execute(tx)
 }
 
-/** Has ended fares asked once more, one check each, in the lane of retries. */
-export async function expediteEnded(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  if (fareIds.length === 0) return
-  await sql`
-    insert into fare_schedule (tracked_fare_id, lane, lane_due_at)
-    select id, 'retry', clock_timestamp() from unnest(${fareIds}::bigint[]) id
-        on conflict (tracked_fare_id) do nothing
-  `.execute(tx)
-}
-
 /** The credit of pulled fares grows to so many checks: a route that moves after a quiet time is followed at once. */
 export const MOST_CREDIT = 500
 

@@ -23,8 +23,6 @@ export const CLAIM_FARES = 500
 /** Shares of the budget for the lanes of new watches and of retries. All lanes together have 40 %. */
 export const NEW_WATCH_SHARE = 0.2
 export const RETRY_SHARE = 0.1
-/** The share of the budget in which ended fares are asked once more. */
-export const ENDED_SHARE = 0.01
 
 /** How many slots of the budget can be reserved at one moment. */
 export function horizonCalls(requestsPerSecond: number): number {

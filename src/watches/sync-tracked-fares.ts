@@ -1,7 +1,6 @@
 import { PASSENGERS } from '../feeds/watch-record.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
-import { affected } from '../platform/db/transaction.ts'
 import { expediteFirstChecks, follow, hold, unfollow } from '../schedule/follow.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
@@ -130,9 +129,14 @@ export function hasPassed(date: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`coalesce(${date} + interval '36 hours' < clock_timestamp() at time zone 'UTC', false)`
 }
 
-/** Whether tracked fare `f` with state `s` has departed, or the departure date that its watches have has passed. */
+/**
+ * Whether tracked fare `f` with state `s` has departed, or the departure date that its watches have has passed. A
+ * departure on a day before their date, in whatever zone, is wrong.
+ */
 const HAS_DEPARTED = sql`
-  (coalesce(s.departs_at <= clock_timestamp(), false) or ${hasPassed(sql`f.departs_on`)})
+  (coalesce(s.departs_at <= clock_timestamp(), false)
+     and coalesce(f.departs_on <= ((s.departs_at + interval '14 hours') at time zone 'UTC')::date, true)
+   or ${hasPassed(sql`f.departs_on`)})
 `
 
 /**
@@ -145,7 +149,7 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
        set expired_at = null, state = '{}', outbound = 'unknown', return = case when s.return is not null then 'unknown' end,
            pair = 'unknown', price = null, currency = null, believed_since = clock_timestamp(),
            last_good_check_at = null, last_reason = null, ever_available_at = null, departs_at = null, held_until = null,
-           past_since = null, ask_again_at = null
+           past_since = null
       from tracked_fare f
      where f.id = s.tracked_fare_id
        and f.id = any(${fareIds}::bigint[])
@@ -153,37 +157,4 @@ async function reviveExpired(tx: Tx, fareIds: readonly number[]): Promise<void> 
        and s.expired_at is not null
        and not ${HAS_DEPARTED}
   `.execute(tx)
-}
-
-/**
- * Whether watch `w` ended with its fare, whose state is `s`, and could go on with it, at once or when it is
- * resumed.
- */
-export const ENDED_WITH_FARE = sql<boolean>`
-  (w.ended_at >= s.expired_at and not ${hasPassed(sql`w.departs_on`)})
-`
-
-/**
- * Takes back the end of the watches that ended with these fares. Call it before the end of the fares is taken back.
- * Returns how many.
- * @param begin the fares whose watches begin again, with a `watch_started`. The others go on where they ended.
- */
-export async function reopenWatches(
-  tx: Tx,
-  fareIds: readonly number[],
-  { begin }: { readonly begin: readonly number[] },
-): Promise<number> {
-  const begins = sql`w.tracked_fare_id = any(${begin}::bigint[])`
-  return affected(
-    sql`
-      update watch w
-         set ended_at = null,
-             began_at = case when ${begins} then clock_timestamp() else w.began_at end,
-             started_at = case when ${begins} then null else w.started_at end
-        from fare_state s
-       where s.tracked_fare_id = w.tracked_fare_id and w.tracked_fare_id = any(${fareIds}::bigint[])
-         and ${ENDED_WITH_FARE}
-    `,
-    tx,
-  )
 }

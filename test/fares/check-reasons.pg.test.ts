@@ -17,7 +17,6 @@ import {
   RULES,
   silent,
   trackFare,
-  watchFare,
 } from './fare-fixtures.ts'
 import { makeDue } from './worker-fixtures.ts'
 
@@ -83,16 +82,5 @@ describe('the reason of the last check', () => {
     await verifyOnDemand(depsWith(db, available()), question, signal)
 
     expect(await whyChecked(db, fareId)).toBe('on_demand')
-  })
-
-  it('is ended where the daily check of an ended fare finds it alive', async ({ db }) => {
-    const fareId = await trackFare(db)
-    await watchFare(db, 'alpha', fareId)
-    await checkDue(db, available(), fareId)
-    await sql`update fare_state set expired_at = clock_timestamp()`.execute(db)
-    await sql`update watch set ended_at = clock_timestamp()`.execute(db)
-    await sql`update fare_schedule set lane = 'retry', lane_due_at = clock_timestamp()`.execute(db)
-
-    expect(await checkDue(db, available(), fareId)).toBe('ended')
   })
 })

@@ -1,26 +1,18 @@
 import { describe, expect } from 'vitest'
 import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
 import { examineDepartures } from '../../src/app/doctor/doctor-work.ts'
-import { askEnded } from '../../src/fares/end/ask-ended.ts'
-import { isMassKind } from '../../src/fares/hold/incidents.ts'
-import { HELD_BY, type IncidentKind } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { lockTrackedFares, syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { verifierOf } from '../faults/fare-facts.ts'
-import { openAnother } from '../platform/db/empty-database.ts'
-import { untilWaiting } from '../platform/db/sessions.ts'
 import { it } from '../support/test-database.ts'
 import {
   available,
   endFares,
-  kinds,
   observation,
   openKinds,
   silent,
   trackFares,
-  watchFare,
   watchFares,
   watchFeed,
 } from './fare-fixtures.ts'
@@ -55,9 +47,8 @@ async function startFixture(db: Db, count = FARES) {
 async function pass(db: Db, time: string): Promise<void> {
   await sql`
     update fare_state
-       set expired_at = expired_at - ${time}::interval, ask_again_at = ask_again_at - ${time}::interval,
-           past_since = past_since - ${time}::interval, departs_at = departs_at - ${time}::interval,
-           held_until = held_until - ${time}::interval
+       set expired_at = expired_at - ${time}::interval, past_since = past_since - ${time}::interval,
+           departs_at = departs_at - ${time}::interval, held_until = held_until - ${time}::interval
   `.execute(db)
   await sql`update watch set ended_at = ended_at - ${time}::interval, began_at = began_at - ${time}::interval`.execute(
     db,
@@ -132,8 +123,6 @@ describe('answers with a departure in the past', () => {
 
     expect(await recorded(db)).toEqual([{ kind: 'expired', reason: 'departed', count: 1 }])
     expect(await watchFeed(db, reseller)).toEqual([[1, 'expired']])
-    await pass(db, '2 days')
-    expect(await askEnded(db, 500)).toBe(0)
   })
 
   it('of unseen fares alone are no trouble of the upstream', async ({ db }) => {
@@ -159,151 +148,6 @@ describe('answers without the id of their question', () => {
     await checkAll(available())
     for (const _ of [1, 2, 3]) await checkAll(withoutId)
     expect(await openKinds(db)).toEqual(['upstream_trouble'])
-  })
-})
-
-describe('a fare that ended as never available', () => {
-  async function endAsNeverAvailable(db: Db) {
-    const fixture = await startFixture(db, 1)
-    await fixture.checkAll(silent)
-    await sql`update tracked_fare set created_at = created_at - interval '31 days'`.execute(db)
-    await sql`update watch set began_at = began_at - interval '31 days'`.execute(db)
-    expect(await endFares(db)).toBe(1)
-    return fixture
-  }
-
-  it('is asked once a day, and revives with its watches when it can be bought', async ({ db }) => {
-    const { fare, reseller, checkAll } = await endAsNeverAvailable(db)
-    expect(await askEnded(db, 500)).toBe(0)
-
-    await pass(db, '1 day')
-    expect(await askEnded(db, 500)).toBe(1)
-    await checkAll(silent)
-    expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
-    expect(await askEnded(db, 500)).toBe(0)
-    await pass(db, '1 day')
-    expect(await askEnded(db, 500)).toBe(1)
-    await checkAll(available())
-
-    expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
-    expect(await kinds(db, fare)).toEqual(['expired', 'first_seen'])
-    expect(await watchFeed(db, reseller)).toEqual([
-      [1, 'expired'],
-      [2, 'watch_started'],
-    ])
-  })
-
-  it('stays scheduled when a watch begins while its check is recorded', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const { fare } = await endAsNeverAvailable(db)
-    await pass(db, '1 day')
-    await askEnded(db, 500)
-    const { db: another } = openAnother(databaseUrl)
-    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const { fullRound } = verifierOf(db, {
-      verifyFares: async () => {
-        asked.resolve()
-        await answer.promise
-        return observation(silent)
-      },
-    })
-
-    const round = fullRound()
-    await asked.promise
-    await inTransaction(another, async (tx) => {
-      await lockTrackedFares(tx, [fare])
-      await watchFare(tx, 'ana', fare, { reference: 'again' })
-      await syncTrackedFares(tx, [fare])
-      answer.resolve()
-      await untilWaiting(db, 1)
-    })
-    await round
-
-    expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
-  })
-
-  it('is not asked any more after 30 days, nor after the departs_on of its watches', async ({
-    db,
-  }) => {
-    const { fare } = await endAsNeverAvailable(db)
-    await pass(db, '31 days')
-
-    expect(await askEnded(db, 500)).toBe(1)
-
-    expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
-    await sql`update fare_state set ask_again_at = clock_timestamp()`.execute(db)
-    await sql`update watch set departs_on = current_date + 1`.execute(db)
-    expect(await askEnded(db, 500)).toBe(1)
-    expect(await facts(db, fare)).toMatchObject({ scheduled: true })
-    await sql`delete from fare_schedule`.execute(db)
-    await sql`update watch set departs_on = current_date - 3`.execute(db)
-    await pass(db, '1 day')
-    expect(await askEnded(db, 500)).toBe(1)
-    expect(await facts(db, fare)).toMatchObject({ scheduled: false })
-  })
-})
-
-describe('a fare that ended as departed', () => {
-  /** It ends while an incident is open: for a mass, answers of the last minutes show one. */
-  async function endDuring(db: Db, kind: IncidentKind) {
-    const fixture = await startFixture(db, 1)
-    await fixture.checkAll(available())
-    await sql`insert into incident (kind) values (${kind})`.execute(db)
-    await sql`
-      insert into asked_flight (flight_id, is_available, shows, fare_id)
-      select 'other ' || i, true, ${isMassKind(kind) ? HELD_BY[kind] : null}, 0 from generate_series(1, ${FARES}::int) i
-    `.execute(db)
-    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
-    expect(await endFares(db)).toBe(1)
-    await pass(db, '1 day')
-    return fixture
-  }
-
-  it.for(['upstream_trouble', 'mass_loss', 'mass_price_change'] as const)(
-    'is not asked again after %s, which makes no false departure',
-    async (kind, { db }) => {
-      await endDuring(db, kind)
-
-      expect(await askEnded(db, 500)).toBe(0)
-    },
-  )
-
-  it('is asked again after an incident of dates, and keeps its departure unless it can be bought', async ({
-    db,
-  }) => {
-    const { fare, reseller, checkAll } = await endDuring(db, 'mass_itinerary_change')
-    const departure = async () =>
-      (await sql`select departs_at < clock_timestamp() as past from fare_state`.execute(db)).rows
-
-    expect(await askEnded(db, 500)).toBe(1)
-    await checkAll(silent)
-    expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
-    expect(await departure()).toEqual([{ past: true }])
-
-    await pass(db, '1 day')
-    await sql`update watch set paused_at = clock_timestamp()`.execute(db)
-    const other = await watchFare(db, 'bob', fare)
-    await sql`
-      update watch set ended_at = (select expired_at from fare_state) where reseller_id = ${other}
-    `.execute(db)
-    expect(await askEnded(db, 500)).toBe(1)
-    await checkAll(available())
-
-    expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
-    expect(await departure()).toEqual([{ past: false }])
-    const { rows } =
-      await sql`select count(*) as ended from watch where ended_at is not null`.execute(db)
-    expect(rows).toEqual([{ ended: 0 }])
-    const bothKinds = [await watchFeed(db, reseller), await watchFeed(db, other)]
-    expect(bothKinds).toEqual([
-      [
-        [1, 'watch_started'],
-        [2, 'expired'],
-      ],
-      [[1, 'watch_started']],
-    ])
   })
 })
 

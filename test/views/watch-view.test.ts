@@ -173,7 +173,6 @@ describe('the reason of the last check', () => {
     ['new_watch', 'scheduled'],
     ['on_demand', 'scheduled'],
     ['route_moved', 'scheduled'],
-    ['ended', 'scheduled'],
   ] as const)(
     'a check that was made for %s is shown as %s: other watches stay secret',
     (lastCheckWhy, shown) => {

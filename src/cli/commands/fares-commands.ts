@@ -128,7 +128,6 @@ const WHY_CHECKED: Readonly<Record<CheckReason, string>> = {
   confirmation: 'to confirm a loss, another flight or a doubtful price',
   retry: 'the check before was unknown',
   on_demand: 'a question on demand',
-  ended: 'to see whether it has really ended',
 }
 
 /** What the last answers show, unlike the belief, and why the belief is shown as unknown. */

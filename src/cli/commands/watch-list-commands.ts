@@ -58,7 +58,11 @@ interface Verb {
 
 const VERBS: Readonly<Record<string, Verb>> = {
   pause: { about: 'Pause watches', done: 'paused', change: pauseWatches },
-  resume: { about: 'Resume paused watches', done: 'resumed', change: resumeWatches },
+  resume: {
+    about: 'Resume paused watches, and ended ones that are named',
+    done: 'resumed',
+    change: resumeWatches,
+  },
   delete: { about: 'Delete watches for good', done: 'deleted', change: deleteWatches },
 }
 

@@ -26,14 +26,13 @@ export interface ClaimedFare {
 }
 
 const WHY = sql<CheckReason>`
-  case when b.expired_at is not null then 'ended'
-       when s.lane is null and s.surprise > ${PULL_FACTOR} then 'route_moved'
+  case when s.lane is null and s.surprise > ${PULL_FACTOR} then 'route_moved'
        else coalesce(s.lane, 'scheduled') end
 `
 
 /**
  * The fares of a claim in the order of their slots, and the database's clock at the time of the query. Leaves out
- * fares that will have departed at their slot, except those that have ended so and are asked again.
+ * fares that will have departed at their slot.
  */
 export async function findClaimedFares(
   db: Db,
@@ -45,7 +44,7 @@ export async function findClaimedFares(
       join tracked_fare f on f.id = s.tracked_fare_id
       left join fare_state b on b.tracked_fare_id = s.tracked_fare_id
      where s.tracked_fare_id = any(${fareIds}::bigint[]) and s.claim_id = ${claimId} and s.slot_at is not null
-       and (b.expired_at is not null or coalesce(b.departs_at > s.slot_at, true))
+       and coalesce(b.departs_at > s.slot_at, true)
      order by s.slot_at
   `.execute(db)
   const fares = rows.map(({ fareId, slotAt, why, now: _, ...question }) => {

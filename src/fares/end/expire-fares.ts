@@ -133,7 +133,6 @@ async function postpone(tx: Tx, fareIds: readonly number[], massHoldMs: number):
 async function expire(tx: Tx, ended: readonly EndedFare[]): Promise<void> {
   const fareIds = ended.map((fare) => fare.fareId)
   await endBeliefs(tx, fareIds)
-  await askDaily(tx, ended)
   const drafts = ended.map((fare) => {
     const { fareId, reason, heldSince, now } = fare
     const end = expiryOf(stateOfRow(fare), reason, now)
@@ -169,26 +168,6 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
       from fare_state s
      where s.tracked_fare_id = v.tracked_fare_id
        and v.tracked_fare_id = any(${fareIds}::bigint[]) and v.valid_to is null
-  `.execute(tx)
-}
-
-/** The incidents in which answers give other departures. */
-const FALSE_DEPARTURES = ['mass_identity_change', 'mass_itinerary_change', 'mass_expiry']
-
-/**
- * The fares that were never available are asked once a day (ask-ended.ts), and so are those whose departure may be
- * false: an incident has held their end, or answers give other departures now. A fare that has departed at another
- * time is not.
- */
-async function askDaily(tx: Tx, ended: readonly EndedFare[]): Promise<void> {
-  const idsOf = (reason: EndReason) =>
-    ended.filter((fare) => fare.reason === reason).map(({ fareId }) => fareId)
-  await sql`
-    update fare_state set ask_again_at = clock_timestamp() + interval '1 day'
-     where tracked_fare_id = any(${idsOf('never_available')}::bigint[])
-        or tracked_fare_id = any(${idsOf('departed')}::bigint[])
-           and (held_until is not null
-                or exists (select from incident where closed_at is null and kind = any(${FALSE_DEPARTURES})))
   `.execute(tx)
 }
 

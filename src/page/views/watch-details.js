@@ -77,7 +77,7 @@ function Buttons({ list, watch, onChanged }) {
   const { busy, error, run } = useAction()
   const [editing, setEditing] = useState(false)
   const base = `/watch-lists/${encodeURIComponent(list)}`
-  const verb = watch.pausedAt === null ? 'pause' : 'resume'
+  const verb = watch.pausedAt === null && watch.status !== 'expired' ? 'pause' : 'resume'
   const toggle = async () => {
     await callApi(`${base}/${verb}`, { method: 'POST', body: { references: [watch.reference] } })
     onChanged()

@@ -150,7 +150,7 @@ export type CheckLane = (typeof CHECK_LANES)[number]
  * Why a fare was checked: in its turn, or sooner because its route moved; in a lane; on demand; or to see whether
  * it has ended (`ended`).
  */
-export const CHECK_REASONS = [...CHECK_LANES, 'route_moved', 'on_demand', 'ended'] as const
+export const CHECK_REASONS = [...CHECK_LANES, 'route_moved', 'on_demand'] as const
 export type CheckReason = (typeof CHECK_REASONS)[number]
 /** The purposes for which a slot of the budget is taken. */
 export const BUDGET_LANES = [...CHECK_LANES, 'on_demand', 'quick_retry', 'list'] as const

@@ -261,7 +261,6 @@ export interface FareScheduleReseller {
 }
 
 export interface FareState {
-  ask_again_at: Date | null
   asked_at: Date | null
   believed_since: Generated<Date>
   checks: Generated<number>

@@ -176,7 +176,7 @@ const resume = reseller({
   method: 'POST',
   path: '/api/v1/watch-lists/{list}/resume',
   tag: TAG,
-  summary: 'Resume paused watches: they begin again',
+  summary: 'Resume paused watches, and ended ones that are named: they begin again',
   scope: 'watch',
   params: ListParams,
   body: Selection,
