@@ -47,7 +47,7 @@ export async function openFixture(): Promise<Fixture> {
   const superuser = new URL(postgres.url)
   superuser.username = SUPERUSER
   superuser.password = readFileSync(passwordFile, 'utf8').trim()
-  const postmaster = Number(readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+  const postmaster = readPostmaster(data)
   const upstream = fork(path.join(import.meta.dirname, 'verify-upstream.ts'))
   const [port] = (await once(upstream, 'message')) as [number]
   return {
@@ -60,7 +60,7 @@ export async function openFixture(): Promise<Fixture> {
       const [answered] = await once(upstream, 'message')
       return answered as [string, number][]
     },
-    postgresCpuSeconds: () => cpuSecondsOf(postmaster),
+    postgresCpuSeconds: () => cpuSecondsOfServer(postmaster),
     close: async () => {
       upstream.disconnect()
       await postgres.release()
@@ -70,11 +70,16 @@ export async function openFixture(): Promise<Fixture> {
   }
 }
 
+/** The process of the server whose data are in a folder. */
+export function readPostmaster(data: string): number {
+  return Number(readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+}
+
 /** On every Linux that Node supports, /proc counts in hundredths of a second. */
 const TICKS_PER_SECOND = 100
 
 /** CPU time of the postmaster, its living children, and its ended children. */
-function cpuSecondsOf(postmaster: number): number {
+export function cpuSecondsOfServer(postmaster: number): number {
   let ticks = 0
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue

@@ -23,6 +23,10 @@ const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }
   'bench:streams': { args: ['1', '2'], prints: /^memory of the API process: \d+ MB before/m },
   'bench:sync': { args: ['2000', '1'], prints: /^ +20 % +\d+ +\d+ /m },
   'bench:throttle': { args: ['10'], prints: /^\| usable part of the budget \| \d+ % /m },
+  'bench:truth': {
+    args: ['3000', '250', '--before', 'HEAD'],
+    prints: /^\| an airline of thirty sold out +\| +\d+ \| +\d+ \| +1\.00 \|/m,
+  },
   'bench:up': { args: ['1', '100'], prints: /^unweighted +\d/m },
   'bench:upstream': { args: ['2000', '1'], prints: /^one JSON.parse +\d+ +\d+ /m },
   'bench:verify': { args: ['200', '1'], prints: /^budget 1000 +\d+ /m },

@@ -11,6 +11,7 @@ import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
+import { startRecorder } from './record-answers.ts'
 import { drain, seeded } from './run-soak.ts'
 import { planTruth, type TruthPlan } from './truth-plan.ts'
 import { missed, readCited, unlikeEvidence, untrue } from './truth-records.ts'
@@ -85,17 +86,29 @@ async function longestHold(db: Db): Promise<number> {
   return rows[0]?.seconds ?? Number.NaN
 }
 
+/** Keeps the answers of the first run where SOAK_STREAM names a file. */
+async function recorderBefore(url: string, redisUrl: string | null) {
+  const { SOAK_STREAM: file } = process.env
+  if (file === undefined || redisUrl !== null) return undefined
+  const recorder = await startRecorder(url, file)
+  onTestFinished(() => recorder.close())
+  return recorder
+}
+
 async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null): Promise<void> {
   const planned = (startMs: number) => planTruth({ ...PLAN, startMs, random: seeded(7) })
   let plan: TruthPlan = planned(Number.POSITIVE_INFINITY)
   const args = { plan: () => plan, faultShare: FAULT_SHARE, random: seeded(11) }
   const upstream = await startTruthUpstream(args)
   onTestFinished(() => upstream.close())
+  const recorder = await recorderBefore(upstream.url, redisUrl)
   const rows = plan.fares.map(([flightId = '', returnFlightId = ''], i) =>
     cells({ reference: `w${i}`, flight_id: flightId, return_flight_id: returnFlightId }),
   )
   await resellerWith(db, rows, 'ana')
-  const workers = [0, 1].map(() => startWorker(databaseUrl, upstream.url, redisUrl))
+  const workers = [0, 1].map(() =>
+    startWorker(databaseUrl, recorder?.url ?? upstream.url, redisUrl),
+  )
   await until('the fares that are for sale', () => areKnown(db, plan))
   plan = planned(Date.now())
   await delay(plan.endMs - Date.now())

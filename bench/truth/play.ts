@@ -1,0 +1,137 @@
+/**
+ * Plays the world of bench/truth.ts on the version of the product in whose checkout this file lies, in a process of its
+ * own (`runIn` of versions.ts).
+ */
+import { sql } from '../../src/platform/db/database.ts'
+import type { Question } from '../../src/upstream/observation.ts'
+import type { Fare } from './market.ts'
+import { openProduct, type Product } from './product.ts'
+import { createScorer, type Score, type Scorer } from './score.ts'
+import { createStreamWriter, type StreamWriter } from './stream-file.ts'
+import { causeOf } from './timeline.ts'
+import { answerOf, createWorld, hashOf, truthOf, type World, type WorldArgs } from './upstream.ts'
+
+export interface Job {
+  readonly databaseUrl: string
+  readonly world: WorldArgs
+  /** The file that keeps all answers. */
+  readonly streamTo?: string
+}
+
+export interface Played {
+  readonly worldHash: string
+  readonly checks: number
+  readonly seconds: number
+  readonly dropped: Readonly<Record<string, number>>
+  readonly score: Score
+}
+
+const MINUTE_MS = 60_000
+/** From the last slot of a batch to its recording. */
+const RECORDED_AFTER_MS = 200
+
+export function questionOf({
+  legs: [flight, back],
+  passengers: [adults, children],
+}: Fare): Question {
+  return {
+    flightId: flight.id,
+    returnFlightId: back?.id ?? null,
+    passengers: {
+      residents: { adults: 0, children: 0, infants: 0 },
+      nonResidents: { adults, children, infants: 0 },
+    },
+  }
+}
+
+interface Playing {
+  readonly product: Product
+  readonly world: World
+  readonly fares: ReadonlyMap<number, Fare>
+  readonly scorer: Scorer
+  readonly stream: StreamWriter | undefined
+}
+
+/**
+ * Checks what is due until the end. All that is claimed at a time is recorded in one batch, some seconds of the budget:
+ * smaller batches would take twice the time and decide alike.
+ */
+async function playAll({ product, world, ...playing }: Playing): Promise<number> {
+  let nowMs = world.startMs
+  let minuteMs = nowMs
+  let vacuumMs = nowMs
+  let checks = 0
+  while (nowMs < world.endMs) {
+    await product.setClock(nowMs)
+    if (nowMs >= minuteMs) {
+      await product.everyMinute()
+      if (nowMs >= world.knownMs) await playing.scorer.sample(nowMs, 60)
+      minuteMs += MINUTE_MS
+    }
+    if (nowMs >= vacuumMs) {
+      await sql`vacuum analyze`.execute(product.db)
+      vacuumMs = nowMs + 10 * MINUTE_MS
+    }
+    const batch = await askDue(product, world, playing)
+    nowMs = (batch.at(-1)?.askedAt.getTime() ?? nowMs + 1_000) + RECORDED_AFTER_MS
+    checks += batch.length
+    if (batch.length === 0) continue
+    await product.setClock(nowMs)
+    await product.recordClaimed(batch)
+  }
+  return checks
+}
+
+async function askDue(
+  product: Product,
+  world: World,
+  { fares, stream }: Pick<Playing, 'fares' | 'stream'>,
+): Promise<Parameters<Product['recordClaimed']>[0]> {
+  const claimed = await product.dispatch()
+  return Promise.all(
+    claimed.map(async ({ fareId, slotAt, lane }) => {
+      const fare = fares.get(fareId)
+      if (fare === undefined) throw new Error(`nobody watches fare ${fareId}`)
+      const atMs = slotAt.getTime()
+      const [question, wire] = [questionOf(fare), answerOf(world, fare, atMs)]
+      stream?.write({
+        fare: fare.number,
+        question,
+        atMs,
+        wire,
+        cause: causeOf(world.periods, fare, atMs),
+      })
+      return { fareId, askedAt: slotAt, why: lane, observation: await product.read(question, wire) }
+    }),
+  )
+}
+
+async function play({ databaseUrl, world: args, streamTo }: Job): Promise<void> {
+  const world = createWorld(args)
+  const settings = { UPSTREAM_REQUESTS_PER_SECOND: args.requestsPerSecond }
+  const product = await openProduct({ databaseUrl, settings })
+  await product.setClock(world.startMs)
+  const fareIds = await product.watch(world.fares.map(questionOf))
+  const fares = new Map(world.fares.map((fare, i) => [fareIds[i] ?? 0, fare]))
+  const read = (fare: Fare, atMs: number) => product.read(questionOf(fare), truthOf(fare, atMs))
+  const scorer = createScorer({ db: product.db, world, fares, read })
+  const stream = streamTo === undefined ? undefined : createStreamWriter(streamTo)
+  process.send?.({ begun: true })
+  const startedMs = performance.now()
+  const checks = await playAll({ product, world, fares, scorer, stream })
+  const seconds = (performance.now() - startedMs) / 1_000
+  await stream?.close()
+  const dropped = Object.fromEntries(product.dropped)
+  const played: Played = {
+    worldHash: hashOf(world),
+    checks,
+    seconds,
+    dropped,
+    score: await scorer.score(),
+  }
+  process.send?.({ result: played })
+  // The connection stays until the parent has read what it cost.
+  process.once('message', () => void product.close().then(() => process.disconnect()))
+}
+
+await play(JSON.parse(process.argv[2] ?? '{}') as Job)

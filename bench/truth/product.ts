@@ -1,0 +1,222 @@
+import os from 'node:os'
+import { verifyRulesOf } from '../../src/app/settings-for.ts'
+import type { Check, ClaimRef } from '../../src/fares/check/check-fares.ts'
+import { closeUncheckedIncidents } from '../../src/fares/hold/change-incidents.ts'
+import { recordBatch, type VerifyDeps } from '../../src/fares/verify-fares-job.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
+import { loadConfig } from '../../src/platform/config/config.ts'
+import { type Database, type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
+import { migrate } from '../../src/platform/db/migrate.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
+import * as dispatching from '../../src/schedule/dispatch-checks.ts'
+import { updateRates } from '../../src/schedule/update-rates.ts'
+import { verifyFares } from '../../src/upstream/flights/verify-fares.ts'
+import type { Observation, Question } from '../../src/upstream/observation.ts'
+import { DEFAULT_LIMITS, type HttpExchange } from '../../src/upstream/transport/http-exchange.ts'
+import { UpstreamNetworkError, UpstreamTimeoutError } from '../../src/upstream/upstream-errors.ts'
+import { importWatchList } from '../../src/watches/import/import-watch-list.ts'
+import { rowsOf } from '../../src/watches/rows/watch-row.ts'
+import { silentLog } from '../../test/support/silent-log.ts'
+import type { Wire } from './answers.ts'
+
+/*
+ * All that the benchmark uses of the product. It runs in two checkouts: what one of them may lack is looked up in its
+ * module, and not imported by name.
+ */
+
+export interface Product {
+  readonly db: Db
+  setClock(atMs: number): Promise<void>
+  /** Watches these questions. Returns the number of the tracked fare of each. */
+  watch(questions: readonly Question[]): Promise<number[]>
+  /** Reads an answer as the product does. */
+  read(question: Question, wire: Wire): Promise<Observation>
+  /** Claims what is due in the next seconds, in the order of the slots. */
+  dispatch(): ReturnType<typeof dispatching.dispatchChecks>
+  /** Records checks of fares that it holds claims on, in one batch. */
+  recordClaimed(checks: readonly Check[]): Promise<void>
+  /** What a worker does once a minute. */
+  everyMinute(): Promise<void>
+  /** How many answers it has dropped, by reason. */
+  readonly dropped: ReadonlyMap<string, number>
+  close(): Promise<void>
+}
+
+/** Settings of the product, where they are not as preset. */
+export interface Settings {
+  readonly UPSTREAM_REQUESTS_PER_SECOND: number
+  readonly MIN_RECHECK_SECONDS?: number
+  readonly MASS_HOLD_MINUTES?: number
+}
+
+export interface ProductArgs {
+  readonly databaseUrl: string
+  readonly settings: Settings
+}
+
+/** Migrates an empty database, with the simulated clock in place of its own. */
+export async function openProduct({ databaseUrl, settings }: ProductArgs): Promise<Product> {
+  const options = { url: databaseUrl, applicationName: 'truth', log: silentLog, maxConnections: 1 }
+  const database = openDatabase(options)
+  const { db } = database
+  const setClock = await simulateClock(database)
+  await migrate(db)
+  const required = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://upstream.invalid' }
+  // Some values are below what a setting allows: a soak has short holds.
+  const rules = verifyRulesOf({ ...loadConfig(required, os.tmpdir()), ...settings })
+  const { metrics, dropped } = countedDrops()
+  const clock = { now: () => new Date(Date.now()), sleep: async () => undefined }
+  const deps = { db, rules, metrics, clock, log: silentLog, upstream: { verifyFares: never } }
+  return {
+    db,
+    setClock,
+    watch: (questions) => watch(db, questions),
+    read,
+    dispatch: async () => {
+      const paced = await pacedRate(db, rules.requestsPerSecond)
+      const queue = { enqueue: async () => undefined }
+      return dispatching.dispatchChecks({ db, queue, requestsPerSecond: paced })
+    },
+    recordClaimed: async (checks) => {
+      const claim = await claimTogether(
+        db,
+        checks.map(({ fareId }) => fareId),
+      )
+      await recordBatch(deps, { checks, late: [], blocked: [] }, claim)
+    },
+    everyMinute: async () => {
+      await updateRates(db, rules)
+      await closeUncheckedIncidents({ db, log: silentLog }, rules.massHoldMs)
+    },
+    dropped,
+    close: () => database.close(),
+  }
+}
+
+async function claimTogether(db: Db, fareIds: readonly number[]): Promise<ClaimRef> {
+  const { claimId } = await selectOne(
+    sql<{ claimId: string }>`
+      with one as materialized (select gen_random_uuid() as id), claimed as (
+        update fare_schedule set claim_id = one.id, slot_at = coalesce(slot_at, clock_timestamp())
+          from one
+         where tracked_fare_id = any(${fareIds}::bigint[]))
+      select id as "claimId" from one
+    `,
+    db,
+  )
+  return { claimId, fareIds }
+}
+
+const never = () => Promise.reject(new Error('the benchmark asks its own upstream'))
+
+/** The schema of the simulated clock. */
+const CLOCK_SCHEMA = 'simulated'
+/** The catalog comes last, so that these functions hide its own. */
+const CLOCKS = ['clock_timestamp', 'now', 'statement_timestamp', 'transaction_timestamp']
+
+/**
+ * The clock is a setting of the one connection, so reading it costs no more than reading the real one. Code that takes
+ * the time of this process gets the simulated one too.
+ */
+async function simulateClock({ db, pool }: Database): Promise<Product['setClock']> {
+  pool.on('connect', (client) => {
+    void client.query(`set search_path = farewatch_private, ${CLOCK_SCHEMA}, pg_catalog`)
+  })
+  await sql`create schema farewatch_private`.execute(db)
+  await sql`create schema ${sql.id(CLOCK_SCHEMA)}`.execute(db)
+  for (const name of CLOCKS) {
+    await sql`
+      create function ${sql.id(CLOCK_SCHEMA, name)}() returns timestamptz language sql stable
+        return current_setting('simulated.now')::timestamptz
+    `.execute(db)
+  }
+  const setClock = async (atMs: number) => {
+    Date.now = () => atMs
+    await sql`select set_config('simulated.now', ${new Date(atMs).toISOString()}, false)`.execute(
+      db,
+    )
+  }
+  await setClock(Date.now())
+  return setClock
+}
+
+async function watch(db: Db, questions: readonly Question[]): Promise<number[]> {
+  const { id: resellerId } = await createReseller(db, 'bench')
+  const rows = questions.map(({ flightId, returnFlightId, passengers }, i) => ({
+    list: 'bench',
+    reference: String(i),
+    flight_id: flightId,
+    return_flight_id: returnFlightId ?? '',
+    residents_adults: String(passengers.residents.adults),
+    residents_children: String(passengers.residents.children),
+    residents_infants: String(passengers.residents.infants),
+    non_residents_adults: String(passengers.nonResidents.adults),
+    non_residents_children: String(passengers.nonResidents.children),
+    non_residents_infants: String(passengers.nonResidents.infants),
+  }))
+  await importWatchList(db, { resellerId, source: rowsOf('bench', rows) })
+  const watches = await db
+    .selectFrom('watch')
+    .select('tracked_fare_id as id')
+    .orderBy(sql`reference::int`)
+    .execute()
+  if (watches.length < questions.length) throw new Error('a question is no valid watch')
+  return watches.map(({ id }) => id)
+}
+
+/** While the upstream is in trouble, a version may check more slowly. */
+async function pacedRate(db: Db, requestsPerSecond: number): Promise<number> {
+  const { pacedRate, readTrouble } = dispatching
+  return pacedRate(requestsPerSecond, await readTrouble(db))
+}
+
+/** Metrics that keep the number of dropped answers, and nothing else. */
+function countedDrops() {
+  const dropped = new Map<string, number>()
+  const nothing = { inc: () => undefined, observe: () => undefined, set: () => undefined }
+  const inc = ({ reason }: { reason: string }, count = 1) =>
+    void dropped.set(reason, (dropped.get(reason) ?? 0) + count)
+  const metrics = new Proxy(
+    {},
+    { get: (_, name) => (name === 'checksDropped' ? { inc } : nothing) },
+  )
+  return { dropped, metrics: metrics as VerifyDeps['metrics'] }
+}
+
+const scrub = createScrub([])
+const { signal } = new AbortController()
+
+function read(question: Question, wire: Wire): Promise<Observation> {
+  const record = { bytes: 0 } as Parameters<typeof verifyFares>[1]['record']
+  const deps = { exchange: exchangeOf(wire), limits: DEFAULT_LIMITS, scrub }
+  return verifyFares(deps, { question, record, signal })
+}
+
+/** An exchange that has one answer. */
+function exchangeOf(wire: Wire): HttpExchange {
+  return {
+    get: async ({ endpoint, deadlineMs, wants }) => {
+      if ('failure' in wire) {
+        throw wire.failure === 'timeout'
+          ? new UpstreamTimeoutError({ endpoint, phase: 'headers', afterMs: deadlineMs })
+          : new UpstreamNetworkError({ endpoint, reason: 'ECONNRESET' })
+      }
+      const { status, headers, body } = wire
+      const bytes = Buffer.from(body)
+      return {
+        status,
+        headers,
+        wanted: wants({ status, headers }),
+        complete: true,
+        chunks: [bytes],
+        bytes: bytes.length,
+        wireBytes: bytes.length,
+        retryAfterMs: undefined,
+        headersMs: 0,
+        totalMs: 0,
+      }
+    },
+    close: async () => undefined,
+  }
+}
