@@ -1,5 +1,5 @@
 /**
- * Counts what is recorded that is not true, and what is true and not told. Two versions of the product, a commit before
+ * Counts what is recorded that is not true, and what is true and not reported. Two versions of the product, a commit before
  * and this one, play the same market from a seed: their own readers, SQL, decision and schedule, on databases whose
  * clock is simulated. An upstream answers from what is true, with one answer in a hundred faulty, and lies for minutes
  * at a time in all the ways of bench/truth/lies.ts, with calm in between.

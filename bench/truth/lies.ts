@@ -22,8 +22,8 @@ export interface Lie {
   readonly isSilent?: boolean
 }
 
-/** Lies that are told at the same time, about different fares. */
-export interface Telling {
+/** Lies of the same time, about different fares. */
+export interface Lies {
   readonly name: string
   readonly seconds: number
   readonly lies: readonly Lie[]
@@ -78,23 +78,23 @@ function answerAs({ fare, atMs }: Asked, phases: readonly Phase[]): Wire {
   return responseOf(honestBody(fare, phases), atMs)
 }
 
-const turn = (isForSale: (phase: Phase) => boolean) => (asked: Asked) =>
+const withSale = (isForSale: (phase: Phase) => boolean) => (asked: Asked) =>
   answerWith(asked, (flight, phase) =>
     entryOf(flight, { ...phase, isForSale: isForSale(phase) }, asked.fare),
   )
-const soldOut = turn(() => false)
-const forSale = turn(() => true)
+const soldOut = withSale(() => false)
+const forSale = withSale(() => true)
 
 const twist = (how: Twist) => (asked: Asked) =>
   answerWith(asked, (flight, phase) =>
     entryOf(flight, phase, { ...how, passengers: asked.fare.passengers }),
   )
 
-/** All are sold out, with more in each entry or beside them. */
+/** All are sold out, with more in each entry or next to them. */
 const soldOutWith =
-  (inside: object, beside: object = {}) =>
+  (inside: object, more: object = {}) =>
   (asked: Asked) =>
-    answerWith(asked, () => ({ available: false, ...inside }), beside)
+    answerWith(asked, () => ({ available: false, ...inside }), more)
 
 function swapped(asked: Asked): Wire {
   const { fare, phases } = asked
@@ -112,7 +112,7 @@ function copied({ fare, atMs, ...asked }: Asked): Wire {
   const madeMs = Math.floor(atMs / COPY_MS) * COPY_MS
   const copy = { ...asked, fare, atMs: madeMs, phases: phasesAt(fare, madeMs) }
   const isWrong = drawAt(fare, madeMs) < WRONG_COPIES
-  return isWrong ? turn(({ isForSale }) => !isForSale)(copy) : answerAs(copy, copy.phases)
+  return isWrong ? withSale(({ isForSale }) => !isForSale)(copy) : answerAs(copy, copy.phases)
 }
 
 function aged({ fare, atMs }: Asked): Wire {
@@ -140,24 +140,24 @@ const lie = (
   more: Pick<Lie, 'isSilent'> = {},
 ): Lie => ({ name, isAbout, answer, ...more })
 
-const alone = (seconds: number, ...of: Parameters<typeof lie>): Telling => {
+const alone = (seconds: number, ...of: Parameters<typeof lie>): Lies => {
   return { name: of[0], seconds, lies: [lie(...of)] }
 }
 
-const MEMBERS: Telling = {
+const MEMBERS: Lies = {
   name: 'sold out, with other members',
   seconds: 600,
   lies: [
     lie('sold out, with a message', share(0, 0.01), soldOutWith({ message: 'try again' })),
     lie('sold out, with a reason', share(0.01, 0.02), soldOutWith({ reason: 'provider timeout' })),
-    lie('sold out, beside success: false', share(0.02, 0.03), soldOutWith({}, { success: false })),
-    lie('sold out, beside retryAfter', share(0.03, 0.04), soldOutWith({}, { retryAfter: 30 })),
-    lie('sold out, beside partial: true', share(0.04, 0.05), soldOutWith({}, { partial: true })),
+    lie('sold out, next to success: false', share(0.02, 0.03), soldOutWith({}, { success: false })),
+    lie('sold out, next to retryAfter', share(0.03, 0.04), soldOutWith({}, { retryAfter: 30 })),
+    lie('sold out, next to partial: true', share(0.04, 0.05), soldOutWith({}, { partial: true })),
   ],
 }
 
 const silent = { isSilent: true }
-const SILENCE: Telling = {
+const SILENCE: Lies = {
   name: 'answers that say nothing',
   seconds: 1_800,
   lies: [
@@ -181,8 +181,8 @@ const SILENCE: Telling = {
   ],
 }
 
-/** What an upstream tells that is not true, in the order of a run. The longest comes last. */
-export const TELLINGS: readonly Telling[] = [
+/** What an upstream reports that is not true, in the order of a run. The longest comes last. */
+export const LIES: readonly Lies[] = [
   alone(140, 'an airline of thirty sold out', ofAirline(30), soldOut),
   alone(40, 'all sold out for 40 s', everybody, soldOut),
   alone(180, 'departures in UTC, of a twentieth', TWENTIETH, twist({ isUtc: true })),

@@ -91,7 +91,7 @@ async function askDue(
   return Promise.all(
     claimed.map(async ({ fareId, slotAt, lane }) => {
       const fare = fares.get(fareId)
-      if (fare === undefined) throw new Error(`nobody watches fare ${fareId}`)
+      if (fare === undefined) throw new Error(`no watch asks for fare ${fareId}`)
       const atMs = slotAt.getTime()
       const [question, wire] = [questionOf(fare), answerOf(world, fare, atMs)]
       stream?.write({

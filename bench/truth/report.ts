@@ -1,5 +1,5 @@
 import type { Played } from './play.ts'
-import { type Counts, type Told, WITHIN_SECONDS } from './score.ts'
+import { type Counts, type Reported, WITHIN_SECONDS } from './score.ts'
 import type { Cost } from './versions.ts'
 
 interface Result extends Played, Cost {
@@ -23,8 +23,8 @@ export function printReport(
     )
   }
   printFalse(results)
-  printTold('true changes, by kind', results, ({ told }) => told)
-  printTold('true changes, by what was wrong', results, ({ toldBeside }) => toldBeside)
+  printReported('true changes, by kind', results, ({ reported }) => reported)
+  printReported('true changes, by what was wrong', results, ({ byCause }) => byCause)
   printHours('hidden although true, fare-hours', results, ({ hidden }) => hidden)
   printHours('15 min after the last answer, fare-hours', results, ({ silent }) => silent)
   if (!isListed) return
@@ -97,29 +97,29 @@ function bothOf(values: readonly string[]): string {
   return new Set(values).size === 1 ? (values[0] ?? '') : values.join(' → ')
 }
 
-const NOTHING: Told = { changes: 0, within: [], held: 0 }
+const NOTHING: Reported = { changes: 0, within: [], held: 0 }
 
-function printTold(
+function printReported(
   title: string,
   results: readonly Result[],
-  pick: (score: Played['score']) => Readonly<Record<string, Told>>,
+  pick: (score: Played['score']) => Readonly<Record<string, Reported>>,
 ): void {
   const all = results.map(({ score }) => pick(score))
   const rows = namesOf(all).map((name) => {
-    const told = all.map((one) => one[name] ?? NOTHING)
+    const reported = all.map((one) => one[name] ?? NOTHING)
     const shares = WITHIN_SECONDS.map((_, i) =>
-      told.map(({ changes, within }) =>
+      reported.map(({ changes, within }) =>
         changes === 0 ? '–' : `${((100 * (within[i] ?? 0)) / changes).toFixed(1)}`,
       ),
     )
     return [
       name,
-      bothOf(told.map(({ changes }) => String(changes))),
+      bothOf(reported.map(({ changes }) => String(changes))),
       ...shares.map(bothOf),
-      bothOf(told.map(({ held }) => String(held))),
+      bothOf(reported.map(({ held }) => String(held))),
     ]
   })
-  const limits = WITHIN_SECONDS.map((seconds) => `% told in ${seconds / 60} min`)
+  const limits = WITHIN_SECONDS.map((seconds) => `% reported in ${seconds / 60} min`)
   printTable([title, 'changes', ...limits, 'shown as held'], rows)
 }
 

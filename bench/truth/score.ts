@@ -9,7 +9,7 @@ import type { World } from './upstream.ts'
 export type Counts = Record<string, Record<string, number>>
 
 /** What became of the true changes of one kind. */
-export interface Told {
+export interface Reported {
   readonly changes: number
   /** Those that were recorded within each of `WITHIN_SECONDS`. */
   readonly within: readonly number[]
@@ -25,11 +25,11 @@ export interface Score {
   readonly falseRecords: Counts
   readonly falseList: readonly string[]
   /** True changes by kind, and by what was wrong when they happened. */
-  readonly told: Record<string, Told>
-  readonly toldBeside: Record<string, Told>
-  /** For how many seconds fares were shown as unknown, or their price was, although the upstream told the truth of them. */
+  readonly reported: Record<string, Reported>
+  readonly byCause: Record<string, Reported>
+  /** For how many seconds fares were shown as unknown, or their price was, although the upstream reported the truth of them. */
   readonly hidden: Counts
-  /** For how many seconds a fare was shown as known of which no answer had told anything for 15 minutes. */
+  /** For how many seconds a fare was shown as known of which no answer had reported anything for 15 minutes. */
   readonly silent: Counts
 }
 
@@ -107,8 +107,12 @@ function isTrue({ kind, after }: StoredRecord, { legs }: Truth): boolean {
   return views.every((view, at) => view.belief === 'unknown' || isShown(view, legs[at], false))
 }
 
-/** Whether a record tells what is true now. */
-function tells({ after }: StoredRecord, { isBookable, legs }: Truth, withPrice: boolean): boolean {
+/** Whether a record reports what is true now. */
+function reports(
+  { after }: StoredRecord,
+  { isBookable, legs }: Truth,
+  withPrice: boolean,
+): boolean {
   if (!isBookable) return after.pair === 'not_bookable'
   return legsOf(after).every((view, at) => isShown(view, legs[at], withPrice))
 }
@@ -155,7 +159,7 @@ interface ScorerDeps {
   readonly read: Reader
 }
 
-/** After so long without an answer that tells anything, a fare should not be shown as known. */
+/** After so long without an answer that reports anything, a fare should not be shown as known. */
 const SILENT_MS = 15 * 60_000
 
 export function createScorer({ db, world, fares, read }: ScorerDeps): Scorer {
@@ -169,11 +173,11 @@ export function createScorer({ db, world, fares, read }: ScorerDeps): Scorer {
       for (const [id, fare] of fares) {
         const reason = now.get(id)
         if (reason?.includes('held')) heldAt.set(fare, [...(heldAt.get(fare) ?? []), atMs])
-        const told = lieAbout(periods, fare, atMs)
-        if (told === undefined) {
+        const found = lieAbout(periods, fare, atMs)
+        if (found === undefined) {
           if (reason !== undefined) add(hidden, [causeOf(periods, fare, atMs), reason], seconds)
-        } else if (told.lie.isSilent && atMs - told.sinceMs > SILENT_MS) {
-          add(silent, [told.lie.name, reason ?? 'shown'], seconds)
+        } else if (found.lie.isSilent && atMs - found.sinceMs > SILENT_MS) {
+          add(silent, [found.lie.name, reason ?? 'shown'], seconds)
         }
       }
     },
@@ -182,8 +186,8 @@ export function createScorer({ db, world, fares, read }: ScorerDeps): Scorer {
       const score = {
         falseRecords: {},
         falseList: [] as string[],
-        told: {},
-        toldBeside: {},
+        reported: {},
+        byCause: {},
         hidden,
         silent,
       }
@@ -196,7 +200,7 @@ export function createScorer({ db, world, fares, read }: ScorerDeps): Scorer {
           score.falseList.push(lineOf(record, { fare, world, cause }))
         }
         const all = { fare, truths, records: records.get(id) ?? [], heldAt: heldAt.get(fare) ?? [] }
-        countTold(world, all, score)
+        countReported(world, all, score)
       }
       return score
     },
@@ -230,11 +234,11 @@ interface Life {
   readonly heldAt: readonly number[]
 }
 
-/** Changes that last too short, or begin too late, to be told in the longest time are left out. */
-function countTold(
+/** Changes that last too short, or begin too late, for a record in the longest time are left out. */
+function countReported(
   { knownMs, endMs, periods }: World,
   { fare, truths, records, heldAt }: Life,
-  into: { told: Record<string, Told>; toldBeside: Record<string, Told> },
+  into: { reported: Record<string, Reported>; byCause: Record<string, Reported> },
 ): void {
   for (const [at, truth] of truths.entries()) {
     const { fromMs, toMs } = truth
@@ -245,17 +249,17 @@ function countTold(
     const withPrice = kind.startsWith('price')
     const last = records.findLast(({ recordedMs }) => recordedMs < fromMs)
     // A false record, or a loss that was missed, may show it already.
-    if (last !== undefined && tells(last, truth, withPrice)) continue
+    if (last !== undefined && reports(last, truth, withPrice)) continue
     const record = records.find(
-      (one) => one.recordedMs >= fromMs && one.recordedMs < toMs && tells(one, truth, withPrice),
+      (one) => one.recordedMs >= fromMs && one.recordedMs < toMs && reports(one, truth, withPrice),
     )
     const afterMs = (record?.recordedMs ?? Number.POSITIVE_INFINITY) - fromMs
     const isHeld = heldAt.some(
       (heldMs) => heldMs >= fromMs && heldMs <= Math.min(toMs, fromMs + afterMs),
     )
     for (const [counts, name] of [
-      [into.told, kind],
-      [into.toldBeside, causeOf(periods, fare, fromMs)],
+      [into.reported, kind],
+      [into.byCause, causeOf(periods, fare, fromMs)],
     ] as const) {
       const { changes, within, held } = counts[name] ?? { changes: 0, within: [], held: 0 }
       counts[name] = {

@@ -1,7 +1,7 @@
-import { type Lie, TELLINGS } from './lies.ts'
+import { LIES, type Lie } from './lies.ts'
 import { DATES, type Fare, type Flight, type Market, type Phase } from './market.ts'
 
-/** A time in which lies are told, or in which much truly changes at once. */
+/** A time of lies, or of many true changes at once. */
 export interface Period {
   readonly name: string
   readonly fromMs: number
@@ -35,13 +35,13 @@ const RETIMED = mass('true: one flight on 40 dates departs later', 600, (market,
 const STRIKE = mass('true: an airline of 60 sells out for 40 min', 2_400, sellOut)
 
 const ACTS: readonly Act[] = [
-  ...TELLINGS.slice(0, 4),
+  ...LIES.slice(0, 4),
   RETIMED,
-  ...TELLINGS.slice(4, 9),
+  ...LIES.slice(4, 9),
   SALE,
-  ...TELLINGS.slice(9, 15),
+  ...LIES.slice(9, 15),
   STRIKE,
-  ...TELLINGS.slice(15),
+  ...LIES.slice(15),
 ]
 
 /** Changes the phase that lasts at an instant from then on, and all later ones. */
@@ -107,7 +107,7 @@ export function causeOf(periods: readonly Period[], fare: Fare, atMs: number): s
   if (period === undefined || atMs > period.toMs + AFTER_MS) return CALM
   const { name, lies } = period
   return (
-    lies.find(({ isAbout }) => isAbout(fare))?.name ?? (lies.length > 0 ? `beside: ${name}` : name)
+    lies.find(({ isAbout }) => isAbout(fare))?.name ?? (lies.length > 0 ? `others: ${name}` : name)
   )
 }
 

@@ -4,7 +4,7 @@ import { honestBody, responseOf, type Wire } from './answers.ts'
 import { createMarket, type Fare, type Market, phasesAt } from './market.ts'
 import { lieAbout, type Period, planPeriods } from './timeline.ts'
 
-/** A market, and what its upstream tells of it when. */
+/** A market, and what its upstream reports of it when. */
 export interface World extends Market {
   readonly seed: number
   readonly periods: readonly Period[]
@@ -24,7 +24,7 @@ export interface WorldArgs {
 /** No departure is near, and no clocks change before the end. */
 const START_MS = Date.UTC(2027, 0, 11)
 const WARM_UP_ROUNDS = 4
-/** What is true in the end must have been told by then. */
+/** What becomes true later cannot be recorded before the end. */
 const LAST_SECONDS = 600
 
 export function createWorld({ checks, ...args }: WorldArgs): World {
@@ -65,9 +65,9 @@ export function answerOf({ seed, periods }: World, fare: Fare, atMs: number): Wi
     return FAULTY[Math.floor(draw(word, 2) * FAULTY.length)]?.(atMs) ?? { failure: 'timeout' }
   }
   const phases = phasesAt(fare, atMs)
-  const told = lieAbout(periods, fare, atMs)
-  if (told === undefined) return responseOf(honestBody(fare, phases), atMs)
-  return told.lie.answer({ fare, atMs, phases, sinceMs: told.sinceMs })
+  const found = lieAbout(periods, fare, atMs)
+  if (found === undefined) return responseOf(honestBody(fare, phases), atMs)
+  return found.lie.answer({ fare, atMs, phases, sinceMs: found.sinceMs })
 }
 
 /** The honest answer at an instant. */
