@@ -126,8 +126,9 @@ async function checkOne({ database, upstream, verifyDeps }: App, fareId: number)
       priceReason: null,
       everAvailableAt: null,
     }
-    const calm = { masses: new Set<never>(), crowded: false, releasedAt: new Map<never, Date>() }
-    const decision = decide(stateOfRow(row), { askedAt, observation }, verifyDeps.rules, calm)
+    const calm = { masses: [], releasedAt: new Map<never, Date>() }
+    const answer = { askedAt, observation, intervalSeconds: 60 }
+    const decision = decide(stateOfRow(row), answer, verifyDeps.rules, calm)
     await saveOne(tx, { fareId, askedAt, decision, latencyMs: observation.evidence.latencyMs })
   })
 }

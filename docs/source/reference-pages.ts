@@ -4,8 +4,8 @@ import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import {
   CIRCUMSTANCES,
-  CONFIRMATIONS,
   type Confirmation,
+  confirmationOf,
 } from '../../src/fares/decide/confirmations.ts'
 import { CONTRADICTIONS } from '../../src/fares/decide/fare-state.ts'
 import type { Setting } from '../../src/platform/config/setting-types.ts'
@@ -71,7 +71,7 @@ function withPart(page: string, part: string, text: string): string {
 function confirmationsPart(): string {
   const rows = CONTRADICTIONS.map((contradiction) => [
     `\`${contradiction}\``,
-    ...CIRCUMSTANCES.map((one) => confirmationText(CONFIRMATIONS[contradiction][one])),
+    ...CIRCUMSTANCES.map((one) => confirmationText(confirmationOf(contradiction, one))),
   ])
   const header = ['contradiction', ...CIRCUMSTANCES.map((one) => `\`${one}\``)]
   const lines = [header, header.map(() => '---'), ...rows].map(

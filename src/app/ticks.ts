@@ -1,7 +1,7 @@
 import { endWatches } from '../fares/end/end-watches.ts'
 import { endDeparted, expireFares, nextDepartureMs } from '../fares/end/expire-fares.ts'
 import { pruneEvidence, pruneFares, pruneMinutes } from '../fares/end/prune-checks.ts'
-import { closeUncheckedIncidents } from '../fares/hold/change-incidents.ts'
+import { closeUncheckedIncidents } from '../fares/hold/incidents.ts'
 import { rollUpDays } from '../history/roll-up-days.ts'
 import type { WorkRole } from '../platform/base/kinds.ts'
 import { createScrub } from '../platform/base/secrets.ts'
@@ -247,7 +247,7 @@ function endTicks({ config, database: { db }, log, metrics }: App): SharedTick[]
     {
       name: 'settle-incidents',
       everyMs: MINUTE_MS,
-      run: () => closeUncheckedIncidents({ db, log }, rules.massHoldMs),
+      run: () => closeUncheckedIncidents({ db, log }),
     },
   ]
 }

@@ -20,11 +20,11 @@ import {
   checkFares,
   findClaimedFares,
 } from './check/check-fares.ts'
-import { countChecks, recordChecks } from './check/record-checks.ts'
+import { recordChecks } from './check/record-checks.ts'
 import type { FareChange } from './decide/compare-readings.ts'
 import type { DecisionRules } from './decide/confirmations.ts'
-import { reportIncidents } from './hold/change-incidents.ts'
-import { assessTrouble, guardChanges } from './hold/guard-changes.ts'
+import { heldKindOf } from './decide/fare-state.ts'
+import { reportIncidents } from './hold/incidents.ts'
 
 export interface VerifyDeps {
   readonly db: Db
@@ -135,13 +135,10 @@ function writeBatch({ db, rules }: VerifyDeps, batch: CheckBatch, claim: ClaimRe
   const fareIds = checks.map(({ fareId }) => fareId)
   return inTransaction(db, async (tx) => {
     const locked = await (claim === null ? lockFares(tx, fareIds) : lockClaimed(tx, claim))
-    const counted = countChecks(checks, locked)
-    const { context, states, transitions } = await guardChanges(tx, counted, rules)
     const claimId = claim?.claimId ?? null
-    const recorded = await recordChecks(tx, { checks, locked, counted, context, rules, claimId })
-    const trouble = await assessTrouble(tx, recorded, { checks: checks.length, states })
+    const written = await recordChecks(tx, { checks, locked, rules, claimId })
     if (claim !== null) await release(tx, claim.claimId, [...late, ...blocked])
-    return { recorded, transitions: [...transitions, ...trouble] }
+    return written
   })
 }
 
@@ -167,7 +164,8 @@ export function reportChecks(
       metrics.observations.inc({ outcome: kind, reason })
     }
     metrics.checkDuration.observe(check.observation.evidence.latencyMs / 1000)
-    if (decision.state.held !== null) metrics.changesHeld.inc({ kind: decision.state.held })
+    const held = heldKindOf(decision.state)
+    if (held !== null) metrics.changesHeld.inc({ kind: held })
     for (const change of decision.changes) reportChange(deps, fareId, change)
   }
 }

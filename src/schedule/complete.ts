@@ -18,9 +18,13 @@ import { RETRY_AFTER_SECONDS, type ScheduleRules } from './schedule-rules.ts'
 
 /**
  * What follows a check: the next one by the schedule, a confirmation at an instant, one early retry, or the next
- * one in an hour.
+ * one after a pause.
  */
-export type FollowUp = 'normal' | 'retry' | 'hourly' | { readonly confirmAt: Date }
+export type FollowUp =
+  | 'normal'
+  | 'retry'
+  | { readonly confirmAt: Date }
+  | { readonly pauseSeconds: number }
 
 /** What a check showed, as the estimator takes it. */
 export interface CheckRating {
@@ -42,8 +46,6 @@ export interface CompletedCheck {
   /** Missing where the check shows nothing of the rate of change: it failed, or awaits its confirmation. */
   readonly rating?: CheckRating | undefined
 }
-
-const HOUR_SECONDS = 3_600
 
 /**
  * Sets when each checked fare is due again, with its new rate, and releases its claim. The caller holds the locks
@@ -133,7 +135,8 @@ function completedRow(
   { memory, surprise, route, paces, rules, ...learned }: CompleteArgs,
 ) {
   const shortest = shortestOf(fare, rules.minRecheckSeconds)
-  const seconds = next === 'hourly' ? Math.max(shortest, HOUR_SECONDS) : shortest
+  const pause = typeof next === 'object' && 'pauseSeconds' in next ? next.pauseSeconds : 0
+  const seconds = Math.max(shortest, Math.round(pause))
   const args = { memory, paces, minRecheckSeconds: rules.minRecheckSeconds }
   const computed = ratesOf(fare, { ...args, changesPerDay: learned.changesPerDay ?? FIRST_RATE })
   // A fare that has not joined the queue, or whose watches have changed, does so when the paces are solved with it.
@@ -146,7 +149,7 @@ function completedRow(
     askedAt,
     seconds,
     lane,
-    laneDueAt: typeof next === 'object' ? next.confirmAt : null,
+    laneDueAt: confirmAtOf(next),
     vdue: String(dueAfter(fare, rate, seconds)),
     scores: computed.scores,
     rates,
@@ -158,8 +161,12 @@ function completedRow(
   }
 }
 
+function confirmAtOf(next: FollowUp): Date | null {
+  return typeof next === 'object' && 'confirmAt' in next ? next.confirmAt : null
+}
+
 function laneAfter(fare: StoredFare, next: FollowUp): 'confirmation' | 'retry' | null {
-  if (typeof next === 'object') return 'confirmation'
+  if (confirmAtOf(next) !== null) return 'confirmation'
   return next === 'retry' && fare.lane !== 'retry' ? 'retry' : null
 }
 

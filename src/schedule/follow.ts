@@ -103,6 +103,32 @@ export async function expedite(tx: Tx, fareIds: readonly number[]): Promise<numb
   return Number(numAffectedRows ?? 0)
 }
 
+/** So many fares come forward at once. Each that answers brings the next ones. */
+const FORWARD = 500
+
+/**
+ * Ends the pauses of fares that were not answered for one of these reasons, because another one is answered again: each
+ * is due at some time in the interval that it had. Skips fares that another transaction has locked.
+ */
+export async function comeForward(tx: Tx, reasons: readonly string[]): Promise<void> {
+  if (reasons.length === 0) return
+  await sql`
+    update fare_schedule q
+       set not_before = clock_timestamp(), interval_seconds = ${INTERVAL},
+           vdue = least(q.vdue, c.v + random() / q.rate)
+      from (select s.tracked_fare_id
+              from fare_state s
+              join fare_schedule p using (tracked_fare_id)
+             where s.hidden = 'unanswered' and s.last_reason = any(${reasons}::text[])
+               and p.claim_id is null and p.not_before > clock_timestamp()
+             limit ${FORWARD}
+               for update of p skip locked) waiting
+      join tracked_fare f on f.id = waiting.tracked_fare_id
+     cross join fare_schedule_clock c
+     where q.tracked_fare_id = waiting.tracked_fare_id
+  `.execute(tx)
+}
+
 /** A fare whose new watch waits for a good check, and the reseller of that watch. */
 export interface FirstCheck {
   readonly fareId: number

@@ -25,7 +25,8 @@ export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
   await setDelayGauge(db, metrics)
   metrics.maxDelaysUnkept.set((await findUnkeptMaxDelays(db)).length)
   const { open } = await readIncidentStates(db)
-  for (const kind of INCIDENT_KINDS) metrics.incidentsOpen.set({ kind }, open.has(kind) ? 1 : 0)
+  for (const kind of INCIDENT_KINDS)
+    metrics.incidentsOpen.set({ kind }, open.some((one) => one.kind === kind) ? 1 : 0)
 }
 
 async function setDelayGauge(db: Db, { detectionDelay }: Metrics): Promise<void> {

@@ -102,7 +102,7 @@ export async function readHeld(
   resellerId?: ResellerId,
 ): Promise<HeldFares[]> {
   const { rows } = await sql<Omit<HeldFares, 'until'>>`
-    select coalesce(s.held[1], 'expired') as kind, count(*) as fares, min(s.held_since) as since,
+    select s.held as kind, count(*) as fares, min(s.held_since) as since,
            max(s.held_since) as "latestSince", sum(w.watches)::bigint as watches
       from fare_state s
      cross join lateral (

@@ -1,5 +1,7 @@
-import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
-import type { UnknownReason } from '../../src/platform/base/kinds.ts'
+import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
+import type { MassContext } from '../../src/fares/decide/mass.ts'
+import type { Answer } from '../../src/fares/decide/reading.ts'
+import type { HeldKind, UnknownReason } from '../../src/platform/base/kinds.ts'
 import type { Money } from '../../src/platform/base/money.ts'
 import type {
   FlightSummary,
@@ -15,7 +17,12 @@ export const RULES: DecisionRules = {
 }
 
 /** No other fare changes. */
-export const CALM: MassContext = { masses: new Set(), crowded: false, releasedAt: new Map() }
+export const CALM: MassContext = { masses: [], releasedAt: new Map() }
+
+/** More flights change so than a market changes, whichever they are. */
+export function massesOf(kinds: readonly HeldKind[]): MassContext['masses'] {
+  return kinds.map((kind) => ({ kind, airline: null, difference: null }))
+}
 
 export const START = Date.parse('2026-03-01T08:00:00.000Z')
 
@@ -85,4 +92,13 @@ export function observation(
       parserVersion: 1,
     },
   }
+}
+
+/** An answer to a fare that is checked once a minute. */
+export function answer(
+  askedAt: Date,
+  outbound: LegObservation,
+  back?: LegObservation | null,
+): Answer {
+  return { askedAt, observation: observation(outbound, back ?? null), intervalSeconds: 60 }
 }

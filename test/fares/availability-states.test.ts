@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
+import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
 import { type Decision, decide } from '../../src/fares/decide/decide.ts'
 import {
   type FareState,
@@ -10,8 +10,9 @@ import {
   legsOf,
   priceReasonOf,
 } from '../../src/fares/decide/fare-state.ts'
+import type { MassContext } from '../../src/fares/decide/mass.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { at, CALM, observation, RULES, unknown } from './answers.ts'
+import { answer, at, CALM, RULES, unknown } from './answers.ts'
 import { answersFor, parseAnswers } from './case-language.ts'
 import { tableRows } from './markdown-page.ts'
 
@@ -33,8 +34,7 @@ function ask(
   { seconds, legs, rules = RULES, context = CALM }: Answers,
 ): Decision {
   const [outbound = unknown(), back = null] = legs
-  const answer = { askedAt: at(seconds), observation: observation(outbound, back) }
-  return decide(state, answer, rules, context)
+  return decide(state, answer(at(seconds), outbound, back), rules, context)
 }
 
 function believing(believed: string): FareState {
@@ -53,6 +53,7 @@ function beliefsOf({ belief }: FareState): string {
 
 function nextText(next: Decision['next'], askedAt: Date): string {
   if (typeof next === 'string') return next
+  if ('pauseSeconds' in next) return `pause of ${next.pauseSeconds / 60} min`
   const seconds = (next.confirmAt.getTime() - askedAt.getTime()) / 1000
   return `after ${seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`}`
 }

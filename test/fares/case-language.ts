@@ -1,7 +1,8 @@
-import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
+import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
+import type { MassContext } from '../../src/fares/decide/mass.ts'
 import { HELD_KINDS, type HeldKind } from '../../src/platform/base/kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { available, CALM, eur, RULES, UNAVAILABLE, unknown } from './answers.ts'
+import { available, CALM, eur, massesOf, RULES, UNAVAILABLE, unknown } from './answers.ts'
 
 /** One check of a case in docs/reference/availability-states.md. */
 export interface CaseCheck {
@@ -18,7 +19,7 @@ const OTHER = eur('300.00')
 
 /**
  * Reads the column "answers": checks separated by commas, legs by a slash. Before the answers of a check stands what is so from
- * there on (`mass became_unavailable`, `no mass`, `crowded`, `loss 3`, `gain 1`), its time after the one before (`after 10 s`), or
+ * there on (`mass became_unavailable`, `no mass`, `loss 3`, `gain 1`), its time after the one before (`after 10 s`), or
  * what an operator has released just before it (`released became_unavailable`).
  */
 export function parseAnswers(text: string): CaseCheck[] {
@@ -43,8 +44,7 @@ export function parseAnswers(text: string): CaseCheck[] {
 
 function parseContext(word: string): Partial<MassContext> {
   const masses = HELD_KINDS.filter((kind) => word === `mass ${kind}`)
-  if (masses.length > 0 || word === 'no mass') return { masses: new Set(masses) }
-  if (word === 'crowded') return { crowded: true }
+  if (masses.length > 0 || word === 'no mass') return { masses: massesOf(masses) }
   throw new Error(`the cases know no circumstance "${word}"`)
 }
 

@@ -63,7 +63,7 @@ const LOST = {
   check: { observation: { evidence: { latencyMs: 12 } } },
   decision: {
     outcome: { outbound: 'unavailable', return: null },
-    state: { held: null },
+    state: { candidate: null },
     changes: [{ kind: 'became_unavailable', detectedAt: '2026-01-31T12:00:00Z' }],
   },
 } as unknown as RecordedCheck

@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
+import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
 import { type Decision, decide } from '../../src/fares/decide/decide.ts'
 import {
-  type FareState,
+  heldKindOf,
   initialState,
   type StateRow,
   stateOfRow,
 } from '../../src/fares/decide/fare-state.ts'
+import type { MassContext } from '../../src/fares/decide/mass.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import {
+  answer,
   at,
   available,
   CALM,
   eur,
   flight,
-  observation,
+  massesOf,
   RULES,
   UNAVAILABLE,
   unknown,
@@ -29,7 +31,7 @@ function decideAll(
 ) {
   let state = initialState(story[0]?.[2] !== undefined)
   const decisions: Decision[] = story.map(([seconds, outbound, back]) => {
-    const input = { askedAt: at(seconds), observation: observation(outbound, back ?? null) }
+    const input = answer(at(seconds), outbound, back)
     const decision = decide(state, input, { ...RULES, ...rules }, { ...CALM, masses })
     state = decision.state
     return decision
@@ -75,9 +77,7 @@ describe('a decision', () => {
     ['a leg without an answer is unknown', true, null, 'unknown:id_missing'],
     ['a leg outside the question is ignored', false, UNAVAILABLE, null],
   ] as const)('%s', (_, hasReturn, back, outcome) => {
-    const answer = { askedAt: at(0), observation: observation(available(), back) }
-
-    const decision = decide(initialState(hasReturn), answer, RULES, CALM)
+    const decision = decide(initialState(hasReturn), answer(at(0), available(), back), RULES, CALM)
 
     expect(decision.outcome).toEqual({ outbound: 'available', return: outcome })
     expect(decision.good).toBe(!hasReturn)
@@ -105,7 +105,7 @@ describe('a decision', () => {
       'became_available',
     ],
   ] as const)('%s', (_, seconds, held) => {
-    const loss = new Set(['became_unavailable'] as const)
+    const loss = massesOf(['became_unavailable'])
     const lost = decideAll(
       [
         [0, available()],
@@ -116,23 +116,17 @@ describe('a decision', () => {
         masses: loss,
       },
     )
-    const answer = { askedAt: at(660 + seconds), observation: observation(available()) }
-    const masses = new Set(['became_available'] as const)
+    const masses = massesOf(['became_available'])
 
-    const { state } = decide(lost.state, answer, RULES, { ...CALM, masses })
+    const { state } = decide(lost.state, answer(at(660 + seconds), available()), RULES, {
+      ...CALM,
+      masses,
+    })
 
     expect(lost.change?.heldSince).toBe(iso(60))
-    expect(state.held).toBe(held)
+    expect(heldKindOf(state)).toBe(held)
   })
 })
-
-/** Decides one answer. Returns what it records. */
-function _decideOne(fare: { state: FareState }, [seconds, leg]: Asked, masses = CALM.masses) {
-  const answer = { askedAt: at(seconds), observation: observation(leg) }
-  const { state, changes } = decide(fare.state, answer, RULES, { ...CALM, masses })
-  fare.state = state
-  return changes
-}
 
 describe('a stored state', () => {
   const row: StateRow = {

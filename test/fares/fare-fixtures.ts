@@ -1,9 +1,8 @@
 import type { RecordedCheck } from '../../src/fares/check/belief-store.ts'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
-import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
+import { recordChecks } from '../../src/fares/check/record-checks.ts'
 import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
 import { endDeparted, expireFares } from '../../src/fares/end/expire-fares.ts'
-import { assessTrouble, guardChanges } from '../../src/fares/hold/guard-changes.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
@@ -188,18 +187,8 @@ export async function recordAll(
   }))
   return inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, fareIds)
-    const counted = countChecks(checks, locked)
-    const { context, states } = await guardChanges(tx, counted, rules)
-    const recorded = await recordChecks(tx, {
-      checks,
-      locked,
-      counted,
-      context,
-      rules,
-      claimId: null,
-    })
-    await assessTrouble(tx, recorded, { checks: checks.length, states })
-    return recorded
+    const { recorded } = await recordChecks(tx, { checks, locked, rules, claimId: null })
+    return [...recorded]
   })
 }
 
@@ -278,7 +267,9 @@ export async function passSeconds(db: Db, seconds: number): Promise<void> {
     update availability_change
        set ${earlier('detected_at')}, ${earlier('last_good_check_at')}, ${earlier('recorded_at')}, ${earlier('held_since')}
   `.execute(db)
-  await sql`update asked_flight set ${earlier('asked_at')}`.execute(db)
+  await sql`
+    update asked_flight set ${earlier('asked_at')}, ${earlier('since')}, ${earlier('counts_until')}
+  `.execute(db)
   await sql`update incident set ${earlier('opened_at')}, ${earlier('closed_at')}`.execute(db)
   // In two steps: one row must not get the beginning that another one still has.
   for (const step of ["interval '1000 years'", `interval '-1000 years -${seconds} seconds'`]) {

@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
-import { closeIncident, closeUncheckedIncidents } from '../../src/fares/hold/change-incidents.ts'
+import { closeIncident, closeUncheckedIncidents } from '../../src/fares/hold/incidents.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { listIncidents, readHeld } from '../../src/views/incident-operations.ts'
+import { readHeld } from '../../src/views/incident-operations.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -19,7 +19,6 @@ import {
   RULES,
   record,
   recordAll,
-  silent,
   trackFares,
   watchFare,
   watchFares,
@@ -30,123 +29,31 @@ const FARES = 30
 /** Tracks fares and returns a function that records the same answer for them, each round half a minute after the one before. */
 async function startRounds(db: Db) {
   const fares = await trackFares(db, FARES)
-  let askedMs = Date.now() - 600_000
-  return async (leg: LegObservation, count = FARES) => {
+  let askedMs = Date.now() - 70_000
+  return async (leg: LegObservation) => {
     askedMs += 30_000
-    for (const fare of fares.slice(0, count)) {
+    for (const fare of fares) {
       askedMs += 10
       await record(db, fare, new Date(askedMs), leg)
     }
-    await gatherMinute(db)
   }
 }
 
-/** Counts the last checks in one minute, also if the clock has begun the next one meanwhile. */
-async function gatherMinute(db: Db): Promise<void> {
-  await sql`
-    with new as (delete from check_minute where minute > clock_timestamp() - interval '2 minutes' returning *)
-    insert into check_minute select min(minute), sum(checks), sum(unknown) from new having count(*) > 0
-        on conflict (minute) do update set checks = excluded.checks, unknown = excluded.unknown
-  `.execute(db)
-}
-
-/** Makes the counts by minute older. */
-async function passMinutes(db: Db, minutes: number): Promise<void> {
-  // In one statement: row by row, a moved minute could collide with one that has not moved yet.
-  await sql`
-    with old as (delete from check_minute returning *)
-    insert into check_minute select minute - ${`${minutes} minutes`}::interval, checks, unknown from old
-        on conflict (minute) do nothing
-  `.execute(db)
-}
-
-async function watchNothing(db: Db): Promise<void> {
-  await sql`delete from fare_schedule`.execute(db)
-}
-
-describe('upstream trouble', () => {
-  it('trouble stays open while there are few checks and all are unknown', async ({ db }) => {
-    const recordRound = await startRounds(db)
-    await recordRound(silent)
-    expect(await openKinds(db)).toEqual(['upstream_trouble'])
-
-    for (let minute = 0; minute < 6; minute += 1) {
-      await passMinutes(db, 3)
-      await recordRound(silent, 2)
-      await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)
-      expect(await openKinds(db)).toEqual(['upstream_trouble'])
-    }
-
-    expect(await listIncidents(db, { limit: 10 })).toHaveLength(1)
-  })
-
-  it('trouble ends when at least half of enough checks are good, however slowly they come', async ({
-    db,
-  }) => {
-    const recordRound = await startRounds(db)
-    await recordRound(silent)
-    const open: boolean[] = []
-
-    for (let minute = 0; minute < 5; minute += 1) {
-      await passMinutes(db, 3)
-      await recordRound(available(), 1)
-      open.push((await openKinds(db)).length > 0)
-    }
-
-    expect(open).toEqual([true, true, true, true, false])
-  })
-
-  it('trouble does not end because no checks are made for a while', async ({ db }) => {
-    const recordRound = await startRounds(db)
-    await recordRound(silent)
-    await passMinutes(db, 120)
-
-    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(0)
-
-    expect(await openKinds(db)).toEqual(['upstream_trouble'])
-  })
-
-  it('trouble that an operator has closed opens again if checks are still unknown', async ({
-    db,
-  }) => {
-    const recordRound = await startRounds(db)
-    await recordRound(silent)
-
-    await closeIncident({ db, log: silentLog }, 'upstream_trouble')
-
-    expect(await openKinds(db)).toEqual([])
-    await recordRound(silent, 1)
-    expect(await openKinds(db)).toEqual(['upstream_trouble'])
-  })
-})
-
 describe('an incident without further checks', () => {
-  it('every incident ends once no fare is watched', async ({ db }) => {
+  it('ends when its changes are no longer new: five minutes after they were seen first', async ({
+    db,
+  }) => {
     const recordRound = await startRounds(db)
     await recordRound(available())
-    for (let round = 0; round < 2; round += 1) await recordRound(gone)
-    for (let round = 0; round < 4; round += 1) await recordRound(silent)
-    expect(await openKinds(db)).toEqual(['upstream_trouble', 'mass_loss'])
-    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(0)
+    await recordRound(gone)
+    expect(await openKinds(db)).toEqual(['mass_loss'])
+    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(0)
 
-    await watchNothing(db)
+    await passSeconds(db, 300)
 
-    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(2)
+    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(1)
     expect(await openKinds(db)).toEqual([])
-    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(0)
-  })
-
-  it('a mass loss ends once its last answers are older than a hold lasts', async ({ db }) => {
-    const recordRound = await startRounds(db)
-    await recordRound(available())
-    for (let round = 0; round < 2; round += 1) await recordRound(gone)
-    await passSeconds(db, 500)
-    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(0)
-    await passSeconds(db, 101)
-
-    expect(await closeUncheckedIncidents({ db, log: silentLog }, RULES.massHoldMs)).toBe(1)
-
-    expect(await openKinds(db)).toEqual([])
+    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(0)
   })
 })
 

@@ -1,5 +1,4 @@
 import type { FareChange } from '../../src/fares/decide/compare-readings.ts'
-import type { MassContext } from '../../src/fares/decide/confirmations.ts'
 import { decide } from '../../src/fares/decide/decide.ts'
 import {
   type FareState,
@@ -8,8 +7,9 @@ import {
   legOf,
   viewOf,
 } from '../../src/fares/decide/fare-state.ts'
+import type { MassContext } from '../../src/fares/decide/mass.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { at, available, CALM, eur, observation, RULES } from './answers.ts'
+import { answer, at, available, CALM, eur, RULES } from './answers.ts'
 
 export type Legs = readonly [LegObservation, LegObservation?]
 
@@ -48,12 +48,11 @@ export function loneFare({ hasReturn = false, everySeconds = 60 }: LoneFareArgs 
     dueAt: () => due,
     answer: (seconds, [outbound, back], context = CALM) => {
       readings.push(viewOf(legOf(outbound), back === undefined ? null : legOf(back)))
-      const answer = { askedAt: at(seconds), observation: observation(outbound, back ?? null) }
-      const decision = decide(state, answer, RULES, context)
+      const decision = decide(state, answer(at(seconds), outbound, back), RULES, context)
       state = decision.state
       const { next } = decision
       due =
-        typeof next === 'object'
+        typeof next === 'object' && 'confirmAt' in next
           ? Math.max(seconds + 1, (next.confirmAt.getTime() - at(0).getTime()) / 1000)
           : seconds + everySeconds
       records.push(...decision.changes.map((change) => ({ ...change, recordedAt: seconds })))

@@ -1,7 +1,6 @@
 import { lockFares } from '../../src/fares/check/belief-store.ts'
-import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
-import { closeIncident, closeUncheckedIncidents } from '../../src/fares/hold/change-incidents.ts'
-import { guardChanges } from '../../src/fares/hold/guard-changes.ts'
+import { recordChecks } from '../../src/fares/check/record-checks.ts'
+import { closeIncident, closeUncheckedIncidents } from '../../src/fares/hold/incidents.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
@@ -89,8 +88,7 @@ export async function openWorld(databaseUrl: string, fares: number): Promise<Wor
     runUntil: async (end, upstream) => {
       while (second < end) {
         await setSecond(second + TICK_SECONDS)
-        if (second % 60 === 0)
-          await closeUncheckedIncidents({ db, log: silentLog }, HOLD_SECONDS * 1000)
+        if (second % 60 === 0) await closeUncheckedIncidents({ db, log: silentLog })
         const fareIds = await dueFares(db)
         const askedAt = new Date(startMs + second * 1000)
         const checks = fareIds.map((fareId) => ({
@@ -101,9 +99,7 @@ export async function openWorld(databaseUrl: string, fares: number): Promise<Wor
         }))
         await inTransaction(db, async (tx) => {
           const locked = await lockFares(tx, fareIds)
-          const counted = countChecks(checks, locked)
-          const { context } = await guardChanges(tx, counted, RULES)
-          await recordChecks(tx, { checks, locked, counted, context, rules: RULES, claimId: null })
+          await recordChecks(tx, { checks, locked, rules: RULES, claimId: null })
         })
       }
     },

@@ -114,9 +114,7 @@ describe('40 of 90 fares that truly sell out at once', () => {
 })
 
 describe('an upstream that shows a third of 300 fares as sold out for 5 min', () => {
-  it('gives no record, although its mass is over whenever a hundred honest answers come in a row', async ({
-    databaseUrl,
-  }) => {
+  it('gives no record, whichever third it is', async ({ databaseUrl }) => {
     const known = 300
     const lying =
       (twentieths: number): Upstream =>
@@ -126,12 +124,7 @@ describe('an upstream that shows a third of 300 fares as sold out for 5 min', ()
     await world.runUntil(known, allSold)
     await world.runUntil(known + 60, lying(8))
     expect(await world.openIncidents()).toEqual(['mass_loss'])
-    let closed = 0
-    while (world.second() < known + 300) {
-      await world.runUntil(world.second() + 20, lying(7))
-      closed += (await world.openIncidents()).length === 0 ? 1 : 0
-    }
-    expect(closed).toBeGreaterThan(0)
+    await world.runUntil(known + 300, lying(7))
     await world.runUntil(known + 300 + 2 * TWO_CHECKS, allSold)
 
     expect(await recordsSince(world, known)).toEqual([])

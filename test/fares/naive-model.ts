@@ -223,11 +223,11 @@ function needed(story: Story, i: number, kind: Kind): { answers: number; gap: nu
   }
   if (kind === 'gain' && isFirst) return { answers: 1, gap: 0 }
   if (kind === 'gain') {
-    return { answers: Math.max(least, rules.gainConfirmations), gap: undoes ? 30 : 5 }
+    return { answers: Math.max(least, rules.gainConfirmations), gap: undoes ? 30 : 20 }
   }
   if (undoes) return { answers: 3, gap: 30 }
   if (kind !== 'price') return { answers: 2, gap: 20 }
-  return near(believed, fare, 0.5) ? { answers: 1, gap: 0 } : { answers: 2, gap: 20 }
+  return near(believed, fare, 0.1) ? { answers: 1, gap: 0 } : { answers: 2, gap: 20 }
 }
 
 function isRecorded(story: Story, at: number): boolean {

@@ -20,7 +20,7 @@ describe('pruning', () => {
   }) => {
     const fare = await trackFare(db)
     await record(db, fare, minute(0), available('80.00'))
-    await record(db, fare, minute(1), available('90.00'))
+    await record(db, fare, minute(1), available('88.00'))
     await sql`update evidence set created_at = created_at - interval '91 days'`.execute(db)
     // The same answer as the first: it is cited again.
     await record(db, fare, minute(12), available('80.00'))
@@ -33,7 +33,7 @@ describe('pruning', () => {
     `.execute(db)
     expect(rows).toEqual([
       { price: '80.00', kept: true },
-      { price: '90.00', kept: false },
+      { price: '88.00', kept: false },
       { price: '80.00', kept: true },
     ])
   })

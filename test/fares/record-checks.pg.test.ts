@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
-import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
+import { recordChecks } from '../../src/fares/check/record-checks.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { createRateStore } from '../../src/schedule/rate-store.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { it } from '../support/test-database.ts'
-import { CALM } from './answers.ts'
 import {
   available,
   gone,
@@ -99,7 +98,7 @@ describe('a recorded check', () => {
     const stale = await current()
     await record(db, fare, minute(2), available('80.00'))
     const shown = await current()
-    await record(db, fare, minute(3), available('90.00'))
+    await record(db, fare, minute(3), available('88.00'))
 
     const bookable = { pair: 'bookable', stale: false }
     const known = { ...bookable, price: '80.00', currency: 'EUR' }
@@ -116,7 +115,7 @@ describe('a recorded check', () => {
     `.execute(db)
     expect(history).toEqual([
       { price: '80.00', price_checked_at: minute(2), price_reason: null },
-      { price: '90.00', price_checked_at: minute(3), price_reason: null },
+      { price: '88.00', price_checked_at: minute(3), price_reason: null },
     ])
   })
 
@@ -205,10 +204,8 @@ describe('a recorded check', () => {
 
     await inTransaction(db, async (tx) => {
       const locked = await lockFares(tx, [fare])
-      const counted = countChecks([check], locked)
-      expect(counted).toEqual([])
-      const args = { checks: [check], locked, counted, rules: RULES, claimId: randomUUID() }
-      await recordChecks(tx, { ...args, context: CALM })
+      const args = { checks: [check], locked, rules: RULES, claimId: randomUUID() }
+      expect((await recordChecks(tx, args)).recorded).toEqual([])
     })
 
     const { rows } = await sql`select lane from fare_schedule`.execute(db)

@@ -1,10 +1,21 @@
 import fc from 'fast-check'
-import type { DecisionRules, MassContext } from '../../src/fares/decide/confirmations.ts'
+import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
 import { type Decision, decide } from '../../src/fares/decide/decide.ts'
 import { type FareState, initialState } from '../../src/fares/decide/fare-state.ts'
+import type { MassContext } from '../../src/fares/decide/mass.ts'
 import type { UnknownReason } from '../../src/platform/base/kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { at, available, CALM, eur, observation, RULES, UNAVAILABLE, unknown } from './answers.ts'
+import {
+  answer,
+  at,
+  available,
+  CALM,
+  eur,
+  massesOf,
+  RULES,
+  UNAVAILABLE,
+  unknown,
+} from './answers.ts'
 import type { LegAnswer } from './naive-model.ts'
 
 /** One check of a random story. */
@@ -72,7 +83,7 @@ export const anyCounts = fc.record({
 })
 
 /** Losses are a mass while a situation is held. */
-const MASS_OF_LOSSES: MassContext = { ...CALM, masses: new Set(['became_unavailable']) }
+const MASS_OF_LOSSES: MassContext = { ...CALM, masses: massesOf(['became_unavailable']) }
 
 /** One decided check of a story. */
 export interface Played {
@@ -93,9 +104,9 @@ export function play(
     seconds += situation.gapSeconds
     const askedAt = at(seconds)
     const before = state
-    const answer = { askedAt, observation: observation(situation.outbound, situation.return) }
+    const shown = answer(askedAt, situation.outbound, situation.return)
     const around = context ?? (situation.held ? MASS_OF_LOSSES : CALM)
-    const decision = decide(before, answer, { ...RULES, ...counts }, around)
+    const decision = decide(before, shown, { ...RULES, ...counts }, around)
     state = decision.state
     return { situation, askedAt, before, decision }
   })

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { lockFares } from '../../src/fares/check/belief-store.ts'
-import { countChecks, recordChecks } from '../../src/fares/check/record-checks.ts'
+import { recordChecks } from '../../src/fares/check/record-checks.ts'
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import type { WatchChange } from '../../src/feeds/watch-record.ts'
 import type { HeldKind } from '../../src/platform/base/kinds.ts'
@@ -19,7 +19,6 @@ import {
   newReseller,
   resellerWith,
 } from '../watches/watch-fixtures.ts'
-import { CALM } from './answers.ts'
 import { available, gone, kinds, observation, RULES, record, silent } from './fare-fixtures.ts'
 
 /** The instant that many seconds before now. */
@@ -47,12 +46,14 @@ async function recordInMass(
   { at, leg, kind }: { at: Date; leg: LegObservation; kind: HeldKind },
 ): Promise<void> {
   const check = { fareId, askedAt: at, why: 'scheduled' as const, observation: observation(leg) }
+  await sql`
+    insert into asked_flight (flight_id, fare_id, asked_at, is_available, shows, since, counts_until)
+    select 'other ' || i, 0, ${at}::timestamptz, ${kind !== 'became_available'}, ${kind}, ${at}, ${at}::timestamptz + interval '5 minutes'
+      from generate_series(1, 40) i
+  `.execute(db)
   await inTransaction(db, async (tx) => {
     const locked = await lockFares(tx, [fareId])
-    const counted = countChecks([check], locked)
-    const context = { ...CALM, masses: new Set([kind]) }
-    const args = { checks: [check], locked, counted, context, rules: RULES, claimId: null }
-    await recordChecks(tx, args)
+    await recordChecks(tx, { checks: [check], locked, rules: RULES, claimId: null })
   })
 }
 

@@ -16,7 +16,7 @@ import { idleQueue, pass, trackFares, UNCHANGED, updateNow } from './schedule-fi
 
 const RULES = { requestsPerSecond: 50, minRecheckSeconds: 1 }
 const ROUNDS = 12
-const NEXT = ['normal', 'normal', 'normal', 'retry', 'hourly'] as const
+const NEXT = ['normal', 'normal', 'normal', 'retry', { pauseSeconds: 600 }] as const
 
 function open(url: string): ReturnType<typeof openDatabase> {
   return openDatabase({ url, applicationName: 'test', log: silentLog, maxConnections: 2 })

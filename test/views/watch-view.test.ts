@@ -9,7 +9,7 @@ import {
 import type { WatchFacts } from '../../src/views/watch-facts.ts'
 import { viewOfWatch } from '../../src/views/watch-view-shapes.ts'
 import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'
-import { at, available, CALM, observation, RULES, UNAVAILABLE } from '../fares/answers.ts'
+import { answer, at, available, CALM, RULES, UNAVAILABLE } from '../fares/answers.ts'
 
 const HOUR = 3_600
 
@@ -31,12 +31,7 @@ function watch(minIntervalSeconds: number | null = null, pausedAt: Date | null =
   return { entry, beganAt: at(0), pausedAt }
 }
 
-const BOOKABLE = decide(
-  initialState(false),
-  { askedAt: at(10), observation: observation(available()) },
-  RULES,
-  CALM,
-).state
+const BOOKABLE = decide(initialState(false), answer(at(10), available()), RULES, CALM).state
 
 function row(state: FareState) {
   return {
@@ -98,7 +93,7 @@ describe('the belief that a watch shows', () => {
   })
 
   it('a price that answers no longer show is unknown once the last check that showed it is stale', () => {
-    const asked = { askedAt: at(70), observation: observation(available({ price: null })) }
+    const asked = answer(at(70), available({ price: null }))
     const { state } = decide(BOOKABLE, asked, RULES, CALM)
     const later = { ...row(state), askedAt: at(HOUR), lastGoodCheckAt: at(HOUR) }
     const price = { amount: '100.00', currency: 'EUR' }
@@ -190,12 +185,7 @@ describe('the reason of the last check', () => {
   })
 })
 
-const PENDING_LOSS = decide(
-  BOOKABLE,
-  { askedAt: at(10), observation: observation(UNAVAILABLE) },
-  RULES,
-  CALM,
-).state
+const PENDING_LOSS = decide(BOOKABLE, answer(at(10), UNAVAILABLE), RULES, CALM).state
 
 describe('the next check', () => {
   it.each([
@@ -221,8 +211,7 @@ describe('the next check', () => {
 
 it('a fare that was never available is followed once that is confirmed', () => {
   const check = (state: Parameters<typeof decide>[0], seconds: number) =>
-    decide(state, { askedAt: at(seconds), observation: observation(UNAVAILABLE) }, RULES, CALM)
-      .state
+    decide(state, answer(at(seconds), UNAVAILABLE), RULES, CALM).state
   const once = check(initialState(false), 10)
   const twice = check(once, 30)
 

@@ -1,6 +1,5 @@
 import { readDeliveryState } from '../../delivery/dispatch/delivery-gauges.ts'
 import { listUnreached, type UnreachedEndpoint } from '../../delivery/endpoints/endpoint-queries.ts'
-import { isMassKind } from '../../fares/hold/incidents.ts'
 import { longestGapMs } from '../../platform/base/cron.ts'
 import { HELD_BY } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
@@ -97,7 +96,7 @@ export function examineIncidents(status: Status): Finding[] {
   const checks = stop === null ? 'checks use a tenth of the budget' : `no fare is checked: ${stop}`
   return incidents.map(({ kind, openedAt }) => {
     const since = sinceText(openedAt, at)
-    return isMassKind(kind)
+    return kind !== 'upstream_trouble'
       ? wrong(
           'incidents',
           `${kind} since ${since}: changes of the kind ${HELD_BY[kind]} are held`,

@@ -1,13 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { verifyRulesOf } from '../../app/settings-for.ts'
-import { closeIncident } from '../../fares/hold/change-incidents.ts'
-import {
-  HELD_BY,
-  INCIDENT_KINDS,
-  type IncidentKind,
-  MASS_KINDS,
-  type MassKind,
-} from '../../platform/base/kinds.ts'
+import { closeIncident } from '../../fares/hold/incidents.ts'
+import { HELD_BY, type IncidentKind, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { recordAction } from '../../platform/db/audit.ts'
 import {
@@ -38,7 +32,7 @@ export function addIncidentsCommands(program: Command): void {
     .action(printIncidents)
   incidents
     .command('close')
-    .addArgument(new Argument('<kind>', 'the kind of the incident').choices(INCIDENT_KINDS))
+    .addArgument(new Argument('<kind>', 'the kind of the incident').choices(MASS_KINDS))
     .description('Close an open incident by hand')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -49,10 +43,6 @@ waits now is checked once more, and recorded if it is still so. Nothing of
 later is accepted: the next mass opens an incident again. If the answers are
 wrong, do nothing: what disappears is forgotten, and what is still so after
 MASS_HOLD_MINUTES is recorded.
-
-upstream_trouble: it ends when most answers are good again. Closing it lets
-checks return to the whole budget sooner. It opens again if most answers stay
-unknown.
 ${example('incidents close mass_loss')}`,
     )
     .action(close)
@@ -125,7 +115,7 @@ function adviceText(kind: IncidentKind, held: readonly HeldFares[], width: numbe
   return [...lines, `    bin/farewatch incidents close ${kind}`].join('\n')
 }
 
-async function close(kind: IncidentKind, { json }: { json?: boolean }): Promise<void> {
+async function close(kind: MassKind, { json }: { json?: boolean }): Promise<void> {
   // Not quiet: the log reports the close, as it reported the opening.
   const needs = { role: 'incidents', quiet: false }
   await withApp(needs, async ({ database: { db }, log }, { terminal }) => {

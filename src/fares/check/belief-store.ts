@@ -5,6 +5,7 @@ import { hold } from '../../schedule/follow.ts'
 import type { Decision } from '../decide/decide.ts'
 import {
   type FareState,
+  heldKindOf,
   hiddenReasonOf,
   priceReasonOf,
   type StateRow,
@@ -30,6 +31,13 @@ export interface LockedFare extends ShownBelief, StateRow {
   readonly hasFlights: boolean
   /** Whether an active watch of it waits for a good check to start. */
   readonly hasUnstartedWatch: boolean
+  /** The usual time between two of its checks. */
+  readonly intervalSeconds: number
+  /** Why its last answers were unusable; null if the last one was not. */
+  readonly lastReason: string | null
+  /** Until when a mass holds the end of the fare, and since when; null where none does. */
+  readonly heldUntil: Date | null
+  readonly heldSince: Date | null
   /** When the request of the last counted answer began; null if that lies ahead of the database's clock. */
   readonly askedAt: Date | null
   /** Whether the clock was set back since that answer: then no instant of the state counts. */
@@ -85,11 +93,19 @@ async function insertMissing(tx: Tx, fareIds: readonly number[]): Promise<void> 
   `.execute(tx)
 }
 
-/** The columns of a StateRow, with the number of its fare, from row `s` of fare_state. */
+/** Of a fare that is not scheduled. */
+const DEFAULT_INTERVAL_SECONDS = 60
+
+/** The columns of a StateRow, with the number of its fare and its usual interval, from row `s` of fare_state. */
 export const STATE_COLUMNS = sql`
   s.tracked_fare_id as "fareId", s.state, s.return is not null as "hasReturn", s.last_good_check_at as "lastGoodCheckAt",
   s.price_checked_at as "priceCheckedAt", nullif(s.price_reason, 'held') as "priceReason",
-  s.ever_available_at as "everAvailableAt"
+  s.ever_available_at as "everAvailableAt",
+  case when s.unusable > 0 then
+    jsonb_build_object('since', s.unusable_since, 'answers', s.unusable, 'isShown', s.hidden is not distinct from 'unanswered')
+  end as silence,
+  coalesce((select coalesce(1 / q.rate, q.interval_seconds) from fare_schedule q
+             where q.tracked_fare_id = s.tracked_fare_id), ${DEFAULT_INTERVAL_SECONDS}) as "intervalSeconds"
 `
 
 const AHEAD = isAhead(sql`asked_at`)
@@ -106,7 +122,8 @@ async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedF
                      join reseller r on r.id = w.reseller_id and r.disabled_at is null
                     where w.tracked_fare_id = s.tracked_fare_id and w.started_at is null
                       and w.paused_at is null and w.ended_at is null) as "hasUnstartedWatch",
-           outbound, return, pair, price as amount, currency
+           outbound, return, pair, price as amount, currency, last_reason as "lastReason",
+           held_until as "heldUntil", held_since as "heldSince"
       from fare_state s
      where tracked_fare_id = any(${fareIds}::bigint[]) and expired_at is null and coalesce(departs_at > clock_timestamp(), true)
      order by tracked_fare_id
@@ -135,7 +152,14 @@ type BeliefRow = ReturnType<typeof beliefRow>
 
 function beliefRow({ fareId, before, check, askedAt, decision }: RecordedCheck) {
   const { state, outcome, past } = decision
-  const { belief, held, holds } = state
+  const { belief, candidate, silence } = state
+  const departure = departsAt(state)
+  // A mass holds the end of the fare, and its answers still show the departure that it doubts.
+  const isEndHeld =
+    before.heldUntil !== null && departure !== null && departure <= before.heldUntil.toISOString()
+  const end = isEndHeld ? before.heldUntil.toISOString() : departure
+  const held = isEndHeld ? 'expired' : heldKindOf(state)
+  const heldSince = held === 'expired' ? before.heldSince : (candidate?.heldSince ?? null)
   const reason = [outcome.outbound, outcome.return].find((o) => o?.startsWith('unknown:'))
   return {
     fareId,
@@ -155,12 +179,15 @@ function beliefRow({ fareId, before, check, askedAt, decision }: RecordedCheck) 
     lastGoodCheckAt: state.lastGoodCheckAt,
     priceCheckedAt: state.pricedAt,
     priceReason: priceReasonOf(state),
-    contradictedSince: state.candidate?.since ?? null,
-    held: held === null ? [] : [held],
-    heldSince: held === null ? null : (holds[held] ?? null),
-    hidden: hiddenReasonOf(state),
+    contradictedSince: candidate?.since ?? null,
+    held,
+    heldSince: held === null ? null : heldSince,
+    heldUntil: isEndHeld ? end : null,
+    hidden: isEndHeld ? 'held' : hiddenReasonOf(state),
+    unusable: silence?.answers ?? 0,
+    unusableSince: silence?.since ?? null,
     everAvailableAt: state.everAvailableAt,
-    departsAt: departsAt(state),
+    departsAt: end,
     /** Whether its flights are stored already. */
     sameFlights: before.hasFlights && haveSameFlights(before.state, state),
   }
@@ -213,8 +240,9 @@ function batchOf(rows: readonly BeliefRow[]) {
     jsonb_to_recordset(${JSON.stringify(columns)}::jsonb)
       as b ("fareId" bigint, outbound text, return text, pair text, amount numeric, currency text, state jsonb,
             "askedAt" timestamptz, why text, reason text, past boolean, "lastGoodCheckAt" timestamptz,
-            "priceCheckedAt" timestamptz, "priceReason" text, "contradictedSince" timestamptz, held text[],
-            "heldSince" timestamptz, hidden text, "everAvailableAt" timestamptz, "departsAt" timestamptz)
+            "priceCheckedAt" timestamptz, "priceReason" text, "contradictedSince" timestamptz, held text,
+            "heldSince" timestamptz, "heldUntil" timestamptz, hidden text, unusable smallint, "unusableSince" timestamptz,
+            "everAvailableAt" timestamptz, "departsAt" timestamptz)
   `
 }
 
@@ -253,12 +281,9 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
                                  then b."askedAt" else s.believed_since end,
            past_since = case when b.past then coalesce(s.past_since, b."askedAt")
                              when b."lastGoodCheckAt" = b."askedAt" then null else s.past_since end,
-           contradicted_since = b."contradictedSince", held = b.held,
-           held_since = coalesce(b."heldSince", case when b."departsAt" <= s.held_until then s.held_since end),
-           hidden = case when b."departsAt" <= s.held_until then 'held' else b.hidden end,
-           last_reason = b.reason, price_checked_at = b."priceCheckedAt", price_reason = b."priceReason",
-           departs_at = case when b."departsAt" is not null then greatest(b."departsAt", s.held_until) end,
-           held_until = case when b."departsAt" <= s.held_until then s.held_until end,
+           contradicted_since = b."contradictedSince", held = b.held, held_since = b."heldSince", held_until = b."heldUntil",
+           hidden = b.hidden, unusable = b.unusable, unusable_since = b."unusableSince", last_reason = b.reason,
+           price_checked_at = b."priceCheckedAt", price_reason = b."priceReason", departs_at = b."departsAt",
            ever_available_at = b."everAvailableAt", checks = s.checks + 1
       from ${batchOf(rows)}
      where s.tracked_fare_id = b."fareId"

@@ -4,27 +4,25 @@ import {
   type AvailabilityChangeDraft,
   appendAvailabilityChanges,
 } from '../../feeds/append-records.ts'
-import { sql, type Tx } from '../../platform/db/database.ts'
+import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
 import { type CompletedCheck, complete } from '../../schedule/complete.ts'
+import { comeForward } from '../../schedule/follow.ts'
 import { eventValue } from '../../schedule/policy/pace.ts'
 import type { ScheduleRules } from '../../schedule/schedule-rules.ts'
 import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watches/notify-watches.ts'
-import { type DecisionRules, isReleased, type MassContext } from '../decide/confirmations.ts'
-import {
-  type AskedLeg,
-  askedLegs,
-  type Decision,
-  decide,
-  type FollowUp,
-  followUnknown,
-} from '../decide/decide.ts'
+import type { DecisionRules } from '../decide/confirmations.ts'
+import { type Decision, decide, type FollowUp, followUnknown } from '../decide/decide.ts'
 import {
   type FareState,
   hiddenReasonOf,
   stateOfRow,
   withoutInstants,
 } from '../decide/fare-state.ts'
+import { askedLegs } from '../decide/mass.ts'
+import { type Answer, readingOf } from '../decide/reading.ts'
+import { type AskedFlight, markRecorded } from '../hold/count-masses.ts'
+import { findMasses, type IncidentTransition } from '../hold/incidents.ts'
 import {
   type CountedCheck,
   type LockedFare,
@@ -35,35 +33,76 @@ import type { Check } from './check-fares.ts'
 
 export interface RecordArgs {
   readonly checks: readonly Check[]
+  /** The fares of the checks whose locks the caller holds. */
   readonly locked: readonly LockedFare[]
-  /** Those of the checks that count. */
-  readonly counted: readonly CountedCheck[]
-  readonly context: MassContext
   readonly rules: DecisionRules & ScheduleRules
   /** The claim of the schedule; null on demand. */
   readonly claimId: string | null
 }
 
+/** What became of a batch. The incidents are reported after the commit. */
+export interface RecordedBatch {
+  readonly recorded: readonly RecordedCheck[]
+  readonly transitions: readonly IncidentTransition[]
+}
+
 /**
- * Decides every check on the locked state of its fare, and writes the results of all in a few statements.
+ * Decides every check on the locked state of its fare, and writes the results of all in a few statements: counts the
+ * masses, decides, saves, schedules, appends, notifies.
  *
  * A check is dropped if its request began before that of the last counted one, whose answer is newer, or if the caller
  * holds no lock on its fare.
  */
-export async function recordChecks(
-  tx: Tx,
-  { counted, context, ...args }: RecordArgs,
-): Promise<RecordedCheck[]> {
+export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedBatch> {
+  const counted = countChecks(args.checks, args.locked)
+  const { context, transitions } = await findMasses(tx, askedFlights(counted))
   const recorded = counted.map((one) => {
-    const answer = { askedAt: one.askedAt, observation: one.check.observation }
-    return { ...one, decision: decide(one.state, answer, args.rules, context) }
+    return { ...one, decision: decide(one.state, answerOf(one), args.rules, context) }
   })
   await saveBeliefs(tx, recorded)
+  await markRecorded(tx, recorded.flatMap(recordedChange))
+  await countMinute(tx, args.checks.length, recorded)
   await complete(tx, completedChecks(args, recorded), args.rules)
+  await comeForward(tx, answeredReasons(recorded))
   // Last: both lock the heads of feeds until the commit.
   const changeSeqs = await appendChanges(tx, recorded, args.claimId)
   await notifyWatches(tx, { changeSeqs, startingFareIds: startingFares(recorded) })
-  return recorded
+  return { recorded, transitions }
+}
+
+function answerOf({ askedAt, before, check: { observation } }: CountedCheck): Answer {
+  return { askedAt, observation, intervalSeconds: before.intervalSeconds }
+}
+
+function recordedChange({ fareId, before, askedAt, decision: { changes } }: RecordedCheck) {
+  const { intervalSeconds } = before
+  return changes
+    .slice(0, 1)
+    .map(({ heldSince }) => ({ fareId, at: askedAt, intervalSeconds, wasHeld: heldSince !== null }))
+}
+
+/** Adds the checks to those of this minute, and those that were unusable. */
+async function countMinute(
+  tx: Tx,
+  checks: number,
+  recorded: readonly RecordedCheck[],
+): Promise<void> {
+  if (checks === 0) return
+  const unknown = recorded.filter(({ decision }) => decision.state.silence !== null).length
+  await sql`${PREPARED}
+    insert into check_minute as m (minute, checks, unknown)
+    values (date_trunc('minute', clock_timestamp()), ${checks}, ${unknown})
+        on conflict (minute) do update
+       set checks = m.checks + excluded.checks, unknown = m.unknown + excluded.unknown
+  `.execute(tx)
+}
+
+/** Why the fares could not be checked that have been answered again after a silence. */
+function answeredReasons(recorded: readonly RecordedCheck[]): string[] {
+  const answered = recorded.filter(
+    ({ state, decision }) => state.silence?.isShown && decision.state.silence === null,
+  )
+  return [...new Set(answered.flatMap(({ before }) => before.lastReason ?? []))]
 }
 
 /** The age from which a belief may be stale. */
@@ -91,20 +130,14 @@ function stateOf(fare: LockedFare): FareState {
   return fare.isAhead ? withoutInstants(stateOfRow(fare)) : stateOfRow(fare)
 }
 
-/**
- * What the counted checks show of each leg, for the guard of masses. A change whose hold has ended counts for no
- * mass: it is decided.
- */
-export function askedLegsOf(
-  counted: readonly CountedCheck[],
-  { rules, releasedAt }: { readonly rules: DecisionRules } & Pick<MassContext, 'releasedAt'>,
-): readonly (AskedLeg & { readonly fareId: number })[] {
-  return counted.flatMap(({ fareId, state, check: { observation }, askedAt }) =>
-    askedLegs(state, { askedAt, observation }).map(({ leg, isAvailable, shows }) => {
-      const isOver = shows !== null && isReleased(state, shows, { askedAt, rules, releasedAt })
-      return { fareId, leg, isAvailable, shows: isOver ? null : shows }
-    }),
-  )
+/** What the counted checks show of each flight. */
+function askedFlights(counted: readonly CountedCheck[]): readonly AskedFlight[] {
+  return counted.flatMap((one) => {
+    const { fareId, state, askedAt } = one
+    const { intervalSeconds } = one.before
+    const legs = askedLegs(state, readingOf(state, answerOf(one)))
+    return legs.map((leg) => ({ fareId, askedAt, intervalSeconds, ...leg }))
+  })
 }
 
 /**
@@ -177,7 +210,7 @@ function hashOf(body: string): string {
  * may hold a claim on the fare since.
  */
 function completedChecks(
-  { locked, checks, claimId, rules }: Pick<RecordArgs, 'locked' | 'checks' | 'claimId' | 'rules'>,
+  { locked, checks, claimId }: RecordArgs,
   recorded: readonly RecordedCheck[],
 ): CompletedCheck[] {
   const byFare = new Map(locked.map((fare) => [fare.fareId, fare]))
@@ -190,7 +223,7 @@ function completedChecks(
     const fare = byFare.get(fareId)
     if (fare === undefined || (claimId === null && !next.has(fareId))) return []
     const last = fare.askedAt === null || fare.askedAt < askedAt ? askedAt : fare.askedAt
-    const follow = next.get(fareId) ?? followDropped(check, fare, rules)
+    const follow = next.get(fareId) ?? followDropped(check, fare)
     return [{ fareId, askedAt: last, next: follow, rating: ratings.get(fareId) }]
   })
 }
@@ -199,11 +232,10 @@ function completedChecks(
 function followDropped(
   { askedAt, observation: { ageSeconds } }: Check,
   fare: LockedFare,
-  rules: DecisionRules,
 ): FollowUp {
   const state = stateOf(fare)
   if (state.candidate === null && ageSeconds === 0) return 'normal'
-  return followUnknown(state, { at: askedAt.toISOString(), past: false }, rules)
+  return followUnknown(state, askedAt.toISOString())
 }
 
 /** What a decision shows of the fare's rate of change: nothing until the state of every leg is known and confirmed. */

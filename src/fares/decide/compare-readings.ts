@@ -10,14 +10,18 @@ import {
 import { lossReason } from './reading.ts'
 
 /** A leg as it is believed, and as an answer shows it. */
-interface LegPair {
+export interface LegPair {
+  readonly leg: 'outbound' | 'return'
   readonly was: LegView
   readonly is: LegView
 }
 
-function pairsOf(belief: FareView, reading: FareView): LegPair[] {
-  const shown = legsOf(reading)
-  return legsOf(belief).flatMap((was, at) => shown.slice(at, at + 1).map((is) => ({ was, is })))
+export function pairsOf(belief: FareView, reading: FareView): LegPair[] {
+  const pairs: LegPair[] = [{ leg: 'outbound', was: belief.outbound, is: reading.outbound }]
+  if (belief.return && reading.return) {
+    pairs.push({ leg: 'return', was: belief.return, is: reading.return })
+  }
+  return pairs
 }
 
 export function isComplete(reading: FareView): boolean {
@@ -25,7 +29,7 @@ export function isComplete(reading: FareView): boolean {
 }
 
 /** How one leg of an answer contradicts what is believed of it, prices apart. */
-function legContradiction({
+export function legContradiction({
   was,
   is,
 }: LegPair): Exclude<Contradiction, 'far_price' | 'near_price'> | null {
@@ -36,6 +40,8 @@ function legContradiction({
 }
 
 const ORDER = ['loss', 'gain', 'identity', 'itinerary'] as const
+/** A price that differs by at most so many percent is near. */
+const NEAR = 10n
 
 /**
  * How a reading contradicts a belief; null if it agrees, or says nothing. An unavailable leg says so whatever the
@@ -63,7 +69,7 @@ function priceContradiction(
 ): Contradiction | null {
   if (reading.pair !== 'bookable' || !hasPrices(reading) || samePrices(belief, reading)) return null
   if (isOdd) return 'far_price'
-  return areWithin(belief, reading, 50n) ? 'near_price' : 'far_price'
+  return areWithin(belief, reading, NEAR) ? 'near_price' : 'far_price'
 }
 
 export function hasPrices(view: FareView): boolean {
@@ -130,33 +136,13 @@ function areWithin(one: FareView, other: FareView, percent: bigint): boolean {
   )
 }
 
-function isWithin(from: Money | null, to: Money | null, percent: bigint): boolean {
+/** Whether two amounts have one currency and differ by at most this share of the first; or there is none of both. */
+export function isWithin(from: Money | null, to: Money | null, percent: bigint): boolean {
   if (from === null || to === null) return from === to
   if (from.currency !== to.currency) return false
   const before = toCents(from.amount)
   const difference = toCents(to.amount) - before
   return 100n * (difference < 0n ? -difference : difference) <= percent * before
-}
-
-/**
- * Whether a price changes so far that no market makes it to many fares at once: to another currency, or by more than a
- * fifth. A tax or a surcharge changes all prices of an airline together, by less.
- */
-export function isLargePriceChange(belief: FareView, reading: FareView): boolean {
-  return pairsOf(belief, reading).some(isLargeStep)
-}
-
-function isLargeStep({ was, is }: LegPair): boolean {
-  return was.price !== null && is.price !== null && !isWithin(was.price, is.price, 20n)
-}
-
-/** What each leg of an answer shows for the guard of masses; ordinary changes of price are left out. */
-export function guardedLegsOf(belief: FareView, reading: FareView) {
-  return pairsOf(belief, reading).map((pair) => ({
-    believed: pair.was.belief,
-    shown: pair.is.belief,
-    shows: legContradiction(pair) ?? (isLargeStep(pair) ? ('far_price' as const) : null),
-  }))
 }
 
 /** A confirmed change: it happened after `lastGoodCheckAt` (null: nothing was known) and by `detectedAt`. */

@@ -1,34 +1,27 @@
-import type { HeldKind } from '../../platform/base/kinds.ts'
-import {
-  agreementOf,
-  hasPrices,
-  isLargePriceChange,
-  isSame,
-  isSameFlight,
-  samePrices,
-} from './compare-readings.ts'
+import { agreementOf, hasPrices, isSame, isSameFlight, samePrices } from './compare-readings.ts'
 import {
   type Candidate,
   type Contradiction,
   type FareState,
+  type FareView,
   filledUp,
   HELD_KIND,
   legsOf,
+  UNDO_MS,
 } from './fare-state.ts'
+import { isPartOfMass, type MassContext } from './mass.ts'
 import type { Reading } from './reading.ts'
 
 /**
  * What else decides how often a contradiction must be read.
  * - `first`: nothing was believed of the legs that it concerns.
- * - `usual`: none of the others applies.
- * - `crowded`: five flights or more have an unconfirmed gain.
+ * - `usual`: neither of the others applies.
  * - `undo`: it shows what a record of the last ten minutes has replaced.
- * - `released`: it was held, its hold has ended, and it is still so.
  */
-export const CIRCUMSTANCES = ['first', 'usual', 'crowded', 'undo', 'released'] as const
+export const CIRCUMSTANCES = ['first', 'usual', 'undo'] as const
 type Circumstance = (typeof CIRCUMSTANCES)[number]
 
-/** The number of readings that confirm a contradiction: a constant, or at least that of a setting. */
+/** The number of readings that confirm a contradiction, and the number of a setting, if that is larger. */
 export interface Confirmation {
   readonly answers: number
   readonly setting?: 'LOSS_CONFIRMATIONS' | 'GAIN_CONFIRMATIONS'
@@ -36,36 +29,25 @@ export interface Confirmation {
   readonly gapSeconds: number
 }
 
-const ONE: Confirmation = { answers: 1, gapSeconds: 0 }
-const TWO: Confirmation = { answers: 2, gapSeconds: 20 }
-const THREE: Confirmation = { answers: 3, gapSeconds: 30 }
-const LOSS: Confirmation = { answers: 1, setting: 'LOSS_CONFIRMATIONS', gapSeconds: 20 }
-const GAIN: Confirmation = { answers: 1, setting: 'GAIN_CONFIRMATIONS', gapSeconds: 5 }
-const LOSS_AGAIN: Confirmation = { ...LOSS, answers: 3, gapSeconds: 30 }
-const GAIN_AGAIN: Confirmation = { ...GAIN, answers: 3, gapSeconds: 30 }
+const SETTINGS = { loss: 'LOSS_CONFIRMATIONS', gain: 'GAIN_CONFIRMATIONS' } as const
 
 /**
- * The answers that confirm a contradiction. The reference page of availability states prints this table.
+ * How many answers confirm a contradiction, over what time. The reference page of availability states prints it.
  *
- * A gain is confirmed soon, because a reopened fare sells fast; five at once are checked as slowly as a loss, so that a
- * mass of false gains is seen before it is recorded. Two replicas of the upstream of different age answer in turn
- * with the old and the new state: three answers 30 s apart outlast an age of up to a minute.
+ * Two answers of one cache or one outage agree, so they must be 20 s apart. Two replicas of the upstream of different
+ * age answer in turn with the old and the new state: three answers 30 s apart outlast an age of up to a minute.
  */
-export const CONFIRMATIONS: Readonly<
-  Record<Contradiction, Readonly<Record<Circumstance, Confirmation>>>
-> = {
-  loss: { first: LOSS, usual: LOSS, crowded: LOSS, undo: LOSS_AGAIN, released: ONE },
-  gain: {
-    first: ONE,
-    usual: GAIN,
-    crowded: { ...GAIN, gapSeconds: 20 },
-    undo: GAIN_AGAIN,
-    released: ONE,
-  },
-  identity: { first: TWO, usual: TWO, crowded: TWO, undo: THREE, released: ONE },
-  itinerary: { first: TWO, usual: TWO, crowded: TWO, undo: THREE, released: ONE },
-  far_price: { first: TWO, usual: TWO, crowded: TWO, undo: THREE, released: ONE },
-  near_price: { first: ONE, usual: ONE, crowded: ONE, undo: THREE, released: ONE },
+export function confirmationOf(
+  contradiction: Contradiction,
+  circumstance: Circumstance,
+): Confirmation {
+  const isUndo = circumstance === 'undo'
+  const gapSeconds = isUndo ? 30 : 20
+  if (contradiction === 'loss' || (contradiction === 'gain' && circumstance !== 'first')) {
+    return { answers: isUndo ? 3 : 1, setting: SETTINGS[contradiction], gapSeconds }
+  }
+  const isOnce = contradiction === 'gain' || (contradiction === 'near_price' && !isUndo)
+  return isOnce ? { answers: 1, gapSeconds: 0 } : { answers: isUndo ? 3 : 2, gapSeconds }
 }
 
 /**
@@ -73,39 +55,13 @@ export const CONFIRMATIONS: Readonly<
  * answer.
  */
 const JUMPS = 3
-/** Gains of so many flights at once are confirmed as slowly as losses. */
-export const CROWD = 5
-/** A record is undone only after three answers for so long after it. */
-export const UNDO_MS = 10 * 60_000
 
 /** The numbers that operators set. */
 export interface DecisionRules {
   readonly lossConfirmations: number
   readonly gainConfirmations: number
-  /** How long a mass holds a change of one fare at most. */
+  /** The time that the answers must span which confirm a change that is part of a mass. */
   readonly massHoldMs: number
-}
-
-/** The answers that a contradiction needs, and the gap between them in milliseconds. */
-function confirmationOf(
-  contradiction: Contradiction,
-  circumstance: Circumstance,
-  { lossConfirmations, gainConfirmations }: DecisionRules,
-): { readonly answers: number; readonly gapMs: number } {
-  const { answers, setting, gapSeconds } = CONFIRMATIONS[contradiction][circumstance]
-  const least = { LOSS_CONFIRMATIONS: lossConfirmations, GAIN_CONFIRMATIONS: gainConfirmations }
-  const needed = setting === undefined ? answers : Math.max(answers, least[setting])
-  return { answers: needed, gapMs: gapSeconds * 1000 }
-}
-
-/** What the answers of other fares say about this one. */
-export interface MassContext {
-  /** The kinds of changes of which there is a mass now: they begin to wait. */
-  readonly masses: ReadonlySet<HeldKind>
-  /** Whether so many flights have an unconfirmed gain that each is confirmed slowly. */
-  readonly crowded: boolean
-  /** When an operator released what waited then, by kind. */
-  readonly releasedAt: ReadonlyMap<HeldKind, Date>
 }
 
 /** An answer, and what decides about it. */
@@ -118,63 +74,95 @@ export interface Deciding {
 /** A contradiction with those before it. */
 export interface Counted {
   readonly candidate: Candidate
-  /** Nothing was believed of the legs that it concerns. */
-  readonly isFirst: boolean
-  /** Whether enough answers show it. */
+  /** Whether enough answers show it, over a time that is long enough. */
   readonly isConfirmed: boolean
   /** When its next answer counts. */
   readonly countsFrom: Date
-  /** Whether the answer shows what the counted one before it showed. */
-  readonly isStillSo: boolean
   /** Whether it took the place of another one of its kind. */
   readonly isReplacement: boolean
 }
 
 /**
- * Counts a contradiction with those before it. Prices near and far are one candidate: the last answer says which
- * it is.
+ * Counts a contradiction with those before it. A mass raises the time that its answers must span, and nothing else.
+ * Prices near and far are one candidate: the last answer says which it is.
  */
 export function countContradiction(
   state: FareState,
   contradiction: Contradiction,
-  { reading: { view, at }, rules, context }: Deciding,
+  deciding: Deciding,
 ): Counted {
-  const circumstance = circumstanceOf(state, contradiction, { view, at, context })
-  const { answers, gapMs } = confirmationOf(contradiction, circumstance, rules)
-  const isFirst = circumstance === 'first'
-  const counted = (candidate: Candidate, more: Partial<Counted> = {}): Counted => ({
+  const circumstance = circumstanceOf(state, contradiction, deciding.reading)
+  const { answers, gapMs } = neededOf(contradiction, circumstance, deciding.rules)
+  const next = nextCandidate(state, contradiction, { ...deciding.reading, gapMs })
+  const candidate = held(next.candidate, state, deciding)
+  const isShown = candidate.answers >= answers || candidate.atAnyPrice >= Math.max(JUMPS, answers)
+  return {
     candidate,
-    isFirst,
-    isConfirmed: candidate.answers >= answers || candidate.atAnyPrice >= Math.max(JUMPS, answers),
+    isConfirmed: next.counts && isShown && candidate.heldUntil === null,
     countsFrom: new Date(Date.parse(candidate.countedAt) + gapMs),
-    isStillSo: false,
-    isReplacement: false,
-    ...more,
-  })
+    isReplacement: next.isReplacement,
+  }
+}
+
+/** The answers that a contradiction needs, and the gap between them in milliseconds. */
+function neededOf(
+  contradiction: Contradiction,
+  circumstance: Circumstance,
+  { lossConfirmations, gainConfirmations }: DecisionRules,
+) {
+  const { answers, setting, gapSeconds } = confirmationOf(contradiction, circumstance)
+  const least = { LOSS_CONFIRMATIONS: lossConfirmations, GAIN_CONFIRMATIONS: gainConfirmations }
+  const needed = setting === undefined ? answers : Math.max(answers, least[setting])
+  return { answers: needed, gapMs: gapSeconds * 1000 }
+}
+
+/** The candidate after an answer. One that comes less than the gap after the last counted one does not count. */
+function nextCandidate(
+  { belief, candidate: last }: FareState,
+  contradiction: Contradiction,
+  { view, at, gapMs }: { readonly view: FareView; readonly at: string; readonly gapMs: number },
+) {
   const one = { contradiction, view, answers: 1, atAnyPrice: 1, countedAt: at }
-  const last = state.candidate
   if (last === null || HELD_KIND[last.contradiction] !== HELD_KIND[contradiction]) {
-    return counted({ ...one, since: at })
+    const candidate: Candidate = { ...one, since: at, heldSince: null, heldUntil: null }
+    return { candidate, counts: true, isReplacement: false }
   }
-  const views = { belief: state.belief, candidate: last.view, reading: view }
-  const { same, atAnyPrice } = agreementOf(contradiction, views)
   if (Date.parse(at) - Date.parse(last.countedAt) < gapMs) {
-    return counted(last, { isStillSo: same, isConfirmed: false })
+    return { candidate: last, counts: false, isReplacement: false }
   }
-  const candidate = {
+  const views = { belief, candidate: last.view, reading: view }
+  const { same, atAnyPrice } = agreementOf(contradiction, views)
+  const candidate: Candidate = {
+    ...last,
     ...one,
-    since: last.since,
     answers: same ? last.answers + 1 : 1,
     atAnyPrice: atAnyPrice ? last.atAnyPrice + 1 : 1,
   }
-  const isReplacement = !atAnyPrice && contradiction !== 'loss'
-  return counted(candidate, { isStillSo: same, isReplacement })
+  return { candidate, counts: true, isReplacement: !atAnyPrice && contradiction !== 'loss' }
+}
+
+/**
+ * A candidate that a mass has counted waits until its answers span `massHoldMs`, whether or not the mass goes on. What
+ * began before an operator's release does not wait.
+ */
+function held(
+  candidate: Candidate,
+  state: FareState,
+  { reading, rules, context }: Deciding,
+): Candidate {
+  const kind = HELD_KIND[candidate.contradiction]
+  const isReleased = Date.parse(candidate.since) <= (context.releasedAt.get(kind)?.getTime() ?? 0)
+  const isCounted = !isReleased && isPartOfMass(state, { kind, reading, masses: context.masses })
+  const heldSince = candidate.heldSince ?? (isCounted ? reading.at : null)
+  const end = new Date(Date.parse(candidate.since) + rules.massHoldMs)
+  const waits = heldSince !== null && !isReleased && Date.parse(reading.at) < end.getTime()
+  return { ...candidate, heldSince, heldUntil: waits ? end.toISOString() : null }
 }
 
 function circumstanceOf(
   state: FareState,
   contradiction: Contradiction,
-  { view, at, context }: Pick<Reading, 'view' | 'at'> & { readonly context: MassContext },
+  { view, at }: Reading,
 ): Circumstance {
   const believed = legsOf(state.belief)
   const moved = legsOf(view).flatMap(({ belief }, leg) => {
@@ -182,8 +170,7 @@ function circumstanceOf(
     return was === undefined || belief === 'unknown' || belief === was ? [] : [was]
   })
   if (moved.length > 0 && moved.every((was) => was === 'unknown')) return 'first'
-  if (undoesRecord(state, contradiction, { view, at })) return 'undo'
-  return context.crowded ? 'crowded' : 'usual'
+  return undoesRecord(state, contradiction, { view, at }) ? 'undo' : 'usual'
 }
 
 /**
@@ -191,83 +178,16 @@ function circumstanceOf(
  * the same amount. Where no price was believed, any may come back.
  */
 function undoesRecord(
-  state: FareState,
+  { belief, replaced }: FareState,
   contradiction: Contradiction,
-  { view, at }: Pick<Reading, 'view' | 'at'>,
+  { view, at }: { readonly view: FareView; readonly at: string },
 ): boolean {
   const isPrice = HELD_KIND[contradiction] === 'price_changed'
-  const whole = filledUp(view, state.belief)
-  return state.replaced.some(
+  const whole = filledUp(view, belief)
+  return replaced.some(
     (one) =>
       Date.parse(at) - Date.parse(one.at) < UNDO_MS &&
       (hasPrices(one.view) ? isSame(one.view, whole) : isSameFlight(one.view, whole)) &&
       (!isPrice || samePrices(one.view, whole)),
-  )
-}
-
-/** For so long after a held record a reading may return to what was believed before it. */
-export const HELD_RETURN_MS = 24 * 3_600_000
-
-/** Whether a reading shows what was believed before a record that was held: such a return waits for no mass. */
-export function returnsToBeforeHold(
-  { replaced }: FareState,
-  { view, at }: Pick<Reading, 'view' | 'at'>,
-): boolean {
-  return replaced.some(
-    (one) =>
-      one.held && Date.parse(at) - Date.parse(one.at) < HELD_RETURN_MS && isSame(one.view, view),
-  )
-}
-
-export interface Verdict {
-  readonly isConfirmed: boolean
-  /** Whether the mass alone keeps the change from being recorded now. */
-  readonly isHeld: boolean
-  readonly heldSince: string | null
-}
-
-/**
- * A mass holds each change for `massHoldMs`, also if the mass is over before that, or until an operator releases
- * it. Then one answer more confirms it, if it shows the same. Anything else may be one wrong answer: it is
- * confirmed as usual, and waits for no mass.
- */
-export function judge(
-  state: FareState,
-  { candidate: { contradiction }, isFirst, isConfirmed, isStillSo }: Counted,
-  { reading: { view, at }, rules, context }: Deciding,
-): Verdict {
-  const kind = HELD_KIND[contradiction]
-  const isHoldable =
-    (context.masses.has(kind) || state.holds[kind] !== undefined) &&
-    !isFirst &&
-    !returnsToBeforeHold(state, { view, at }) &&
-    (kind !== 'price_changed' || !hasPrices(state.belief) || isLargePriceChange(state.belief, view))
-  const heldSince =
-    state.holds[kind] ?? (isHoldable ? afterRelease(at, context.releasedAt.get(kind)) : null)
-  if (isReleased(state, kind, { askedAt: new Date(at), rules, ...context })) {
-    return { isConfirmed: isConfirmed || isStillSo, isHeld: false, heldSince }
-  }
-  return { isConfirmed: isConfirmed && !isHoldable, isHeld: isHoldable, heldSince }
-}
-
-/** An operator has released what waited then: an answer that is older, and comes later, begins a hold after it. */
-function afterRelease(at: string, releasedAt: Date | undefined): string {
-  if (releasedAt === undefined || at > releasedAt.toISOString()) return at
-  return new Date(releasedAt.getTime() + 1).toISOString()
-}
-
-/** Whether the hold of a change has ended: after `massHoldMs`, or because an operator has released what waited then. */
-export function isReleased(
-  { holds }: FareState,
-  kind: HeldKind,
-  {
-    askedAt,
-    rules,
-    releasedAt,
-  }: { readonly askedAt: Date; readonly rules: DecisionRules } & Pick<MassContext, 'releasedAt'>,
-): boolean {
-  const since = Date.parse(holds[kind] ?? '')
-  return (
-    askedAt.getTime() - since >= rules.massHoldMs || since <= (releasedAt.get(kind)?.getTime() ?? 0)
   )
 }

@@ -1,44 +1,40 @@
-import type { HeldKind } from '../../platform/base/kinds.ts'
 import {
   changesOf,
   contradictionOf,
   type FareChange,
-  guardedLegsOf,
   hasPrices,
   isComplete,
 } from './compare-readings.ts'
 import {
-  CONFIRMATIONS,
   type Counted,
+  confirmationOf,
   countContradiction,
   type Deciding,
   type DecisionRules,
-  HELD_RETURN_MS,
-  judge,
-  type MassContext,
-  returnsToBeforeHold,
-  UNDO_MS,
-  type Verdict,
 } from './confirmations.ts'
 import {
-  CONTRADICTIONS,
   type FareState,
   type FareView,
   filledUp,
   HELD_KIND,
+  isRecent,
   type LegView,
-  legsOf,
   mapLegs,
-  NOTHING_WAITS,
+  type Silence,
   withoutPrice,
 } from './fare-state.ts'
+import type { MassContext } from './mass.ts'
 import { type Answer, type LegOutcome, type Reading, readingOf } from './reading.ts'
 
 /**
- * What follows the check: the next one by the schedule, a confirmation at an instant, one early retry, or the next
- * in an hour.
+ * What follows the check: the next one by the schedule, a confirmation at an instant, one early retry, or the next one
+ * after a pause.
  */
-export type FollowUp = 'normal' | 'retry' | 'hourly' | { readonly confirmAt: Date }
+export type FollowUp =
+  | 'normal'
+  | 'retry'
+  | { readonly confirmAt: Date }
+  | { readonly pauseSeconds: number }
 
 export interface Decision {
   readonly state: FareState
@@ -57,8 +53,8 @@ export interface Decision {
  * cases.
  *
  * The belief is one reading, adopted whole. A reading that contradicts it becomes the candidate, until enough
- * answers show the same (confirmations.ts) and no mass holds the change. An answer that says nothing changes
- * nothing, not even a count.
+ * answers have shown the same for long enough (confirmations.ts). An answer that says nothing changes nothing, not
+ * even a count.
  */
 export function decide(
   state: FareState,
@@ -69,16 +65,11 @@ export function decide(
   const reading = readingOf(state, answer)
   const contradiction = contradictionOf(state.belief, reading.view, reading.isOdd)
   if (contradiction === null) {
-    // An answer that says nothing neither confirms nor cancels.
-    if (isComplete(reading.view)) return agree(state, reading)
-    return decisionOf(state, reading, { good: false, next: followUnknown(state, reading, rules) })
+    return isComplete(reading.view) ? agree(state, reading) : remainSilent(state, reading, answer)
   }
   const deciding = { reading, rules, context }
-  const counted = countContradiction(state, contradiction, deciding)
-  const verdict = judge(state, counted, deciding)
-  return verdict.isConfirmed
-    ? adopt(state, counted, verdict, deciding)
-    : wait(state, counted, verdict, deciding)
+  const counted = countContradiction({ ...state, silence: null }, contradiction, deciding)
+  return counted.isConfirmed ? adopt(state, counted, deciding) : wait(state, counted, reading)
 }
 
 /** Availability, identity and itinerary agree; so does the price, or it is unreadable. */
@@ -87,8 +78,13 @@ function agree(state: FareState, reading: Reading): Decision {
   const isPriced = view.pair !== 'bookable' || hasPrices(view)
   // An unreadable price says nothing about the price that waits.
   const isOfPrice = state.candidate && HELD_KIND[state.candidate.contradiction] === 'price_changed'
-  const pending = isPriced || !isOfPrice ? NOTHING_WAITS : {}
-  const after = { ...state, ...pending, ...priceOr(state, view, at), lastGoodCheckAt: at }
+  const after = {
+    ...state,
+    candidate: isPriced || !isOfPrice ? null : state.candidate,
+    ...priceOr(state, view, at),
+    silence: null,
+    lastGoodCheckAt: at,
+  }
   return decisionOf(after, reading, { good: true, next: 'normal' })
 }
 
@@ -99,7 +95,7 @@ function priceOr({ pricedAt }: FareState, view: FareView, at: string) {
 }
 
 /** When the belief's price was shown. A bookable pair with legs in several currencies has no sum. */
-function pricedBy(view: FareView, at: string): Pick<FareState, 'pricedAt' | 'priceReason'> {
+function pricedBy(view: FareView, at: string) {
   const isPriced = view.pair === 'bookable' && hasPrices(view)
   return { pricedAt: isPriced ? at : null, priceReason: view.priceReason ?? null }
 }
@@ -108,60 +104,32 @@ function pricedBy(view: FareView, at: string): Pick<FareState, 'pricedAt' | 'pri
 function wait(
   state: FareState,
   { candidate, countsFrom, isReplacement }: Counted,
-  { isHeld, heldSince }: Verdict,
-  { reading, rules }: Deciding,
+  reading: Reading,
 ): Decision {
-  const kind = HELD_KIND[candidate.contradiction]
-  const good = kind === 'price_changed'
+  const good = HELD_KIND[candidate.contradiction] === 'price_changed'
   const after: FareState = {
     ...state,
     candidate,
-    holds: {
-      ...holdsAfter(state.holds, kind),
-      ...(heldSince === null ? {} : { [kind]: heldSince }),
-    },
-    held: isHeld ? kind : null,
+    silence: null,
     ...(good ? { lastGoodCheckAt: reading.at, priceReason: 'unconfirmed' as const } : {}),
   }
-  const holdEnds = endOfHold(heldSince, rules)
-  const confirmAt = isHeld && holdEnds ? holdEnds : countsFrom
+  const confirmAt = candidate.heldUntil === null ? countsFrom : new Date(candidate.heldUntil)
   // An upstream that shows another flight every time would otherwise be asked every 20 seconds for ever.
-  const isHurried =
-    holdEnds !== null && Date.parse(reading.at) - holdEnds.getTime() < CONFIRM_TIMEOUT_MS
-  const next = isReplacement && !isHurried ? 'normal' : { confirmAt }
+  const next = isReplacement ? 'normal' : { confirmAt }
   return decisionOf(after, reading, { good, next })
-}
-
-function endOfHold(since: string | null | undefined, { massHoldMs }: DecisionRules): Date | null {
-  return since ? new Date(Date.parse(since) + massHoldMs) : null
-}
-
-const BY_RANK = [...new Set(CONTRADICTIONS.map((contradiction) => HELD_KIND[contradiction]))]
-
-/** A contradiction shows that the belief is right in all that ranks before it: what waited there is forgotten. */
-function holdsAfter(holds: FareState['holds'], kind: HeldKind): FareState['holds'] {
-  const rank = BY_RANK.indexOf(kind)
-  return Object.fromEntries(
-    BY_RANK.slice(rank).flatMap((of) => (holds[of] ? [[of, holds[of]]] : [])),
-  )
 }
 
 /**
  * The reading becomes the belief, as a whole. Only of a lost pair may a leg be unknown: it keeps what is believed
  * of it.
  */
-function adopt(
-  state: FareState,
-  { candidate }: Counted,
-  { heldSince }: Verdict,
-  { reading, context }: Deciding,
-): Decision {
+function adopt(state: FareState, { candidate }: Counted, { reading, context }: Deciding): Decision {
   const { at, isOdd } = reading
   const isOfPriceAlone = HELD_KIND[candidate.contradiction] === 'price_changed'
   // A price that comes with another change waits if it is odd or unlike that of the answers before, until a second answer shows
   // it, and while prices are a mass. A price alone is confirmed by itself.
   const isSeenOnce = candidate.answers < 2 && (isOdd || candidate.atAnyPrice > 1)
-  const isUnconfirmed = isSeenOnce || context.masses.has('price_changed')
+  const isUnconfirmed = isSeenOnce || context.masses.some(({ kind }) => kind === 'price_changed')
   const isDoubtful = !isOfPriceAlone && isUnconfirmed
   const whole = filledUp(reading.view, state.belief)
   const belief = isDoubtful ? withoutPrice(whole, 'unconfirmed') : whole
@@ -171,17 +139,19 @@ function adopt(
     return:
       belief.return && lastFlight(belief.return, state.belief.return, state.lastFlights.return),
   }
-  const shown = { belief, lastFlights }
-  const changes = changesOf(state, shown, { since: candidate.since, at, heldSince })
+  const { since, heldSince } = candidate
   const after: FareState = {
     ...state,
-    ...shown,
+    belief,
+    lastFlights,
+    candidate: null,
     replaced: replacedAfter(state, at, heldSince !== null),
-    ...NOTHING_WAITS,
+    silence: null,
     lastGoodCheckAt: good ? at : state.lastGoodCheckAt,
     ...pricedBy(belief, at),
     everAvailableAt: state.everAvailableAt ?? (belief.pair === 'bookable' ? at : null),
   }
+  const changes = changesOf(state, after, { since, at, heldSince })
   const next = good ? 'normal' : 'retry'
   return { ...decisionOf(after, reading, { good, next }), changes }
 }
@@ -202,15 +172,39 @@ function replacedAfter(
   at: string,
   held: boolean,
 ): FareState['replaced'] {
-  const kept = replaced.filter(
-    (one) => Date.parse(at) - Date.parse(one.at) < (one.held ? HELD_RETURN_MS : UNDO_MS),
-  )
+  const kept = replaced.filter((one) => isRecent(one, at))
   if (!isComplete(belief)) return kept
   // The identity and the itinerary suffice to compare.
   const view = mapLegs(belief, (leg) => ({ ...leg, flight: null }))
   const all = [{ view, at, held }, ...kept]
   const lastHeld = all.find((one) => one.held)
-  return all.filter((one, place) => place < MOST_REPLACED || one === lastHeld)
+  return all.filter((one, rank) => rank < MOST_REPLACED || one === lastHeld)
+}
+
+/** A belief is not shown after so many unusable answers in a row, over so long, and over three usual intervals. */
+const SILENT = { answers: 5, seconds: 120, intervals: 3 }
+const MOST_PAUSE_SECONDS = 900
+
+/**
+ * The answer says nothing: it neither confirms nor cancels. After some in a row the belief is not shown any more, and
+ * the next check waits as long as the silence has lasted: the fare's own interval doubles, and it takes no checks from
+ * the others.
+ */
+function remainSilent(
+  state: FareState,
+  reading: Reading,
+  { intervalSeconds }: { readonly intervalSeconds: number },
+): Decision {
+  const before = state.silence ?? { since: reading.at, answers: 0, isShown: false }
+  const answers = before.answers + 1
+  const seconds = (Date.parse(reading.at) - Date.parse(before.since)) / 1_000
+  const isLong = seconds >= Math.max(SILENT.seconds, SILENT.intervals * intervalSeconds)
+  const isShown = before.isShown || (answers >= SILENT.answers && isLong)
+  const silence: Silence = { since: before.since, answers, isShown }
+  const after = { ...state, silence }
+  const pauseSeconds = Math.min(MOST_PAUSE_SECONDS, seconds)
+  const next = isShown ? { pauseSeconds } : followUnknown(after, reading.at)
+  return decisionOf(after, reading, { good: false, next })
 }
 
 /**
@@ -225,54 +219,22 @@ const CONFIRM_TIMEOUT_MS = 10 * 60_000
 const [FIRST_REPEAT_MS, MOST_REPEAT_MS] = [5_000, 60_000]
 
 /** What follows an answer that says nothing, or that was dropped. */
-export function followUnknown(
-  { candidate, held, holds, belief, lastFlights }: FareState,
-  { at, past }: Pick<Reading, 'at' | 'past'>,
-  rules: DecisionRules,
-): FollowUp {
+export function followUnknown({ candidate }: FareState, at: string): FollowUp {
+  if (candidate === null) return 'retry'
   const atMs = Date.parse(at)
-  const holdEnds = endOfHold(held && holds[held], rules)
-  if (holdEnds !== null && holdEnds.getTime() > atMs) return { confirmAt: holdEnds }
-  const gapMs = candidate && CONFIRMATIONS[candidate.contradiction].usual.gapSeconds * 1_000
-  const dueMs = holdEnds?.getTime() ?? Date.parse(candidate?.countedAt ?? '') + (gapMs ?? 0)
-  if (atMs - dueMs < CONFIRM_TIMEOUT_MS) {
-    const repeatMs = Math.min(MOST_REPEAT_MS, Math.max(FIRST_REPEAT_MS, atMs - dueMs))
-    return { confirmAt: new Date(Math.max(dueMs, atMs + repeatMs)) }
-  }
-  // A fare that was never seen otherwise. One with a known flight is asked as before: the answer is wrong for a time.
-  const flights = [...legsOf(belief).map(({ flight }) => flight), ...Object.values(lastFlights)]
-  const isKnown = flights.some((flight) => flight !== null)
-  return past && !isKnown ? 'hourly' : 'retry'
+  const gapMs = confirmationOf(candidate.contradiction, 'usual').gapSeconds * 1_000
+  const dueMs =
+    Date.parse(candidate.heldUntil ?? candidate.countedAt) + (candidate.heldUntil ? 0 : gapMs)
+  if (candidate.heldUntil !== null && dueMs > atMs) return { confirmAt: new Date(dueMs) }
+  if (atMs - dueMs >= CONFIRM_TIMEOUT_MS) return 'retry'
+  const repeatMs = Math.min(MOST_REPEAT_MS, Math.max(FIRST_REPEAT_MS, atMs - dueMs))
+  return { confirmAt: new Date(Math.max(dueMs, atMs + repeatMs)) }
 }
 
 function decisionOf(
   state: FareState,
   { outcome, past }: Reading,
-  { good, next }: Pick<Decision, 'good' | 'next'>,
+  { good, next }: { readonly good: boolean; readonly next: FollowUp },
 ): Decision {
   return { state, changes: [], next, outcome, good, past }
-}
-
-/** What an answer shows of one leg for the guard of masses. */
-export interface AskedLeg {
-  readonly leg: 'outbound' | 'return'
-  /** Whether the leg was believed available: then it can be lost or change, else it can be gained. */
-  readonly isAvailable: boolean
-  /** The kind of change that the answer would make; null where it shows what is believed. */
-  readonly shows: HeldKind | null
-}
-
-/**
- * The legs of a fare that an answer shows. A leg of which nothing was believed counts for no mass. A return to what
- * was believed before a held record shows no change.
- */
-export function askedLegs(state: FareState, answer: Answer): AskedLeg[] {
-  const reading = readingOf(state, answer)
-  const isReturn = returnsToBeforeHold(state, reading)
-  return guardedLegsOf(state.belief, reading.view).flatMap(({ believed, shown, shows }, at) => {
-    if (shown === 'unknown' || believed === 'unknown') return []
-    const leg = at === 0 ? 'outbound' : 'return'
-    const kind = shows === null || isReturn ? null : HELD_KIND[shows]
-    return [{ leg, isAvailable: believed === 'available', shows: kind }]
-  })
 }

@@ -35,7 +35,7 @@ export interface LegView {
 
 /**
  * How a complete reading contradicts the belief. The first that applies counts, so a flight that changes its identity
- * with every answer delays no loss. A price is `far` unless it has the same currency and differs by at most half.
+ * with every answer delays no loss. A price is `far` unless it has the same currency and differs by at most a tenth.
  */
 export const CONTRADICTIONS = [
   'loss',
@@ -62,6 +62,10 @@ export interface Candidate {
   readonly contradiction: Contradiction
   /** When the first answer began that contradicted the belief so, without one in between that agreed. */
   readonly since: string
+  /** When a mass counted it first; null if none has. From then on its answers must span MASS_HOLD_MINUTES. */
+  readonly heldSince: string | null
+  /** Until when it waits for a mass; null if it does not, or not any more. */
+  readonly heldUntil: string | null
   /** The reading of the last counted answer. */
   readonly view: FareView
   /** The number of counted answers in a row that show it. */
@@ -81,6 +85,25 @@ interface ReplacedBelief {
   readonly held: boolean
 }
 
+/** A record is undone only after three answers for so long after it. */
+export const UNDO_MS = 10 * 60_000
+/** For so long after a held record a reading may return to what was believed before it. */
+const HELD_RETURN_MS = 24 * 3_600_000
+
+/** Whether a reading at an instant may still return to a belief that a record has replaced. */
+export function isRecent({ at: replacedAt, held }: ReplacedBelief, at: string): boolean {
+  return Date.parse(at) - Date.parse(replacedAt) < (held ? HELD_RETURN_MS : UNDO_MS)
+}
+
+/** Answers in a row that were unusable. */
+export interface Silence {
+  /** When the first of them began. */
+  readonly since: string
+  readonly answers: number
+  /** Whether they are so many, for so long, that the belief is not shown any more. */
+  readonly isShown: boolean
+}
+
 /** The state of a tracked fare: plain data. Its instants are those of requests, as ISO text in UTC. */
 export interface FareState {
   readonly belief: FareView
@@ -93,12 +116,10 @@ export interface FareState {
     readonly return: FlightSummary | null
   }
   readonly candidate: Candidate | null
-  /** Since when changes of each kind wait for the end of their hold. Empty while the belief is not contradicted. */
-  readonly holds: Readonly<Partial<Record<HeldKind, string>>>
-  /** The kind of change that the last contradiction would have made, had no mass held it. */
-  readonly held: HeldKind | null
   /** What the records of the last ten minutes have replaced, and those that were held, newest first. */
   readonly replaced: readonly ReplacedBelief[]
+  /** The answers since the last one that counted; null if that was the last answer. */
+  readonly silence: Silence | null
   /** When the last good check began: one that agreed in availability, identity and itinerary. */
   readonly lastGoodCheckAt: string | null
   /** When the last check began that showed the price; null where none is believed. */
@@ -123,15 +144,13 @@ export function endedView(hasReturn: boolean): FareView {
   return viewOf(UNAVAILABLE_LEG, hasReturn ? UNAVAILABLE_LEG : null)
 }
 
-/** No answer contradicts the belief. */
-export const NOTHING_WAITS = { candidate: null, holds: {}, held: null }
-
 export function initialState(hasReturn: boolean): FareState {
   return {
     belief: unknownView(hasReturn),
     lastFlights: { outbound: null, return: null },
-    ...NOTHING_WAITS,
+    candidate: null,
     replaced: [],
+    silence: null,
     lastGoodCheckAt: null,
     pricedAt: null,
     priceReason: null,
@@ -202,21 +221,41 @@ export function hiddenView(view: FareView): FareView {
   return mapLegs(view, (leg) => ({ ...leg, belief: 'unknown', price: null }))
 }
 
+/** The kind of the change that waits for a mass; null if none does. */
+export function heldKindOf({ candidate }: Pick<FareState, 'candidate'>): HeldKind | null {
+  return candidate !== null && candidate.heldUntil !== null
+    ? HELD_KIND[candidate.contradiction]
+    : null
+}
+
 /** Why the belief is not shown, its age apart. The belief itself stays. A held price hides the price alone. */
-export function hiddenReasonOf({ held, candidate }: FareState): HiddenReason | null {
+export function hiddenReasonOf({ candidate, silence }: FareState): HiddenReason | null {
+  const held = heldKindOf({ candidate })
   if (held !== null && held !== 'price_changed') return 'held'
-  return candidate?.contradiction === 'identity' ? 'identity_mismatch' : null
+  if (candidate?.contradiction === 'identity') return 'identity_mismatch'
+  return silence?.isShown ? 'unanswered' : null
 }
 
 /** Why the price is not shown, or was not shown by the last answers. Null unless the pair is bookable. */
-export function priceReasonOf({ belief, held, priceReason }: FareState): ShownPriceReason | null {
+export function priceReasonOf({
+  belief,
+  candidate,
+  priceReason,
+}: FareState): ShownPriceReason | null {
   if (belief.pair !== 'bookable') return null
-  return held === 'price_changed' ? 'held' : priceReason
+  return heldKindOf({ candidate }) === 'price_changed' ? 'held' : priceReason
 }
 
 /** The same belief, with nothing said about when it was confirmed: the instants may be by a clock that was set back. */
 export function withoutInstants(state: FareState): FareState {
-  return { ...state, ...NOTHING_WAITS, replaced: [], lastGoodCheckAt: null, pricedAt: null }
+  return {
+    ...state,
+    candidate: null,
+    replaced: [],
+    silence: null,
+    lastGoodCheckAt: null,
+    pricedAt: null,
+  }
 }
 
 /** A stored state that this version cannot read. */
@@ -231,26 +270,20 @@ class FareStateError extends AppError {
 }
 
 /**
- * The parts of a state that are stored as JSON. Its instants are columns, so a check that finds nothing new leaves
+ * The parts of a state that are stored as JSON. The other ones are columns, so a check that finds nothing new leaves
  * the JSON as it is.
  */
-export type StoredState = Omit<
-  FareState,
-  'lastGoodCheckAt' | 'pricedAt' | 'priceReason' | 'everAvailableAt'
->
+export interface StoredState {
+  readonly belief: FareView
+  readonly lastFlights: FareState['lastFlights']
+  readonly candidate: Candidate | null
+  readonly replaced: readonly ReplacedBelief[]
+}
 
-const PARTS = [
-  'belief',
-  'lastFlights',
-  'candidate',
-  'holds',
-  'held',
-  'replaced',
-] as const satisfies readonly (keyof StoredState)[]
+const PARTS = ['belief', 'lastFlights', 'candidate', 'replaced'] as const
 
-export function storedState(state: FareState): StoredState {
-  const { belief, lastFlights, candidate, holds, held, replaced } = state
-  return { belief, lastFlights, candidate, holds, held, replaced }
+export function storedState({ belief, lastFlights, candidate, replaced }: FareState): StoredState {
+  return { belief, lastFlights, candidate, replaced }
 }
 
 /** The row of a fare, as far as its state consists of it. */
@@ -262,6 +295,8 @@ export interface StateRow {
   readonly priceCheckedAt: Date | null
   readonly priceReason: ShownPriceReason | null
   readonly everAvailableAt: Date | null
+  /** Missing where it does not matter. */
+  readonly silence?: Silence | null
 }
 
 /**
@@ -275,6 +310,7 @@ export function stateOfRow(row: StateRow): FareState {
   if (missing !== undefined) throw new FareStateError(missing)
   return {
     ...(state as StoredState),
+    silence: row.silence ?? null,
     lastGoodCheckAt: row.lastGoodCheckAt?.toISOString() ?? null,
     pricedAt: row.priceCheckedAt?.toISOString() ?? null,
     priceReason: row.priceReason,

@@ -95,6 +95,8 @@ export interface Answer {
   /** When the answer was made, by the database's clock: its request began then, or its `Age` before. */
   readonly askedAt: Date
   readonly observation: Observation
+  /** The usual time between two checks of the fare. */
+  readonly intervalSeconds: number
 }
 
 /** How the metrics count one leg of a check. */

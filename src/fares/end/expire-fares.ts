@@ -11,9 +11,7 @@ import { hasPassed, syncTrackedFares } from '../../watches/sync-tracked-fares.ts
 import { STATE_COLUMNS } from '../check/belief-store.ts'
 import type { DecisionRules } from '../decide/confirmations.ts'
 import { type StateRow, stateOfRow } from '../decide/fare-state.ts'
-import { type IncidentTransition, reportIncidents } from '../hold/change-incidents.ts'
-import { guardAsked } from '../hold/guard-changes.ts'
-import { readIncidentStates } from '../hold/incidents.ts'
+import { findMasses, type IncidentTransition, reportIncidents } from '../hold/incidents.ts'
 import { expiryOf, inBatches } from './end-watches.ts'
 
 const BATCH = 500
@@ -65,6 +63,7 @@ interface EndedFare extends StateRow {
   /** Since when a mass held its end; null if none did. */
   readonly heldSince: Date | null
   readonly pair: PairState
+  readonly intervalSeconds: number
   readonly now: Date
 }
 
@@ -99,30 +98,32 @@ async function holdMassOfEnds(
   massHoldMs: number,
 ): Promise<{ readonly areHeld: boolean; readonly transitions: readonly IncidentTransition[] }> {
   if (departing.length === 0) return { areHeld: false, transitions: [] }
-  const asked = departing.map(({ fareId, pair }) => {
-    return { fareId, leg: 'outbound', isAvailable: pair === 'bookable', shows: 'expired' } as const
-  })
-  const states = await readIncidentStates(tx)
-  const { context, transitions } = await guardAsked(tx, {
-    asked,
-    states,
-    masses: ['mass_expiry'],
-    withinMs: massHoldMs,
-  })
-  const areHeld = context.masses.has('expired')
-  if (areHeld)
-    await postpone(
-      tx,
-      departing.map(({ fareId }) => fareId),
-      massHoldMs,
-    )
+  const asked = departing.map(({ fareId, pair, intervalSeconds, now }) => ({
+    fareId,
+    leg: 'outbound' as const,
+    isAvailable: pair === 'bookable',
+    shows: 'expired' as const,
+    isReturn: false,
+    askedAt: now,
+    since: now.toISOString(),
+    intervalSeconds,
+    airline: null,
+    numbers: null,
+    differences: [],
+  }))
+  const { context, transitions } = await findMasses(tx, asked)
+  const areHeld = context.masses.some(({ kind }) => kind === 'expired')
+  if (areHeld) {
+    const fareIds = departing.map(({ fareId }) => fareId)
+    await postpone(tx, fareIds, massHoldMs)
+  }
   return { areHeld, transitions }
 }
 
 async function postpone(tx: Tx, fareIds: readonly number[], massHoldMs: number): Promise<void> {
   await sql`
     update fare_state s
-       set departs_at = h.until, held_until = h.until, held_since = clock_timestamp(), hidden = 'held'
+       set departs_at = h.until, held_until = h.until, held = 'expired', held_since = clock_timestamp(), hidden = 'held'
       from (select clock_timestamp() + make_interval(secs => ${massHoldMs / 1000}) as until) h
      where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
@@ -156,7 +157,7 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
        set expired_at = clock_timestamp(), outbound = 'unavailable',
            return = case when return is not null then 'unavailable' end,
            pair = 'not_bookable', price = null, currency = null,
-           hidden = null, held = '{}', held_since = null, contradicted_since = null
+           hidden = null, held = null, held_since = null, contradicted_since = null, unusable = 0, unusable_since = null
      where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
   await unfollow(tx, fareIds)

@@ -1,246 +1,297 @@
-import {
-  HELD_BY,
-  HELD_KINDS,
-  type HeldKind,
-  type IncidentKind,
-  type MassKind,
-} from '../../platform/base/kinds.ts'
+import { AppError } from '../../platform/base/errors.ts'
+import { HELD_BY, type HeldKind, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
+import type { Logger } from '../../platform/base/logger.ts'
 import { type Db, PREPARED, sql, type Tx } from '../../platform/db/database.ts'
-import { affected, selectOne } from '../../platform/db/transaction.ts'
-import type { AskedLeg } from '../decide/decide.ts'
+import { notify } from '../../platform/db/listener.ts'
+import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
+import { expedite } from '../../schedule/follow.ts'
+import type { Mass, MassContext } from '../decide/mass.ts'
+import {
+  type AskedFlight,
+  countMasses,
+  isMass,
+  type MassCount,
+  pruneAsked,
+  saveAsked,
+} from './count-masses.ts'
 
-/** Upstream trouble holds nothing: it slows the checks. */
-export function isMassKind(kind: IncidentKind): kind is MassKind {
-  return kind !== 'upstream_trouble'
+/** An incident that opened or closed, in a transaction that may still be rolled back. */
+export interface IncidentTransition {
+  readonly to: 'open' | 'closed'
+  readonly id: number
+  readonly kind: MassKind
+  readonly closedBy?: 'itself' | 'operator'
+  readonly lastedMs?: number
+  /** Fares with a held change, which are checked once more. */
+  readonly askedAgain?: number
+  readonly masses?: readonly MassCount[]
 }
 
-/** What decides whether there is a mass of changes of one kind. */
-export interface MassCounts {
-  /** Of the last hundred flights asked that can show the kind, those asked within MASS_HOLD_MINUTES. */
-  readonly asked: number
-  /** Those of them whose last answer shows it. */
-  readonly changed: number
+/** Logs each incident that opened or closed. Call it after the commit. */
+export function reportIncidents(
+  { log }: { readonly log: Logger },
+  transitions: readonly IncidentTransition[],
+): void {
+  for (const { to, ...transition } of transitions) {
+    if (to === 'open') log.warn(transition, 'incident opened')
+    else log.info(transition, 'incident closed')
+  }
 }
 
-/** What decides whether there is upstream trouble. */
-export interface CheckCounts {
-  readonly checks: number
-  /** Those of the checks that were unknown for a reason that may lie with the upstream. */
-  readonly unknown: number
+/** What an open incident is of, besides a kind as a whole. */
+interface OpenIncident {
+  readonly kind: MassKind
+  readonly airlines: readonly string[]
+  readonly differences: readonly string[]
 }
 
-/** A mass is judged by so many flights. */
-const MASS_FLIGHTS = 100
-const MASS_SHARE = 0.3
-const MASS_MINIMUM = 20
-const TROUBLE_SHARE = 0.5
-const TROUBLE_MINIMUM = 20
-/** Few checks decide that trouble is over: it cuts the rate to a tenth of the budget, maybe to one check a minute. */
-const TROUBLE_OVER_MINIMUM = 5
-
-/**
- * Whether so many flights change at once that the answers are more likely wrong than true: a credential with the wrong
- * scope, a provider that is down, dates or prices of another system. It is over at half of what begins it, so that
- * a mass at the limit is not released with every second batch.
- */
-export function isMass({ asked, changed }: MassCounts, { isOpen }: { readonly isOpen: boolean }) {
-  const part = isOpen ? 0.5 : 1
-  return changed >= part * MASS_MINIMUM && changed > part * MASS_SHARE * asked
-}
-
-/** Whether so many checks are unknown that checking at the full rate would only add to the upstream's trouble. */
-export function isUpstreamTrouble({ checks, unknown }: CheckCounts): boolean {
-  return checks >= TROUBLE_MINIMUM && unknown > TROUBLE_SHARE * checks
-}
-
-/** Whether upstream trouble is over. It takes enough checks: too few prove nothing. */
-export function isTroubleOver({ checks, unknown }: CheckCounts): boolean {
-  return checks >= TROUBLE_OVER_MINIMUM && unknown <= TROUBLE_SHARE * checks
-}
-
-export interface IncidentStates {
-  readonly open: ReadonlySet<IncidentKind>
-  /** When an operator last closed a mass, by the kind of change that it held: what waited then is released. */
-  readonly releasedAt: ReadonlyMap<HeldKind, Date>
+interface IncidentStates {
+  readonly open: readonly OpenIncident[]
+  readonly releasedAt: MassContext['releasedAt']
 }
 
 /** The open incidents, and what operators have released in the last day. */
 export async function readIncidentStates(db: Db): Promise<IncidentStates> {
-  const { rows } = await sql<{
-    kind: IncidentKind
-    isOpen: boolean
-    releasedAt: Date | null
-  }>`${PREPARED}
+  const { rows } = await sql<
+    OpenIncident & { isOpen: boolean; releasedAt: Date | null }
+  >`${PREPARED}
     select kind, bool_or(closed_at is null) as "isOpen",
+           coalesce(array_agg(m.value ->> 'airline') filter (where closed_at is null and m.value ->> 'airline' <> ''), '{}')
+             as airlines,
+           coalesce(array_agg(m.value ->> 'difference') filter (where closed_at is null and m.value ->> 'difference' <> ''), '{}')
+             as differences,
            max(closed_at) filter (where detail @> '{"closedBy": "operator"}') as "releasedAt"
       from incident
+      left join lateral jsonb_array_elements(detail -> 'masses') m on true
      where closed_at is null or closed_at > clock_timestamp() - interval '1 day'
      group by kind
   `.execute(db)
   return {
-    open: new Set(rows.filter(({ isOpen }) => isOpen).map(({ kind }) => kind)),
+    open: rows.filter(({ isOpen }) => isOpen),
     releasedAt: new Map(
-      rows.flatMap(({ kind, releasedAt }) =>
-        isMassKind(kind) && releasedAt !== null ? [[HELD_BY[kind], releasedAt]] : [],
-      ),
+      rows.flatMap(({ kind, releasedAt }) => (releasedAt ? [[HELD_BY[kind], releasedAt]] : [])),
     ),
   }
 }
 
-/** What one answer showed of one flight. */
-export type AskedFlight = AskedLeg & { readonly fareId: number }
+/**
+ * Counts what a batch of answers shows with what those before it have shown. A mass opens an incident, and the counts
+ * that open it also close it; what it held is then checked again.
+ */
+export async function findMasses(
+  tx: Tx,
+  asked: readonly AskedFlight[],
+): Promise<{ readonly context: MassContext; readonly transitions: readonly IncidentTransition[] }> {
+  await saveAsked(tx, asked)
+  const states = await readIncidentStates(tx)
+  const changed = asked.filter(({ shows }) => shows !== null)
+  if (changed.length === 0 && states.open.length === 0) {
+    return { context: { masses: [], releasedAt: states.releasedAt }, transitions: [] }
+  }
+  const at = new Date(Math.max(...asked.map(({ askedAt }) => askedAt.getTime())))
+  const { masses, transitions } = await assess(tx, { at, changed, ...states })
+  return { context: { masses, releasedAt: states.releasedAt }, transitions }
+}
 
-/** Keeps what answers showed of flights, as the last that was shown of them. */
-export async function insertAsked(tx: Tx, asked: readonly AskedFlight[]): Promise<void> {
-  if (asked.length === 0) return
-  await sql`${PREPARED}
-    insert into asked_flight (flight_id, is_available, shows, fare_id)
-    select case a.leg when 'outbound' then f.flight_id else f.return_flight_id end, a.is_available, a.shows, f.id
-      from unnest(${asked.map((a) => a.fareId)}::bigint[], ${asked.map((a) => a.leg)}::text[],
-                  ${asked.map((a) => a.isAvailable)}::boolean[], ${asked.map((a) => a.shows)}::text[])
-             as a (fare_id, leg, is_available, shows)
-      join tracked_fare f on f.id = a.fare_id
+interface AssessArgs extends IncidentStates {
+  readonly at: Date
+  readonly changed: readonly AskedFlight[]
+}
+
+async function assess(tx: Tx, { at, changed, open, releasedAt }: AssessArgs) {
+  const lost = changed.filter(({ shows }) => shows === 'became_unavailable')
+  const counts = await countMasses(tx, {
+    at,
+    releasedAt,
+    airlines: union(
+      lost.map(({ airline }) => airline),
+      open,
+      'airlines',
+    ),
+    differences: union(
+      changed.flatMap(({ differences }) => differences),
+      open,
+      'differences',
+    ),
+  })
+  const isOpen = (kind: HeldKind) => open.some((one) => HELD_BY[one.kind] === kind)
+  const masses = counts.filter((count) => isMass(count, isOpen(count.kind)))
+  const transitions: IncidentTransition[] = []
+  for (const kind of MASS_KINDS) {
+    const ofKind = masses.filter((mass) => mass.kind === HELD_BY[kind])
+    if (ofKind.length > 0)
+      transitions.push(...(await openIncident(tx, { kind, masses: ofKind, at })))
+    else if (isOpen(HELD_BY[kind])) transitions.push(...(await endIncident(tx, kind)))
+  }
+  return { masses, transitions }
+}
+
+function union(
+  found: readonly (string | null)[],
+  open: readonly OpenIncident[],
+  of: 'airlines' | 'differences',
+): string[] {
+  const all = [...found, ...open.flatMap((incident) => incident[of])]
+  return [...new Set(all.filter((one) => one !== null))]
+}
+
+interface OpenArgs {
+  readonly kind: MassKind
+  readonly masses: readonly MassCount[]
+  readonly at: Date
+}
+
+/** Opens an incident, or adds to an open one what else it is of. */
+async function openIncident(
+  tx: Tx,
+  { kind, masses, at }: OpenArgs,
+): Promise<readonly IncidentTransition[]> {
+  const parts = masses.map(({ airline, difference }) => ({ airline, difference }))
+  const { rows } = await sql<{ id: number; isNew: boolean }>`
+    insert into incident as i (kind, detail)
+    values (${kind}, jsonb_build_object('masses', ${JSON.stringify(parts)}::jsonb,
+                                        'recorded', ${recordedBefore(HELD_BY[kind], masses, at)}))
+        on conflict (kind) where closed_at is null do update
+       set detail = i.detail || jsonb_build_object('masses', (
+             select jsonb_agg(distinct m) from jsonb_array_elements((i.detail -> 'masses') || (excluded.detail -> 'masses')) m))
+     where not (i.detail -> 'masses') @> (excluded.detail -> 'masses')
+    returning id, xmax = 0 as "isNew"
   `.execute(tx)
+  return rows.flatMap(({ id, isNew }) => (isNew ? [{ to: 'open', id, kind, masses }] : []))
 }
 
-/** A flight may be asked several times, so more rows are read than flights are judged. */
-const ROWS_READ = 10 * MASS_FLIGHTS
-/** A gain waits for its confirmation at most about as long. */
-const CANDIDATE_SECONDS = 60
-
-interface Masses {
-  readonly counts: ReadonlyMap<HeldKind, MassCounts>
-  /** The flights with a gain that is not confirmed yet. */
-  readonly gains: number
-}
-
-/** What the last answers showed of each flight, to each fare: of both kinds of flights the last hundred. */
-const lastFlights = (withinMs: number) => {
-  const rows = (isAvailable: boolean) => sql`
-    (select * from asked_flight where is_available = ${sql.lit(isAvailable)} order by seq desc limit ${ROWS_READ})
-  `
+/** The numbers of the records that were written of a mass before it was seen, as a JSON array. */
+function recordedBefore(kind: HeldKind, masses: readonly Mass[], at: Date) {
+  const airlines = masses.map(({ airline }) => airline)
+  const differences = masses.map(({ difference }) => difference)
+  const isWhole = masses.some((mass) => mass.airline === null && mass.difference === null)
   return sql`
-    select *
-      from (select *, dense_rank() over (partition by is_available order by last_seq desc) as place
-              from (select *, max(seq) over (partition by is_available, flight_id) as last_seq
-                      from (select distinct on (fare_id, flight_id) *
-                              from (select * from ${rows(true)} a union all select * from ${rows(false)} b) r
-                             where asked_at > clock_timestamp() - make_interval(secs => ${withinMs / 1000})
-                             order by fare_id, flight_id, seq desc) f) l) p
-     where place <= ${MASS_FLIGHTS}
+    (select coalesce(jsonb_agg(c.seq order by c.seq), '[]')
+       from asked_flight a
+       join availability_change c on c.tracked_fare_id = a.fare_id and c.recorded_at > clock_timestamp() - interval '1 hour'
+      where a.is_recorded and a.shows = ${kind} and a.counts_until > ${at}::timestamptz
+        and (c.kind = a.shows or c.kind = 'legs_changed')
+        and (${isWhole}::boolean or a.airline = any(${airlines}::text[]) or a.differences && ${differences}::text[]))
   `
 }
 
-/**
- * The change of fare `a` that was recorded in the time of the mass and not held, if it has no other record of that
- * time: one that comes and goes is no part of a mass, and neither is the first reading of a fare. Prices are left
- * out: only steps above a fifth count, and a record does not say which it is.
- */
-const recorded = (withinMs: number) => sql`
-  select min(kind) as kind
-    from (select kind, recorded_at, held_since, before ->> 'pair' as was
-            from availability_change
-           where tracked_fare_id = a.fare_id and a.shows is null
-           order by seq desc
-           limit 3) c
-   where recorded_at > clock_timestamp() - make_interval(secs => ${withinMs / 1000}) and was <> 'unknown'
-  having count(*) = 1 and bool_and(held_since is null)
-     and case min(kind) when 'became_unavailable' then not a.is_available when 'became_available' then a.is_available
-                        else min(kind) in ('identity_changed', 'itinerary_changed') end
-`
+/** An incident that is over by the counts. What waits is checked again: it may have disappeared. */
+async function endIncident(tx: Tx, kind: MassKind): Promise<readonly IncidentTransition[]> {
+  const closed = await setClosed(tx, kind)
+  if (closed === undefined) return []
+  const { id, lastedMs } = closed
+  const askedAgain = await recheckHeld(tx, kind)
+  return [{ to: 'closed', id, kind, closedBy: 'itself', lastedMs, askedAgain }]
+}
 
-/**
- * Counts the last hundred flights that can show each kind of change: a flight believed available can be lost or change,
- * another can be gained, and any can depart. A flight counts while the last answer to one of its fares shows the
- * change, and after that was recorded. Fares that had such changes on three days of the last thirty are left out:
- * they change often, whatever the others do.
- */
-export async function readMasses(tx: Tx, withinMs: number): Promise<Masses> {
-  const { rows } = await sql<MassCounts & { kind: HeldKind; fresh: number }>`
-    with shown as materialized (
-      select a.*, coalesce(a.shows, r.kind) as change
-        from (${lastFlights(withinMs)}) a
-        left join lateral (${recorded(withinMs)}) r on true
-    ), judged as (
-      select k.kind, s.flight_id, bool_or(s.change = k.kind) as changes,
-             bool_or(s.shows = k.kind
-                     and s.asked_at > clock_timestamp() - make_interval(secs => ${CANDIDATE_SECONDS})) as waits,
-             row_number() over (partition by k.kind order by max(s.seq) desc) as place
-        from unnest(${[...HELD_KINDS]}::text[]) k (kind)
-        join shown s on s.change = k.kind or case k.kind when 'expired' then true when 'became_available' then not s.is_available
-                                                         else s.is_available end
-       where s.change is null
-          or not exists (select from availability_change c
-                          where c.tracked_fare_id = s.fare_id and c.kind = s.change
-                            and c.recorded_at > clock_timestamp() - interval '30 days'
-                         having count(distinct date_trunc('day', c.recorded_at)) >= 3)
-       group by k.kind, s.flight_id
-    )
-    select kind, count(*) as asked, count(*) filter (where changes) as changed, count(*) filter (where waits) as fresh
-      from judged
-     where place <= ${MASS_FLIGHTS}
-     group by kind
-  `.execute(tx)
-  return {
-    counts: new Map(rows.map(({ kind, asked, changed }) => [kind, { asked, changed }])),
-    gains: rows.find(({ kind }) => kind === 'became_available')?.fresh ?? 0,
+/** There is no open incident to close. */
+export class NoIncidentError extends AppError {
+  override readonly name = 'NoIncidentError'
+  override readonly code = 'incident.none_open'
+  override readonly retryable = false
+
+  constructor(kind: MassKind) {
+    super(`no ${kind} is open`)
   }
 }
 
-/** Deletes what is older than the last rows that are read. Returns how many. */
-export async function pruneAsked(db: Db): Promise<number> {
-  return affected(
-    sql`
-      delete from asked_flight a
-       using (values (true), (false)) side (is_available)
-       where a.is_available = side.is_available
-         and a.seq < (select seq from asked_flight o
-                       where o.is_available = side.is_available order by seq desc offset ${ROWS_READ} limit 1)
-    `,
-    db,
-  )
-}
-
-/** Adds checks to the counts by minute. Returns the counts of the last two minutes. */
-export async function addCheckCounts(tx: Tx, added: CheckCounts): Promise<CheckCounts> {
-  return selectOne(
-    sql<CheckCounts>`${PREPARED}
-      with own as (
-        insert into check_minute as m (minute, checks, unknown)
-        values (date_trunc('minute', clock_timestamp()), ${added.checks}, ${added.unknown})
-            on conflict (minute) do update
-           set checks = m.checks + excluded.checks, unknown = m.unknown + excluded.unknown
-        returning minute, checks, unknown)
-      select own.checks + coalesce(sum(before.checks), 0)::bigint as checks,
-             own.unknown + coalesce(sum(before.unknown), 0)::bigint as unknown
-        from own
-        left join check_minute before
-               on before.minute < own.minute and before.minute > clock_timestamp() - interval '2 minutes'
-       group by own.checks, own.unknown
-    `,
-    tx,
-  )
+interface ClosedIncident {
+  readonly id: number
+  readonly openedAt: Date
+  /** Fares with a held change. They are checked once more, and what is still so is recorded. */
+  readonly askedAgain: number
 }
 
 /**
- * Counts the checks of the last minutes while there is trouble: few checks are made then, so older minutes of the
- * last day count too, newest first, until there are enough checks to decide that it is over.
+ * Closes the open incident of a kind for an operator, and releases what waits, also after the mass. Throws
+ * NoIncidentError if none is open and nothing waits.
+ *
+ * What began to wait before now is recorded as if there were no mass. Nothing of later is: if the next answers make a
+ * mass, an incident opens again.
  */
-export async function readTroubleCounts(tx: Tx): Promise<CheckCounts> {
-  return selectOne(
-    sql<CheckCounts>`
-      select coalesce(sum(checks), 0)::bigint as checks, coalesce(sum(unknown), 0)::bigint as unknown
-        from (select minute, checks, unknown, sum(checks) over (order by minute desc) - checks as newer
-                from check_minute
-               where minute <= clock_timestamp() and minute > clock_timestamp() - interval '1 day') m
-       where newer < ${TROUBLE_OVER_MINIMUM} or minute > clock_timestamp() - interval '2 minutes'
-    `,
-    tx,
-  )
+export async function closeIncident(
+  { db, log }: { readonly db: Db; readonly log: Logger },
+  kind: MassKind,
+): Promise<ClosedIncident> {
+  const { lastedMs, ...closed } = await inTransaction(db, async (tx) => {
+    await openForWaiting(tx, kind)
+    const incident = await setClosed(tx, kind)
+    if (incident === undefined) throw new NoIncidentError(kind)
+    await sql`
+      update incident set detail = detail || '{"closedBy": "operator"}' where id = ${incident.id}
+    `.execute(tx)
+    return { ...incident, askedAgain: await recheckHeld(tx, kind) }
+  })
+  const { id, askedAgain } = closed
+  const transition = { to: 'closed', id, kind, lastedMs, askedAgain, closedBy: 'operator' } as const
+  reportIncidents({ log }, [transition])
+  return closed
 }
 
-/** Whether any fare is still checked. */
-export async function hasScheduledFares(tx: Tx): Promise<boolean> {
-  const row = await tx.selectFrom('fare_schedule').select('tracked_fare_id').limit(1).execute()
-  return row.length > 0
+/**
+ * Closes incidents that are over although no check says so: the changed fares, or all fares, are no longer watched.
+ * While there are checks, each recorded batch closes them. Also deletes what no count reads. Returns how many it closed.
+ * Safe to run twice: it closes open incidents only.
+ */
+export async function closeUncheckedIncidents({
+  db,
+  log,
+}: {
+  readonly db: Db
+  readonly log: Logger
+}): Promise<number> {
+  const transitions = await inTransaction(db, async (tx) => {
+    const states = await readIncidentStates(tx)
+    if (states.open.length === 0) return []
+    const { now } = await selectOne(sql<{ now: Date }>`select clock_timestamp() as now`, tx)
+    return (await assess(tx, { at: now, changed: [], ...states })).transitions
+  })
+  await pruneAsked(db)
+  reportIncidents({ log }, transitions)
+  return transitions.length
+}
+
+/** What waits is released by the end of an incident, also after the mass. */
+async function openForWaiting(tx: Tx, kind: MassKind): Promise<void> {
+  await sql`
+    insert into incident (kind)
+    select ${kind}
+     where exists (select from fare_state
+                    where held = ${HELD_BY[kind]}
+                      and held_since > all (select closed_at from incident
+                                             where kind = ${kind} and detail @> '{"closedBy": "operator"}'))
+        on conflict (kind) where closed_at is null do nothing
+  `.execute(tx)
+}
+
+/** At most one incident of a kind is open. */
+async function setClosed(tx: Tx, kind: MassKind) {
+  return tx
+    .updateTable('incident')
+    .set({ closed_at: sql`clock_timestamp()` })
+    .where('kind', '=', kind)
+    .where('closed_at', 'is', null)
+    .returning([
+      'id',
+      'opened_at as openedAt',
+      sql<number>`round(extract(epoch from closed_at - opened_at) * 1000)::float8`.as('lastedMs'),
+    ])
+    .executeTakeFirst()
+}
+
+/**
+ * Makes every fare due now whose change the mass holds, in the lane of confirmations. Returns how many.
+ *
+ * Skips fares that another transaction has locked: the caller may itself hold the locks of a batch, so no lock order is
+ * safe here. Those fares are checked when their hold ends.
+ */
+async function recheckHeld(tx: Tx, kind: MassKind): Promise<number> {
+  await sql`select ${notify('due')}`.execute(tx)
+  const { rows } = await sql<{ id: number }>`
+    select tracked_fare_id as id from fare_state where held_since is not null and held = ${HELD_BY[kind]}
+  `.execute(tx)
+  return expedite(
+    tx,
+    rows.map(({ id }) => id),
+  )
 }

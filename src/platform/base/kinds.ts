@@ -128,8 +128,8 @@ export type PriceReason = (typeof PRICE_REASONS)[number]
 export const SHOWN_PRICE_REASONS = [...PRICE_REASONS, 'stale'] as const
 export type ShownPriceReason = (typeof SHOWN_PRICE_REASONS)[number]
 
-/** Why a belief is not shown, although it is fresh: its answers contradict it. */
-export const HIDDEN_REASONS = ['held', 'identity_mismatch'] as const
+/** Why a belief is not shown, although it may be fresh: its answers contradict it, or say nothing. */
+export const HIDDEN_REASONS = ['held', 'identity_mismatch', 'unanswered'] as const
 export type HiddenReason = (typeof HIDDEN_REASONS)[number]
 
 /** The states of a fare in which the schedule estimates how often it changes. */

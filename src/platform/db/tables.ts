@@ -79,12 +79,17 @@ export interface Archive {
 }
 
 export interface AskedFlight {
-  asked_at: Generated<Date>
+  airline: string | null
+  asked_at: Date
+  counts_until: Date
+  differences: Generated<string[]>
   fare_id: number
   flight_id: string
   is_available: boolean
-  seq: Generated<number>
+  is_recorded: Generated<boolean>
+  numbers: string | null
   shows: string | null
+  since: Date
 }
 
 export interface AuditEntry {
@@ -270,7 +275,7 @@ export interface FareState {
   ever_available_at: Date | null
   expired_at: Date | null
   flights_id: number | null
-  held: Generated<string[]>
+  held: string | null
   held_since: Date | null
   held_until: Date | null
   hidden: HiddenReason | null
@@ -287,6 +292,8 @@ export interface FareState {
   return: Belief | null
   state: ColumnType<unknown, string, string>
   tracked_fare_id: number
+  unusable: Generated<number>
+  unusable_since: Date | null
 }
 
 export interface FeedGap {
