@@ -100,7 +100,7 @@ describe('the instant of departure', () => {
 describe('the reason of a loss', () => {
   const known = fare(flight('MAD', '2026-07-20 08:00'))
   const unknown = fare(flight('Neverland', '2026-07-20 08:00'))
-  const doubted = fare(flight('MAD', '2026-07-20 08:00', { departsBy: '2026-07-20T07:00:00.000Z' }))
+  const pending = fare(flight('MAD', '2026-07-20 08:00', { departsBy: '2026-07-20T07:00:00.000Z' }))
 
   it.each([
     ['2026-07-20T05:59:00.000Z', 'sales_closed', 'a minute before the departure'],
@@ -117,7 +117,7 @@ describe('the reason of a loss', () => {
     ['2026-07-19T08:00:00.000Z', 'sold_out', 'a day before the local time'],
   ])('a loss at %s in an unknown zone is %s: %s', (at, reason) => {
     expect(lossReason(unknown, at)).toBe(reason)
-    expect(lossReason(doubted, at)).toBe(reason)
+    expect(lossReason(pending, at)).toBe(reason)
   })
 
   it('the first departure of a pair decides', () => {

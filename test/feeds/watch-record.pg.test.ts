@@ -135,7 +135,7 @@ describe('a record of a reseller', () => {
       states.map((after) => ({ before: {}, after })),
     )
 
-    const [first, cities, doubted, ...odd] = (await feedOf(db, resellerId)).map(
+    const [first, cities, pending, ...odd] = (await feedOf(db, resellerId)).map(
       ({ flights }) => flights.outbound,
     )
 
@@ -149,7 +149,7 @@ describe('a record of a reseller', () => {
       },
       arrival: { place: { id: null, code: 'ZZZ' }, zone: null, at: null },
     })
-    for (const flight of [cities, doubted]) {
+    for (const flight of [cities, pending]) {
       expect(flight).toMatchObject({
         departure: { zone: null, at: null },
         arrival: { zone: null, at: null },
