@@ -161,11 +161,11 @@ describe('a watch of a fare with a fresh belief', () => {
     expect(await kindsOf(db, ana)).toEqual([])
 
     await resumeWatches(db, selection)
-    await record(db, fare, ago(10), available('90.00'))
+    await record(db, fare, ago(10), available('88.00'))
 
     expect(await feedOf(db, ana)).toMatchObject([
       { kind: 'watch_started', before: null, after: { price: { amount: '80.00' } } },
-      { kind: 'price_changed', after: { price: { amount: '90.00' } } },
+      { kind: 'price_changed', after: { price: { amount: '88.00' } } },
     ])
   })
 

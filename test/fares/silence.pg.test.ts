@@ -1,0 +1,84 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import { it } from '../support/test-database.ts'
+import { available, minute, record, recordAll, trackFares } from './fare-fixtures.ts'
+
+const NO_FLIGHT: LegObservation = { kind: 'unknown', reason: 'contract_violation' }
+const FAILS: LegObservation = { kind: 'unknown', reason: 'http_5xx' }
+
+/** Fares that are usually checked once a minute, and that were bookable in the first of it. */
+async function bookable(db: Db, count: number): Promise<number[]> {
+  const fares = await trackFares(db, count)
+  await sql`update fare_schedule set rate = 1.0 / 60`.execute(db)
+  await recordAll(db, fares, minute(0), available())
+  return fares
+}
+
+async function shown(db: Db) {
+  const { rows } = await sql`
+    select a.state, a.hidden_reason as hidden, s.last_reason as reason, q.lane,
+           round(extract(epoch from q.not_before - s.asked_at)) as pause
+      from farewatch.fares_current a
+      join fare_state s using (tracked_fare_id)
+      join fare_schedule q using (tracked_fare_id)
+     order by tracked_fare_id
+  `.execute(db)
+  return rows
+}
+
+describe('a fare whose answers are unusable', () => {
+  it('is shown as unanswered with the reason after five over three intervals, and waits as long as it is silent', async ({
+    db,
+  }) => {
+    const [fare = 0] = await bookable(db, 1)
+    for (const n of [1, 2, 3, 4]) await record(db, fare, minute(n), NO_FLIGHT)
+    expect(await shown(db)).toMatchObject([{ state: 'bookable', hidden: null }])
+
+    const silence = { state: 'unknown', hidden: 'unanswered', reason: 'contract_violation' }
+    await record(db, fare, minute(5), NO_FLIGHT)
+    expect(await shown(db)).toEqual([{ ...silence, lane: null, pause: '240' }])
+    await record(db, fare, minute(9), NO_FLIGHT)
+    expect(await shown(db)).toEqual([{ ...silence, lane: null, pause: '480' }])
+    await record(db, fare, minute(25), NO_FLIGHT)
+    expect(await shown(db)).toEqual([{ ...silence, lane: null, pause: '900' }])
+
+    await record(db, fare, minute(26), available())
+
+    expect(await shown(db)).toMatchObject([{ state: 'bookable', hidden: null, pause: '60' }])
+  })
+
+  it('is shown as before while its failures are few: twenty within a minute are one outage', async ({
+    db,
+  }) => {
+    const [fare = 0] = await bookable(db, 1)
+    const start = minute(1).getTime()
+
+    for (let i = 0; i < 20; i += 1) await record(db, fare, new Date(start + i * 3_000), FAILS)
+
+    expect(await shown(db)).toMatchObject([{ state: 'bookable', hidden: null }])
+  })
+
+  it('comes forward when another one answers that failed for the same reason, and no other does', async ({
+    db,
+  }) => {
+    const fares = await bookable(db, 3)
+    const [first = 0, same = 0, other = 0] = fares
+    for (const n of [20, 21, 22, 23, 24, 28]) {
+      await recordAll(db, [first, same], minute(n), FAILS)
+      await record(db, other, minute(n), NO_FLIGHT)
+    }
+    const waiting = async () => {
+      const { rows } = await sql<{ id: number }>`
+        select tracked_fare_id as id from fare_schedule where not_before > clock_timestamp() order by id
+      `.execute(db)
+      return rows.map(({ id }) => id)
+    }
+    expect(await waiting()).toEqual(fares)
+
+    await record(db, first, minute(29), available())
+
+    expect(await waiting()).toEqual([other])
+    expect(await shown(db)).toMatchObject([{ hidden: null }, { hidden: 'unanswered' }, {}])
+  })
+})
