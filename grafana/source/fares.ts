@@ -20,7 +20,7 @@ export const FARES: Dashboard = {
         stat([{ expr: 'max by (pair) (farewatch_tracked_fares)', legend: '{{pair}}' }], {
           title: 'Tracked fares',
           about:
-            'By pair state. Healthy: few are unknown. Unknown fares are new, or the upstream does not know their flight ids.',
+            'By what is believed. Healthy: few are hidden or unknown. The belief of a hidden fare is held back, because answers contradict it or none can be used. Unknown fares are new, or the upstream does not know their flight ids.',
           unit: 'short',
         }),
         stat(
@@ -33,7 +33,7 @@ export const FARES: Dashboard = {
           {
             title: 'Stale beliefs',
             about:
-              'Shown as unknown because the last good check is older than an hour and older than six expected intervals. Healthy: 0 or nearly 0.',
+              'Shown as unknown because the last good check is older than ten minutes and than six expected intervals. Healthy: 0 or nearly 0.',
             unit: 'short',
             limits: [1, 10],
             runbook: 'BeliefsStale',
@@ -45,6 +45,13 @@ export const FARES: Dashboard = {
           unit: 'short',
           limits: [1, 2],
           runbook: 'MassLossIncident',
+        }),
+        stat([{ expr: 'max by (wait) (farewatch_changes_waiting)', legend: '{{wait}}' }], {
+          title: 'Changes that wait',
+          about:
+            'Fares whose last answers contradict what was known, and nothing is recorded yet. Healthy: few wait for a confirmation, none is late (over five minutes) or held.',
+          unit: 'short',
+          runbook: 'ChangesLate',
         }),
         stat('sum(increase(farewatch_changes_held_total[$__range]))', {
           title: 'Changes held',
@@ -77,7 +84,7 @@ export const FARES: Dashboard = {
             about:
               'Half, 95 % and all of the fares had a good check within this time. Healthy: the line of 95 % stays near the expected interval.',
             unit: 's',
-            limits: [3_600, 7_200],
+            limits: [600, 3_600],
             runbook: 'BeliefsStale',
           },
         ),
@@ -164,11 +171,27 @@ export const FARES: Dashboard = {
             },
           ],
           {
-            title: 'Time until a change is detected',
+            title: 'Time until a change is recorded',
             about:
-              'The changes of the last day. A change happened between the last check without it and the first with it: estimated at half of this time, and at most all of it. Healthy: below what you promise.',
+              'The changes of the last day, and those that wait now. A change happened between the last check without it and the first with it: estimated at half of this time, and at most all of it. Healthy: below what you promise.',
             unit: 's',
-            runbook: 'BeliefsStale',
+            runbook: 'ChangesLate',
+          },
+        ),
+        timeseries(
+          [
+            {
+              expr: 'time() - (max by (wait) (farewatch_changes_oldest_waiting_timestamp_seconds) > 0)',
+              legend: '{{wait}}',
+            },
+          ],
+          {
+            title: 'Age of the oldest change that waits',
+            about:
+              'Since its first answer, by how it waits. Healthy: below a minute for a confirmation, and no line for late and held ones.',
+            unit: 's',
+            limits: [60, 300],
+            runbook: 'ChangesLate',
           },
         ),
         timeseries(
@@ -205,7 +228,7 @@ export const FARES: Dashboard = {
           },
         ),
         table(
-          `select tracked_fare_id, flight_id, state, last_good_check_at, last_reason, stale
+          `select tracked_fare_id, flight_id, state, hidden_reason, last_good_check_at, last_reason, stale
   from farewatch.fares_current
  where expired_at is null and last_watch_ended_at is null
  order by last_good_check_at nulls first

@@ -1,3 +1,4 @@
+import { STALE_SECONDS } from '../../src/schedule/schedule-rules.ts'
 import { stat, table, timeseries } from './panel.ts'
 import type { Dashboard } from './shapes.ts'
 
@@ -49,14 +50,14 @@ export const OVERVIEW: Dashboard = {
           [
             {
               expr: `(time() - (max by (share) (farewatch_beliefs_good_since_timestamp_seconds{share!="1"}) > 0))
-  / on () group_left clamp_min(6 * max(farewatch_checks_round_seconds), 3600)`,
+  / on () group_left clamp_min(6 * max(farewatch_checks_round_seconds), ${STALE_SECONDS})`,
               legend: '{{share}} of the fares',
             },
           ],
           {
             title: 'Age of the beliefs, until stale',
             about:
-              'Half and 95 % of the fares had a good check within this part of the time after which a belief is stale: an hour, or six expected intervals if that is longer. Healthy: below 50 %.',
+              'Half and 95 % of the fares had a good check within this part of the time after which a belief is stale: ten minutes, or six expected intervals if that is longer. Healthy: below 50 %.',
             unit: 'percentunit',
             limits: [0.5, 1],
             runbook: 'BeliefsStale',

@@ -12,6 +12,11 @@ export interface ScheduleRules {
 /** A claim whose results are not recorded by then ends: more than twice the timeout of a call to the upstream. */
 export const LEASE_SECONDS = 60
 export const RETRY_AFTER_SECONDS = 30
+/**
+ * The age of the last good check from which a belief may be stale: after six intervals, if that is longer. `fresh_for`
+ * has the rule in SQL.
+ */
+export const STALE_SECONDS = 600
 /** How far ahead slots of the budget can be reserved; this bounds the size of a claim. */
 export const HORIZON_SECONDS = 5
 /**

@@ -5,7 +5,8 @@ import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
-import { readDetectionDelays } from './detection-delays.ts'
+import { readDetectionDelays, readWaitingChanges } from './detection-delays.ts'
+import { CHANGE_WAITS } from './status-shapes.ts'
 
 /** The shares of the fares with a belief whose age is exported: the median, nearly all, all. */
 const SHARES = [0.5, 0.95, 1]
@@ -13,7 +14,7 @@ const SHARES = [0.5, 0.95, 1]
 /** Sets the gauges of tracked fares and incidents from the database. */
 export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
   const counts = await countBeliefs(db)
-  for (const pair of PAIR_STATES) {
+  for (const pair of [...PAIR_STATES, 'hidden']) {
     const found = counts.find((row) => row.pair === pair)
     metrics.trackedFares.set({ pair }, found?.count ?? 0)
     metrics.beliefsStale.set({ pair }, found?.stale ?? 0)
@@ -23,6 +24,12 @@ export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
     metrics.beliefsGoodSince.set({ share: String(share) }, goodSince[i] ?? 0)
   }
   await setDelayGauge(db, metrics)
+  const waits = await readWaitingChanges(db)
+  for (const wait of CHANGE_WAITS) {
+    const found = waits.find((row) => row.wait === wait)
+    metrics.changesWaiting.set({ wait }, found?.fares ?? 0)
+    metrics.changesOldestWaiting.set({ wait }, (found?.since.getTime() ?? 0) / 1000)
+  }
   metrics.maxDelaysUnkept.set((await findUnkeptMaxDelays(db)).length)
   const { open } = await readIncidentStates(db)
   for (const kind of INCIDENT_KINDS)
@@ -41,20 +48,23 @@ async function setDelayGauge(db: Db, { detectionDelay }: Metrics): Promise<void>
   }
 }
 
-/** Counts the fares that are checked. Stale is defined by the public SQL. */
+/** Counts the fares that are checked by what is believed of them. Stale is defined by the public SQL. */
 async function countBeliefs(db: Db) {
   const { rows } = await sql<{ pair: string; count: number; stale: number }>`
-    select a.state as pair, count(*) as count, count(*) filter (where a.stale) as stale
+    select case when s.hidden is not null and s.pair <> 'unknown' then 'hidden' else s.pair end as pair,
+           count(*) as count, count(*) filter (where a.stale) as stale
       from fare_schedule q
+      join fare_state s using (tracked_fare_id)
       join farewatch.fares_current a using (tracked_fare_id)
-     group by a.state
+     group by 1
   `.execute(db)
   return rows
 }
 
 /**
  * Reads, for each share of the fares with a belief, the instant since which they all had a good check, in seconds since
- * 1970. Fares without a belief are left out: a flight id that the upstream does not know never has a good check.
+ * 1970. Hidden beliefs count as all others do. Fares without a belief are left out: a flight id that the upstream does
+ * not know never has a good check.
  */
 async function readGoodSince(db: Db): Promise<readonly number[]> {
   const olderShares = SHARES.map((share) => 1 - share)
@@ -63,8 +73,9 @@ async function readGoodSince(db: Db): Promise<readonly number[]> {
       select percentile_disc(${olderShares}::float8[]) within group (order by good_at) as since
         from (select extract(epoch from coalesce(a.last_good_check_at, a.created_at))::float8 as good_at
                 from fare_schedule q
+                join fare_state s using (tracked_fare_id)
                 join farewatch.fares_current a using (tracked_fare_id)
-               where a.state <> 'unknown') b
+               where s.pair <> 'unknown') b
     `,
     db,
   )

@@ -8,7 +8,7 @@ import { operations } from '../platform/http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { ListName } from '../routes/read/sync-run-operations.ts'
 import { ACCEPTED, ARRIVED_AT } from '../routes/runs/sync-run-queries.ts'
-import { HAS_DELAY, MIDPOINT_SECONDS } from './detection-delays.ts'
+import { HAS_DELAY, MIDPOINT_SECONDS, WAITING_CHANGES } from './detection-delays.ts'
 import { scopeOf } from './status-operations.ts'
 
 /** The spans in hours, and how many minutes a step of each has. */
@@ -36,11 +36,19 @@ const StatusHistoryShape = object(
       {
         p50: Lengths,
         p95: Lengths,
-        all: orNull(object({ changes: Type.Integer(), p50: Type.Number(), p95: Type.Number() })),
+        all: orNull(
+          object({
+            changes: Type.Integer(),
+            waiting: Type.Integer({ description: 'How many of them wait for their record.' }),
+            p50: Type.Number(),
+            p95: Type.Number(),
+          }),
+        ),
       },
       {
         description:
-          'The delay of these changes in each step and in all, as `midpointSeconds` of the status. Null without changes.',
+          'The delay of these changes in each step and in all, as `midpointSeconds` of the status. The changes that wait ' +
+          'are in the last step. Null without changes.',
       },
     ),
     beliefs: orNull(
@@ -155,7 +163,10 @@ function delaysOf(rows: readonly DelayRow[], each: InEachStep): StatusHistory['d
   return {
     p50: each(rows, ({ delay: [p50] }) => p50, null),
     p95: each(rows, ({ delay: [, p95] }) => p95, null),
-    all: all === undefined ? null : { changes: all.n, p50: all.delay[0], p95: all.delay[1] },
+    all:
+      all === undefined
+        ? null
+        : { changes: all.n, waiting: all.waiting, p50: all.delay[0], p95: all.delay[1] },
   }
 }
 
@@ -246,15 +257,28 @@ interface DelayRow {
   /** Null: all steps. */
   readonly step: number | null
   readonly n: number
+  readonly waiting: number
   readonly delay: readonly [p50: number, p95: number]
+}
+
+/** The changes that wait: all, or those of fares that a reseller watches. */
+function waitingFor(resellerId: ResellerId | undefined) {
+  const isWatched = sql`
+    exists (select from watch where tracked_fare_id = w.tracked_fare_id and reseller_id = ${resellerId ?? null}
+               and paused_at is null and ended_at is null)
+  `
+  return sql`select w.* from (${WAITING_CHANGES}) w where ${resellerId === undefined ? sql`true` : isWatched}`
 }
 
 async function readDelays(db: Db, steps: Steps, resellerId: ResellerId | undefined) {
   const { rows } = await sql<DelayRow>`
-    select step, count(*) as n,
-           percentile_disc(array[0.5, 0.95]) within group (
-             order by ${MIDPOINT_SECONDS}) as delay
-      from (select *, ${stepOf(sql`recorded_at`, steps)} as step from (${changesIn(steps, resellerId)}) c where ${HAS_DELAY}) c
+    select step, count(*) as n, count(*) filter (where waits) as waiting,
+           percentile_disc(array[0.5, 0.95]) within group (order by midpoint) as delay
+      from (select ${stepOf(sql`recorded_at`, steps)} as step, ${MIDPOINT_SECONDS} as midpoint, false as waits
+              from (${changesIn(steps, resellerId)}) c
+             where ${HAS_DELAY}
+             union all
+            select ${steps.count - 1}::integer, ${MIDPOINT_SECONDS}, true from (${waitingFor(resellerId)}) w) c
      group by grouping sets ((step), ())
     having count(*) > 0
   `.execute(db)

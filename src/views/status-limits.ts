@@ -8,9 +8,14 @@ import type { BudgetUse, KnownProcess, Status } from './status-shapes.ts'
 export const LIMITS = {
   /** With a larger share of stale fares an operator must act. */
   staleShare: 0.1,
+  /** A change that waits for its confirmation is late after this time. */
+  lateChangeSeconds: 300,
+  /** So many late changes, if they concern a larger share of the fares, are not those of a few odd fares. */
+  lateChanges: 10,
+  lateChangeShare: 0.01,
   /** A delivery that farewatch could send is late after this time. */
   deliveryLateSeconds: 300,
-  /** A belief is stale after an hour at the earliest: one check of all fares may take no longer. */
+  /** Changes are detected too late if one check of all fares takes longer. */
   roundSeconds: 3_600,
   /** If clocks differ by more, decisions that depend on time can be wrong. */
   clockSeconds: 2,
@@ -39,6 +44,19 @@ export function areMostUnknown(budget: BudgetUse | null): boolean {
 /** A sum that was accepted at the limit may be above it by an error of rounding. */
 export function exceedsShare({ neededPerSecond, allowedPerSecond }: UnkeptMaxDelays): boolean {
   return neededPerSecond > allowedPerSecond * (1 + 1e-9)
+}
+
+/** The late changes, if there are more than a few fares have whose answers differ each time. */
+export function lateChanges({
+  contradicted,
+  beliefs,
+}: Pick<Status, 'contradicted' | 'beliefs'>): { fares: number; since: Date } | null {
+  const late = contradicted?.waits.find(({ wait }) => wait === 'late')
+  const areMany =
+    late !== undefined &&
+    late.fares >= LIMITS.lateChanges &&
+    late.fares > LIMITS.lateChangeShare * beliefs.fares
+  return areMany ? late : null
 }
 
 /** Whether no process runs the ticks that one process runs for all. */

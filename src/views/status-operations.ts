@@ -3,7 +3,6 @@ import type { Clock } from '../platform/base/clock.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { readVersions } from '../platform/db/schema-version.ts'
-import { selectOne } from '../platform/db/transaction.ts'
 import { type Caller, operations } from '../platform/http/operation.ts'
 import { listPauses, type Pause } from '../platform/ticks/pauses.ts'
 import { GUARD_LIMITS } from '../routes/plan/guard.ts'
@@ -16,7 +15,7 @@ import { readBudgetAhead } from '../upstream/budget/reserve-slots.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { readBeliefAges } from './belief-ages.ts'
-import { type DelayReader, readDetectionDelays } from './detection-delays.ts'
+import { type DelayReader, readDetectionDelays, readWaitingChanges } from './detection-delays.ts'
 import { listIncidents, readHeld } from './incident-operations.ts'
 import {
   type BudgetUse,
@@ -136,16 +135,15 @@ function heldRun(run: SyncRunRow, all: readonly SyncRunRow[]): Status['heldRuns'
 
 /** The fares whose belief an answer contradicts. */
 async function readContradicted(db: Db): Promise<Status['contradicted']> {
-  const found = await selectOne(
-    sql<NonNullable<Status['contradicted']>>`
-      select count(*) as fares, min(s.contradicted_since) as since, max(q.lane_due_at) as until
-        from fare_schedule q
-        join fare_state s using (tracked_fare_id)
-       where q.lane = 'confirmation'
-    `,
-    db,
-  )
-  return found.fares === 0 ? null : found
+  const waits = await readWaitingChanges(db)
+  if (waits.length === 0) return null
+  const untils = waits.flatMap(({ until }) => until?.getTime() ?? [])
+  return {
+    fares: waits.reduce((sum, { fares }) => sum + fares, 0),
+    since: new Date(Math.min(...waits.map(({ since }) => since.getTime()))),
+    until: untils.length === 0 ? null : new Date(Math.max(...untils)),
+    waits: waits.map(({ wait, fares, since }) => ({ wait, fares, since })),
+  }
 }
 
 /** How fresh everything is, in two numbers that reveal nothing else. */

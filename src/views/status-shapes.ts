@@ -126,13 +126,28 @@ const Deliveries = object(
   },
 )
 
+/** How a change waits for its record. */
+export const CHANGE_WAITS = ['confirmation', 'late', 'held'] as const
+export type ChangeWait = (typeof CHANGE_WAITS)[number]
+
 const Contradicted = orNull(
   object({
     fares: Count,
     since: orNull(Instant, 'When the first answer began that contradicts the belief.'),
-    until: orNull(Instant, 'When the last of their second checks is due.'),
+    until: orNull(Instant, 'When the last of their next confirmations is due.'),
+    waits: Type.Array(
+      object({
+        wait: oneOf(CHANGE_WAITS, {
+          description:
+            'confirmation: for more answers. late: the same, for over five minutes. held: many flights change at once.',
+        }),
+        fares: Count,
+        since: Instant,
+      }),
+      { description: 'The same by how they wait.' },
+    ),
   }),
-  'The fares whose last answers contradict what is believed: they wait for a second check. Null if there are none, and for a reseller.',
+  'The fares whose last answers contradict what was known: their changes wait for a record. Null if there are none, and for a reseller.',
 )
 
 const Process = object({
@@ -205,6 +220,9 @@ const DetectionDelayShape = object({
       'The highest priority of the present watches of the changed fares. all: all changes.',
   }),
   changes: Type.Integer({ description: 'Number of changes.' }),
+  waiting: Type.Integer({
+    description: 'How many of them wait for their record. Each has waited until now.',
+  }),
   midpointSeconds: Delay,
   atMostSeconds: Delay,
 })
@@ -236,7 +254,7 @@ export const StatusShape = object(
       Type.Array(DetectionDelayShape),
       'How late the changes of the last day were recorded, in seconds. A change happened between the last good check that ' +
         'did not show it and the first check that did. `atMostSeconds` is the time from the first of them to the record, ' +
-        '`midpointSeconds` from the middle of the two. Empty without changes. Null for a reseller.',
+        'or until now if it waits, `midpointSeconds` from the middle of the two. Empty without changes. Null for a reseller.',
     ),
     unkeptMaxDelays: Type.Array(
       object({

@@ -1,6 +1,13 @@
 import type { IncidentKind } from '../platform/base/kinds.ts'
 import { durationText } from '../platform/base/text.ts'
-import { areMostUnknown, deliveryLateMs, isOverdue, LIMITS, longRoundMs } from './status-limits.ts'
+import {
+  areMostUnknown,
+  deliveryLateMs,
+  isOverdue,
+  LIMITS,
+  lateChanges,
+  longRoundMs,
+} from './status-limits.ts'
 import type { Status, StatusWarning } from './status-shapes.ts'
 import {
   bad,
@@ -113,13 +120,18 @@ function ofFares(n: number): string {
   return n === 1 ? '1 fare' : `${n} fares`
 }
 
-function delayWarnings({ unkeptMaxDelays }: JudgedStatus): StatusWarning[] {
-  return unkeptMaxDelays.map(({ reseller, fares }) =>
+function delayWarnings(status: JudgedStatus): StatusWarning[] {
+  const unkept = status.unkeptMaxDelays.map(({ reseller, fares }) =>
     bad(
       { about: 'delay', code: 'max_delays_unkept', subject: reseller },
       `The longest delays of ${reseller} are not kept: they concern ${ofFares(fares)}.`,
     ),
   )
+  const late = isPausedNow(status, 'checks') ? null : lateChanges(status)
+  if (late === null) return unkept
+  const about = { about: 'delay', code: 'changes_late', since: late.since } as const
+  const text = `Changes of ${ofFares(late.fares)} have waited for their confirmation for over 5 minutes.`
+  return [...unkept, warn(about, text)]
 }
 
 function upstreamWarnings({ upstream, budget, at }: JudgedStatus): StatusWarning[] {

@@ -2,6 +2,7 @@ import type { Db } from '../../src/platform/db/database.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
+import { keepFresh } from '../fares/fare-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText } from '../support/api-server.ts'
 
 /** Calls the API with one key. Paths are relative to /api/v1. */
@@ -77,8 +78,9 @@ export function ago(minutes: number): Date {
   return new Date(NOW_MS - minutes * 60_000)
 }
 
-/** Makes a reseller's watches begin at an instant. */
+/** Makes a reseller's watches begin at an instant. What fares have shown since is fresh. */
 export async function beginAt(db: Db, { resellerId }: ResellerCalls, at: Date): Promise<void> {
+  await keepFresh(db)
   await sql`
     update watch set created_at = ${at}, began_at = ${at} where reseller_id = ${resellerId}
   `.execute(db)

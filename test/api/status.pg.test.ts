@@ -109,7 +109,7 @@ describe('the status', () => {
   })
 
   it('the status shows the ages of the beliefs of checked fares', async ({ db }) => {
-    for (const [i, age] of [10, 20, 30, 40, 50, 60, 70, 80, 90, 7_200].entries()) {
+    for (const [i, age] of [50, 100, 150, 200, 250, 300, 350, 400, 450, 7_200].entries()) {
       await fareOfAge(db, `F${i}`, age)
     }
     await fareOfAge(db, 'silent', null)
@@ -121,12 +121,35 @@ describe('the status', () => {
     const { ageSeconds, ...counts } = beliefs as Record<string, unknown>
     expect(counts).toEqual({ fares: 11, unanswered: 1, stale: 1 })
     const ages = Object.entries(ageSeconds as Record<string, number>)
-    expect(ages.map(([name, age]) => [name, Math.round(age / 10) * 10])).toEqual([
-      ['p50', 50],
-      ['p90', 90],
+    expect(ages.map(([name, age]) => [name, Math.round(age / 50) * 50])).toEqual([
+      ['p50', 250],
+      ['p90', 450],
       ['p99', 7_200],
       ['max', 7_200],
     ])
+  })
+
+  it('the status shows the age of a hidden belief, and the change that waits', async ({ db }) => {
+    await fareOfAge(db, 'fresh', 16)
+    const fareId = await fareOfAge(db, 'hidden', 660)
+    const other = available('100.00', { identity: 'VY|1|PMI-BCN|2027-01-10' })
+    const since = new Date(Date.now() - 301_000)
+    await record(db, fareId, since, other)
+
+    const { beliefs, contradicted, detectionDelays } = (await operatorStatus(
+      db,
+    )) as unknown as Status
+
+    expect(beliefs).toMatchObject({ fares: 2, unanswered: 0, stale: 1 })
+    expect(Math.round((beliefs.ageSeconds?.max ?? 0) / 60)).toBe(11)
+    expect(contradicted).toEqual({
+      fares: 1,
+      since: since.toISOString(),
+      until: expect.any(String) as string,
+      waits: [{ wait: 'late', fares: 1, since: since.toISOString() }],
+    })
+    expect(detectionDelays).toMatchObject([{ priority: 'all', changes: 1, waiting: 1 }])
+    expect(Math.round((detectionDelays?.[0]?.atMostSeconds.p95 ?? 0) / 60)).toBe(11)
   })
 
   it('a reseller’s status covers only its own fares', async ({ db }) => {

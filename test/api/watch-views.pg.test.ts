@@ -96,7 +96,7 @@ describe('a watch', () => {
 
   it('a resumed watch shows the current belief at once', async ({ db }) => {
     const { ana, fareId } = await addWatch(db)
-    await record(db, fareId, ago(20), available())
+    await record(db, fareId, new Date(Date.now() - 60_000), available())
     await ana.send('POST', '/watch-lists/summer/pause', {})
     await ana.send('POST', '/watch-lists/summer/resume', {})
 

@@ -78,18 +78,21 @@ const WELL: Overview = {
     {
       priority: 'all',
       changes: 1_820,
+      waiting: 0,
       midpointSeconds: { p50: 4.25, p95: 131 },
       atMostSeconds: { p50: 8.5, p95: 262 },
     },
     {
       priority: 'urgent',
       changes: 20,
+      waiting: 0,
       midpointSeconds: { p50: 2, p95: 3 },
       atMostSeconds: { p50: 4, p95: 6 },
     },
     {
       priority: 'normal',
       changes: 1_800,
+      waiting: 0,
       midpointSeconds: { p50: 4.25, p95: 131 },
       atMostSeconds: { p50: 8.5, p95: 262 },
     },
@@ -119,6 +122,16 @@ const WELL: Overview = {
 }
 
 const OVER = { reseller: 'ana', fares: 500, neededPerSecond: 500 / 60, allowedPerSecond: 7 }
+
+/** Changes that wait, and how many of them are late. */
+function waitingWith(late: number): NonNullable<Overview['contradicted']> {
+  const waits: NonNullable<Overview['contradicted']>['waits'] = [
+    { wait: 'confirmation', fares: 2, since: ago(20) },
+    { wait: 'late', fares: late, since: ago(310) },
+    { wait: 'held', fares: 60, since: ago(720) },
+  ]
+  return { fares: late + 62, since: ago(720), until: ago(-5), waits }
+}
 
 describe('the status', () => {
   it('has no capitals without problems, and fits eighty columns', () => {
@@ -151,6 +164,20 @@ describe('the status', () => {
       '           progress 3 s ago',
       'changes    routes 1,234 (3 h ago), fares 0',
       'deliveries 3 pending, 0 dead; 7 endpoints enabled, 2 paused',
+    ])
+  })
+
+  it('has the changes that wait, held ones apart, and warns of many late ones', () => {
+    const few = { ...WELL, contradicted: waitingWith(12) }
+    const many = { ...WELL, contradicted: waitingWith(13) }
+
+    expect(statusText(few, 200)).toContain(
+      'not recorded yet: 2 to be confirmed, the oldest for 20 s; 12 LATE, the oldest for 5 min; 60 held, the oldest for 12 min',
+    )
+    // A hundredth of the fares.
+    expect(warningsOf(few)).toEqual([])
+    expect(warningsOf(many)).toMatchObject([
+      { about: 'delay', code: 'changes_late', level: 'warn' },
     ])
   })
 

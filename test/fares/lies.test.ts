@@ -109,7 +109,7 @@ describe('an answer with an Age', () => {
     expect(await ageOf({ age })).toBe(0)
   })
 
-  it('is dropped if it is older than the last answer that counted, or than an hour: two do not confirm a loss', () => {
+  it('is dropped if it is older than the last answer that counted, or than ten minutes: two do not confirm a loss', () => {
     const fare = loneFare()
     fare.answer(0, [outward('100.00')])
     const locked: LockedFare = {

@@ -11,6 +11,7 @@ import {
   countChanges,
   gone,
   heldFares,
+  keepFresh,
   minute,
   openKinds,
   passSeconds,
@@ -167,6 +168,7 @@ describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
     db,
   }) => {
     const fares = await believe(db, right)
+    await keepFresh(db)
     for (const n of [2, 12]) await answer(db, fares, n, wrong)
     expect(await countChanges(db, change)).toBe(FARES)
 

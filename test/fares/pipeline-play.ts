@@ -32,8 +32,8 @@ export interface Playing {
   asked: number
 }
 
-/** Answers begin half an hour ago, and each is younger than the one before: a belief is fresh all the time. */
-const FIRST_AGE_SECONDS = 1_800
+/** Answers begin nine minutes ago, and each is younger than the one before: a belief is fresh all the time. */
+const FIRST_AGE_SECONDS = 540
 /** Some answers come too soon after the one before to count. */
 const GAP_SECONDS = [21, 31, 6, 31, 3, 21]
 
@@ -73,20 +73,10 @@ export async function departDuringBatch(playing: Playing): Promise<void> {
 }
 
 async function playStep(playing: Playing, step: Step): Promise<void> {
-  const { model, waiting } = playing
   switch (step.do) {
     case 'check':
-      await dispatchDue(playing, {
-        due: QUESTIONS.map((_, i) => i === step.question),
-        twice: false,
-      })
-      if (!model.isActive(step.question)) return
-      await ask(playing, { claim: 0, late: false })
-      return answerOne(playing, {
-        job: waiting.length - 1,
-        answers: step.answers,
-        fate: 'recorded',
-      })
+      for (let i = 0; i < step.times; i += 1) await check(playing, step)
+      return
     case 'dispatch':
       return dispatchDue(playing, step)
     case 'ask':
@@ -100,6 +90,17 @@ async function playStep(playing: Playing, step: Step): Promise<void> {
     default:
       return changeWatch(playing, step.do, step.watch)
   }
+}
+
+async function check(
+  playing: Playing,
+  { question, answers }: Extract<Step, { do: 'check' }>,
+): Promise<void> {
+  const { model, waiting } = playing
+  await dispatchDue(playing, { due: QUESTIONS.map((_, i) => i === question), twice: false })
+  if (!model.isActive(question)) return
+  await ask(playing, { claim: 0, late: false })
+  await answerOne(playing, { job: waiting.length - 1, answers, fate: 'recorded' })
 }
 
 async function dispatchDue(
@@ -193,7 +194,8 @@ async function readCounted(db: Db, question: number): Promise<{ askedAt: Date; h
 async function untilNextMoment(playing: Playing): Promise<void> {
   const from = Date.now()
   await until('the next moment', () => Date.now() > from + 2)
-  playing.ageSeconds -= GAP_SECONDS[playing.asked % GAP_SECONDS.length] ?? 0
+  const gap = GAP_SECONDS[playing.asked % GAP_SECONDS.length] ?? 0
+  playing.ageSeconds = Math.max(0, playing.ageSeconds - gap)
 }
 
 async function addWatch(playing: Playing, plan: WatchPlan): Promise<void> {

@@ -3,6 +3,7 @@ import { readPublicTables } from '../../src/history/public-tables.ts'
 import { asAnalyst } from '../../src/platform/db/analyst-session.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { readFarePace } from '../../src/schedule/pace-shapes.ts'
+import { STALE_SECONDS } from '../../src/schedule/schedule-rules.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { findFare } from '../../src/views/fare-operations.ts'
 import { place, sync } from '../routes/sync-fixtures.ts'
@@ -132,6 +133,24 @@ async function rowOf(db: Db, fareId: number): Promise<ScheduleRow | undefined> {
   `.execute(db)
   return rows[0]
 }
+
+describe('a belief in fares_current', () => {
+  it.for([
+    ['ten minutes', 1, STALE_SECONDS],
+    ['six intervals, if these are longer', 1 / 200, 1_200],
+  ] as const)('is stale after %s', async ([, rate, limit], { db }) => {
+    for (const age of [limit - 60, limit + 1]) {
+      const fareId = await trackFare(db, { flightId: `F${age}` })
+      await record(db, fareId, new Date(Date.now() - age * 1_000), available())
+    }
+    await sql`update fare_schedule set rate = ${rate}`.execute(db)
+
+    const { rows } = await sql`
+      select stale from farewatch.fares_current order by tracked_fare_id
+    `.execute(db)
+    expect(rows).toEqual([{ stale: false }, { stale: true }])
+  })
+})
 
 describe('fare_schedule', () => {
   it('shows the rate that fares show explains, and who spends it', async ({ db }) => {

@@ -10,6 +10,7 @@ import { it } from '../support/test-database.ts'
 import {
   available,
   gone,
+  keepFresh,
   kinds,
   minute,
   observation,
@@ -81,6 +82,7 @@ describe('a recorded check', () => {
     db,
   }) => {
     const fare = await trackFare(db)
+    await keepFresh(db)
     await record(db, fare, minute(0), available('80.00'))
     await record(db, fare, minute(1), available('80.00', { price: null }))
     const current = async () => {
@@ -92,7 +94,7 @@ describe('a recorded check', () => {
     }
 
     const fresh = await current()
-    await sql`update fare_state set price_checked_at = price_checked_at - interval '1 hour'`.execute(
+    await sql`update fare_state set price_checked_at = price_checked_at - interval '1 day'`.execute(
       db,
     )
     const stale = await current()
@@ -123,6 +125,7 @@ describe('a recorded check', () => {
     db,
   }) => {
     const fare = await trackFare(db)
+    await keepFresh(db)
     const reseller = await watchFare(db, 'ana', fare)
     const dollars = available('', { price: { amount: '80.00', currency: 'USD' } })
     await record(db, fare, minute(0), available('80.00'))
@@ -249,8 +252,9 @@ describe('the feeds of resellers', () => {
     const any = await watchFare(db, 'any', fare)
     const five = await watchFare(db, 'five', fare, { amount: '5' })
     const tenth = await watchFare(db, 'tenth', fare, { percent: '10' })
+    const from = Date.now() - 300_000
     for (const [i, amount] of ['100.00', '103.00', '105.00', '104.00', '111.00'].entries()) {
-      await record(db, fare, minute(i), available(amount))
+      await record(db, fare, new Date(from + 60_000 * i), available(amount))
     }
 
     const records = async (id: number) => (await watchFeed(db, id)).length - 1

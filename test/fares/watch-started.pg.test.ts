@@ -100,7 +100,7 @@ describe('a watch of a fare with a fresh belief', () => {
     db,
   }) => {
     await fareAfter(db, [
-      [7_200, available('80.00')],
+      [700, available('80.00')],
       [30, available('', { price: null })],
     ])
     const ana = await resellerWith(db, [cells()], 'ana')
@@ -269,7 +269,7 @@ describe('a watch of a fare without a fresh belief', () => {
   )
 
   it('a stale belief starts nothing; the next good check does', async ({ db }) => {
-    const fare = await fareAfter(db, [[3_700, available()]])
+    const fare = await fareAfter(db, [[700, available()]])
     const ana = await resellerWith(db, [cells()], 'ana')
     expect(await kindsOf(db, ana)).toEqual([])
     expect(await lanes(db)).toEqual(['new_watch'])

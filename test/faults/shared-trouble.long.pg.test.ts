@@ -153,7 +153,7 @@ describe('trouble that all processes share', () => {
     await establishBeliefs()
     await sql`
       update fare_state
-         set last_good_check_at = last_good_check_at - interval '61 minutes'
+         set last_good_check_at = last_good_check_at - interval '11 minutes'
        where tracked_fare_id = (select min(tracked_fare_id) from fare_state)
     `.execute(db)
 

@@ -1,7 +1,15 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { findFare, readTimeline } from '../../src/views/fare-operations.ts'
-import { available, gone, minute, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
+import {
+  available,
+  gone,
+  keepFresh,
+  minute,
+  record,
+  trackFare,
+  watchFare,
+} from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
 
 describe('findFare', () => {
@@ -26,6 +34,7 @@ describe('findFare', () => {
     db,
   }) => {
     const fareId = await trackFare(db)
+    await keepFresh(db)
     await record(db, fareId, minute(1), available('100.00'))
     await record(db, fareId, minute(2), gone)
 

@@ -41,7 +41,7 @@ describe('the status of the last hours', () => {
 
     const lost = fares.find(({ kind }) => kind === 'became_unavailable')?.counts ?? []
     expect([stepMinutes, lost.length, lost.indexOf(2)]).toEqual([1, 60, 57])
-    expect(delaySeconds.all).toEqual({ changes: 2, p50: 20, p95: 20 })
+    expect(delaySeconds.all).toEqual({ changes: 2, waiting: 0, p50: 20, p95: 20 })
     // Half of the time between the two checks, and the time until the record.
     expect([delaySeconds.p50[57], delaySeconds.p95[57], delaySeconds.p50[56]]).toEqual([
       20,
@@ -76,6 +76,27 @@ describe('the status of the last hours', () => {
     }
     expect((await lostOf(alpha)).reduce((sum, n) => sum + n, 0)).toBe(1)
     expect((await lostOf(beta)).reduce((sum, n) => sum + n, 0)).toBe(0)
+  })
+
+  it('has the changes that wait in its last step, for a reseller those of its fares', async ({
+    db,
+  }) => {
+    const fareId = await trackFare(db, { flightId: 'mine' })
+    const alpha = await watchFare(db, 'alpha', fareId)
+    const beta = await watchFare(db, 'beta', await trackFare(db, { flightId: 'theirs' }))
+    await record(db, fareId, new Date(Date.now() - 600_000), available('100.00'))
+    await record(db, fareId, new Date(Date.now() - 300_000), gone)
+
+    const delayOf = async (resellerId?: number) => {
+      const scope = resellerId === undefined ? {} : { resellerId: resellerId as ResellerId }
+      return (await readStatusHistory(db, { hours: '1', ...scope })).delaySeconds
+    }
+
+    const { all, p95 } = await delayOf()
+    expect(all).toMatchObject({ changes: 1, waiting: 1 })
+    expect(Math.round((p95.at(-1) ?? 0) / 30)).toBe(15)
+    expect((await delayOf(alpha)).all).toMatchObject({ changes: 1, waiting: 1 })
+    expect((await delayOf(beta)).all).toBeNull()
   })
 
   it('has the age of each list, the routes that changed, and the checks', async ({ db }) => {

@@ -109,20 +109,25 @@ function fareLines({ beliefs }: Overview): [string, string][] {
   ]
 }
 
-function delayLines({ detectionDelays }: Overview): [string, string][] {
+function delayLines({ detectionDelays, contradicted, at }: Overview): [string, string][] {
   const [all, ...groups] = detectionDelays ?? []
   // With one priority its line would say the same again.
   const shown = groups.length > 1 ? groups : []
-  return [...(all === undefined ? [] : [all]), ...shown].map((delay) => {
+  const delays = [...(all === undefined ? [] : [all]), ...shown].map((delay) => {
     const { priority, changes, midpointSeconds, atMostSeconds } = delay
     const times = [midpointSeconds.p50, midpointSeconds.p95].map(shortText)
     const whose = priority === 'all' ? '' : ` of ${priority} priority`
-    return [
-      '',
-      `${countOf(changes, 'change')} in a day${whose}: half detected within about ${times[0]}, 95 % within ${times[1]} (at most ${shortText(atMostSeconds.p95)})`,
-    ]
+    return `${countOf(changes, 'change')} in a day${whose}: half detected within about ${times[0]}, 95 % within ${times[1]} (at most ${shortText(atMostSeconds.p95)})`
   })
+  const waits = contradicted?.waits.map(({ wait, fares, since }) => {
+    const oldest = durationText(at.getTime() - since.getTime())
+    return `${count(fares)} ${WAITS[wait]}, the oldest for ${oldest}`
+  })
+  const waiting = waits === undefined ? [] : [`not recorded yet: ${waits.join('; ')}`]
+  return [...delays, ...waiting].map((text) => ['', text])
 }
+
+const WAITS = { confirmation: 'to be confirmed', late: 'LATE', held: 'held' } as const
 
 /** Tenths below ten seconds, because a delay may be short. */
 function shortText(seconds: number): string {

@@ -8,7 +8,7 @@ import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
 import { type CompletedCheck, complete } from '../../schedule/complete.ts'
 import { comeForward } from '../../schedule/follow.ts'
 import { eventValue } from '../../schedule/policy/pace.ts'
-import type { ScheduleRules } from '../../schedule/schedule-rules.ts'
+import { type ScheduleRules, STALE_SECONDS } from '../../schedule/schedule-rules.ts'
 import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watches/notify-watches.ts'
 import type { DecisionRules } from '../decide/confirmations.ts'
@@ -105,9 +105,6 @@ function answeredReasons(recorded: readonly RecordedCheck[]): string[] {
   return [...new Set(answered.flatMap(({ before }) => before.lastReason ?? []))]
 }
 
-/** The age from which a belief may be stale. */
-const MOST_AGE_SECONDS = 3_600
-
 /**
  * The checks that count. The others are dropped: a later answer has been counted, the answer is as old as a stale
  * belief, or the caller holds no lock on the fare.
@@ -119,7 +116,7 @@ export function countChecks(
   const byFare = new Map(locked.map((fare) => [fare.fareId, fare]))
   return checks.flatMap((check) => {
     const before = byFare.get(check.fareId)
-    if (before === undefined || check.observation.ageSeconds > MOST_AGE_SECONDS) return []
+    if (before === undefined || check.observation.ageSeconds > STALE_SECONDS) return []
     const askedAt = new Date(check.askedAt.getTime() - check.observation.ageSeconds * 1000)
     if (before.askedAt !== null && askedAt <= before.askedAt) return []
     return [{ fareId: check.fareId, before, state: stateOf(before), check, askedAt }]

@@ -35,6 +35,7 @@ const HELPS = {
     says: 'shows why.',
   },
   budget_too_small: BUDGET,
+  changes_late: DOCTOR,
   max_delays_unkept: { command: 'bin/farewatch status', says: 'says why.' },
   clock_wrong: DOCTOR,
   endpoints_disabled: { command: 'bin/farewatch doctor', says: 'names them.' },
@@ -108,6 +109,8 @@ export const work = {
     /** @param {string} changes @param {string} span @param {string} half @param {string} most */
     delays: (changes, span, half, most) =>
       `Half of ${changes} ${span} were detected within about ${half}, and 95 % within ${most}.`,
+    /** @param {string} changes @param {boolean} one */
+    waiting: (changes, one) => `${changes} of them ${one ? 'is' : 'are'} not recorded yet.`,
     half: 'half within',
     slowest: '95 % within',
     /** @param {string} priority */
@@ -145,6 +148,8 @@ export const work = {
     contradicted: (fares, one) =>
       `The last answer of ${fares} contradicts what is believed of ${one ? 'it' : 'them'}.`,
     secondCheck: 'The last second check comes',
+    /** @type {Record<string, string>} */
+    waits: { confirmation: 'to be confirmed, since', late: 'late, since', held: 'held, since' },
     soon: 'now',
     /** @param {number} run */
     releasable: (run) => `Run ${run}: lists that agree with it are applied by themselves from`,

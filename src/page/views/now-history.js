@@ -99,18 +99,7 @@ const whole = (n) => n.toLocaleString()
 function DelayCard({ history: { delaySeconds, since, until }, status, span }) {
   const { p50, p95, all } = delaySeconds
   const [warning] = warningsAbout(status, 'delay')
-  const sentence =
-    warning?.text ??
-    (all === null
-      ? texts.now.noDelay(inSpan(span))
-      : all.changes === 1
-        ? texts.now.delayOfOne(inSpan(span), shortText(all.p50))
-        : texts.now.delays(
-            texts.count(all.changes, 'change'),
-            inSpan(span),
-            shortText(all.p50),
-            shortText(all.p95),
-          ))
+  const sentence = warning?.text ?? delaySentence(all, inSpan(span))
   const level = warning?.level ?? (all === null ? 'idle' : 'good')
   const groups = (status.detectionDelays ?? []).slice(1)
   const series = [
@@ -127,6 +116,18 @@ function DelayCard({ history: { delaySeconds, since, until }, status, span }) {
       )}</div>`
     }
   <//>`
+}
+
+/** @param {any} all the changes of the span; null without any. @param {string} span */
+function delaySentence(all, span) {
+  if (all === null) return texts.now.noDelay(span)
+  const { changes, waiting } = all
+  const [half, most] = [shortText(all.p50), shortText(all.p95)]
+  const delays =
+    changes === 1
+      ? texts.now.delayOfOne(span, half)
+      : texts.now.delays(texts.count(changes, 'change'), span, half, most)
+  return waiting === 0 ? delays : `${delays} ${texts.now.waiting(whole(waiting), waiting === 1)}`
 }
 
 /** @param {{ history: any, status: any, span: string }} props */

@@ -209,6 +209,10 @@ function HeldCard({ status }) {
       ${
         contradicted &&
         html`<li class="muted">${first && `${texts.now.contradicted(texts.count(contradicted.fares, 'fare'), contradicted.fares === 1)} `}
+          ${contradicted.waits.map(
+            (/** @type {any} */ { wait, fares, since }) =>
+              html`${fares.toLocaleString()} ${textOf(texts.now.waits, wait)} <${Clock} at=${since} />. `,
+          )}
           ${contradicted.until && html`${texts.now.secondCheck} <${Age} at=${contradicted.until} past=${texts.now.soon} />.`}</li>`
       }
     </ul>

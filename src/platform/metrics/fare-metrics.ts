@@ -28,7 +28,7 @@ export function verifyMetrics({ counter, histogram }: Declare) {
     ),
     checksDropped: counter(
       'farewatch_checks_dropped_total',
-      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended), aged (the same, for an answer that is older than its request by its Age; or it is older than an hour).',
+      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended), aged (the same, for an answer that is older than its request by its Age; or it is older than ten minutes).',
       { reason: ['late_slot', 'upstream_closed', 'superseded', 'aged'] },
     ),
     clockSetBack: counter(
@@ -66,7 +66,7 @@ export function fareGauges({ gauge }: Declare) {
   return {
     trackedFares: gauge(
       'farewatch_tracked_fares',
-      'Tracked fares that are checked, by pair state.',
+      'Tracked fares that are checked, by what is believed: bookable, not_bookable, hidden (the belief is held back, because answers contradict it or none can be used), unknown (no good check yet).',
       ['pair'],
     ),
     beliefsStale: gauge(
@@ -81,8 +81,18 @@ export function fareGauges({ gauge }: Declare) {
     ),
     detectionDelay: gauge(
       'farewatch_detection_delay_seconds',
-      'How late the changes of the last day were detected, by the highest priority of their watches (urgent, high, normal, low; all: all changes), share of the changes (0.5, 0.95) and bound: at_most is the time from the last good check without the change to the first check with it, midpoint half of it. No value without changes.',
+      'How late the changes of the last day were recorded, by the highest priority of their watches (urgent, high, normal, low; all: all changes), share of the changes (0.5, 0.95) and bound: at_most is the time from the last good check without the change to its record, midpoint from the middle between that check and the first one with the change. A change that waits counts with its time until now. No value without changes.',
       ['priority', 'share', 'bound'],
+    ),
+    changesWaiting: gauge(
+      'farewatch_changes_waiting',
+      'Fares whose last answers contradict what was known, so that a change waits for its record: confirmation (for more answers), late (the same, for over five minutes), held (many flights change at once).',
+      ['wait'],
+    ),
+    changesOldestWaiting: gauge(
+      'farewatch_changes_oldest_waiting_timestamp_seconds',
+      'When the first answer began that showed the oldest change that waits; 0 if none waits.',
+      ['wait'],
     ),
     maxDelaysUnkept: gauge(
       'farewatch_max_delays_unkept',

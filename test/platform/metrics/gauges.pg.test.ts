@@ -61,12 +61,29 @@ describe('the gauges of fares', () => {
     expect(await valuesOf(metrics.trackedFares)).toEqual({
       bookable: 4,
       not_bookable: 0,
+      hidden: 0,
       unknown: 1,
     })
     expect(await valuesOf(metrics.beliefsStale)).toMatchObject({ bookable: 1, not_bookable: 0 })
     const since = await valuesOf(metrics.beliefsGoodSince)
     const old = (share: string) => Math.round((nowSeconds() - (since[share] ?? 0)) / 10) * 10
     expect([old('0.5'), old('0.95'), old('1')]).toEqual([180, 5_000, 5_000])
+  })
+
+  it('count a hidden belief by its last good check, as all others', async ({ db }) => {
+    const fares = await trackFares(db, [{}, {}, {}, {}])
+    for (const [i, age] of [16, 16, 660, 5_000].entries()) await answered(db, fares[i] ?? 0, age)
+    await sql`update fare_state set hidden = 'held' where tracked_fare_id = ${fares[2]}`.execute(db)
+    // It ended, so it counts no more.
+    await sql`delete from fare_schedule where tracked_fare_id = ${fares[3]}`.execute(db)
+    const metrics = createMetrics()
+
+    await readFareGauges(db, metrics)
+
+    expect(await valuesOf(metrics.trackedFares)).toMatchObject({ bookable: 2, hidden: 1 })
+    expect(await valuesOf(metrics.beliefsStale)).toMatchObject({ bookable: 0, hidden: 1 })
+    const since = await valuesOf(metrics.beliefsGoodSince)
+    expect(Math.round((nowSeconds() - (since['1'] ?? 0)) / 60)).toBe(11)
   })
 
   it('are all 0 without watches', async ({ db }) => {
