@@ -17,3 +17,14 @@ alter table fare_state
   drop constraint fare_state_last_check_why_check,
   add constraint fare_state_last_check_why_check
     check (last_check_why in ('scheduled', 'confirmation', 'new_watch', 'retry', 'route_moved', 'on_demand'));
+
+-- Checks are no longer slowed down while most answers are unusable: that starved the fares that are answered.
+
+delete from incident where kind = 'upstream_trouble';
+alter table incident
+  drop constraint incident_kind_check,
+  add constraint incident_kind_check
+    check (kind in ('mass_loss', 'mass_gain', 'mass_identity_change', 'mass_itinerary_change', 'mass_price_change',
+      'mass_expiry'));
+comment on table incident is 'Times in which changes of one kind waited. At most one of a kind is open.';
+comment on table check_minute is 'Checks by the minute, and how many of them were unknown.';

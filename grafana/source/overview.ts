@@ -74,7 +74,7 @@ export const OVERVIEW: Dashboard = {
         stat([{ expr: 'max by (kind) (farewatch_incidents_open)', legend: '{{kind}}' }], {
           title: 'Open incidents',
           about:
-            'By kind. Healthy: 0 of each kind. While an incident is open, changes of its kind wait; upstream_trouble slows checks down.',
+            'By kind. Healthy: 0 of each kind. While an incident is open, changes of its kind wait.',
           unit: 'short',
           limits: [1, 2],
           runbook: 'MassLossIncident',

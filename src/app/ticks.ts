@@ -28,7 +28,7 @@ import {
   dispatchChecks,
   nextDispatchMs,
   pacedRate,
-  readTrouble,
+  readClosedSeconds,
 } from '../schedule/dispatch-checks.ts'
 import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
 import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
@@ -144,7 +144,7 @@ function dispatchTick(
       const nextMs = await nextDispatchMs(db)
       if (nextMs === undefined || nextMs > 0) return nextMs
       const budget = app.config.UPSTREAM_REQUESTS_PER_SECOND
-      const paced = pacedRate(budget, await readTrouble(db))
+      const paced = pacedRate(budget, await readClosedSeconds(db))
       const rates = await carriedRate(db, paced, capacity.perSecond())
       const claimed = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
       for (const { lane, fareId } of claimed) {

@@ -1,5 +1,5 @@
 import { readIncidentStates } from '../fares/hold/incidents.ts'
-import { CHECK_LANES, type CheckLane, INCIDENT_KINDS, PAIR_STATES } from '../platform/base/kinds.ts'
+import { CHECK_LANES, type CheckLane, MASS_KINDS, PAIR_STATES } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
@@ -32,7 +32,7 @@ export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
   }
   metrics.maxDelaysUnkept.set((await findUnkeptMaxDelays(db)).length)
   const { open } = await readIncidentStates(db)
-  for (const kind of INCIDENT_KINDS)
+  for (const kind of MASS_KINDS)
     metrics.incidentsOpen.set({ kind }, open.some((one) => one.kind === kind) ? 1 : 0)
 }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { HELD_KINDS, INCIDENT_KINDS } from '../platform/base/kinds.ts'
+import { HELD_KINDS, MASS_KINDS } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
@@ -12,7 +12,7 @@ const { operator } = operations<{ readonly db: Db }>()
 export const IncidentShape = object(
   {
     id: RowId,
-    kind: oneOf(INCIDENT_KINDS, { title: 'IncidentKind' }),
+    kind: oneOf(MASS_KINDS, { title: 'IncidentKind' }),
     openedAt: Instant,
     closedAt: orNull(Instant, 'Null while it is open.'),
   },
@@ -42,9 +42,9 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/incidents',
   tag: 'Operators',
-  summary: 'List masses of changes and upstream trouble, newest first',
+  summary: 'List masses of changes, newest first',
   description:
-    'While an incident is open, changes of its kind wait, each for MASS_HOLD_MINUTES at most. Upstream trouble slows the checks.',
+    'While an incident is open, changes of its kind wait, each for MASS_HOLD_MINUTES at most.',
   scope: 'operate',
   query: object({
     open: Type.Optional(

@@ -1,4 +1,4 @@
-import type { IncidentKind } from '../platform/base/kinds.ts'
+import type { MassKind } from '../platform/base/kinds.ts'
 import { durationText } from '../platform/base/text.ts'
 import {
   areMostUnknown,
@@ -193,14 +193,13 @@ function budgetWarnings(status: JudgedStatus): StatusWarning[] {
   return found.filter((one) => one !== false)
 }
 
-const INCIDENTS: Readonly<Record<IncidentKind, string>> = {
+const INCIDENTS: Readonly<Record<MassKind, string>> = {
   mass_loss: 'Many fares were lost at once: such changes wait.',
   mass_gain: 'Many fares reopened at once: such changes wait.',
   mass_identity_change: 'Many fares show another flight at once: such changes wait.',
   mass_itinerary_change: 'Many itineraries changed at once: such changes wait.',
   mass_price_change: 'Many prices changed at once: such changes wait.',
   mass_expiry: 'Many fares ended at once: such ends wait.',
-  upstream_trouble: 'Most checks have no good answer: checks are slowed.',
 }
 
 function incidentWarnings({ incidents }: JudgedStatus): StatusWarning[] {

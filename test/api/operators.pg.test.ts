@@ -332,7 +332,7 @@ describe('incidents', () => {
     await sync(db, routes('PMI-MAD'))
     await sql`
       insert into incident (kind, closed_at)
-      values ('mass_loss', clock_timestamp()), ('upstream_trouble', clock_timestamp()), ('mass_loss', null)
+      values ('mass_loss', clock_timestamp()), ('mass_price_change', clock_timestamp()), ('mass_loss', null)
     `.execute(db)
     const { send } = await anOperator(db)
     const ids = async (query: string) =>

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { sql } from '../../src/platform/db/database.ts'
 import { ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
 import { startInTest } from '../support/child-process.ts'
@@ -115,7 +114,6 @@ describe('the readiness of a worker', () => {
     const nowMs = Date.now()
     const open = { sinceMs: nowMs, cause: '500', goodAtMs: null, probeAtMs: nowMs, probe: null }
     for (const group of ENDPOINT_GROUPS) await putState(db, [group, 'errors'], { open })
-    await sql`insert into incident (kind) values ('upstream_trouble')`.execute(db)
     const { ask, readMetrics } = await started('worker', databaseUrl)
 
     const verbose = await ask('/readyz?verbose')

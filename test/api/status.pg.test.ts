@@ -242,7 +242,7 @@ describe('the status', () => {
     )
     await sql`
       insert into incident (kind, closed_at)
-      values ('upstream_trouble', null), ('mass_loss', clock_timestamp())
+      values ('mass_price_change', null), ('mass_loss', clock_timestamp())
     `.execute(db)
 
     const { upstream, incidents } = await operatorStatus(db)
@@ -260,7 +260,7 @@ describe('the status', () => {
       ],
     })
     expect(incidents).toEqual([
-      { kind: 'upstream_trouble', openedAt: expect.any(String) as string },
+      { kind: 'mass_price_change', openedAt: expect.any(String) as string },
     ])
   })
 })

@@ -47,7 +47,7 @@ async function breakThings(db: Db): Promise<void> {
     insert into sync_run (list, status, reason_code, reason, fetched_at, finished_at)
     values ('routes', 'held', 'guard.empty', 'the list is empty', clock_timestamp(), clock_timestamp())
   `.execute(db)
-  await sql`insert into incident (kind) values ('mass_loss'), ('upstream_trouble')`.execute(db)
+  await sql`insert into incident (kind) values ('mass_loss')`.execute(db)
   await sql`
     insert into schedule (name, cron, next_due_at)
     values ('sync-routes', '0 * * * *', clock_timestamp() - interval '10 minutes')
@@ -130,9 +130,6 @@ describe('farewatch doctor', () => {
         expect.stringMatching(/^schedules: sync-routes is overdue for 10 min.* -> start a worker/),
         expect.stringMatching(/^held runs: run 1 of routes is held.*empty -> .*sync review 1$/),
         expect.stringMatching(/^incidents: mass_loss since .* -> bin\/farewatch incidents list$/),
-        expect.stringMatching(
-          /^incidents: upstream_trouble since .*no fare is checked: the upstream refuses our credential \(401\).* -> bin\/farewatch upstream probe$/,
-        ),
         expect.stringMatching(
           /^credential: the upstream refuses it for verify \(401\) since 1970-01-01 00:01:00 UTC .*, last good answer 1970-01-01 00:00:59 UTC; .* -> write a new one into the file/,
         ),

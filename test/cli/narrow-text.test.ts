@@ -82,7 +82,7 @@ const PROBE = {
 const INCIDENTS = [
   {
     id: 12_345,
-    kind: 'upstream_trouble',
+    kind: 'mass_price_change',
     openedAt: new Date('2026-01-30T00:00:00Z'),
     closedAt: AT,
   },

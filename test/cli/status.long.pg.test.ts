@@ -83,8 +83,6 @@ describe('farewatch incidents', () => {
     for (const fare of fares) await record(db, fare, new Date(began + 200), gone)
 
     const listed = await farewatch('incidents', 'list')
-    await sql`insert into incident (kind) values ('upstream_trouble')`.execute(db)
-    const trouble = await farewatch('incidents', 'close', 'upstream_trouble')
     const closed = await farewatch('incidents', 'close', 'mass_loss', '--json')
     const after = jsonLines(await farewatch('incidents', 'list', '--json'))
     const again = await farewatch('incidents', 'close', 'mass_loss')
@@ -93,15 +91,10 @@ describe('farewatch incidents', () => {
       /\n1 {3}mass_loss {2}\d{4}-.* OPEN +\d+ s\n\nmass_loss: the change of \d+ fares waits since /,
     )
     expect(listed.stdout).toContain('bin/farewatch incidents close mass_loss\n')
-    expect(trouble.exit).toBe(0)
-    expect(trouble.stdout).toMatch(/^upstream_trouble is closed; \d+ fares are checked once more/)
     expect(jsonLines(closed)).toMatchObject([{ id: 1, kind: 'mass_loss' }])
     expect(Number(jsonLines(closed)[0]?.askedAgain)).toBeGreaterThan(20)
     const over = { closedAt: expect.any(String) as string }
-    expect(after).toMatchObject([
-      { kind: 'upstream_trouble', ...over },
-      { id: 1, ...over },
-    ])
+    expect(after).toMatchObject([{ id: 1, ...over }])
     expect(again).toMatchObject({ exit: 1, stderr: 'farewatch: no mass_loss is open\n' })
   })
 })

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createQueueSystem } from '../../src/platform/queue/queue-system.ts'
-import { readTrouble } from '../../src/schedule/dispatch-checks.ts'
+import { readClosedSeconds } from '../../src/schedule/dispatch-checks.ts'
 import { listFacts } from '../faults/list-facts.ts'
 import { searchDemoFlights } from '../sandbox/changing-flights.ts'
 import { type RunningCommand, startInTest } from '../support/child-process.ts'
@@ -140,8 +140,8 @@ async function isAllChecked(db: Db, sinceMs: number): Promise<boolean> {
 }
 
 async function isRampOver(db: Db): Promise<boolean> {
-  const { open, closedSecondsAgo } = await readTrouble(db)
-  return !open && closedSecondsAgo !== null && closedSecondsAgo > RAMP_SECONDS
+  const closedSecondsAgo = await readClosedSeconds(db)
+  return closedSecondsAgo !== null && closedSecondsAgo > RAMP_SECONDS
 }
 
 async function hasLists(db: Db, sinceMs: number): Promise<boolean> {

@@ -92,18 +92,13 @@ export function examineHeldRuns({ heldRuns, at }: Status): Finding[] {
 export function examineIncidents(status: Status): Finding[] {
   const { incidents, at } = status
   if (incidents.length === 0) return [ok('incidents', 'none is open')]
-  const stop = checksStopText(status)
-  const checks = stop === null ? 'checks use a tenth of the budget' : `no fare is checked: ${stop}`
-  return incidents.map(({ kind, openedAt }) => {
-    const since = sinceText(openedAt, at)
-    return kind !== 'upstream_trouble'
-      ? wrong(
-          'incidents',
-          `${kind} since ${since}: changes of the kind ${HELD_BY[kind]} are held`,
-          'bin/farewatch incidents list',
-        )
-      : wrong('incidents', `${kind} since ${since}: ${checks}`, 'bin/farewatch upstream probe')
-  })
+  return incidents.map(({ kind, openedAt }) =>
+    wrong(
+      'incidents',
+      `${kind} since ${sinceText(openedAt, at)}: changes of the kind ${HELD_BY[kind]} are held`,
+      'bin/farewatch incidents list',
+    ),
+  )
 }
 
 /** What a mass holds stays unknown until it is confirmed. Every hold ends by itself. */

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { verifyRulesOf } from '../../app/settings-for.ts'
 import { closeIncident } from '../../fares/hold/incidents.ts'
-import { HELD_BY, type IncidentKind, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
+import { HELD_BY, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { recordAction } from '../../platform/db/audit.ts'
 import {
@@ -38,7 +38,7 @@ export function addIncidentsCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-mass_…: close it only if the selling site shows that the changes are true. What
+Close it only if the selling site shows that the changes are true. What
 waits now is checked once more, and recorded if it is still so. Nothing of
 later is accepted: the next mass opens an incident again. If the answers are
 wrong, do nothing: what disappears is forgotten, and what is still so after
@@ -96,11 +96,8 @@ const TRUE_IF: Readonly<Record<MassKind, string>> = {
   mass_expiry: 'they have departed',
 }
 
-const TROUBLE_ADVICE = 'What stops the checks: bin/farewatch status'
-
 /** The command has its own line and is not wrapped. */
-function adviceText(kind: IncidentKind, held: readonly HeldFares[], width: number): string {
-  if (kind === 'upstream_trouble') return TROUBLE_ADVICE
+function adviceText(kind: MassKind, held: readonly HeldFares[], width: number): string {
   const waiting = held.find((one) => one.kind === HELD_BY[kind])
   const sentences = [
     waiting === undefined

@@ -6,8 +6,8 @@ import { inBatches } from './end-watches.ts'
 const BATCH = 2_000
 
 /**
- * Deletes the counts of checks by minute that are older than two days, because rules ask for minutes and `status`
- * for a day, and those of calls that are older than two hours, because the page asks for one.
+ * Deletes the counts of checks by minute that are older than two days, because `status` asks for a day, and those of
+ * calls that are older than two hours, because the page asks for one.
  */
 export async function pruneMinutes(db: Db, signal?: AbortSignal): Promise<number> {
   const deleteSome = (limit: number) =>

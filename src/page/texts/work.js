@@ -25,7 +25,6 @@ const HELPS = {
   mass_itinerary_change: INCIDENTS,
   mass_price_change: INCIDENTS,
   mass_expiry: INCIDENTS,
-  upstream_trouble: INCIDENTS,
   changes_held: INCIDENTS,
   deliveries_late: DOCTOR,
   endpoints_failing: ENDPOINTS,

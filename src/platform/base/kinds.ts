@@ -110,8 +110,6 @@ export const HELD_BY: Readonly<Record<MassKind, HeldKind>> = {
   mass_price_change: 'price_changed',
   mass_expiry: 'expired',
 }
-export const INCIDENT_KINDS = [...MASS_KINDS, 'upstream_trouble'] as const
-export type IncidentKind = (typeof INCIDENT_KINDS)[number]
 
 /** The states of a fare: bookable if all legs are available, not_bookable if any leg is unavailable. */
 export const PAIR_STATES = ['bookable', 'not_bookable', 'unknown'] as const

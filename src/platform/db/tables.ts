@@ -16,9 +16,9 @@ import type {
   FeedName,
   GenerationReason,
   HiddenReason,
-  IncidentKind,
   LimitedPurpose,
   LinkPurpose,
+  MassKind,
   PairState,
   PausedWork,
   PriceReason,
@@ -320,7 +320,7 @@ export interface Incident {
   closed_at: Date | null
   detail: Generated<ColumnType<unknown, string, string>>
   id: Generated<number>
-  kind: IncidentKind
+  kind: MassKind
   opened_at: Generated<Date>
 }
 

@@ -39,7 +39,7 @@ const KINDS = {
   'fare_state.return': 'Belief',
   'feed_gap.feed': 'FeedName',
   'generation.reason': 'GenerationReason',
-  'incident.kind': 'IncidentKind',
+  'incident.kind': 'MassKind',
   'pause.what': 'PausedWork',
   'pending_absence.list': 'RouteListName',
   'sync_run.list': 'RouteListName',

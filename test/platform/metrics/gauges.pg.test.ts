@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { readFeedGauges } from '../../../src/feeds/feed-bounds.ts'
-import { INCIDENT_KINDS } from '../../../src/platform/base/kinds.ts'
+import { MASS_KINDS } from '../../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
 import { createMetrics } from '../../../src/platform/metrics/metrics.ts'
 import { setHealthGauges } from '../../../src/upstream/telemetry.ts'
@@ -19,7 +19,7 @@ import { startInTest } from '../../support/child-process.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 
-const NO_INCIDENT = Object.fromEntries(INCIDENT_KINDS.map((kind) => [kind, 0]))
+const NO_INCIDENT = Object.fromEntries(MASS_KINDS.map((kind) => [kind, 0]))
 
 interface Gauge {
   get(): Promise<{ values: readonly { labels: object; value: number }[] }>
