@@ -164,10 +164,18 @@ async function watch(db: Db, questions: readonly Question[]): Promise<number[]> 
   return watches.map(({ id }) => id)
 }
 
-/** While the upstream is in trouble, a version may check more slowly. */
+/** What versions had that checked more slowly while the upstream was in trouble. */
+interface OlderDispatching {
+  readonly readTrouble?: (db: Db) => Promise<unknown>
+  readonly pacedRate: (requestsPerSecond: number, trouble: unknown) => number
+}
+
+/** No breaker opens here, so a version without such trouble uses the whole budget. */
 async function pacedRate(db: Db, requestsPerSecond: number): Promise<number> {
-  const { pacedRate, readTrouble } = dispatching
-  return pacedRate(requestsPerSecond, await readTrouble(db))
+  const { pacedRate, readTrouble } = dispatching as unknown as OlderDispatching
+  return readTrouble === undefined
+    ? requestsPerSecond
+    : pacedRate(requestsPerSecond, await readTrouble(db))
 }
 
 /** Metrics that keep the number of dropped answers, and nothing else. */
