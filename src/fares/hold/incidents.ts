@@ -38,9 +38,11 @@ export function reportIncidents(
   }
 }
 
-/** What an open incident is of, besides a kind as a whole. */
+/** What an open incident is of. */
 interface OpenIncident {
   readonly kind: MassKind
+  /** Whether it is of its kind as a whole, not of some airlines or differences alone. */
+  readonly isWhole: boolean
   readonly airlines: readonly string[]
   readonly differences: readonly string[]
 }
@@ -56,6 +58,7 @@ export async function readIncidentStates(db: Db): Promise<IncidentStates> {
     OpenIncident & { isOpen: boolean; releasedAt: Date | null }
   >`${PREPARED}
     select kind, bool_or(closed_at is null) as "isOpen",
+           bool_or(closed_at is null and coalesce(m.value ->> 'airline', m.value ->> 'difference') is null) as "isWhole",
            coalesce(array_agg(m.value ->> 'airline') filter (where closed_at is null and m.value ->> 'airline' <> ''), '{}')
              as airlines,
            coalesce(array_agg(m.value ->> 'difference') filter (where closed_at is null and m.value ->> 'difference' <> ''), '{}')
@@ -115,7 +118,8 @@ async function assess(tx: Tx, { at, changed, open, releasedAt }: AssessArgs) {
     ),
   })
   const isOpen = (kind: HeldKind) => open.some((one) => HELD_BY[one.kind] === kind)
-  const masses = counts.filter((count) => isMass(count, isOpen(count.kind)))
+  const isWhole = (kind: HeldKind) => open.some((one) => HELD_BY[one.kind] === kind && one.isWhole)
+  const masses = counts.filter((count) => isMass(count, isWhole(count.kind)))
   const transitions: IncidentTransition[] = []
   for (const kind of MASS_KINDS) {
     const ofKind = masses.filter((mass) => mass.kind === HELD_BY[kind])
