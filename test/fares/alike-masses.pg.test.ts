@@ -78,7 +78,7 @@ async function masses(db: Db): Promise<unknown> {
 }
 
 describe('a lie about one airline', () => {
-  it('records none of its thirty sell-outs among a hundred honest flights of others', async ({
+  it('records no sell-out of its thirty flights, among a hundred honest flights of others', async ({
     db,
   }) => {
     const airlineOf = (i: number) => (i % 5 === 0 ? 'LY' : `H${i % 9}`)

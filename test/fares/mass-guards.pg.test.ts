@@ -18,6 +18,7 @@ import {
   RULES,
   record,
   recordAll,
+  silent,
   trackFare,
   trackFares,
   watchFares,
@@ -271,6 +272,16 @@ describe.each([LOSS, DATES])('the count of $kind', ({ kind, change, right, wrong
 })
 
 describe('while a mass holds changes of one kind', () => {
+  it('answers that are unusable leave what waits as it is', async ({ db }) => {
+    const fares = await believe(db, LOSS.right)
+    for (const n of [2, 3]) await answer(db, fares, n, LOSS.wrong)
+
+    await answer(db, fares, 4, silent)
+
+    expect(await openKinds(db)).toEqual([LOSS.kind])
+    expect(await heldFares(db)).toEqual({ [LOSS.change]: FARES })
+  })
+
   it('those of the other kinds are recorded as before', async ({ db }) => {
     const fares = await believe(db, DATES.right)
     for (const n of [2, 3]) await answer(db, fares, n, DATES.wrong)

@@ -196,7 +196,7 @@ describe('the detection delay', () => {
     expect(Math.round((delay?.midpointSeconds.p95 ?? 0) / 30)).toBe(15)
   })
 
-  it('leaves out what waits where nothing was known, of a fare that nobody watches, and of one that has ended', async ({
+  it('leaves out what waits where nothing was known, of a fare without a watch, and of one that has ended', async ({
     db,
   }) => {
     await record(db, await trackFare(db, { flightId: 'new' }), minute(28), gone)

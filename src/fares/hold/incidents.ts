@@ -88,7 +88,7 @@ export async function findMasses(
   await saveAsked(tx, asked)
   const states = await readIncidentStates(tx)
   const changed = asked.filter(({ shows }) => shows !== null)
-  if (changed.length === 0 && states.open.length === 0) {
+  if (asked.length === 0 || (changed.length === 0 && states.open.length === 0)) {
     return { context: { masses: [], releasedAt: states.releasedAt }, transitions: [] }
   }
   const at = new Date(Math.max(...asked.map(({ askedAt }) => askedAt.getTime())))
