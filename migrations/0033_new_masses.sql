@@ -1,6 +1,6 @@
 -- older code: must stop
--- A mass raises the time that answers must span, and counts what is new. What the last answer about a flight showed is
--- written when it is known.
+-- A mass raises the time that answers must span, and counts what is new.
+-- What the last answer about a flight showed is written when it is known.
 
 drop table asked_flight;
 create unlogged table asked_flight (

@@ -60,44 +60,43 @@ export async function pauseWatches(db: Db, selection: WatchSelection): Promise<C
  * ResellerDisabledError or MaxDelayRefusedError.
  */
 export async function resumeWatches(db: Db, selection: WatchSelection): Promise<ChangeOutcome> {
-  const { resellerId } = selection
   return changeSelected(db, selection, async (tx, selected) => {
-    const needNow = () => readMaxDelayNeed(tx, activeWatchesOf(resellerId))
-    await assertEnabled(tx, resellerId)
+    const needNow = () => readMaxDelayNeed(tx, activeWatchesOf(selection.resellerId))
+    await assertEnabled(tx, selection.resellerId)
     const before = await needNow()
-    const fareIds = await beginAgain(tx, selection, selected)
-    if (selection.references !== undefined) await forgetDepartures(tx, fareIds)
-    await assertMaxDelays(tx, resellerId, { before, after: await needNow() })
-    return fareIds.length
+    const resumed = await beginAgain(tx, selection, selected)
+    await assertMaxDelays(tx, selection.resellerId, { before, after: await needNow() })
+    return resumed
   })
 }
 
-/** A watch whose departure date has passed stays ended. Returns the fares of the watches that were changed. */
+/**
+ * A watch whose departure date has passed stays ended. The known departure of an ended fare may be wrong: a fare whose
+ * watch is named is asked again. The whole list may hold many fares that have departed, so there each keeps its
+ * departure. Returns how many watches were changed.
+ */
 async function beginAgain(
   tx: Tx,
   { resellerId, references }: WatchSelection,
   { watchIds }: Selected,
-): Promise<number[]> {
-  const { rows } = await sql<{ fareId: number }>`
-    update watch
-       set paused_at = null, began_at = clock_timestamp(), started_at = null,
-           ended_at = case when ${hasPassed(sql`departs_on`)} then ended_at end
-     where id = any(${watchIds}::uuid[]) and reseller_id = ${resellerId}
-       and (paused_at is not null or ${references !== undefined} and ended_at is not null and not ${hasPassed(sql`departs_on`)})
-    returning tracked_fare_id as "fareId"
+): Promise<number> {
+  const isNamed = references !== undefined
+  const { rows } = await sql`
+    with resumed as (
+      update watch
+         set paused_at = null, began_at = clock_timestamp(), started_at = null,
+             ended_at = case when ${hasPassed(sql`departs_on`)} then ended_at end
+       where id = any(${watchIds}::uuid[]) and reseller_id = ${resellerId}
+         and (paused_at is not null or ${isNamed} and ended_at is not null and not ${hasPassed(sql`departs_on`)})
+      returning tracked_fare_id as fare, ended_at
+    ), forgotten as (
+      update fare_state set departs_at = null
+       where ${isNamed} and expired_at is not null
+         and tracked_fare_id in (select fare from resumed where ended_at is null)
+    )
+    select from resumed
   `.execute(tx)
-  return rows.map(({ fareId }) => fareId)
-}
-
-/**
- * The departure of an ended fare may be wrong: who resumes its watch by name has it asked again. The whole list may
- * hold many fares that have departed, so there each keeps its departure.
- */
-async function forgetDepartures(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  await sql`
-    update fare_state set departs_at = null
-     where tracked_fare_id = any(${fareIds}::bigint[]) and expired_at is not null
-  `.execute(tx)
+  return rows.length
 }
 
 /** Deletes watches, and the list itself if no references are given. Their records stay in the reseller's feed. */
