@@ -13,6 +13,8 @@ export interface FaultContext {
   readonly now: Date
   /** Path and query of the request, with its token. */
   readonly url: string
+  /** What the rule keeps between its answers. */
+  readonly kept: Map<string, Answer>
 }
 
 /** What is sent instead of the correct answer. */

@@ -30,14 +30,18 @@ export interface FaultLayer {
   remove(name: string): number
   active(): ActiveFault[]
   /** The fault of one request; undefined if it gets the correct answer. */
-  trigger(context: Omit<FaultContext, 'occurrence'>): TriggeredFault | undefined
+  trigger(context: RequestContext): TriggeredFault | undefined
 }
+
+/** What a fault can use of the request. */
+type RequestContext = Omit<FaultContext, 'occurrence' | 'kept'>
 
 interface HeldRule {
   readonly rule: CheckedRule
   /** The word for its draws. */
   readonly word: number
   readonly endsAtMs: number
+  readonly kept: FaultContext['kept']
   requests: number
   triggered: number
 }
@@ -58,7 +62,8 @@ export function createFaultLayer({
   const hold = (rule: CheckedRule): HeldRule => {
     const word = mixText(mix(mix(seed, FAULT_STREAM), serial++), rule.name)
     const seconds = rule.durationSeconds ?? Number.POSITIVE_INFINITY
-    return { rule, word, endsAtMs: realNow().getTime() + seconds * 1000, requests: 0, triggered: 0 }
+    const endsAtMs = realNow().getTime() + seconds * 1000
+    return { rule, word, endsAtMs, kept: new Map(), requests: 0, triggered: 0 }
   }
   const removeEnded = (now: Date) => {
     held = held.filter(({ endsAtMs }) => now.getTime() < endsAtMs)
@@ -79,7 +84,7 @@ export function createFaultLayer({
     },
     active() {
       removeEnded(realNow())
-      return held.map(({ endsAtMs, word: _word, ...rest }) => ({
+      return held.map(({ endsAtMs, word: _word, kept: _kept, ...rest }) => ({
         ...rest,
         endsAt: Number.isFinite(endsAtMs) ? new Date(endsAtMs) : null,
       }))
@@ -93,13 +98,13 @@ export function createFaultLayer({
 
 function triggerFirst(
   held: readonly HeldRule[],
-  context: Omit<FaultContext, 'occurrence'>,
+  context: RequestContext,
 ): TriggeredFault | undefined {
   const drawn = held
     .filter(({ rule }) => rule.endpoints.includes(context.endpoint))
     .filter((one) => draw(one.word, one.requests++) < one.rule.probability)
   for (const one of drawn) {
-    const faulty = one.rule.corrupt({ ...context, occurrence: one.triggered })
+    const faulty = one.rule.corrupt({ ...context, occurrence: one.triggered, kept: one.kept })
     if (faulty === undefined) continue
     one.triggered += 1
     return { ...faulty, name: one.rule.name }

@@ -1,4 +1,5 @@
 import type { PassengerPrices, Price } from '../world/wire.ts'
+import { defineFault } from './fault-kind.ts'
 import { oneOf } from './fault-parameters.ts'
 import { changeFlights, jsonFault, type ResultContext } from './json-fault.ts'
 
@@ -9,6 +10,8 @@ const ODD_PRICES = {
   currency: (price: Price) => ({ ...price, currency: 'USD' }),
   decimals: (price: Price) => ({ ...price, total: `${price.total}5` }),
   sum: (price: Price) => ({ ...price, total: (Number(price.total) + 1).toFixed(2) }),
+  // A cache that ignores the passengers.
+  single: (price: Price) => ({ ...price, total: singleOf(price).toFixed(2) }),
   categories: (price: Price) => ({
     ...price,
     residents: swapped(price.residents),
@@ -17,6 +20,16 @@ const ODD_PRICES = {
 }
 type PriceForm = keyof typeof ODD_PRICES
 const PRICE_FORMS = Object.keys(ODD_PRICES) as PriceForm[]
+
+/** What upstreams add to an answer that is none. */
+const MEMBERS = {
+  message: 'temporarily unavailable',
+  reason: 'timeout',
+  success: false,
+  retryAfter: 30,
+  partial: true,
+}
+const MEMBER_NAMES = ['message', 'reason', 'success', 'retryAfter', 'partial'] as const
 
 /** Faults of verify results: well-formed JSON, or nearly, with a wrong meaning. */
 export const VERIFY_FAULTS = {
@@ -55,12 +68,44 @@ export const VERIFY_FAULTS = {
   }),
   'odd-prices': jsonFault({
     summary:
-      'prices negative, no number, in dollars, with three decimals, unlike the sum, of other categories',
+      'prices negative, no number, in dollars, with three decimals, unlike the sum, for one passenger, of other categories',
     parameters: { form: oneOf('in-turn', ...PRICE_FORMS) },
     result: (result, { form, occurrence }) => {
       const name = form === 'in-turn' ? PRICE_FORMS[occurrence % PRICE_FORMS.length] : form
       const odd = ODD_PRICES[name ?? 'nan']
       return changeFlights(result, (flight) => ({ ...flight, price: odd(flight.price) }))
+    },
+  }),
+  'swapped-legs': jsonFault({
+    summary: 'a flight of two that can be booked under the id of the other',
+    result: (result, { requested: { ids } }) => {
+      const entries = ids.map((id, at) => {
+        const other = result[ids[1 - at] ?? '']
+        return other?.available
+          ? [id, { available: true, flight: { ...other.flight, id: Number(id) } }]
+          : [id, result[id]]
+      })
+      const isPair = ids.length === 2 && ids.some((id) => result[id]?.available)
+      return isPair ? Object.fromEntries(entries) : undefined
+    },
+  }),
+  'frozen-answers': defineFault({
+    summary: 'the first answer to each question, with its Date, from then on',
+    endpoints: ['verify'],
+    corrupt: ({ answer, url, kept, now }) => {
+      const dated = { ...answer, headers: { ...answer.headers, date: now.toUTCString() } }
+      const frozen = kept.get(url) ?? dated
+      kept.set(url, frozen)
+      return { answer: frozen }
+    },
+  }),
+  'unknown-member': jsonFault({
+    summary: '"not available" for every flight, with a member that the interface does not have',
+    parameters: { member: oneOf(...MEMBER_NAMES), at: oneOf('entry', 'beside') },
+    result: (_result, { member, at, ...context }) => {
+      const odd = { [member]: MEMBERS[member] }
+      const entries = forEach(context, () => ({ available: false, ...(at === 'entry' ? odd : {}) }))
+      return at === 'entry' ? entries : { ...entries, ...odd }
     },
   }),
   'odd-duration': jsonFault({
@@ -79,6 +124,12 @@ export const VERIFY_FAULTS = {
 
 function forEach({ requested }: ResultContext, entryOf: (id: string) => object): object {
   return Object.fromEntries(requested.ids.map((id) => [id, entryOf(id)]))
+}
+
+/** The price of one passenger. */
+function singleOf({ residents, nonResidents, total }: Price): number {
+  const each = [residents, nonResidents].flatMap((prices) => Object.values(prices))
+  return each.find((amount) => amount !== null) ?? Number(total)
 }
 
 /** A price for each type that was not requested, and none for each that was. */

@@ -31,6 +31,7 @@ import { ROUTE_OPERATIONS } from '../routes/read/route-operations.ts'
 import { SYNC_RUN_OPERATIONS } from '../routes/read/sync-run-operations.ts'
 import { REVIEW_OPERATIONS } from '../routes/review/review-operations.ts'
 import { BUDGET_OPERATIONS } from '../schedule/budget-operations.ts'
+import { ANSWER_OPERATIONS } from '../views/answer-operations.ts'
 import type { DelayReader } from '../views/detection-delays.ts'
 import { FARE_OPERATIONS } from '../views/fare-operations.ts'
 import { INCIDENT_OPERATIONS } from '../views/incident-operations.ts'
@@ -99,6 +100,7 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...RESELLER_OPERATIONS,
   ...KEY_OPERATIONS,
   ...INCIDENT_OPERATIONS,
+  ...ANSWER_OPERATIONS,
   ...BUDGET_OPERATIONS,
   ...AVAILABILITY_CHANGE_OPERATIONS,
   ...FARE_OPERATIONS,

@@ -40,7 +40,11 @@ import {
   addServiceCommands,
 } from './commands/service-commands.ts'
 import { addRoutesCommands, addSyncCommands } from './commands/sync-commands.ts'
-import { addBudgetCommand, addUpstreamCommands } from './commands/upstream-commands.ts'
+import {
+  addAnswersCommands,
+  addBudgetCommand,
+  addUpstreamCommands,
+} from './commands/upstream-commands.ts'
 import { addWatchListCommands } from './commands/watch-list-commands.ts'
 import { processFields } from './context.ts'
 import { EXIT, exitOfError, InterruptedError } from './exit-codes.ts'
@@ -62,7 +66,16 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
     ],
   ],
   ['Routes:', [addSyncCommands, addRoutesCommands]],
-  ['Fares:', [addChangesCommand, addFaresCommands, addBudgetCommand, addUpstreamCommands]],
+  [
+    'Fares:',
+    [
+      addChangesCommand,
+      addFaresCommands,
+      addBudgetCommand,
+      addUpstreamCommands,
+      addAnswersCommands,
+    ],
+  ],
   [
     'Resellers:',
     [

@@ -12,17 +12,20 @@ import { LEASE_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { skewOf } from '../upstream/budget/take-slot.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
+import { countHabits, type Habits, judgedBy, readHabits } from './answer-habits.ts'
 import type { RecordedCheck } from './check/belief-store.ts'
 import { lockClaimed, lockFares } from './check/belief-store.ts'
 import {
+  type Check,
   type CheckBatch,
   type ClaimRef,
   checkFares,
   findClaimedFares,
 } from './check/check-fares.ts'
-import { recordChecks } from './check/record-checks.ts'
+import { copiesIn, recordChecks } from './check/record-checks.ts'
 import type { FareChange } from './decide/compare-readings.ts'
 import type { DecisionRules } from './decide/confirmations.ts'
+import type { Decision } from './decide/decide.ts'
 import { heldKindOf } from './decide/fare-state.ts'
 import { reportIncidents } from './hold/incidents.ts'
 
@@ -121,25 +124,52 @@ export async function recordBatch(
   claim: ClaimRef | null,
 ): Promise<void> {
   const counts = { 'farewatch.checks': batch.checks.length, 'farewatch.late': batch.late.length }
-  const { recorded, transitions } = await span(
+  const judged = await judgeBatch(deps, batch)
+  const { recorded, copies, transitions } = await span(
     'record',
     { ...counts, 'farewatch.claim_id': claim?.claimId },
-    () => writeBatch(deps, batch, claim),
+    () => writeBatch(deps, judged, claim),
   )
-  reportChecks(deps, recorded, batch)
+  reportChecks(deps, { recorded, copies }, judged.batch)
   reportIncidents(deps, transitions)
 }
 
-function writeBatch({ db, rules }: VerifyDeps, batch: CheckBatch, claim: ClaimRef | null) {
+interface JudgedBatch {
+  readonly batch: CheckBatch
+  readonly habits: Habits
+}
+
+/** The answers of a batch as far as they count. */
+async function judgeBatch({ db }: VerifyDeps, batch: CheckBatch): Promise<JudgedBatch> {
+  const observations = batch.checks.map(({ observation }) => observation)
+  const habits = await readHabits(db, observations)
+  const checks = batch.checks.map((check) => {
+    return { ...check, observation: judgedBy(habits, check.observation) }
+  })
+  return { batch: { ...batch, checks }, habits }
+}
+
+function writeBatch(
+  { db, rules }: VerifyDeps,
+  { batch, habits }: JudgedBatch,
+  claim: ClaimRef | null,
+) {
   const { checks, late, blocked } = batch
   const fareIds = checks.map(({ fareId }) => fareId)
   return inTransaction(db, async (tx) => {
     const locked = await (claim === null ? lockFares(tx, fareIds) : lockClaimed(tx, claim))
     const claimId = claim?.claimId ?? null
     const written = await recordChecks(tx, { checks, locked, rules, claimId })
+    await countHabits(tx, written.recorded, habits)
     if (claim !== null) await release(tx, claim.claimId, [...late, ...blocked])
-    return written
+    return { ...written, copies: copiesIn(checks, locked) }
   })
+}
+
+interface ReportedBatch {
+  readonly recorded: readonly RecordedCheck[]
+  /** The checks that were dropped because a cache has kept their answers. */
+  readonly copies: ReadonlySet<Check>
 }
 
 type ReportDeps = Pick<VerifyDeps, 'metrics' | 'log' | 'clock'>
@@ -147,17 +177,21 @@ type ReportDeps = Pick<VerifyDeps, 'metrics' | 'log' | 'clock'>
 /** Counts a recorded batch in the metrics, and logs each of its changes. */
 export function reportChecks(
   deps: ReportDeps,
-  recorded: readonly RecordedCheck[],
+  { recorded, copies }: ReportedBatch,
   { checks, late, blocked }: CheckBatch,
 ): void {
   const { metrics } = deps
   metrics.checksDropped.inc({ reason: 'late_slot' }, late.length)
   metrics.checksDropped.inc({ reason: 'upstream_closed' }, blocked.length)
   const counted = new Set(recorded.map(({ check }) => check))
-  for (const { observation } of checks.filter((check) => !counted.has(check))) {
-    metrics.checksDropped.inc({ reason: observation.ageSeconds > 0 ? 'aged' : 'superseded' })
+  for (const check of checks.filter((one) => !counted.has(one))) {
+    const reason = check.observation.ageSeconds > 0 ? 'aged' : 'superseded'
+    metrics.checksDropped.inc({ reason: copies.has(check) ? 'copied' : reason })
   }
   for (const { fareId, check, decision } of recorded) {
+    if (showsOtherLeg(check, decision)) {
+      metrics.contractAnomalies.inc({ endpoint: 'verify', anomaly: 'legs_swapped' })
+    }
     for (const outcome of [decision.outcome.outbound, decision.outcome.return]) {
       if (outcome === null) continue
       const [kind = outcome, reason = ''] = outcome.split(':')
@@ -168,6 +202,14 @@ export function reportChecks(
     if (held !== null) metrics.changesHeld.inc({ kind: held })
     for (const change of decision.changes) reportChange(deps, fareId, change)
   }
+}
+
+/** Whether a leg was read as available, but shows the flight of the other leg. */
+function showsOtherLeg({ observation }: Check, { outcome }: Decision): boolean {
+  return (
+    (observation.outbound.kind === 'available' && outcome.outbound === 'unknown:other_flight') ||
+    (observation.return?.kind === 'available' && outcome.return === 'unknown:other_flight')
+  )
 }
 
 function reportChange(

@@ -20,11 +20,18 @@ export interface PassengerCounts {
   readonly infants: number
 }
 
-/** What the upstream reported about one flight, once. */
+/**
+ * What the upstream reported about one flight, once. `members` names what the interface does not have, in the entry of
+ * an unavailable flight or beside it.
+ */
 export type LegObservation =
   | { readonly kind: 'available'; readonly flight: ObservedFlight }
-  | { readonly kind: 'unavailable' }
-  | { readonly kind: 'unknown'; readonly reason: UnknownReason }
+  | { readonly kind: 'unavailable'; readonly members?: readonly string[] }
+  | {
+      readonly kind: 'unknown'
+      readonly reason: UnknownReason
+      readonly members?: readonly string[]
+    }
 
 /** The flight of an available leg, as far as we compare it. */
 export interface ObservedFlight {
@@ -32,6 +39,8 @@ export interface ObservedFlight {
   readonly price: Money | null
   /** Whether the price is doubtful for itself: a total unlike the sum of its parts, or zero. */
   readonly priceIsOdd: boolean
+  /** Whether the total is not the sum of its passengers. Such a price counts only where that is usual. */
+  readonly totalUnlikeSum: boolean
   /**
    * The identity of the flight as canonical text: airline, number of legs, end places, local date of departure. Two
    * texts are equal exactly if the identities are equal.
@@ -84,6 +93,7 @@ export const ANSWER_ANOMALIES = [
   'categories_unlike_request',
   'duration_unlike_times',
   'zone_unlike_table',
+  'legs_swapped',
 ] as const
 export type AnswerAnomaly = (typeof ANSWER_ANOMALIES)[number]
 
@@ -97,6 +107,8 @@ export interface Observation {
   readonly detail?: string
   /** How old the answer was when it was sent, by its header `Age`; 0 without a valid one. */
   readonly ageSeconds: number
+  /** Its header `Date`; missing without a valid one. */
+  readonly datedAt?: Date
   /** The wait that the upstream asked for, capped by the client. */
   readonly retryAfterMs?: number
   readonly evidence: Evidence

@@ -1,4 +1,5 @@
 import { readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
+import { listHabits } from '../fares/answer-habits.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
@@ -101,6 +102,7 @@ const HIDDEN = {
   budget: null,
   detectionDelays: null,
   contradicted: null,
+  unusualAnswers: null,
   queue: null,
   processes: null,
   disk: null,
@@ -110,13 +112,15 @@ async function readForOperators(
   { db, readDelays, readWork }: StatusDeps,
   asked: Parameters<typeof readBudgetUse>[1],
 ): Promise<Pick<Status, keyof typeof HIDDEN>> {
-  const [budget, detectionDelays, contradicted, work] = await Promise.all([
+  const [budget, detectionDelays, contradicted, habits, work] = await Promise.all([
     readBudgetUse(db, asked),
     readDelays?.() ?? readDetectionDelays(db),
     readContradicted(db),
+    listHabits(db),
     readWork?.() ?? { queue: null, processes: null, disk: null },
   ])
-  return { budget, detectionDelays, contradicted, ...work }
+  const unusualAnswers = habits.filter(({ isUsual, isRecent }) => isRecent && !isUsual)
+  return { budget, detectionDelays, contradicted, unusualAnswers, ...work }
 }
 
 const HOUR_MS = 3_600_000

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { PAUSED_WORK, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { ListName, Reason } from '../routes/read/sync-run-operations.ts'
+import { AnswerHabitShape } from './answer-operations.ts'
 import { HeldFaresShape, IncidentShape } from './incident-operations.ts'
 
 const { kind, openedAt } = IncidentShape.properties
@@ -283,6 +284,10 @@ export const StatusShape = object(
     ),
     deliveries: Deliveries,
     contradicted: Contradicted,
+    unusualAnswers: orNull(
+      Type.Array(AnswerHabitShape),
+      'What answers of the last hour had that the interface does not have and that is not usual. Null for a reseller.',
+    ),
     queue: orNull(Queue, 'The queues of jobs. Null for a reseller.'),
     processes: orNull(
       Type.Array(Process, { description: 'By their start.' }),

@@ -1,3 +1,4 @@
+import { UNLIKE_SUM } from '../fares/answer-habits.ts'
 import type { MassKind } from '../platform/base/kinds.ts'
 import { durationText } from '../platform/base/text.ts'
 import {
@@ -39,6 +40,7 @@ export function warningsOf(status: JudgedStatus): StatusWarning[] {
     ...fareWarnings(status),
     ...delayWarnings(status),
     ...upstreamWarnings(status),
+    ...answerWarnings(status),
     ...budgetWarnings(status),
     ...incidentWarnings(status),
     ...heldWarnings(status),
@@ -162,6 +164,20 @@ function upstreamWarnings({ upstream, budget, at }: JudgedStatus): StatusWarning
   if (found.length > 0 || !areMostUnknown(budget)) return found
   const text = 'Most checks of the last minute had no good answer.'
   return [warn({ about: 'upstream', code: 'checks_unknown' }, text)]
+}
+
+function answerWarnings({ unusualAnswers }: JudgedStatus): StatusWarning[] {
+  return (unusualAnswers ?? []).map(({ name, answers, firstSeenAt }) => {
+    const had = answers === 1 ? '1 answer' : `${answers} answers`
+    const text =
+      name === UNLIKE_SUM
+        ? `${had} had a total that is not the sum of its passengers: it counts as no price.`
+        : `${had} had "${name}", which the interface does not have: they count for no loss.`
+    return warn(
+      { about: 'upstream', code: 'answers_unusual', subject: name, since: firstSeenAt },
+      text,
+    )
+  })
 }
 
 function budgetWarnings(status: JudgedStatus): StatusWarning[] {

@@ -32,6 +32,38 @@ function logged(lines: readonly string[]): Record<string, unknown>[] {
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
+it('what answers have that the interface does not have is listed, accepted and taken back, and logged', async ({
+  db,
+}) => {
+  await sql`insert into answer_habit (name, answers, share) values ('message', 57, 0.25)`.execute(
+    db,
+  )
+  const { send, lines } = await anOperator(db)
+  const unusual = async () =>
+    (await send('GET', 'status')).body as { unusualAnswers: unknown[]; warnings: unknown[] }
+
+  expect((await unusual()).unusualAnswers).toMatchObject([{ name: 'message', answers: 57 }])
+  expect((await unusual()).warnings).toContainEqual(
+    expect.objectContaining({
+      code: 'answers_unusual',
+      subject: 'message',
+      text: '57 answers had "message", which the interface does not have: they count for no loss.',
+    }),
+  )
+  const accepted = await send('PATCH', 'answer-habits/message', { accepted: true })
+  expect(accepted.body).toMatchObject({ name: 'message', isUsual: true })
+  expect((await unusual()).unusualAnswers).toEqual([])
+  await send('PATCH', 'answer-habits/message', { accepted: false })
+
+  const { body } = await send('GET', 'answer-habits')
+  expect(body.items).toMatchObject([{ name: 'message', isUsual: false, acceptedAt: null }])
+  const events = logged(lines).map(({ msg, name }) => [msg, name])
+  expect(events).toEqual([
+    ['answers accepted', 'message'],
+    ['acceptance of answers taken back', 'message'],
+  ])
+})
+
 describe('held runs', () => {
   it('held runs are listed page by page, oldest first', async ({ db }) => {
     await sync(db, ALL)

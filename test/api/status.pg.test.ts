@@ -68,6 +68,7 @@ describe('the status', () => {
         disabled: {},
       },
       contradicted: null,
+      unusualAnswers: [],
       queue: null,
       disk: null,
       processes: null,

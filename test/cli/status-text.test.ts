@@ -32,6 +32,7 @@ const WELL: Overview = {
   ],
   heldRuns: [],
   contradicted: null,
+  unusualAnswers: [],
   warnings: [],
   schedules: [
     { name: 'sync-availability', cron: '15 * * * *', nextDueAt: ago(-7_320), lastDueAt: null },

@@ -57,6 +57,7 @@ export function flight(
   const { price = eur('100.00'), identity = 'T1 PMI-MAD 2026-05-01', itinerary = '10:00' } = args
   return {
     price,
+    totalUnlikeSum: false,
     priceIsOdd: args.odd ?? false,
     identity,
     itinerary,
@@ -67,6 +68,12 @@ export function flight(
 
 export function available(args: Parameters<typeof flight>[0] = {}): LegObservation {
   return { kind: 'available', flight: flight(args) }
+}
+
+/** The answer about a return flight: its flight is another one. */
+export function returning(leg: LegObservation): LegObservation {
+  if (leg.kind !== 'available') return leg
+  return { kind: 'available', flight: { ...leg.flight, identity: `${leg.flight.identity} back` } }
 }
 
 export const UNAVAILABLE: LegObservation = { kind: 'unavailable' }

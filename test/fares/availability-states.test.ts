@@ -12,7 +12,7 @@ import {
 } from '../../src/fares/decide/fare-state.ts'
 import type { MassContext } from '../../src/fares/decide/mass.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { answer, at, CALM, RULES, unknown } from './answers.ts'
+import { answer, at, CALM, RULES, returning, unknown } from './answers.ts'
 import { answersFor, parseAnswers } from './case-language.ts'
 import { tableRows } from './markdown-page.ts'
 
@@ -34,7 +34,8 @@ function ask(
   { seconds, legs, rules = RULES, context = CALM }: Answers,
 ): Decision {
   const [outbound = unknown(), back = null] = legs
-  return decide(state, answer(at(seconds), outbound, back), rules, context)
+  const asked = answer(at(seconds), outbound, back && returning(back))
+  return decide(state, asked, rules, context)
 }
 
 function believing(believed: string): FareState {

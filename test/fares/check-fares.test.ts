@@ -60,7 +60,7 @@ it('results are yielded before a call that hangs, and its result when it comes',
 
 const LOST = {
   fareId: 7,
-  check: { observation: { evidence: { latencyMs: 12 } } },
+  check: { observation: { outbound: { kind: 'unavailable' }, evidence: { latencyMs: 12 } } },
   decision: {
     outcome: { outbound: 'unavailable', return: null },
     state: { candidate: null },
@@ -68,13 +68,17 @@ const LOST = {
   },
 } as unknown as RecordedCheck
 
+function ofRecorded(recorded: readonly RecordedCheck[]) {
+  return { recorded, copies: new Set<Check>() }
+}
+
 it.each([
   ['info', 0],
   ['debug', 1],
 ] as const)('a changed fare writes no log line above debug: at %s %i', (level, count) => {
   const { log, lines } = collectLog(level)
 
-  reportChecks({ metrics: createMetrics(), log, clock: systemClock }, [LOST], {
+  reportChecks({ metrics: createMetrics(), log, clock: systemClock }, ofRecorded([LOST]), {
     checks: [LOST.check],
     late: [],
     blocked: [],
@@ -83,17 +87,19 @@ it.each([
   expect(lines).toHaveLength(count)
 })
 
-it('an answer that does not count is superseded, or aged if it was old by its Age', async () => {
+it('an answer that does not count is superseded, aged if it was old by its Age, or copied', async () => {
   const metrics = createMetrics()
   const dropped = (ageSeconds: number) => ({ observation: { ageSeconds } }) as unknown as Check
+  const copy = dropped(0)
+  const batch = { recorded: [], copies: new Set([copy]) }
 
-  reportChecks({ metrics, log: silentLog, clock: systemClock }, [], {
-    checks: [dropped(0), dropped(0), dropped(86_400)],
+  reportChecks({ metrics, log: silentLog, clock: systemClock }, batch, {
+    checks: [dropped(0), dropped(0), dropped(86_400), copy],
     late: [],
     blocked: [],
   })
 
   const { values } = await metrics.checksDropped.get()
   const counts = Object.fromEntries(values.map(({ labels, value }) => [labels.reason, value]))
-  expect(counts).toMatchObject({ superseded: 2, aged: 1 })
+  expect(counts).toMatchObject({ superseded: 2, aged: 1, copied: 1 })
 })

@@ -18,6 +18,7 @@ import {
   flight,
   massesOf,
   RULES,
+  returning,
   UNAVAILABLE,
   unknown,
 } from './answers.ts'
@@ -43,6 +44,47 @@ function decideAll(
 function iso(seconds: number): string {
   return at(seconds).toISOString()
 }
+
+describe('legs that show the flight of the other', () => {
+  const [there, back] = [available(), returning(available())]
+
+  it('say nothing, however often', () => {
+    const { last, changes } = decideAll([
+      [0, there, back],
+      ...[20, 60, 120].map((seconds): Asked => [seconds, back, there]),
+    ])
+
+    expect(changes).toHaveLength(1)
+    expect(last?.good).toBe(false)
+    expect(last?.outcome).toEqual({
+      outbound: 'unknown:other_flight',
+      return: 'unknown:other_flight',
+    })
+  })
+
+  it('do not reopen a leg that is sold out', () => {
+    const { state } = decideAll([
+      [0, there, back],
+      [20, there, UNAVAILABLE],
+      [40, there, UNAVAILABLE],
+      [600, there, there],
+      [700, there, there],
+      [800, there, there],
+    ])
+
+    expect(state.belief.pair).toBe('not_bookable')
+  })
+
+  it('count after an hour without a good check: the belief itself may be swapped', () => {
+    const { changes } = decideAll([
+      [0, there, back],
+      [3_700, back, there],
+      [3_760, back, there],
+    ])
+
+    expect(changes.map(({ kind }) => kind)).toEqual(['first_seen', 'identity_changed'])
+  })
+})
 
 const OTHER = available({ identity: 'L2 PMI-MAD 2026-05-01', price: eur('300.00') })
 

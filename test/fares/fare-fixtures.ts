@@ -109,6 +109,7 @@ export function available(
     kind: 'available',
     flight: {
       price: { amount, currency: 'EUR' },
+      totalUnlikeSum: false,
       priceIsOdd: false,
       identity: 'VY|1|PMI-MAD|2027-01-10',
       itinerary: '08:00|3900',
@@ -264,7 +265,7 @@ export async function passSeconds(db: Db, seconds: number): Promise<void> {
     update fare_state s
        set state = b.state, ${earlier('asked_at')}, ${earlier('last_check_at')}, ${earlier('last_good_check_at')},
            ${earlier('price_checked_at')}, ${earlier('contradicted_since')}, ${earlier('held_since')},
-           ${earlier('ever_available_at')}
+           ${earlier('ever_available_at')}, ${earlier('dated_at')}
       from jsonb_to_recordset(${states}::jsonb) as b (id bigint, state jsonb)
      where b.id = s.tracked_fare_id
   `.execute(db)

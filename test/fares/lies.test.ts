@@ -124,6 +124,7 @@ describe('an answer with an Age', () => {
       priceReason: null,
       everAvailableAt: at(0),
       askedAt: at(0),
+      datedAt: null,
       outbound: 'available',
       return: null,
       pair: 'bookable',

@@ -13,6 +13,7 @@ import {
   eur,
   massesOf,
   RULES,
+  returning,
   UNAVAILABLE,
   unknown,
 } from './answers.ts'
@@ -64,7 +65,7 @@ function anySituation(hasReturn: boolean): fc.Arbitrary<Situation> {
   return fc.record({
     gapSeconds: fc.constantFrom(5, 12, 20, 60, 900),
     outbound: anyAnswer,
-    return: hasReturn ? anyAnswer : fc.constant(null),
+    return: hasReturn ? anyAnswer.map(returning) : fc.constant(null),
     held: fc.oneof(
       { weight: 5, arbitrary: fc.constant(false) },
       { weight: 1, arbitrary: fc.constant(true) },

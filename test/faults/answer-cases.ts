@@ -122,7 +122,7 @@ export const BODY_CASES: CasesOf<keyof typeof BODY_FAULTS> = {
     {
       danger: violations,
       list: idMissing.list,
-      verify: { ...idMissing.verify, anomalies: ['extra_ids'] },
+      verify: { ...idMissing.verify, anomalies: ['unknown_fields'] },
     },
     { danger: violations, list: { of: 'with-availability', client: CONTRACT, run: 'rejected' } },
   ],

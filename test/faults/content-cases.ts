@@ -11,12 +11,20 @@ const some = expect.toSatisfy((count: number) => count > 0, 'more than none')
 /** A list that differs from the correct one only in some names, and a correct answer. */
 function accepted(
   danger: FaultCase['danger'],
-  { pendingPlaces = 0, anomalies = [] }: { pendingPlaces?: unknown; anomalies?: AnswerAnomaly[] },
+  {
+    pendingPlaces = 0,
+    anomalies = [],
+    reasons = {},
+  }: {
+    pendingPlaces?: unknown
+    anomalies?: AnswerAnomaly[]
+    reasons?: NonNullable<FaultCase['verify']>['reasons']
+  },
 ): FaultCase {
   return {
     danger,
     list: { client: 'ok', run: 'applied', counts: { ...NO_MOVE, placesChanged: 0, pendingPlaces } },
-    verify: { client: CORRECT, anomalies },
+    verify: { client: CORRECT, anomalies, reasons },
   }
 }
 
@@ -38,7 +46,12 @@ export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
   'lone-surrogates': [accepted(hostile, { pendingPlaces: some })],
   'odd-text': [accepted(hostile, { pendingPlaces: some })],
   'extra-fields': [accepted('contract violations', { anomalies: ['unknown_fields'] })],
-  'proto-key': [accepted(hostile, { anomalies: ['extra_ids', 'unknown_fields'] })],
+  'proto-key': [
+    accepted(hostile, {
+      anomalies: ['extra_ids', 'unknown_fields'],
+      reasons: { sold: 'unknown_members' },
+    }),
+  ],
   'changed-shapes': [
     {
       danger: 'contract violations',
@@ -50,7 +63,7 @@ export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
       danger: 'contract violations',
       parameters: { change: 'nested' },
       list: { client: CONTRACT, run: 'rejected' },
-      verify: { client: everywhere('id_missing'), anomalies: ['extra_ids'] },
+      verify: { client: everywhere('id_missing'), anomalies: ['unknown_fields'] },
     },
     {
       danger: 'contract violations',
@@ -109,6 +122,7 @@ export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
     price('decimals', ['price_unreadable']),
     // A price in another currency, or unlike its parts, waits for a second answer that shows the same.
     price('currency', []),
+    // A total that is not the sum is no price.
     price('sum', ['total_unlike_sum']),
     {
       danger: anomalous,
@@ -123,7 +137,22 @@ export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
       },
     },
   ],
-  // Times are local, and time zones can explain an hour of difference, so this is no anomaly.
-  'odd-duration': [{ danger: anomalous, verify: { client: CORRECT } }],
+  'swapped-legs': [
+    { danger: anomalous, verify: { client: CORRECT, reasons: { pair: 'other_flight' } } },
+  ],
+  'frozen-answers': [{ danger: anomalous, verify: { client: CORRECT } }],
+  'unknown-member': ['entry', 'beside'].map((at) => ({
+    danger: anomalous,
+    parameters: { at },
+    verify: {
+      client: everywhere('unavailable'),
+      anomalies: ['unknown_fields'],
+      reasons: { open: 'unknown_members', sold: 'unknown_members', pair: 'unknown_members' },
+    },
+  })),
+  // Other time zones could explain an hour of difference.
+  'odd-duration': [
+    { danger: anomalous, verify: { client: CORRECT, anomalies: ['zone_unlike_table'] } },
+  ],
   'all-unavailable': [{ danger: 'mass loss', verify: { client: everywhere('unavailable') } }],
 }

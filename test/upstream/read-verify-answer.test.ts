@@ -34,6 +34,7 @@ describe('a flight', () => {
         flight: {
           price: { amount: '84.50', currency: 'EUR' },
           priceIsOdd: false,
+          totalUnlikeSum: false,
           identity: 'airline 7, legs 2, 101 to 103, 2026-07-20',
           itinerary:
             '2026-07-20 08:00 to 2026-07-20 11:45; ' +
@@ -199,7 +200,8 @@ describe('a flight with an anomaly stays available, and the anomaly is counted',
     ['blank_texts', available({ from: { id: 101, iata: 'PMI', city: null, country: 'Spain' } })],
     ['blank_texts', available({ legs: [segment({ airline: undefined })] })],
     ['extra_ids', { ...available(), 99: { available: false } }],
-    ['extra_ids', { ...available(), error: null }],
+    ['unknown_fields', { ...available(), error: null }],
+    ['unknown_fields', { ...available(), 99: { available: 'no' } }],
     ['unknown_fields', { 1234: { available: true, flight: flight(), reason: 'x' } }],
     ['unknown_fields', available({ seats: 3 })],
     ['unknown_fields', available({ legs: [segment({ from: { id: 1, name: 'Palma' } })] })],
@@ -285,6 +287,49 @@ describe('an answer that our time zones contradict', () => {
     ['a place has no known zone', ['MAD', 'ZZZ'], ['08:00', '09:15'], 4_500 + 3_600],
   ] as const)('is none where %s', (_what, places, times, seconds) => {
     expect(trip(places, times, seconds)).not.toHaveProperty('departsBy')
+  })
+})
+
+describe('the members of an unavailable answer that the interface does not have', () => {
+  const members = (body: object) => {
+    const { outbound } = read(body)
+    return outbound.kind === 'unavailable' ? outbound.members : outbound
+  }
+
+  it.each([
+    ['in the entry', { 1234: { available: false, message: 'try again' } }, ['message']],
+    ['beside it', { 1234: { available: false }, retryAfter: 30 }, ['retryAfter']],
+    ['in both, once', { 1234: { available: false, a: 1, b: 2 }, b: 3, c: null }, ['a', 'b', 'c']],
+    ['a value that is no entry', { 1234: { available: false }, 99: { seats: 1 } }, ['99']],
+    ['its name safe to show', { 1234: { available: false, [SECRET]: 1 } }, ['[redacted]']],
+  ])('are named: %s', (_what, body, names) => {
+    expect(members(body)).toEqual(names)
+  })
+
+  it('are named up to a number and a length', () => {
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`m${at}`, at]))
+
+    expect(members({ 1234: { available: false, ...many } })).toHaveLength(9)
+    const [long = ''] = members({ 1234: { available: false, ['x'.repeat(9_000)]: 1 } }) as string[]
+    expect(long.length).toBeLessThanOrEqual(40)
+  })
+
+  it.each([
+    ['of an available flight', { ...available(), message: 'ok' }],
+    ['an error that says nothing', { 1234: { available: false, error: null, errors: [] } }],
+    ['the entry of another flight', { 1234: { available: false }, 99: { available: true } }],
+    ['a flight of null', { 1234: { available: false, flight: null } }],
+  ])('are none: %s', (_what, body) => {
+    expect(read(body).outbound).not.toHaveProperty('members')
+  })
+
+  it('are those beside the entries for both flights, and those of its own entry for each', () => {
+    const body = { 1234: { available: false, a: 1 }, 99: { available: false, b: 1 }, c: 1 }
+
+    const answer = read(body, { returnFlightId: '99' })
+
+    expect(answer.outbound).toEqual({ kind: 'unavailable', members: ['a', 'c'] })
+    expect(answer.return).toEqual({ kind: 'unavailable', members: ['b', 'c'] })
   })
 })
 

@@ -66,6 +66,19 @@ it('an observation has the evidence of its answer', async () => {
   ])
 })
 
+it.each([
+  ['Fri, 31 Jul 2026 10:00:07 GMT', new Date('2026-07-31T10:00:07Z')],
+  ['soon', undefined],
+  ['', undefined],
+])('an observation has the Date of its answer: %s', async (date, datedAt) => {
+  await using server = await answering(json(BODY, { date }))
+  await using fixture = clientOf(server.url)
+
+  const observation = await fixture.client.verifyFares(question(), { signal })
+
+  expect(observation.datedAt).toEqual(datedAt)
+})
+
 it('equal questions have the same fingerprint with any token, and other questions another', async () => {
   await using server = await answering(json(BODY))
   await using first = clientOf(server.url)

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import { hasEmbeddedData } from '../../embedded/postgres-place.ts'
+import { acceptHabit, listHabits } from '../../fares/answer-habits.ts'
 import { durationText } from '../../platform/base/text.ts'
+import { recordAction } from '../../platform/db/audit.ts'
 import {
   budgetFor,
   type Delays,
@@ -29,6 +31,71 @@ import {
   table,
 } from '../text/text-format.ts'
 import { addBudgetLimitCommand } from './pause-commands.ts'
+
+interface JsonOption {
+  readonly json?: boolean
+}
+
+export function addAnswersCommands(program: Command): void {
+  const answers = program
+    .command('answers')
+    .description('List and accept what answers have that the interface does not have')
+  answers
+    .command('list')
+    .description('List members of answers, and totals unlike their sums, the latest first')
+    .option('--json', 'print one line of JSON per name')
+    .addHelpText('after', example('answers list'))
+    .action(printHabits)
+  answers
+    .command('accept <name>')
+    .description('Let answers count that have it')
+    .option('--undo', 'let them count only once it is usual')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+"available: false" with a member that the interface does not have counts for no
+loss until most answers have had it for a day: it may say that the answer is
+none. Accept it if the upstream says that it means nothing of the kind.
+${example('answers accept seats')}`,
+    )
+    .action(accept)
+}
+
+async function printHabits({ json }: JsonOption): Promise<void> {
+  await withApp({ role: 'answers' }, async ({ database: { db } }, { terminal }) => {
+    const habits = await listHabits(db)
+    const rows = habits.map(({ name, answers, share, isUsual, acceptedAt, ...seen }) => [
+      printable(name),
+      count(answers),
+      `${Math.round(100 * share)} %`,
+      acceptedAt === null ? (isUsual ? 'usual' : 'no') : 'accepted',
+      secondText(seen.firstSeenAt),
+      secondText(seen.lastSeenAt),
+    ])
+    terminal.printRows(json, habits, () =>
+      rows.length === 0
+        ? 'answers have only what the interface has'
+        : table(['name', 'answers', 'share', 'counts', 'since', 'until, UTC'], rows),
+    )
+  })
+}
+
+async function accept(
+  name: string,
+  { undo = false, json }: JsonOption & { readonly undo?: boolean },
+): Promise<void> {
+  await withApp({ role: 'answers' }, async ({ database: { db } }, { terminal }) => {
+    const habit = await acceptHabit(db, name, !undo)
+    const action = undo ? 'acceptance of answers taken back' : 'answers accepted'
+    await recordAction(db, { by: 'cli', action, target: name })
+    terminal.print(json, habit, () =>
+      undo
+        ? `answers with ${printable(name)} count once it is usual`
+        : `answers with ${printable(name)} count from now on`,
+    )
+  })
+}
 
 interface ProbeFlags {
   readonly flight?: string

@@ -40,6 +40,8 @@ export interface LockedFare extends ShownBelief, StateRow {
   readonly heldSince: Date | null
   /** When the request of the last counted answer began; null if that lies ahead of the database's clock. */
   readonly askedAt: Date | null
+  /** The last Date of a counted answer. */
+  readonly datedAt: Date | null
   /** Whether the clock was set back since that answer: then no instant of the state counts. */
   readonly isAhead: boolean
 }
@@ -117,7 +119,7 @@ const AHEAD = isAhead(sql`asked_at`)
 async function lockExisting(tx: Tx, fareIds: readonly number[]): Promise<LockedFare[]> {
   const { rows } = await sql<LockedFare>`${PREPARED}
     select ${STATE_COLUMNS}, coalesce(${AHEAD}, false) as "isAhead",
-           case when not ${AHEAD} then asked_at end as "askedAt", flights_id is not null as "hasFlights",
+           case when not ${AHEAD} then asked_at end as "askedAt", dated_at as "datedAt", flights_id is not null as "hasFlights",
            exists (select from watch w
                      join reseller r on r.id = w.reseller_id and r.disabled_at is null
                     where w.tracked_fare_id = s.tracked_fare_id and w.started_at is null
@@ -172,6 +174,7 @@ function beliefRow({ fareId, before, check, askedAt, decision }: RecordedCheck) 
     currency: belief.price?.currency ?? null,
     state: storedState(state),
     askedAt,
+    datedAt: check.observation.datedAt ?? null,
     why: check.why,
     reason: reason?.slice('unknown:'.length) ?? null,
     /** Whether the answer showed a departure that was past at first sight. */
@@ -239,7 +242,7 @@ function batchOf(rows: readonly BeliefRow[]) {
   return sql`
     jsonb_to_recordset(${JSON.stringify(columns)}::jsonb)
       as b ("fareId" bigint, outbound text, return text, pair text, amount numeric, currency text, state jsonb,
-            "askedAt" timestamptz, why text, reason text, past boolean, "lastGoodCheckAt" timestamptz,
+            "askedAt" timestamptz, "datedAt" timestamptz, why text, reason text, past boolean, "lastGoodCheckAt" timestamptz,
             "priceCheckedAt" timestamptz, "priceReason" text, "contradictedSince" timestamptz, held text,
             "heldSince" timestamptz, "heldUntil" timestamptz, hidden text, unusable smallint, "unusableSince" timestamptz,
             "everAvailableAt" timestamptz, "departsAt" timestamptz)
@@ -275,7 +278,7 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   await sql`${PREPARED}
     update fare_state s
        set outbound = b.outbound, return = b.return, pair = b.pair, price = b.amount, currency = b.currency,
-           state = b.state, asked_at = b."askedAt", last_check_at = clock_timestamp(), last_check_why = b.why,
+           state = b.state, asked_at = b."askedAt", dated_at = coalesce(b."datedAt", s.dated_at), last_check_at = clock_timestamp(), last_check_why = b.why,
            last_good_check_at = b."lastGoodCheckAt",
            believed_since = case when (s.outbound, s.return) is distinct from (b.outbound, b.return)
                                  then b."askedAt" else s.believed_since end,
@@ -295,12 +298,14 @@ async function saveFlights(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   const flightOf = (leg: string, alias: string) => sql`
     jsonb_to_record(coalesce(nullif(b.state #> ${sql.lit(`{belief,${leg},flight}`)}, 'null'),
                              nullif(b.state #> ${sql.lit(`{lastFlights,${leg}}`)}, 'null')))
-      as ${sql.id(alias)} ("from" text, "to" text, airline text, numbers integer[], "departsAt" timestamp)`
+      as ${sql.id(alias)} ("from" text, "to" text, airline text, numbers integer[], "departsAt" timestamp,
+                           "departsBy" timestamptz)`
   await sql`
     with saved as (
       insert into fare_flights (tracked_fare_id,
                                 outbound_from, outbound_to, outbound_airline, outbound_numbers, outbound_departs_local,
-                                return_from, return_to, return_airline, return_numbers, return_departs_local)
+                                outbound_departs_by, return_from, return_to, return_airline, return_numbers,
+                                return_departs_local, return_departs_by)
       select s.tracked_fare_id, o.*, r.*
         from ${batchOf(rows)}
        cross join ${flightOf('outbound', 'o')}
@@ -309,9 +314,9 @@ async function saveFlights(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
         left join fare_flights f on f.id = s.flights_id
        where (o."from" is not null or r."from" is not null)
          and (f.outbound_from, f.outbound_to, f.outbound_airline, f.outbound_numbers, f.outbound_departs_local,
-              f.return_from, f.return_to, f.return_airline, f.return_numbers, f.return_departs_local)
-             is distinct from (o."from", o."to", o.airline, o.numbers, o."departsAt",
-                               r."from", r."to", r.airline, r.numbers, r."departsAt")
+              f.outbound_departs_by, f.return_from, f.return_to, f.return_airline, f.return_numbers,
+              f.return_departs_local, f.return_departs_by)
+             is distinct from (o.*, r.*)
       returning id, tracked_fare_id)
     update fare_state s set flights_id = saved.id from saved where s.tracked_fare_id = saved.tracked_fare_id
   `.execute(tx)

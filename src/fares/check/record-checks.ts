@@ -105,6 +105,28 @@ function answeredReasons(recorded: readonly RecordedCheck[]): string[] {
   return [...new Set(answered.flatMap(({ before }) => before.lastReason ?? []))]
 }
 
+/** The Date of answers is in whole seconds. */
+const SAME_DATE_MS = 2_000
+
+/** Whether an answer has the Date of the last counted one, which was asked well before: a cache has kept it. */
+function isCopy({ askedAt, observation: { datedAt } }: Check, last: LockedFare): boolean {
+  const isLater = last.askedAt !== null && askedAt.getTime() - last.askedAt.getTime() > SAME_DATE_MS
+  return isLater && datedAt !== undefined && datedAt.getTime() === last.datedAt?.getTime()
+}
+
+export function copiesIn(
+  checks: readonly Check[],
+  locked: readonly LockedFare[],
+): ReadonlySet<Check> {
+  const byFare = new Map(locked.map((fare) => [fare.fareId, fare]))
+  return new Set(
+    checks.filter((check) => {
+      const fare = byFare.get(check.fareId)
+      return fare !== undefined && isCopy(check, fare)
+    }),
+  )
+}
+
 /**
  * The checks that count. The others are dropped: a later answer has been counted, the answer is as old as a stale
  * belief, or the caller holds no lock on the fare.
@@ -119,6 +141,7 @@ export function countChecks(
     if (before === undefined || check.observation.ageSeconds > STALE_SECONDS) return []
     const askedAt = new Date(check.askedAt.getTime() - check.observation.ageSeconds * 1000)
     if (before.askedAt !== null && askedAt <= before.askedAt) return []
+    if (isCopy(check, before)) return []
     return [{ fareId: check.fareId, before, state: stateOf(before), check, askedAt }]
   })
 }

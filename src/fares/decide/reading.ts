@@ -132,9 +132,9 @@ export function readingOf(state: FareState, { askedAt, observation }: Answer): R
     return { leg: isGone ? LEFT_OUT : leg, isPast }
   }
   const { belief, lastFlights } = state
-  const outbound = read(belief.outbound, lastFlights.outbound, observation.outbound)
-  const back =
-    belief.return && read(belief.return, lastFlights.return, observation.return ?? LEFT_OUT)
+  const shown = withoutSwaps(state, { askedAt, observation })
+  const outbound = read(belief.outbound, lastFlights.outbound, shown.outbound)
+  const back = belief.return && read(belief.return, lastFlights.return, shown.return ?? LEFT_OUT)
   const legs = [outbound, ...(back ? [back] : [])]
   return {
     view: viewOf(legOf(outbound.leg), back && legOf(back.leg)),
@@ -145,6 +145,29 @@ export function readingOf(state: FareState, { askedAt, observation }: Answer): R
     isOdd: legs.some(({ leg }) => leg.kind === 'available' && leg.flight.priceIsOdd),
     past: legs.some(({ isPast }) => isPast),
     at,
+  }
+}
+
+/** After so long without a good check, the belief itself may have the legs swapped. */
+const MOST_SWAPPED_MS = HOUR_MS
+
+/** A leg that shows the flight that is believed of the other one says nothing of its own. */
+function withoutSwaps(
+  { belief, lastGoodCheckAt }: FareState,
+  { askedAt, observation }: Pick<Answer, 'askedAt' | 'observation'>,
+): Pick<Observation, 'outbound' | 'return'> {
+  const { outbound, return: back } = observation
+  const isOld = askedAt.getTime() - Date.parse(lastGoodCheckAt ?? '') > MOST_SWAPPED_MS
+  if (belief.return === null || isOld) return observation
+  const own = (leg: LegObservation, believed: LegView, other: LegView): LegObservation => {
+    const identity = leg.kind === 'available' ? leg.flight.identity : null
+    const isSwapped =
+      identity !== null && identity === other.identity && identity !== believed.identity
+    return isSwapped ? { kind: 'unknown', reason: 'other_flight' } : leg
+  }
+  return {
+    outbound: own(outbound, belief.outbound, belief.return),
+    return: back && own(back, belief.return, belief.outbound),
   }
 }
 

@@ -9,6 +9,7 @@ import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,
 } from '../../upstream/upstream-errors.ts'
+import { judgedBy, readHabits } from '../answer-habits.ts'
 import { isRateLimited } from '../check/check-fares.ts'
 import { recordBatch, type VerifyDeps } from '../verify-fares-job.ts'
 import { type CallerKey, createSlotQueue, NoSlotError } from './slot-queue.ts'
@@ -52,7 +53,8 @@ export async function verifyOnDemand(
   assertTwoFlights(question)
   const pausedMs = await pausedForMs(db, 'checks')
   if (pausedMs !== undefined) throw new ChecksPausedError(pausedMs)
-  const { observation, askedAt } = await callUpstream(deps, question, signal)
+  const { observation: read, askedAt } = await callUpstream(deps, question, signal)
+  const observation = judgedBy(await readHabits(db, [read]), read)
   const result = parseVerifyResult(question, observation)
   const fareId = await findTrackedFare(db, question)
   if (askedAt !== null) {

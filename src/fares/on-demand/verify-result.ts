@@ -22,6 +22,7 @@ export const DETAILS: Readonly<Record<UnknownResultReason, string>> = {
   id_missing: 'the answer of the upstream lacks a requested flight',
   other_flight: 'the upstream answered with a flight of another id',
   other_passengers: 'the upstream answered with prices for other passengers',
+  unknown_members: 'the answer of the upstream has members that its interface does not have',
   identity_mismatch: 'the upstream answered with another flight',
   circuit_open: 'requests to the upstream are suspended, because it fails or has asked for a pause',
   paused: 'operators have paused the checks; with maxAge a kept answer is returned',

@@ -26,6 +26,7 @@ const HELPS = {
   mass_price_change: INCIDENTS,
   mass_expiry: INCIDENTS,
   changes_held: INCIDENTS,
+  answers_unusual: { command: 'bin/farewatch answers list', says: 'lists them.' },
   deliveries_late: DOCTOR,
   endpoints_failing: ENDPOINTS,
   endpoints_failing_for_hours: { command: 'bin/farewatch doctor', says: 'names them.' },

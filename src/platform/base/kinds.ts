@@ -166,6 +166,7 @@ export const UNKNOWN_REASONS = [
   'id_missing',
   'other_flight',
   'other_passengers',
+  'unknown_members',
   'identity_mismatch',
 ] as const
 /** With `circuit_open` no request was sent, so it is no result of a check. */

@@ -48,6 +48,16 @@ export interface Airport {
   zone: string
 }
 
+export interface AnswerHabit {
+  accepted_at: Date | null
+  answers: Generated<number>
+  first_seen_at: Generated<Date>
+  last_seen_at: Generated<Date>
+  most_since: Date | null
+  name: string
+  share: Generated<number>
+}
+
 export interface ArchivableFareBeliefVersion {
   archivable_at: Date | null
   tracked_fare_id: number | null
@@ -271,6 +281,7 @@ export interface FareState {
   checks: Generated<number>
   contradicted_since: Date | null
   currency: string | null
+  dated_at: Date | null
   departs_at: Date | null
   ever_available_at: Date | null
   expired_at: Date | null
@@ -625,6 +636,7 @@ export interface WebhookEndpoint {
 
 export interface DB {
   airport: Airport
+  answer_habit: AnswerHabit
   archivable_fare_belief_version: ArchivableFareBeliefVersion
   archivable_route_availability_version: ArchivableRouteAvailabilityVersion
   archivable_route_version: ArchivableRouteVersion

@@ -28,8 +28,8 @@ export function verifyMetrics({ counter, histogram }: Declare) {
     ),
     checksDropped: counter(
       'farewatch_checks_dropped_total',
-      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended), aged (the same, for an answer that is older than its request by its Age; or it is older than ten minutes).',
-      { reason: ['late_slot', 'upstream_closed', 'superseded', 'aged'] },
+      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended), aged (the same, for an answer that is older than its request by its Age; or it is older than ten minutes), copied (its Date is that of the last counted answer, so a cache has kept it).',
+      { reason: ['late_slot', 'upstream_closed', 'superseded', 'aged', 'copied'] },
     ),
     clockSetBack: counter(
       'farewatch_database_clock_set_back_total',

@@ -65,8 +65,9 @@ export function readFlight(
   }
   const itinerary = itineraryOf(whole, segments)
   const priceIsOdd = ODD_PRICES.some((odd) => anomalies.includes(odd))
+  const totalUnlikeSum = anomalies.includes('total_unlike_sum')
   return {
-    flight: { price, priceIsOdd, identity, itinerary, departsAt, flight: summary },
+    flight: { price, priceIsOdd, totalUnlikeSum, identity, itinerary, departsAt, flight: summary },
     anomalies,
   }
 }

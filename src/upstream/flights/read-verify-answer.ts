@@ -10,9 +10,11 @@ import { readFlight } from './read-flight.ts'
 /** A verify answer nests five levels deep. */
 const MAX_DEPTH = 32
 const MAX_SHOWN_CHARS = 100
+/** So many unknown members of an answer are named, each by so many characters. */
+const [MAX_MEMBERS, MAX_MEMBER_CHARS] = [8, 40]
 
 /** The content of an answer, without its evidence. */
-export type VerifyAnswer = Omit<Observation, 'evidence' | 'ageSeconds'>
+export type VerifyAnswer = Omit<Observation, 'evidence' | 'ageSeconds' | 'datedAt'>
 
 /** Why a leg or the whole answer is unknown. `detail` is for people and holds no secret. */
 export interface Unknown {
@@ -57,18 +59,26 @@ export function unknownAnswer(
 /** Reads each leg by itself: a fault in one leg does not affect the other. */
 function readLegs(result: Fields, question: Question, scrub: Scrub): VerifyAnswer {
   const { flightId, returnFlightId } = question
-  const read = (id: string) => readLeg(result, id, { question, scrub })
+  const extra = Object.keys(result).filter((id) => id !== flightId && id !== returnFlightId)
+  const beside = extra.filter((name) => !isEntry(result[name]))
+  const read = (id: string) => readLeg(result, id, { question, scrub, beside })
   const outbound = read(flightId)
   const back = returnFlightId === null ? undefined : read(returnFlightId)
-  const extra = Object.keys(result).some((id) => id !== flightId && id !== returnFlightId)
   const anomalies = [...outbound.anomalies, ...(back?.anomalies ?? [])]
+  if (extra.length > beside.length) anomalies.push('extra_ids')
+  if (beside.length > 0) anomalies.push('unknown_fields')
   const detail = outbound.detail ?? back?.detail
   return {
     outbound: outbound.leg,
     return: back?.leg ?? null,
-    anomalies: [...new Set(extra ? [...anomalies, 'extra_ids' as const] : anomalies)],
+    anomalies: [...new Set(anomalies)],
     ...(detail === undefined ? {} : { detail }),
   }
+}
+
+/** Whether a value beside the requested entries is the entry of another flight. */
+function isEntry(value: unknown): boolean {
+  return isFields(value) && typeof value.available === 'boolean'
 }
 
 /** Whether a field `error` or `errors` says something. Null, false, '', [] and {} say that there is none. */
@@ -83,6 +93,24 @@ function hasError(fields: Fields): boolean {
 interface LegContext {
   readonly question: Question
   readonly scrub: Scrub
+  /** The names of the members beside the entries. */
+  readonly beside: readonly string[]
+}
+
+const NAMED = ['available', 'flight', 'error', 'errors']
+
+/**
+ * The members in the entry of an unavailable flight and beside it that the interface does not have: they may say that
+ * the answer is none. `error` and `errors` that say nothing are left out.
+ */
+function unavailableLeg(entry: Fields, { beside, scrub }: LegContext): LegObservation {
+  const names = [...new Set([...Object.keys(entry), ...beside])].filter(
+    (name) => !NAMED.includes(name),
+  )
+  if (names.length === 0) return { kind: 'unavailable' }
+  const shown = names.slice(0, MAX_MEMBERS).map((name) => quotable(name, scrub, MAX_MEMBER_CHARS))
+  const members = names.length > MAX_MEMBERS ? [...shown, '…'] : shown
+  return { kind: 'unavailable', members: [...new Set(members)] }
 }
 
 function readLeg(result: Fields, id: string, context: LegContext): LegReading {
@@ -107,7 +135,7 @@ function readLeg(result: Fields, id: string, context: LegContext): LegReading {
   if (available !== false) {
     return unknownLeg('contract_violation', 'available is neither true nor false', anomalies)
   }
-  if (!hasFlight) return { leg: { kind: 'unavailable' }, anomalies }
+  if (!hasFlight) return { leg: unavailableLeg(entry, context), anomalies }
   return unknownLeg('contract_violation', 'available is false, but there is a flight', [
     ...anomalies,
     'flight_though_unavailable',

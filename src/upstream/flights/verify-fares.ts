@@ -64,9 +64,9 @@ export async function verifyFares(deps: VerifyDeps, call: VerifyCall): Promise<O
       : failedAnswer(question, failure)
   record.outcome = failure?.code ?? outcomeOf(answer)
   const status = record.status ?? null
-  const ageSeconds = result instanceof AppError ? 0 : ageOf(result)
+  const sent = result instanceof AppError ? { ageSeconds: 0 } : sentAt(result)
   const body = () => (result instanceof AppError ? null : evidenceText(result, scrub))
-  return { ...answer, ageSeconds, evidence: evidenceOf({ path, status, latencyMs, body }) }
+  return { ...answer, ...sent, evidence: evidenceOf({ path, status, latencyMs, body }) }
 }
 
 /** The observation of a question that the circuit breaker refused: all legs unknown, and when to ask again. */
@@ -110,10 +110,17 @@ function evidenceOf({ path, status, latencyMs, body }: EvidenceArgs): Evidence {
 
 const AGE = /^\d{1,9}$/
 
-/** A header `Age` is a whole number of seconds (RFC 9111, 5.1); any other value is ignored. */
-function ageOf({ headers }: HttpAnswer): number {
-  const { age = '' } = headers
-  return AGE.test(age) ? Number(age) : 0
+/**
+ * What the headers say of the time of an answer. `Age` is a whole number of seconds (RFC 9111, 5.1); any other value
+ * is ignored, as is a `Date` that is none.
+ */
+function sentAt({ headers }: HttpAnswer): Pick<Observation, 'ageSeconds' | 'datedAt'> {
+  const { age = '', date = '' } = headers
+  const datedAt = new Date(date)
+  return {
+    ageSeconds: AGE.test(age) ? Number(age) : 0,
+    ...(Number.isNaN(datedAt.getTime()) ? {} : { datedAt }),
+  }
 }
 
 /** Path and query of a question, without the token. Equal questions have equal texts. */

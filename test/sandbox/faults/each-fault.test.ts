@@ -20,8 +20,8 @@ const SMALL: Partial<Record<FaultName, Readonly<Record<string, number>>>> = {
   'many-fields': { fields: 1_000 },
   'huge-body': { megabytes: 3 },
 }
-/** Faults that change only when the answer arrives. */
-const LATE = new Set<FaultName>(['latency', 'drip'])
+/** Faults that change only when the answer arrives, or the answers after the first. */
+const LATE = new Set<FaultName>(['latency', 'drip', 'frozen-answers'])
 /** Faults that keep the connection open, with the bytes of the body that they send. */
 const HANGING: Partial<Record<FaultName, number>> = { hang: 0, 'hang-body': 10 }
 /** A question whose answer is short enough to be sent byte by byte. */

@@ -1,0 +1,273 @@
+import { describe, expect } from 'vitest'
+import { acceptHabit, judgedBy, listHabits, readHabits } from '../../src/fares/answer-habits.ts'
+import { verifyOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
+import { recordBatch } from '../../src/fares/verify-fares-job.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
+import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { it } from '../support/test-database.ts'
+import { ONE_ADULT } from '../upstream/verify-fixtures.ts'
+import {
+  available,
+  gone,
+  kinds,
+  minute,
+  observation,
+  RULES,
+  recordAll,
+  trackFare,
+  trackFares,
+} from './fare-fixtures.ts'
+
+const { signal } = new AbortController()
+
+function depsOf(db: Db, answer: LegObservation = gone) {
+  const upstream = { verifyFares: async () => observation(answer) }
+  const rules = { ...RULES, requestsPerSecond: 200 }
+  return { db, upstream, clock: systemClock, rules, metrics: createMetrics(), log: silentLog }
+}
+
+/** Records the same answer about fares, as a batch of checks does. */
+async function answer(
+  db: Db,
+  fareIds: readonly number[],
+  { at, ...observed }: Partial<Observation> & { readonly at: Date },
+): Promise<ReturnType<typeof createMetrics>> {
+  const deps = depsOf(db)
+  const checks = fareIds.map((fareId) => ({
+    fareId,
+    askedAt: at,
+    why: 'on_demand' as const,
+    observation: { ...observation(gone), ...observed },
+  }))
+  await recordBatch(deps, { checks, late: [], blocked: [] }, null)
+  return deps.metrics
+}
+
+const goneWith = (...members: string[]): LegObservation => ({ kind: 'unavailable', members })
+
+function unlikeSum(amount: string): LegObservation {
+  const leg = available(amount)
+  if (leg.kind !== 'available') throw new Error('it is available')
+  return { ...leg, flight: { ...leg.flight, totalUnlikeSum: true, priceIsOdd: true } }
+}
+
+/** Fares that are believed unavailable. */
+async function soldOut(db: Db, count: number): Promise<number[]> {
+  const fareIds = await trackFares(db, count)
+  for (const at of [0, 1]) await recordAll(db, fareIds, minute(at), gone)
+  return fareIds
+}
+
+async function usualIn(db: Db): Promise<string[]> {
+  return [...(await readHabits(db, [])).usual]
+}
+
+async function passHours(db: Db, hours: number): Promise<void> {
+  await sql`
+    update answer_habit
+       set most_since = most_since - make_interval(hours => ${hours}), last_seen_at = last_seen_at - make_interval(hours => ${hours})
+  `.execute(db)
+}
+
+async function shownReason(db: Db, fareId: number): Promise<string | null> {
+  const { rows } = await sql<{ reason: string | null }>`
+    select last_reason as reason from farewatch.fares_current where tracked_fare_id = ${fareId}
+  `.execute(db)
+  return rows[0]?.reason ?? null
+}
+
+describe('a member that the interface does not have', () => {
+  it('makes "not available" unknown, in checks and on demand, until an operator accepts it', async ({
+    db,
+  }) => {
+    const [fareId = 0] = await trackFares(db, 1)
+    await recordAll(db, [fareId], minute(0), available())
+    for (const at of [1, 2, 3]) {
+      await answer(db, [fareId], { at: minute(at), outbound: goneWith('message') })
+    }
+    const question = { flightId: '1', returnFlightId: null, passengers: ONE_ADULT }
+    const onDemand = () => verifyOnDemand(depsOf(db, goneWith('message')), question, signal)
+
+    expect(await kinds(db, fareId)).toEqual(['first_seen'])
+    expect(await shownReason(db, fareId)).toBe('unknown_members')
+    expect((await onDemand()).result).toMatchObject({ kind: 'unknown', reason: 'unknown_members' })
+    expect(await listHabits(db)).toMatchObject([{ name: 'message', answers: 3, isUsual: false }])
+
+    await acceptHabit(db, 'message', true)
+    for (const at of [4, 5]) {
+      await answer(db, [fareId], { at: minute(at), outbound: goneWith('message') })
+    }
+
+    expect(await kinds(db, fareId)).toEqual(['first_seen', 'became_unavailable'])
+    expect((await onDemand()).result.kind).toBe('known')
+  })
+
+  it('is usual when most answers about fares believed unavailable have had it for a day', async ({
+    db,
+  }) => {
+    const fareIds = await soldOut(db, 10)
+    for (let at = 2; at < 10; at += 1) {
+      await answer(db, fareIds, { at: minute(at), outbound: goneWith('message') })
+    }
+    expect((await listHabits(db))[0]?.share).toBeCloseTo(1 - 0.99 ** 80)
+    expect(await usualIn(db)).toEqual([])
+
+    await passHours(db, 25)
+
+    expect(await usualIn(db)).toEqual(['message'])
+  })
+
+  it('is not usual by many answers of an hour, whatever a day before was', async ({ db }) => {
+    const fareIds = await soldOut(db, 10)
+    await answer(db, fareIds, { at: minute(2), outbound: goneWith('message') })
+    await passHours(db, 48)
+    for (let at = 3; at < 11; at += 1) {
+      await answer(db, fareIds, { at: minute(at), outbound: goneWith('message') })
+    }
+
+    expect((await listHabits(db))[0]?.share).toBeGreaterThan(0.5)
+    expect(await usualIn(db)).toEqual([])
+  })
+
+  it('ceases to be usual when most answers lack it, and counts for no fare that is believed available', async ({
+    db,
+  }) => {
+    const fareIds = await soldOut(db, 10)
+    for (let at = 2; at < 11; at += 1) {
+      await answer(db, fareIds, { at: minute(at), outbound: goneWith('message') })
+    }
+    await passHours(db, 25)
+    const bookable = await trackFare(db, { flightId: 'bookable' })
+    await recordAll(db, [bookable], minute(0), available())
+    await answer(db, [bookable], { at: minute(11), outbound: gone })
+    const [before] = await listHabits(db)
+    for (const at of [11, 12]) await answer(db, fareIds, { at: minute(at), outbound: gone })
+
+    const [after] = await listHabits(db)
+    expect(after?.share).toBeCloseTo(Number(before?.share) * 0.99 ** 20)
+    for (let at = 13; at < 19; at += 1)
+      await answer(db, fareIds, { at: minute(at), outbound: gone })
+    expect(await usualIn(db)).toEqual([])
+  })
+
+  it('writes nothing while answers have none', async ({ db }) => {
+    const fareIds = await soldOut(db, 3)
+    await answer(db, fareIds, { at: minute(2), outbound: gone })
+
+    expect(await listHabits(db)).toEqual([])
+  })
+
+  it('of which there are ever new ones fill no table', async ({ db }) => {
+    const fareIds = await soldOut(db, 1)
+    const names = Array.from({ length: 130 }, (_, at) => `request-${at}`)
+    await answer(db, fareIds, { at: minute(2), outbound: goneWith(...names) })
+
+    expect(await listHabits(db)).toHaveLength(100)
+    await passHours(db, 25)
+    await answer(db, fareIds, { at: minute(3), outbound: goneWith('new') })
+    expect(await listHabits(db)).toMatchObject([{ name: 'new' }])
+  })
+
+  it('is taken back with its count', async ({ db }) => {
+    await acceptHabit(db, 'message', true)
+    await acceptHabit(db, 'message', false)
+
+    expect(await listHabits(db)).toMatchObject([{ name: 'message', share: 0, acceptedAt: null }])
+  })
+})
+
+describe('a total that is not the sum of its passengers', () => {
+  it('is no price where totals have been sums', async ({ db }) => {
+    const fareIds = await trackFares(db, 2)
+    const [fareId = 0] = fareIds
+    await answer(db, fareIds, { at: minute(0), outbound: available('835.08') })
+    for (const at of [1, 2, 3]) {
+      await answer(db, fareIds, { at: minute(at), outbound: unlikeSum('278.36') })
+    }
+
+    const { rows } = await sql`
+      select price::text, price_reason from farewatch.fares_current where tracked_fare_id = ${fareId}
+    `.execute(db)
+    expect(rows).toEqual([{ price: '835.08', price_reason: 'unreadable' }])
+    expect(await kinds(db, fareId)).toEqual(['first_seen'])
+    expect(await listHabits(db)).toMatchObject([{ name: 'total_unlike_sum', answers: 6 }])
+  })
+
+  it('needs a second answer where no fare had a price before, until most totals are sums', async ({
+    db,
+  }) => {
+    const fareIds = await trackFares(db, 10)
+    const [fareId = 0] = fareIds
+    for (const at of [0, 1, 2]) {
+      await answer(db, [fareId], { at: minute(at), outbound: unlikeSum('278.36') })
+    }
+    expect(await kinds(db, fareId)).toEqual(['first_seen', 'price_changed'])
+    expect(await usualIn(db)).toEqual(['total_unlike_sum'])
+
+    for (let at = 3; at < 11; at += 1) {
+      await answer(db, fareIds, { at: minute(at), outbound: available('835.08') })
+    }
+    expect(await usualIn(db)).toEqual([])
+  })
+})
+
+it('to judge an answer again changes nothing', () => {
+  const usual = new Set(['seats'])
+  const read = observation(goneWith('seats', 'message'), unlikeSum('10.00'))
+
+  const judged = judgedBy({ usual }, read)
+
+  expect(judged).toMatchObject({
+    outbound: { kind: 'unknown', reason: 'unknown_members', members: ['seats', 'message'] },
+    return: { kind: 'available', flight: { price: null } },
+    detail: 'the interface does not have seats, message',
+  })
+  expect(judgedBy({ usual }, judged)).toEqual(judged)
+  const plain = observation(goneWith('seats'), available())
+  expect(judgedBy({ usual }, plain)).toBe(plain)
+})
+
+describe('an answer with the Date of the one before', () => {
+  const dated = (seconds: number) => new Date(minute(0).getTime() + seconds * 1_000)
+  const copied = async (metrics: ReturnType<typeof createMetrics>) =>
+    (await metrics.checksDropped.get()).values.find(({ labels }) => labels.reason === 'copied')
+      ?.value
+
+  it('is a copy and is dropped if it was asked over two seconds later', async ({ db }) => {
+    const fareIds = await trackFares(db, 1)
+    const datedAt = dated(1)
+    await answer(db, fareIds, { at: dated(0), outbound: available(), datedAt })
+
+    const metrics = await answer(db, fareIds, { at: dated(3), outbound: available(), datedAt })
+
+    expect(await copied(metrics)).toBe(1)
+    const { asked_at, checks } = await db
+      .selectFrom('fare_state')
+      .select(['asked_at', 'checks'])
+      .executeTakeFirstOrThrow()
+    expect([asked_at, checks]).toEqual([dated(0), 1])
+  })
+
+  it.for([
+    ['asked within two seconds', 2, 1],
+    ['with another Date', 60, 61],
+    ['without a Date', 60, undefined],
+  ] as const)('counts %s', async ([_, seconds, date], { db }) => {
+    const fareIds = await trackFares(db, 1)
+    await answer(db, fareIds, { at: dated(0), outbound: available(), datedAt: dated(1) })
+    const later = date === undefined ? {} : { datedAt: dated(date) }
+
+    const metrics = await answer(db, fareIds, {
+      at: dated(seconds),
+      outbound: available(),
+      ...later,
+    })
+
+    expect(await copied(metrics)).toBe(0)
+    const { checks } = await db.selectFrom('fare_state').select('checks').executeTakeFirstOrThrow()
+    expect(checks).toBe(2)
+  })
+})
