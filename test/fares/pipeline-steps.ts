@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import { returning } from './answers.ts'
 import { available, gone, silent } from './fare-fixtures.ts'
 
 /** The questions of a world: the second one has a return flight. */
@@ -40,7 +41,7 @@ export function legsOf(
 ): { outbound: LegObservation; back: LegObservation | null } {
   const [outbound, back] = answers[question] ?? (['silent', 'silent'] as const)
   const hasReturn = QUESTIONS[question]?.returnFlightId !== null
-  return { outbound: WORDS[outbound], back: hasReturn ? WORDS[back] : null }
+  return { outbound: WORDS[outbound], back: hasReturn ? returning(WORDS[back]) : null }
 }
 
 /** The fate of an answer: it is recorded, its transaction is rolled back, or its process is killed before. */
