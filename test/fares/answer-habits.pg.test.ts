@@ -189,7 +189,7 @@ describe('a total that is not the sum of its passengers', () => {
     }
 
     const { rows } = await sql`
-      select price::text, price_reason from farewatch.fares_current where tracked_fare_id = ${fareId}
+      select price::text, price_reason from fare_state where tracked_fare_id = ${fareId}
     `.execute(db)
     expect(rows).toEqual([{ price: '835.08', price_reason: 'unreadable' }])
     expect(await kinds(db, fareId)).toEqual(['first_seen'])
