@@ -7,9 +7,9 @@
  * A round of all fares takes 250 s. Every fare is watched alike, about one thing changes a fare and day, and
  * confirmations are made when a version asks for them.
  *
- *   npm run bench:truth -- [checks] [fares] [--before COMMIT or none] [--seed N] [--list] [--stream FILE]
+ *   npm run bench:truth -- [checks] [fares] [--before COMMIT or none] [--seed N] [--only PATTERN] [--list] [--stream FILE]
  *
- * --list prints every false record. --stream keeps the answers of this version for bench/truth/stream.ts.
+ * --only plays what has such a name. --list prints every false record. --stream keeps the answers of this version for bench/truth/stream.ts.
  */
 import { parseArgs } from 'node:util'
 import type { Played } from './truth/play.ts'
@@ -21,6 +21,7 @@ const { positionals, values } = parseArgs({
   options: {
     before: { type: 'string', default: BEFORE },
     seed: { type: 'string', default: '1' },
+    only: { type: 'string' },
     list: { type: 'boolean', default: false },
     stream: { type: 'string' },
   },
@@ -34,6 +35,7 @@ const world = {
   fares: FARES,
   checks: CHECKS,
   requestsPerSecond: FARES / ROUND_SECONDS,
+  only: values.only,
 }
 const { versions, remove } = await checkOut(values.before)
 try {

@@ -181,6 +181,9 @@ const SILENCE: Lies = {
   ],
 }
 
+/** It lasts longer than a hold, and is recorded then as if it were true. */
+export const LASTING = 'all sold out for 30 min'
+
 /** What an upstream reports that is not true, in the order of a run. The longest comes last. */
 export const LIES: readonly Lies[] = [
   alone(140, 'an airline of thirty sold out', ofAirline(30), soldOut),
@@ -214,5 +217,5 @@ export const LIES: readonly Lies[] = [
   ),
   alone(300, 'prices times 100, of all', everybody, twist({ factor: 100 })),
   alone(600, 'half of the fares fail with 503', share(0, 0.5), failing, silent),
-  alone(1_800, 'all sold out for 30 min', everybody, soldOut),
+  alone(1_800, LASTING, everybody, soldOut),
 ]

@@ -20,7 +20,8 @@ export interface Job {
 
 export interface Played {
   readonly worldHash: string
-  readonly checks: number
+  /** How many, by what they were made for. */
+  readonly checks: Readonly<Record<string, number>>
   readonly seconds: number
   readonly dropped: Readonly<Record<string, number>>
   readonly score: Score
@@ -56,11 +57,11 @@ interface Playing {
  * Checks what is due until the end. All that is claimed at a time is recorded in one batch, some seconds of the budget:
  * smaller batches would take twice the time and decide alike.
  */
-async function playAll({ product, world, ...playing }: Playing): Promise<number> {
+async function playAll({ product, world, ...playing }: Playing): Promise<Played['checks']> {
   let nowMs = world.startMs
   let minuteMs = nowMs
   let vacuumMs = nowMs
-  let checks = 0
+  const checks: Record<string, number> = {}
   while (nowMs < world.endMs) {
     await product.setClock(nowMs)
     if (nowMs >= minuteMs) {
@@ -74,7 +75,7 @@ async function playAll({ product, world, ...playing }: Playing): Promise<number>
     }
     const batch = await askDue(product, world, playing)
     nowMs = (batch.at(-1)?.askedAt.getTime() ?? nowMs + 1_000) + RECORDED_AFTER_MS
-    checks += batch.length
+    for (const { why } of batch) checks[why] = (checks[why] ?? 0) + 1
     if (batch.length === 0) continue
     await product.setClock(nowMs)
     await product.recordClaimed(batch)

@@ -130,7 +130,10 @@ async function simulateClock({ db, pool }: Database): Promise<Product['setClock'
         return current_setting('simulated.now')::timestamptz
     `.execute(db)
   }
+  let setMs = 0
   const setClock = async (atMs: number) => {
+    if (atMs === setMs) return
+    setMs = atMs
     Date.now = () => atMs
     await sql`select set_config('simulated.now', ${new Date(atMs).toISOString()}, false)`.execute(
       db,
@@ -178,12 +181,22 @@ async function pacedRate(db: Db, requestsPerSecond: number): Promise<number> {
     : pacedRate(requestsPerSecond, await readTrouble(db))
 }
 
+/** Of earlier versions another file has it, and it takes the time for which a change counts. */
+async function closeUncheckedIncidents(db: Db, withinMs: number): Promise<void> {
+  for (const file of ['incidents', 'change-incidents']) {
+    const found = (await import(`../../src/fares/hold/${file}.ts`)) as Record<string, unknown>
+    const { closeUncheckedIncidents: close } = found
+    if (typeof close === 'function') return close({ db, log: silentLog }, withinMs)
+  }
+}
+
 /** Metrics that keep the number of dropped answers, and nothing else. */
 function countedDrops() {
   const dropped = new Map<string, number>()
   const nothing = { inc: () => undefined, observe: () => undefined, set: () => undefined }
-  const inc = ({ reason }: { reason: string }, count = 1) =>
-    void dropped.set(reason, (dropped.get(reason) ?? 0) + count)
+  const inc = ({ reason }: { reason: string }, count = 1) => {
+    if (count > 0) dropped.set(reason, (dropped.get(reason) ?? 0) + count)
+  }
   const metrics = new Proxy(
     {},
     { get: (_, name) => (name === 'checksDropped' ? { inc } : nothing) },
@@ -225,14 +238,5 @@ function exchangeOf(wire: Wire): HttpExchange {
       }
     },
     close: async () => undefined,
-  }
-}
-
-/** Of earlier versions another file has it, and it takes the time for which a change counts. */
-async function closeUncheckedIncidents(db: Db, withinMs: number): Promise<void> {
-  for (const file of ['incidents', 'change-incidents']) {
-    const found = (await import(`../../src/fares/hold/${file}.ts`)) as Record<string, unknown>
-    const { closeUncheckedIncidents: close } = found
-    if (typeof close === 'function') return close({ db, log: silentLog }, withinMs)
   }
 }

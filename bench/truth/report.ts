@@ -1,3 +1,4 @@
+import { LASTING } from './lies.ts'
 import type { Played } from './play.ts'
 import { type Counts, type Reported, WITHIN_SECONDS } from './score.ts'
 import type { Cost } from './versions.ts'
@@ -16,10 +17,10 @@ export function printReport(
   }
   console.log(`world: SHA-256 ${results[0]?.worldHash}`)
   for (const { name, checks, seconds, cpuSeconds, dropped } of results) {
-    const drops = Object.entries(dropped).map(([reason, count]) => `${count} ${reason}`)
+    const count = sumOf(checks)
     console.log(
-      `${name}: ${checks} checks, ${Math.round(checks / seconds)} a second, ${cpuSeconds.toFixed(1)} s of CPU; ` +
-        `dropped: ${drops.join(', ')}`,
+      `${name}: ${count} checks (${partsOf(checks)}), ${Math.round(count / seconds)} a second, ` +
+        `${((1_000 * cpuSeconds) / count).toFixed(2)} s of CPU a thousand; dropped: ${partsOf(dropped) || 'none'}`,
     )
   }
   printFalse(results)
@@ -75,19 +76,25 @@ function partsOf(
 
 function printFalse(results: readonly Result[]): void {
   const row = (name: string, of: (score: Played['score']) => number): Row => {
-    const numbers = results.map(({ score, checks }) => (1e6 * of(score)) / checks)
+    const numbers = results.map(({ score, checks }) => (1e6 * of(score)) / sumOf(checks))
     return [name, ...numbers.map((n) => n.toFixed(0)), ratioOf(numbers)]
   }
   const rows = namesOf(results.map(({ score }) => score.falseRecords)).map((cause) => [
     ...row(cause, ({ falseRecords }) => sumOf(falseRecords[cause])),
     ...results.map(({ score }) => partsOf(score.falseRecords[cause])),
   ])
-  const total = row('all', ({ falseRecords }) =>
-    Object.values(falseRecords).reduce((sum, kinds) => sum + sumOf(kinds), 0),
-  )
+  const totalOf = ({ falseRecords }: Played['score'], without?: string) =>
+    Object.entries(falseRecords).reduce(
+      (sum, [cause, kinds]) => sum + (cause === without ? 0 : sumOf(kinds)),
+      0,
+    )
+  const totals = [
+    row('all that last less than a hold', (score) => totalOf(score, LASTING)),
+    row('all', (score) => totalOf(score)),
+  ]
   const names = results.map(({ name }) => name)
   const head = ['false records a million checks', ...names, 'ratio', ...names.map(recordsOf)]
-  printTable(head, [...rows, [...total, ...names.map(() => '')]])
+  printTable(head, [...rows, ...totals.map((total) => [...total, ...names.map(() => '')])])
 }
 
 const recordsOf = (name: string) => `${name}, records`

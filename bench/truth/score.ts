@@ -176,8 +176,8 @@ export function createScorer({ db, world, fares, read }: ScorerDeps): Scorer {
         const found = lieAbout(periods, fare, atMs)
         if (found === undefined) {
           if (reason !== undefined) add(hidden, [causeOf(periods, fare, atMs), reason], seconds)
-        } else if (found.lie.isSilent && atMs - found.sinceMs > SILENT_MS) {
-          add(silent, [found.lie.name, reason ?? 'shown'], seconds)
+        } else if (found.lie.isSilent && atMs - found.sinceMs > SILENT_MS && reason === undefined) {
+          add(silent, [found.lie.name, 'shown'], seconds)
         }
       }
     },

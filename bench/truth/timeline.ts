@@ -77,12 +77,17 @@ const LEAST_CALM_SECONDS = 300
 /**
  * Spreads the periods over the time between two instants, as often as it suffices for, with equal calm after each.
  * Changes what is true in them.
+ * @param only a pattern: periods with other names are left out.
  */
-export function planPeriods(market: Market, { fromMs, toMs }: Times): Period[] {
+export function planPeriods(
+  market: Market,
+  { fromMs, toMs, only = '' }: Times & { readonly only?: string | undefined },
+): Period[] {
+  const acts = ACTS.filter(({ name }) => new RegExp(only).test(name))
   const seconds = (toMs - fromMs) / 1_000
-  const lengthOf = (acts: readonly Act[], calm: number) =>
-    acts.reduce((sum, act) => sum + act.seconds + calm, 0)
-  const all = ACTS.filter((_, i) => lengthOf(ACTS.slice(0, i + 1), LEAST_CALM_SECONDS) <= seconds)
+  const lengthOf = (some: readonly Act[], calm: number) =>
+    some.reduce((sum, act) => sum + act.seconds + calm, 0)
+  const all = acts.filter((_, i) => lengthOf(acts.slice(0, i + 1), LEAST_CALM_SECONDS) <= seconds)
   if (all.length === 0) return []
   const rounds = Math.max(1, Math.floor(seconds / lengthOf(all, CALM_SECONDS)))
   const calm = Math.floor((seconds / rounds - lengthOf(all, 0)) / all.length)
