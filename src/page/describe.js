@@ -10,6 +10,15 @@ export function priceText(price) {
 }
 
 /**
+ * Why a belief is shown as unknown; of unusable answers also their reason.
+ * @param {{ hiddenReason: string, lastReason: string | null }} shown
+ */
+export function hiddenText({ hiddenReason, lastReason }) {
+  const text = textOf(texts.hidden, hiddenReason)
+  return hiddenReason === 'unanswered' ? `${text}: ${lastReason?.replaceAll('_', ' ')}` : text
+}
+
+/**
  * What something is about: a short title, and the rest of what is known.
  * @typedef {{ title: string, detail: string }} Subject
  */

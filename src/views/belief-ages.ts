@@ -22,6 +22,8 @@ export async function readBeliefAges(
              count(*) filter (where b.last_good_check_at is null) as unanswered,
              count(*) filter (where b.last_good_check_at is not null
                                 and coalesce(clock_timestamp() - b.last_good_check_at > checked.fresh_for, b.stale)) as stale,
+             count(*) filter (where ${IS_SILENT}) as silent,
+             mode() within group (order by b.last_reason) filter (where ${IS_SILENT}) as "silentReason",
              percentile_disc(array[0.5, 0.9, 0.99, 1])
                within group (order by extract(epoch from clock_timestamp() - b.last_good_check_at)::float8) as ages
         from checked
@@ -35,6 +37,8 @@ export async function readBeliefAges(
   const [p50, p90, p99, max] = ages
   return { ...counts, ageSeconds: { p50, p90, p99, max } }
 }
+
+const IS_SILENT = sql`b.hidden_reason = 'unanswered' and b.last_good_check_at is not null`
 
 /** Without `fresh_for` the public SQL decides whether a belief is stale. */
 const ALL_FARES = sql`select id, null::interval as fresh_for from tracked_fare`

@@ -42,7 +42,10 @@ const Fare = object(
   {
     ...identity,
     ...priced,
-    hiddenReason: orNull(oneOf(HIDDEN_REASONS), 'Why it is shown as unknown although it is fresh.'),
+    hiddenReason: orNull(
+      oneOf(HIDDEN_REASONS),
+      'Why it is shown as unknown although it is fresh. unanswered: `lastReason` says why its last answers were unusable.',
+    ),
     contradictedSince: orNull(Instant, 'When the first answer began that contradicts the belief.'),
     heldSince: orNull(Instant, 'Since when a mass holds the change.'),
     lastGoodCheckAt: orNull(Instant),
@@ -50,7 +53,7 @@ const Fare = object(
     lastCheckWhy: orNull(
       oneOf(CHECK_REASONS),
       'Why it was checked last. scheduled: in its turn. route_moved: in its turn, which was sooner because other fares of ' +
-        'its route changed. ended: to see whether it has really ended. Null if that was not recorded.',
+        'its route changed. Null if that was not recorded.',
     ),
     lastReason: orNull(Type.String(), 'Why the last check was unknown. Null if it was good.'),
     expiredAt: orNull(Instant),

@@ -15,6 +15,15 @@ export const IncidentShape = object(
     kind: oneOf(MASS_KINDS, { title: 'IncidentKind' }),
     openedAt: Instant,
     closedAt: orNull(Instant, 'Null while it is open.'),
+    airlines: Type.Array(Type.String(), {
+      description: 'Of whose flights it is. Empty, as `differences`, if it is of all.',
+    }),
+    differences: Type.Array(Type.String(), {
+      description: 'What its changes have in common, such as `departure -60 min`.',
+    }),
+    recordedBefore: Type.Array(Type.Integer(), {
+      description: 'The `seq` of such changes that were recorded before it was seen.',
+    }),
   },
   { title: 'Incident' },
 )
@@ -44,7 +53,7 @@ const listAll = operator({
   tag: 'Operators',
   summary: 'List masses of changes, newest first',
   description:
-    'While an incident is open, changes of its kind wait, each for MASS_HOLD_MINUTES at most.',
+    'A change that an incident has counted waits, at most MASS_HOLD_MINUTES from its first answer.',
   scope: 'operate',
   query: object({
     open: Type.Optional(
@@ -83,12 +92,28 @@ export async function listIncidents(
   let query = db
     .selectFrom('incident')
     .select(['id', 'kind', 'opened_at as openedAt', 'closed_at as closedAt'])
+    .select([partOf('airline').as('airlines'), partOf('difference').as('differences')])
+    .select(RECORDED.as('recordedBefore'))
     .orderBy('id', 'desc')
     .limit(limit)
   if (open !== undefined) query = query.where('closed_at', open ? 'is' : 'is not', null)
   if (after !== undefined) query = query.where('id', '<', after)
   return query.execute()
 }
+
+/** What an incident is of; nothing where it is of its kind as a whole. */
+function partOf(part: 'airline' | 'difference') {
+  return sql<string[]>`
+    array(select distinct m ->> ${part}
+            from jsonb_array_elements(detail -> 'masses') m
+           where m ->> ${part} <> '' and not detail -> 'masses' @> '[{"airline": null, "difference": null}]'
+           order by 1)
+  `
+}
+
+const RECORDED = sql<
+  number[]
+>`array(select r::bigint from jsonb_array_elements(detail -> 'recorded') r order by 1)`
 
 interface HoldRules {
   readonly massHoldMs: number

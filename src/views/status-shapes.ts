@@ -36,6 +36,11 @@ const Beliefs = object(
     stale: Type.Integer({
       description: 'How many of the others have a belief that is too old to be shown as known.',
     }),
+    silent: Type.Integer({
+      description:
+        'How many had a good check, and are shown as unknown because their last answers, five or more, were unusable.',
+    }),
+    silentReason: orNull(Type.String(), 'The most frequent reason of those answers.'),
     ageSeconds: orNull(
       object({ p50: Seconds, p90: Seconds, p99: Seconds, max: Seconds }),
       'Age of the last good check. Null if there was none.',

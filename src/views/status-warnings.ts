@@ -38,6 +38,7 @@ export function warningsOf(status: JudgedStatus): StatusWarning[] {
     ...listWarnings(status),
     ...heldRunWarnings(status),
     ...fareWarnings(status),
+    ...silenceWarnings(status),
     ...delayWarnings(status),
     ...upstreamWarnings(status),
     ...answerWarnings(status),
@@ -116,6 +117,13 @@ function fareWarnings(status: JudgedStatus): StatusWarning[] {
   if (unanswered === 0) return []
   const text = `${unanswered} of ${ofFares(fares)} had no good check yet.`
   return [warn({ about: 'fares', code: 'fares_unanswered' }, text)]
+}
+
+function silenceWarnings({ beliefs }: JudgedStatus): StatusWarning[] {
+  const { fares, silent, silentReason } = beliefs
+  if (silent === 0) return []
+  const text = `The last answers of ${silent} of ${ofFares(fares)} were unusable, mostly ${silentReason}: shown as unknown.`
+  return [warn({ about: 'fares', code: 'fares_silent' }, text)]
 }
 
 function ofFares(n: number): string {

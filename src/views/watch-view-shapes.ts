@@ -89,14 +89,15 @@ export const viewMembers = {
   priceReason: orNull(
     oneOf(SHOWN_PRICE_REASONS),
     'Why the last answers did not show the price of a bookable fare, or why it is unknown. unreadable: the upstream’s ' +
-      'price cannot be read. unconfirmed: another currency, or a change by more than half, was seen once. ' +
+      'price cannot be read. unconfirmed: another currency, or a change by more than a tenth, was seen once. ' +
       'mixed_currencies: the legs have no common currency. held: the prices of many flights change at once, and wait. ' +
       'stale: the last check that showed it is too old.',
   ),
   hiddenReason: orNull(
     oneOf(HIDDEN_REASONS),
     'Why the belief is shown as unknown although it is fresh. held: many flights change at once, so the change waits for ' +
-      'some minutes. identity_mismatch: the answers show another flight.',
+      'some minutes. identity_mismatch: the answers show another flight. unanswered: the last answers, five or more, were ' +
+      'unusable: `lastReason` says why.',
   ),
   contradictedSince: orNull(
     Instant,

@@ -41,7 +41,14 @@ describe('the status', () => {
         },
       ],
       heldRuns: [],
-      beliefs: { fares: 0, unanswered: 0, stale: 0, ageSeconds: null },
+      beliefs: {
+        fares: 0,
+        unanswered: 0,
+        stale: 0,
+        silent: 0,
+        silentReason: null,
+        ageSeconds: null,
+      },
       upstream: { pausedUntil: null, openBreakers: [] },
       pauses: [],
       incidents: [],
@@ -120,7 +127,13 @@ describe('the status', () => {
     const { beliefs } = await operatorStatus(db)
 
     const { ageSeconds, ...counts } = beliefs as Record<string, unknown>
-    expect(counts).toEqual({ fares: 11, unanswered: 1, stale: 1 })
+    expect(counts).toEqual({
+      fares: 11,
+      unanswered: 1,
+      stale: 1,
+      silent: 0,
+      silentReason: null,
+    })
     const ages = Object.entries(ageSeconds as Record<string, number>)
     expect(ages.map(([name, age]) => [name, Math.round(age / 50) * 50])).toEqual([
       ['p50', 250],

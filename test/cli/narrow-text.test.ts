@@ -7,6 +7,7 @@ import type { PlanReport } from '../../src/routes/review/report-plan.ts'
 import { NO_COUNTS } from '../../src/routes/runs/sync-run.ts'
 import type { SyncRunRow } from '../../src/routes/runs/sync-run-queries.ts'
 import type { ProbeReport } from '../../src/upstream/probe/probe-upstream.ts'
+import type { Incident } from '../../src/views/incident-operations.ts'
 
 const AT = new Date('2026-01-31T03:12:07Z')
 const REASON = {
@@ -79,15 +80,17 @@ const PROBE = {
   skipped: [{ call: 'verify', hint: 'add --flight ID, of a flight that is known to be sold now' }],
 } as unknown as ProbeReport
 
-const INCIDENTS = [
+const OF_ALL = { airlines: [], differences: [], recordedBefore: [] }
+const INCIDENTS: readonly Incident[] = [
   {
     id: 12_345,
     kind: 'mass_price_change',
     openedAt: new Date('2026-01-30T00:00:00Z'),
     closedAt: AT,
+    ...OF_ALL,
   },
-  { id: 12_346, kind: 'mass_loss', openedAt: AT, closedAt: null },
-] as const
+  { id: 12_346, kind: 'mass_loss', openedAt: AT, closedAt: null, ...OF_ALL },
+]
 
 const HELD = [
   {
@@ -139,6 +142,27 @@ describe('a mass that is over', () => {
     expect(text(HELD)).toContain('mass_loss: the change of 12,345 fares waits since')
     expect(text(HELD)).toContain('bin/farewatch incidents close mass_loss')
     expect(text([])).not.toContain('incidents close')
+  })
+})
+
+describe('an incident that is of some flights', () => {
+  it('says which, and what was recorded before it was seen', () => {
+    const part = {
+      airlines: ['VY'],
+      differences: ['departure -60 min'],
+      recordedBefore: [101, 120],
+    }
+    const incidents: Incident[] = [
+      { id: 7, kind: 'mass_loss', openedAt: AT, closedAt: AT, ...part },
+      { id: 6, kind: 'mass_loss', openedAt: AT, closedAt: AT, ...OF_ALL, recordedBefore: [9] },
+    ]
+
+    const [, ...lines] = incidentsText(incidents, { held: [], now: AT, width: 200 }).split('\n\n')
+
+    expect(lines).toEqual([
+      '7: of airline VY, departure -60 min; recorded before it was seen: 2 records, seq 101 to 120',
+      '6: recorded before it was seen: 1 record, seq 9',
+    ])
   })
 })
 

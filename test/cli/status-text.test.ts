@@ -42,6 +42,8 @@ const WELL: Overview = {
     fares: 1_200,
     unanswered: 0,
     stale: 0,
+    silent: 0,
+    silentReason: null,
     ageSeconds: { p50: 120, p90: 240, p99: 360, max: 840 },
   },
   upstream: { pausedUntil: null, openBreakers: [] },

@@ -3,6 +3,7 @@ import { closeIncident } from '../../src/fares/hold/incidents.ts'
 import type { HeldKind, MassKind } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import { listIncidents } from '../../src/views/incident-operations.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -319,6 +320,26 @@ describe('prices that change by more than a fifth', () => {
       expect(named).toEqual(seqs.map(Number))
     },
   )
+})
+
+describe('an incident of one airline', () => {
+  it('names it, and the records that were written before it was seen', async ({ db }) => {
+    const fares = await believe(db, available())
+    await passSeconds(db, 60)
+
+    for (const fare of fares.slice(0, 8)) {
+      for (const n of [2, 3]) await record(db, fare, minute(n), gone)
+    }
+
+    const { rows } = await sql<{ seq: number }>`
+      select seq from availability_change where kind = 'became_unavailable' order by seq
+    `.execute(db)
+    const recordedBefore = rows.map(({ seq }) => seq)
+    expect(recordedBefore).toHaveLength(4)
+    expect(await listIncidents(db, { limit: 10 })).toMatchObject([
+      { kind: 'mass_loss', closedAt: null, airlines: ['VY'], differences: [], recordedBefore },
+    ])
+  })
 })
 
 describe('ordinary changes of price', () => {

@@ -1,10 +1,12 @@
 import { describe, expect } from 'vitest'
 import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
 import { examineDepartures } from '../../src/app/doctor/doctor-work.ts'
+import { closeIncident } from '../../src/fares/hold/incidents.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { verifierOf } from '../faults/fare-facts.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
   available,
@@ -140,5 +142,19 @@ describe('a mass of departures', () => {
     await pass(db, '10 minutes')
     expect(await endFares(db)).toBe(FARES - 1)
     expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
+  })
+
+  it('ends at once when an operator closes its incident', async ({ db }) => {
+    const { fare, checkAll } = await startFixture(db)
+    await checkAll(available())
+    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
+    await endFares(db)
+
+    const { askedAgain } = await closeIncident({ db, log: silentLog }, 'mass_expiry')
+
+    expect(askedAgain).toBe(FARES)
+    expect(await endFares(db)).toBe(FARES)
+    expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
+    expect(await openKinds(db)).toEqual([])
   })
 })

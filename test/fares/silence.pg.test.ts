@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import { readBeliefAges } from '../../src/views/belief-ages.ts'
 import { it } from '../support/test-database.ts'
-import { available, minute, record, recordAll, trackFares } from './fare-fixtures.ts'
+import { available, minute, record, recordAll, trackFare, trackFares } from './fare-fixtures.ts'
 
 const NO_FLIGHT: LegObservation = { kind: 'unknown', reason: 'contract_violation' }
 const FAILS: LegObservation = { kind: 'unknown', reason: 'http_5xx' }
@@ -46,6 +47,21 @@ describe('a fare whose answers are unusable', () => {
     await record(db, fare, minute(26), available())
 
     expect(await shown(db)).toMatchObject([{ state: 'bookable', hidden: null, pause: '60' }])
+  })
+
+  it('is counted with the most frequent reason, unless it never had a good check', async ({
+    db,
+  }) => {
+    const fares = await bookable(db, 3)
+    const [first = 0, second = 0, third = 0] = fares
+    const never = await trackFare(db, { flightId: 'N' })
+    for (const n of [1, 2, 3, 4, 5]) {
+      await recordAll(db, [first, second, never], minute(n), FAILS)
+      await record(db, third, minute(n), NO_FLIGHT)
+    }
+
+    const beliefs = { fares: 4, unanswered: 1, silent: 3, silentReason: 'http_5xx' }
+    expect(await readBeliefAges(db)).toMatchObject(beliefs)
   })
 
   it('is shown as before while its failures are few: twenty within a minute are one outage', async ({

@@ -232,6 +232,17 @@ it('a held belief is shown as unknown, with the instants that explain it', () =>
   })
 })
 
+it('a belief whose last answers were unusable is shown as unknown, with their reason', () => {
+  const silent = { hiddenReason: 'unanswered', lastReason: 'http_5xx' } as const
+
+  expect(view(silent)).toMatchObject({
+    status: 'followed',
+    belief: { pair: 'unknown', price: null },
+    contradictedSince: null,
+    ...silent,
+  })
+})
+
 it('a held price hides the price alone', () => {
   expect(view({ shownPriceReason: 'held' })).toMatchObject({
     belief: { pair: 'bookable', price: null, outbound: { belief: 'available', price: null } },

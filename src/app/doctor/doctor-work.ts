@@ -162,13 +162,13 @@ export function examinePauses({ pauses, at }: Status): Finding[] {
 
 export function examineBeliefs(status: Status): Finding[] {
   const { beliefs } = status
-  const { fares, stale, unanswered, ageSeconds } = beliefs
+  const { fares, stale, silent, unanswered, ageSeconds } = beliefs
   if (fares === 0) return [ok('fares', 'none is tracked')]
   const ages =
     ageSeconds === null
       ? 'none had a good check yet'
       : `half had a good check within ${durationText(ageSeconds.p50 * 1000)}, 99 % within ${durationText(ageSeconds.p99 * 1000)}`
-  const says = `${fares} are tracked; ${ages}; ${stale} are stale, ${unanswered} had no good check yet`
+  const says = `${fares} are tracked; ${ages}; ${stale} are stale, ${silent} have unusable answers, ${unanswered} had no good check yet`
   if (stale <= LIMITS.staleShare * fares) return [ok('fares', says)]
   const level = isPausedNow(status, 'checks') ? warning : wrong
   return [

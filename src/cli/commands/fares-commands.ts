@@ -6,7 +6,7 @@ import { verifyOnDemand } from '../../fares/on-demand/verify-on-demand.ts'
 import { type FeedBounds, readFeedBounds, startAfter } from '../../feeds/feed-bounds.ts'
 import { readAvailabilityChanges } from '../../feeds/operator-feed-queries.ts'
 import { readWatchChanges, readWatchFeedBounds } from '../../feeds/watch-feed-queries.ts'
-import type { CheckReason } from '../../platform/base/kinds.ts'
+import type { CheckReason, HiddenReason } from '../../platform/base/kinds.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { readFarePace } from '../../schedule/pace-shapes.ts'
 import type { LegObservation, Question } from '../../upstream/observation.ts'
@@ -130,8 +130,15 @@ const WHY_CHECKED: Readonly<Record<CheckReason, string>> = {
   on_demand: 'a question on demand',
 }
 
+const WHY_HIDDEN: Readonly<Record<HiddenReason, string>> = {
+  held: 'many flights change at once',
+  identity_mismatch: 'the answers show another flight',
+  unanswered: 'its last answers were unusable',
+}
+
 /** What the last answers show, unlike the belief, and why the belief is shown as unknown. */
-function contradictionLines({ hiddenReason, contradictedSince, heldSince }: FareDetail): string[] {
+function contradictionLines(fare: FareDetail): string[] {
+  const { hiddenReason, contradictedSince, heldSince, lastReason } = fare
   const contradicted =
     contradictedSince === null
       ? []
@@ -140,7 +147,9 @@ function contradictionLines({ hiddenReason, contradictedSince, heldSince }: Fare
     heldSince === null
       ? []
       : [`the change is held since ${heldSince.toISOString()}: many flights change at once`]
-  const hidden = hiddenReason === null ? [] : [`shown as unknown: ${hiddenReason}`]
+  const reason = hiddenReason === 'unanswered' && lastReason !== null ? ` (${lastReason})` : ''
+  const hidden =
+    hiddenReason === null ? [] : [`shown as unknown: ${WHY_HIDDEN[hiddenReason]}${reason}`]
   const all = [...contradicted, ...held, ...hidden]
   return all.length === 0 ? [] : [`  ${all.join('; ')}`]
 }

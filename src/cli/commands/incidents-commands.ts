@@ -12,7 +12,7 @@ import {
 } from '../../views/incident-operations.ts'
 import { withApp } from '../context.ts'
 import { integerOption } from '../option-parsers.ts'
-import { count, countOf, example, secondText, table, wrapText } from '../text/text-format.ts'
+import { countOf, example, secondText, table, wrapText } from '../text/text-format.ts'
 
 interface ListOptions {
   readonly limit: number
@@ -38,11 +38,11 @@ export function addIncidentsCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-Close it only if the selling site shows that the changes are true. What
-waits now is checked once more, and recorded if it is still so. Nothing of
-later is accepted: the next mass opens an incident again. If the answers are
-wrong, do nothing: what disappears is forgotten, and what is still so after
-MASS_HOLD_MINUTES is recorded.
+Close it only if the selling site shows that the changes are true. What began
+to wait before now is checked again, and recorded by its usual answers; ends of
+mass_expiry come at once. What begins later is held if it makes a mass again.
+If the answers are wrong, do nothing: what disappears is forgotten, and what is
+still so MASS_HOLD_MINUTES after its first answer is recorded.
 ${example('incidents close mass_loss')}`,
     )
     .action(close)
@@ -79,11 +79,28 @@ export function incidentsText(
     durationText((closedAt ?? now).getTime() - openedAt.getTime()),
   ])
   const all = table(['id', 'kind', 'opened', 'closed', 'lasted'], rows)
+  const parts = incidents.map((incident) => wrapText(partText(incident), width).join('\n'))
   const open = incidents.filter(({ closedAt }) => closedAt === null).map(({ kind }) => kind)
   // A change that has begun to wait does so until the end of its hold, also after the mass.
   const waiting = held.flatMap(({ kind }) => MASS_KINDS.filter((mass) => HELD_BY[mass] === kind))
   const advice = [...new Set([...open, ...waiting])].map((kind) => adviceText(kind, held, width))
-  return [all, ...advice].join('\n\n')
+  return [all, ...parts.filter((text) => text !== ''), ...advice].join('\n\n')
+}
+
+/** What an incident is of, if not of its kind as a whole, and what was recorded before it was seen. */
+function partText({ id, airlines, differences, recordedBefore }: Incident): string {
+  const of = [...airlines.map((airline) => `airline ${airline}`), ...differences]
+  const [first, last] = [recordedBefore.at(0), recordedBefore.at(-1)]
+  const numbers = first === last ? first : `${first} to ${last}`
+  const facts = [
+    ...(of.length === 0 ? [] : [`of ${of.join(', ')}`]),
+    ...(first === undefined
+      ? []
+      : [
+          `recorded before it was seen: ${countOf(recordedBefore.length, 'record')}, seq ${numbers}`,
+        ]),
+  ]
+  return facts.length === 0 ? '' : `${id}: ${facts.join('; ')}`
 }
 
 /** What the selling site shows if the held changes are true. */
@@ -122,7 +139,10 @@ async function close(kind: MassKind, { json }: { json?: boolean }): Promise<void
       json,
       { id, kind, openedAt, askedAgain },
       () =>
-        `${kind} is closed; ${count(askedAgain)} fares are checked once more before their change is recorded`,
+        `${kind} is closed; ${countOf(askedAgain, 'fare')} ` +
+        (kind === 'mass_expiry'
+          ? 'end now'
+          : 'are checked again, and their changes recorded by their usual answers'),
     )
   })
 }

@@ -92,10 +92,11 @@ function heldLines({ heldRuns }: Overview): [string, string][] {
 }
 
 function fareLines({ beliefs }: Overview): [string, string][] {
-  const { fares, stale, unanswered, ageSeconds } = beliefs
+  const { fares, stale, silent, unanswered, ageSeconds } = beliefs
   if (fares === 0) return [['fares', 'none watched']]
   const notes = [
     ...(stale > 0 ? [`${count(stale)} stale`] : []),
+    ...(silent > 0 ? [`${count(silent)} with unusable answers`] : []),
     ...(unanswered > 0 ? [`${count(unanswered)} without a good check`] : []),
   ]
   const head = `${count(fares)} watched${notes.length === 0 ? '' : `: ${notes.join(', ')}`}`

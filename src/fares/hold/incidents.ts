@@ -3,7 +3,7 @@ import { HELD_BY, type HeldKind, MASS_KINDS, type MassKind } from '../../platfor
 import type { Logger } from '../../platform/base/logger.ts'
 import { type Db, PREPARED, sql, type Tx } from '../../platform/db/database.ts'
 import { notify } from '../../platform/db/listener.ts'
-import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
+import { affected, inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import { expedite } from '../../schedule/follow.ts'
 import type { Mass, MassContext } from '../decide/mass.ts'
 import {
@@ -157,7 +157,10 @@ async function openIncident(
                                         'recorded', ${recordedBefore(HELD_BY[kind], masses, at)}))
         on conflict (kind) where closed_at is null do update
        set detail = i.detail || jsonb_build_object('masses', (
-             select jsonb_agg(distinct m) from jsonb_array_elements((i.detail -> 'masses') || (excluded.detail -> 'masses')) m))
+             select jsonb_agg(distinct m) from jsonb_array_elements((i.detail -> 'masses') || (excluded.detail -> 'masses')) m),
+                                            'recorded', (
+             select coalesce(jsonb_agg(distinct r), '[]')
+               from jsonb_array_elements(coalesce(i.detail -> 'recorded', '[]') || (excluded.detail -> 'recorded')) r))
      where not (i.detail -> 'masses') @> (excluded.detail -> 'masses')
     returning id, xmax = 0 as "isNew"
   `.execute(tx)
@@ -202,7 +205,7 @@ export class NoIncidentError extends AppError {
 interface ClosedIncident {
   readonly id: number
   readonly openedAt: Date
-  /** Fares with a held change. They are checked once more, and what is still so is recorded. */
+  /** Fares with a held change. They are checked once more, and what is still so is recorded; held ends come at once. */
   readonly askedAgain: number
 }
 
@@ -224,7 +227,8 @@ export async function closeIncident(
     await sql`
       update incident set detail = detail || '{"closedBy": "operator"}' where id = ${incident.id}
     `.execute(tx)
-    return { ...incident, askedAgain: await recheckHeld(tx, kind) }
+    const release = kind === 'mass_expiry' ? endHeld : recheckHeld
+    return { ...incident, askedAgain: await release(tx, kind) }
   })
   const { id, askedAgain } = closed
   const transition = { to: 'closed', id, kind, lastedMs, askedAgain, closedBy: 'operator' } as const
@@ -297,5 +301,17 @@ async function recheckHeld(tx: Tx, kind: MassKind): Promise<number> {
   return expedite(
     tx,
     rows.map(({ id }) => id),
+  )
+}
+
+/** Fares whose end the mass holds have departed now: the next tick ends them. Skips fares that are locked, as above. */
+async function endHeld(tx: Tx): Promise<number> {
+  return affected(
+    sql`
+      update fare_state
+         set departs_at = clock_timestamp(), held_until = clock_timestamp()
+       where tracked_fare_id in (select tracked_fare_id from fare_state where held = 'expired' for update skip locked)
+    `,
+    tx,
   )
 }

@@ -38,6 +38,7 @@ export const records = {
   hidden: {
     held: 'many flights change at once: this change waits',
     identity_mismatch: 'the answers show another flight',
+    unanswered: 'its last answers were unusable',
   },
   whys: {
     first_check: 'its first check',

@@ -16,6 +16,7 @@ const HELPS = {
   list_never_accepted: DOCTOR,
   list_failing: { command: 'bin/farewatch sync runs', says: 'names the cause.' },
   fares_stale: BUDGET,
+  fares_silent: PROBE,
   credential_refused: PROBE,
   calls_failing: PROBE,
   checks_unknown: PROBE,

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { changeLevel, changeText, pairText, subjectOf } from '../describe.js'
+import { changeLevel, changeText, hiddenText, pairText, subjectOf } from '../describe.js'
 import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
@@ -90,7 +90,7 @@ function Facts({ fare }) {
   const { pair, price, currency, flightId, returnFlightId, outbound, next, pace } = fare
   const { lastGoodCheckAt, lastReason } = fare
   return html`<dl>
-    <dt>${texts.schedule.state}</dt><dd>${pairText(pair)}${price === null ? '' : `, ${price} ${currency}`}</dd>
+    <dt>${texts.schedule.state}</dt><dd>${pairText(pair)}${price === null ? '' : `, ${price} ${currency}`}${fare.hiddenReason && html` <span class="muted">${hiddenText(fare)}</span>`}</dd>
     <dt>${texts.schedule.flight}</dt><dd>${flightId}: ${textOf(texts.legs, outbound)}</dd>
     ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd>${returnFlightId}: ${textOf(texts.legs, fare.return ?? 'unknown')}</dd>`}
     <dt>${texts.schedule.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.schedule.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>

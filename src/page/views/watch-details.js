@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { flightText, pairText, priceText } from '../describe.js'
+import { flightText, hiddenText, pairText, priceText } from '../describe.js'
 import { linkTo, linkWithin, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Failure, Loaded } from '../parts.js'
@@ -59,8 +59,8 @@ function Facts({ watch }) {
   const { residents, nonResidents } = passengers
   const people = (/** @type {any} */ { adults, children, infants }) => adults + children + infants
   return html`<dl>
-    <dt>${texts.watch.state}</dt><dd>${textOf(texts.statuses, status)}: ${pairText(belief.pair)}${belief.price ? `, ${priceText(belief.price)}` : ''}</dd>
-    ${contradictedSince && html`<dt>${texts.watch.contradicted}</dt><dd><${Age} at=${contradictedSince} />${hiddenReason && html` <span class="muted">${textOf(texts.hidden, hiddenReason)}</span>`}</dd>`}
+    <dt>${texts.watch.state}</dt><dd>${textOf(texts.statuses, status)}: ${pairText(belief.pair)}${belief.price ? `, ${priceText(belief.price)}` : ''}${hiddenReason && html` <span class="muted">${hiddenText(watch)}</span>`}</dd>
+    ${contradictedSince && html`<dt>${texts.watch.contradicted}</dt><dd><${Age} at=${contradictedSince} /></dd>`}
     ${heldSince && html`<dt>${texts.watch.held}</dt><dd><${Age} at=${heldSince} /> <span class="muted">${texts.watch.heldHelp}</span></dd>`}
     <dt>${texts.watch.flight}</dt><dd>${flightText(belief.outbound.flight ?? lastFlight?.outbound) ?? watch.flightId}</dd>
     ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd>${flightText(belief.return?.flight ?? lastFlight?.return) ?? watch.returnFlightId}</dd>`}

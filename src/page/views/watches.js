@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
-import { pairLevel, pairText, priceText, subjectOf } from '../describe.js'
+import { hiddenText, pairLevel, pairText, priceText, subjectOf } from '../describe.js'
 import { linkTo, linkWithin, useNow, useQuery, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
@@ -151,15 +151,14 @@ function withSubjects(watches) {
 /** @param {{ list: string, watch: any, subject: import('../describe.js').Subject, strip: any, start: number, now: number, selected: boolean }} props */
 function WatchRow({ list, watch, subject, strip, start, now, selected }) {
   const { reference, status, belief, lastFlight, hiddenReason, lastGoodCheckAt, next } = watch
-  const isHidden = status === 'followed' && hiddenReason !== null
   const was = priceText(lastFlight?.price)
   return html`<a class="watch ${selected ? 'selected' : ''}" href=${linkWithin('watches', list, reference)}>
     <span class="subject"><strong>${subject.title}</strong> <span class="muted flight">${subject.detail}</span><span class="muted small reference">${reference}</span></span>
     <span class="share">${strip && html`<${Strip} intervals=${strip.intervals} start=${start} now=${now} />`}
       ${strip && strip.bookableShare !== null && html`<span class="muted small" title=${texts.lists.shareOf(STRIP_DAYS)}>${texts.lists.share(texts.percent(strip.bookableShare))}</span>`}</span>
     <span class="price">${priceText(belief.price) ?? (was ? html`<span class="muted">${texts.was(was)}</span>` : texts.none)}</span>
-    <${Badge} level=${isHidden || status === 'stale' ? 'warn' : status === 'followed' ? pairLevel(belief.pair) : 'idle'}>
-      ${isHidden ? textOf(texts.hidden, hiddenReason) : status === 'followed' ? pairText(belief.pair) : textOf(texts.statuses, status)}<//>
+    <${Badge} level=${hiddenReason || status === 'stale' ? 'warn' : status === 'followed' ? pairLevel(belief.pair) : 'idle'}>
+      ${hiddenReason ? hiddenText(watch) : status === 'followed' ? pairText(belief.pair) : textOf(texts.statuses, status)}<//>
     <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(texts.whys, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
   </a>`
 }
