@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { judgedBy } from '../../src/fares/answer-habits.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { BACK, OUT } from './answers.ts'
@@ -17,6 +18,8 @@ const QUESTION = {
   returnFlightId: null,
   passengers: { residents: NONE, nonResidents: { ...NONE, adults: 1 } },
 }
+const UNUSUAL = { usual: new Set<string>() }
+
 function readingOf(leg: LegObservation): Becomes {
   if (leg.kind === 'unknown') return leg.reason as Becomes
   if (leg.kind === 'unavailable') return 'unavailable'
@@ -38,9 +41,10 @@ describe('an upstream that was written from the interface alone', () => {
       await using fixture = clientOf(upstream.url, { limits })
       const question = { ...QUESTION, returnFlightId: back === undefined ? null : BACK }
 
-      const observation = await fixture.client.verifyFares(question, {
+      const read = await fixture.client.verifyFares(question, {
         signal: new AbortController().signal,
       })
+      const observation = judgedBy(UNUSUAL, read)
 
       const { outbound, return: returned, detail } = observation
       expect(readingOf(outbound)).toBe(becomes)

@@ -35,6 +35,7 @@ export type Becomes =
   | 'network'
   | 'rate_limited'
   | 'timeout'
+  | 'unknown_members'
 
 export interface VerifyCase {
   readonly name: string
@@ -90,7 +91,6 @@ const AVAILABLE = cases('available', {
   'an arrival before the departure by the zones of our table': available(
     between('MAD', 'BCN', times('2027-03-01 10:00', '2027-03-01 09:00', 4800)),
   ),
-  'a total unlike the sum': available(flight({ price: price('120.00') })),
   'no prices of passengers': available(flight({ price: { currency: 'EUR', total: '100.00' } })),
   'escaped names': ok(PLAIN.replace('"available"', '"\\u0061vailable"')),
   'a null flight.id': available(flight({ id: null })),
@@ -117,6 +117,7 @@ const PRICELESS = cases('priceless', {
   'NaN as a price': available(flight({ price: price('NaN') })),
   'a price with three decimals': available(flight({ price: price('100.005') })),
   'a price in exponents': available(flight({ price: price('1e2') })),
+  'a total unlike the sum': available(flight({ price: price('120.00') })),
   'an empty price': available(flight({ price: price('') })),
   'a price of twenty digits': available(flight({ price: price('10000000000000000000000.00') })),
   'a zero total with a priced adult': available(flight({ price: price('0.00') })),
@@ -149,7 +150,15 @@ const UNAVAILABLE = cases('unavailable', {
     [OUT]: GONE,
     55: { available: true, flight: flight() },
   }),
-  'a sold-out flight with an unknown field': entry({ available: false, note: 'later' }),
+  'an error of null beside a sold-out flight': ok({ [OUT]: GONE, error: null, errors: [] }),
+})
+
+const MEMBERS = cases('unknown_members', {
+  'a sold-out flight with a note': entry({ available: false, note: 'later' }),
+  'a sold-out flight with a message': entry({ available: false, message: 'try again' }),
+  'a sold-out flight that was no success': ok({ success: false, [OUT]: GONE }),
+  'a sold-out flight to be asked again': ok({ [OUT]: GONE, retryAfter: 30 }),
+  'a sold-out flight of a part of an answer': ok({ [OUT]: GONE, meta: { partial: true } }),
 })
 
 const CONTRACT = cases('contract_violation', {
@@ -285,6 +294,7 @@ export const VERIFY_CASES: readonly VerifyCase[] = [
   ...MALFORMED,
   ...REFUSED,
   ...MISSING,
+  ...MEMBERS,
   ...OTHER_QUESTION,
   ...PAIRS,
 ]
