@@ -101,7 +101,7 @@ export const VERIFY_FAULTS = {
   }),
   'unknown-member': jsonFault({
     summary: '"not available" for every flight, with a member that the interface does not have',
-    parameters: { member: oneOf(...MEMBER_NAMES), at: oneOf('entry', 'beside') },
+    parameters: { member: oneOf(...MEMBER_NAMES), at: oneOf('entry', 'top') },
     result: (_result, { member, at, ...context }) => {
       const odd = { [member]: MEMBERS[member] }
       const entries = forEach(context, () => ({ available: false, ...(at === 'entry' ? odd : {}) }))

@@ -22,7 +22,7 @@ export interface PassengerCounts {
 
 /**
  * What the upstream reported about one flight, once. `members` names what the interface does not have, in the entry of
- * an unavailable flight or beside it.
+ * an unavailable flight or next to it.
  */
 export type LegObservation =
   | { readonly kind: 'available'; readonly flight: ObservedFlight }

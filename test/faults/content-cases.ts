@@ -141,7 +141,7 @@ export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
     { danger: anomalous, verify: { client: CORRECT, reasons: { pair: 'other_flight' } } },
   ],
   'frozen-answers': [{ danger: anomalous, verify: { client: CORRECT } }],
-  'unknown-member': ['entry', 'beside'].map((at) => ({
+  'unknown-member': ['entry', 'top'].map((at) => ({
     danger: anomalous,
     parameters: { at },
     verify: {

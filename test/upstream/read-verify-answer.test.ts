@@ -298,7 +298,7 @@ describe('the members of an unavailable answer that the interface does not have'
 
   it.each([
     ['in the entry', { 1234: { available: false, message: 'try again' } }, ['message']],
-    ['beside it', { 1234: { available: false }, retryAfter: 30 }, ['retryAfter']],
+    ['next to it', { 1234: { available: false }, retryAfter: 30 }, ['retryAfter']],
     ['in both, once', { 1234: { available: false, a: 1, b: 2 }, b: 3, c: null }, ['a', 'b', 'c']],
     ['a value that is no entry', { 1234: { available: false }, 99: { seats: 1 } }, ['99']],
     ['its name safe to show', { 1234: { available: false, [SECRET]: 1 } }, ['[redacted]']],
@@ -323,7 +323,7 @@ describe('the members of an unavailable answer that the interface does not have'
     expect(read(body).outbound).not.toHaveProperty('members')
   })
 
-  it('are those beside the entries for both flights, and those of its own entry for each', () => {
+  it('are those next to the entries for both flights, and those of its own entry for each', () => {
     const body = { 1234: { available: false, a: 1 }, 99: { available: false, b: 1 }, c: 1 }
 
     const answer = read(body, { returnFlightId: '99' })

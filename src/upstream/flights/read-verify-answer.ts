@@ -60,13 +60,13 @@ export function unknownAnswer(
 function readLegs(result: Fields, question: Question, scrub: Scrub): VerifyAnswer {
   const { flightId, returnFlightId } = question
   const extra = Object.keys(result).filter((id) => id !== flightId && id !== returnFlightId)
-  const beside = extra.filter((name) => !isEntry(result[name]))
-  const read = (id: string) => readLeg(result, id, { question, scrub, beside })
+  const others = extra.filter((name) => !isEntry(result[name]))
+  const read = (id: string) => readLeg(result, id, { question, scrub, others })
   const outbound = read(flightId)
   const back = returnFlightId === null ? undefined : read(returnFlightId)
   const anomalies = [...outbound.anomalies, ...(back?.anomalies ?? [])]
-  if (extra.length > beside.length) anomalies.push('extra_ids')
-  if (beside.length > 0) anomalies.push('unknown_fields')
+  if (extra.length > others.length) anomalies.push('extra_ids')
+  if (others.length > 0) anomalies.push('unknown_fields')
   const detail = outbound.detail ?? back?.detail
   return {
     outbound: outbound.leg,
@@ -76,7 +76,7 @@ function readLegs(result: Fields, question: Question, scrub: Scrub): VerifyAnswe
   }
 }
 
-/** Whether a value beside the requested entries is the entry of another flight. */
+/** Whether a value next to the requested entries is the entry of another flight. */
 function isEntry(value: unknown): boolean {
   return isFields(value) && typeof value.available === 'boolean'
 }
@@ -93,18 +93,18 @@ function hasError(fields: Fields): boolean {
 interface LegContext {
   readonly question: Question
   readonly scrub: Scrub
-  /** The names of the members beside the entries. */
-  readonly beside: readonly string[]
+  /** The names of the members next to the entries. */
+  readonly others: readonly string[]
 }
 
 const NAMED = ['available', 'flight', 'error', 'errors']
 
 /**
- * The members in the entry of an unavailable flight and beside it that the interface does not have: they may say that
+ * The members in the entry of an unavailable flight and next to it that the interface does not have: they may say that
  * the answer is none. `error` and `errors` that say nothing are left out.
  */
-function unavailableLeg(entry: Fields, { beside, scrub }: LegContext): LegObservation {
-  const names = [...new Set([...Object.keys(entry), ...beside])].filter(
+function unavailableLeg(entry: Fields, { others, scrub }: LegContext): LegObservation {
+  const names = [...new Set([...Object.keys(entry), ...others])].filter(
     (name) => !NAMED.includes(name),
   )
   if (names.length === 0) return { kind: 'unavailable' }
