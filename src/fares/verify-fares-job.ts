@@ -11,8 +11,14 @@ import { release } from '../schedule/claim.ts'
 import { LEASE_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { skewOf } from '../upstream/budget/take-slot.ts'
+import {
+  type CountedAnswer,
+  countHabits,
+  type Habits,
+  judgedBy,
+  readHabits,
+} from '../upstream/flights/answer-habits.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
-import { countHabits, type Habits, judgedBy, readHabits } from './answer-habits.ts'
 import type { RecordedCheck } from './check/belief-store.ts'
 import { lockClaimed, lockFares } from './check/belief-store.ts'
 import {
@@ -160,10 +166,19 @@ function writeBatch(
     const locked = await (claim === null ? lockFares(tx, fareIds) : lockClaimed(tx, claim))
     const claimId = claim?.claimId ?? null
     const written = await recordChecks(tx, { checks, locked, rules, claimId })
-    await countHabits(tx, written.recorded, habits)
+    await countHabits(tx, written.recorded.map(answerOf), habits)
     if (claim !== null) await release(tx, claim.claimId, [...late, ...blocked])
     return { ...written, copies: copiesIn(checks, locked) }
   })
+}
+
+/** An answer, with what was believed before it. */
+function answerOf({ state: { belief }, check: { observation } }: RecordedCheck): CountedAnswer {
+  const areGone = {
+    outbound: belief.outbound.belief === 'unavailable',
+    return: belief.return?.belief === 'unavailable',
+  }
+  return { observation, areGone }
 }
 
 interface ReportedBatch {

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { acceptHabit, listHabits } from '../fares/answer-habits.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { recordAction } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations } from '../platform/http/operation.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
+import { acceptHabit, listHabits } from '../upstream/flights/answer-habits.ts'
 
 export const AnswerHabitShape = object(
   {

@@ -1,5 +1,4 @@
 import { readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
-import { listHabits } from '../fares/answer-habits.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
@@ -14,6 +13,7 @@ import { readHealth, type UpstreamHealth } from '../upstream/breaker/circuit-bre
 import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { readBudgetAhead } from '../upstream/budget/reserve-slots.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
+import { listHabits } from '../upstream/flights/answer-habits.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { readBeliefAges } from './belief-ages.ts'
 import { type DelayReader, readDetectionDelays, readWaitingChanges } from './detection-delays.ts'

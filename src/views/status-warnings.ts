@@ -1,6 +1,6 @@
-import { UNLIKE_SUM } from '../fares/answer-habits.ts'
 import type { MassKind } from '../platform/base/kinds.ts'
 import { durationText } from '../platform/base/text.ts'
+import { UNLIKE_SUM } from '../upstream/flights/answer-habits.ts'
 import {
   areMostUnknown,
   deliveryLateMs,

@@ -1,10 +1,15 @@
 import { describe, expect } from 'vitest'
-import { acceptHabit, judgedBy, listHabits, readHabits } from '../../src/fares/answer-habits.ts'
 import { verifyOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
 import { recordBatch } from '../../src/fares/verify-fares-job.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
+import {
+  acceptHabit,
+  judgedBy,
+  listHabits,
+  readHabits,
+} from '../../src/upstream/flights/answer-habits.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'

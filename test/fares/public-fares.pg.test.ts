@@ -74,6 +74,28 @@ describe('the flights of a fare in the public SQL', () => {
     expect(joined).toEqual([{ destination_city: 'City p2', non_residents_adults: 1 }])
   })
 
+  it('a departure that contradicts our time zones is no instant, and the fare ends by the latest of the two', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    const departsBy = '2027-07-10T07:00:00.000Z'
+    const leg = JSON.stringify(flightAt('2027-07-10 08:00'))
+    const doubted = leg.replace('"arrivesAt"', `"departsBy":"${departsBy}","arrivesAt"`)
+    await record(db, fare, minute(0), JSON.parse(doubted))
+
+    const { rows } = await sql`
+      select c.outbound_departs_local::text, c.outbound_departs_at, s.departs_at
+        from farewatch.fares_current c join fare_state s using (tracked_fare_id)
+    `.execute(db)
+    expect(rows).toEqual([
+      {
+        outbound_departs_local: '2027-07-10 08:00:00',
+        outbound_departs_at: null,
+        departs_at: new Date(departsBy),
+      },
+    ])
+  })
+
   it('a code that two places have names neither of them', async ({ db }) => {
     await sync(db, [
       { departure: place('p1', { iata: 'PMI' }), destination: place('p2', { iata: 'PMI' }) },

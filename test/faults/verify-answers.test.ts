@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { judgedBy } from '../../src/fares/answer-habits.ts'
+import { judgedBy } from '../../src/upstream/flights/answer-habits.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { BACK, OUT } from './answers.ts'

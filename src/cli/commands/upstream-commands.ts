@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { hasEmbeddedData } from '../../embedded/postgres-place.ts'
-import { acceptHabit, listHabits } from '../../fares/answer-habits.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { recordAction } from '../../platform/db/audit.ts'
 import {
@@ -13,6 +12,7 @@ import {
 import { assertNotPaused } from '../../upstream/attempt.ts'
 import { presentRate, readBudgetLimit } from '../../upstream/budget/budget-limit.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
+import { acceptHabit, listHabits } from '../../upstream/flights/answer-habits.ts'
 import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'
 import { createContext, withApp } from '../context.ts'

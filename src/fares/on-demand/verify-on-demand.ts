@@ -2,6 +2,7 @@ import { AppError } from '../../platform/base/errors.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { pausedForMs } from '../../platform/ticks/pauses.ts'
 import { type TakenSlot, takeSlot } from '../../upstream/budget/take-slot.ts'
+import { judgedBy, readHabits } from '../../upstream/flights/answer-habits.ts'
 import { circuitOpenObservation, verifyPath } from '../../upstream/flights/verify-fares.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
 import { assertQuestion, assertTwoFlights } from '../../upstream/passenger-rules.ts'
@@ -9,7 +10,6 @@ import {
   UpstreamCircuitOpenError,
   UpstreamSlotMissedError,
 } from '../../upstream/upstream-errors.ts'
-import { judgedBy, readHabits } from '../answer-habits.ts'
 import { isRateLimited } from '../check/check-fares.ts'
 import { recordBatch, type VerifyDeps } from '../verify-fares-job.ts'
 import { type CallerKey, createSlotQueue, NoSlotError } from './slot-queue.ts'

@@ -1,8 +1,6 @@
-import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
-import { selectOne } from '../platform/db/transaction.ts'
-import type { LegObservation, Observation } from '../upstream/observation.ts'
-import type { CountedCheck } from './check/belief-store.ts'
-import { legsOf } from './decide/fare-state.ts'
+import { type Db, PREPARED, sql, type Tx } from '../../platform/db/database.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
+import type { LegObservation, Observation } from '../observation.ts'
 
 /** The name under which totals that are not the sum of their passengers are counted. */
 export const UNLIKE_SUM = 'total_unlike_sum'
@@ -148,6 +146,12 @@ function isUnusualTotal(
   return isUnlikeSum(leg) && !usual.has(UNLIKE_SUM)
 }
 
+/** An answer that counts, and which of its flights are believed unavailable. */
+export interface CountedAnswer {
+  readonly observation: Observation
+  readonly areGone: { readonly outbound: boolean; readonly return: boolean }
+}
+
 /** What the answers of a batch show of one name. */
 interface Shown {
   readonly name: string
@@ -165,43 +169,44 @@ interface Shown {
  */
 export async function countHabits(
   tx: Tx,
-  checks: readonly CountedCheck[],
+  answers: readonly CountedAnswer[],
   habits: Habits,
 ): Promise<void> {
-  const shown = shownIn(checks, habits)
+  const shown = shownIn(answers, habits)
   const found = shown.filter(({ name, seen }) => seen > 0 && !habits.counted.has(name))
   if (found.length > 0) await insertNames(tx, found, habits)
   if (shown.length > 0) await updateShares(tx, shown)
 }
 
-function shownIn(checks: readonly CountedCheck[], { counted, accepted }: Habits): Shown[] {
-  const agreeing: (readonly string[])[] = []
-  const totals: boolean[] = []
-  for (const { state, check } of checks) {
-    legsIn(check.observation).forEach((leg, at) => {
-      if (leg.kind === 'available') {
-        if (leg.flight.totalUnlikeSum || leg.flight.price !== null) totals.push(isUnlikeSum(leg))
-      } else if (leg.kind === 'unavailable' || leg.members !== undefined) {
-        if (legsOf(state.belief)[at]?.belief === 'unavailable') agreeing.push(membersOf(leg))
-      }
-    })
-  }
-  const seen = checks.flatMap(({ check }) => [
-    ...new Set(legsIn(check.observation).flatMap(membersOf)),
+function shownIn(answers: readonly CountedAnswer[], { counted, accepted }: Habits): Shown[] {
+  const legs = answers.flatMap(({ observation: { outbound, return: back }, areGone }) => [
+    { leg: outbound, isGone: areGone.outbound },
+    ...(back ? [{ leg: back, isGone: areGone.return }] : []),
   ])
-  const unlike = totals.filter((isUnlike) => isUnlike).length
-  const names = new Set([...seen, ...counted])
+  const agreeing = legs
+    .filter(
+      ({ leg, isGone }) => isGone && (leg.kind === 'unavailable' || membersOf(leg).length > 0),
+    )
+    .map(({ leg }) => membersOf(leg))
+  const priced = legs.filter(({ leg }) => isUnlikeSum(leg) || hasPrice(leg))
+  const unlike = priced.filter(({ leg }) => isUnlikeSum(leg)).length
+  const seen = answers.map(({ observation }) => new Set(legsIn(observation).flatMap(membersOf)))
+  const names = new Set([...seen.flatMap((members) => [...members]), ...counted])
   names.delete(UNLIKE_SUM)
-  const all = [...names].map((name) => ({
+  const shown = [...names].map((name) => ({
     name,
-    seen: seen.filter((one) => one === name).length,
+    seen: seen.filter((members) => members.has(name)).length,
     had: agreeing.filter((members) => members.includes(name)).length,
     of: agreeing.length,
   }))
-  const ofTotals = { name: UNLIKE_SUM, seen: unlike, had: unlike, of: totals.length }
-  return [...all, ...(unlike > 0 || counted.has(UNLIKE_SUM) ? [ofTotals] : [])].filter(
-    ({ name, of, seen }) => !accepted.has(name) && of + seen > 0,
-  )
+  if (unlike > 0 || counted.has(UNLIKE_SUM)) {
+    shown.push({ name: UNLIKE_SUM, seen: unlike, had: unlike, of: priced.length })
+  }
+  return shown.filter((one) => !accepted.has(one.name) && one.of + one.seen > 0)
+}
+
+function hasPrice(leg: LegObservation): boolean {
+  return leg.kind === 'available' && leg.flight.price !== null
 }
 
 /** At most so many names are kept: an upstream may invent a new one for each answer. */
