@@ -19,7 +19,7 @@ type Registry = ReturnType<typeof createMetrics>['registry']
 
 /** The generated parts of each page, by the name in their markers. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'availability-states.md': { confirmations: confirmationsPart },
+  'truth.md': { confirmations: confirmationsPart },
   'cli.md': { commands: commandsPart, 'exit codes': exitCodesPart },
   'settings.md': {
     settings: () => settingsTable(COMMON_SETTINGS),

@@ -49,8 +49,8 @@ export interface Decision {
 
 /**
  * Decides what one answer of the upstream means for a tracked fare: what is believed now, which changes that
- * confirms, and what follows the check. Pure and total; docs/reference/availability-states.md is its table of
- * cases.
+ * confirms, and what follows the check. Pure and total; docs/reference/truth.md has its rules,
+ * availability-states.md its cases.
  *
  * The belief is one reading, adopted whole. A reading that contradicts it becomes the candidate, until enough
  * answers have shown the same for long enough (confirmations.ts). An answer that says nothing changes nothing, not
