@@ -188,7 +188,7 @@ describe('a request that waits', () => {
 
     await record(db, fareId, ago(2), available('100.00'))
     await until('a record', async () => itemsOf(await ana.get('/watch-changes')).length === 1)
-    await record(db, fareId, ago(1), available('120.00'))
+    await record(db, fareId, ago(1), available('110.00'))
 
     const { body } = await waiting
     expect(body.items).toMatchObject([{ seq: 2, previous: 0, kind: 'price_changed' }])

@@ -49,7 +49,7 @@ describe('a watch', () => {
   it('a watch shows its belief and its next check', async ({ db }) => {
     const { ana, fareId } = await addWatch(db)
     await record(db, fareId, ago(20), available('100.00'))
-    await record(db, fareId, ago(10), available('120.50'))
+    await record(db, fareId, ago(10), available('109.50'))
 
     const { body } = await ana.get(A_1)
 
@@ -57,7 +57,7 @@ describe('a watch', () => {
       status: 'followed',
       belief: {
         pair: 'bookable',
-        price: { amount: '120.50', currency: 'EUR' },
+        price: { amount: '109.50', currency: 'EUR' },
         outbound: { belief: 'available', flight: { from: 'PMI', to: 'MAD' } },
         return: null,
       },
@@ -115,7 +115,7 @@ describe('the last flight of a watch', () => {
   }) => {
     const { ana, fareId } = await addWatch(db)
     await record(db, fareId, ago(20), available('100.00'))
-    await record(db, fareId, ago(18), available('120.00'))
+    await record(db, fareId, ago(18), available('110.00'))
     const bookable = await ana.get(A_1)
     await record(db, fareId, ago(16), gone)
     await record(db, fareId, ago(15), gone)
@@ -128,7 +128,7 @@ describe('the last flight of a watch', () => {
     const lastFlight = {
       outbound: FLIGHT,
       return: null,
-      price: { amount: '120.00', currency: 'EUR' },
+      price: { amount: '110.00', currency: 'EUR' },
       at: ago(18).toISOString(),
     }
     expect(bookable.body).toMatchObject({ belief: { pair: 'bookable' }, lastFlight: null })
@@ -141,13 +141,13 @@ describe('the last flight of a watch', () => {
   }) => {
     const { ana, fareId } = await addWatch(db)
     await record(db, fareId, ago(20), available('100.00'))
-    await record(db, fareId, ago(18), available('120.00'))
+    await record(db, fareId, ago(18), available('110.00'))
     await ana.send('POST', '/watch-lists/summer/pause', {})
 
     const paused = await ana.get(A_1)
     const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
     const later = rows[0]?.now ?? new Date()
-    await record(db, fareId, later, available('90.00', { itinerary: '09:00|4000' }))
+    await record(db, fareId, later, available('80.00', { itinerary: '09:00|4000' }))
     const checked = await ana.get(A_1)
 
     expect(paused.body).toMatchObject({
@@ -155,7 +155,7 @@ describe('the last flight of a watch', () => {
       lastFlight: {
         outbound: FLIGHT,
         return: null,
-        price: { amount: '120.00', currency: 'EUR' },
+        price: { amount: '110.00', currency: 'EUR' },
         at: ago(18).toISOString(),
       },
     })
@@ -195,13 +195,13 @@ describe('the last flight of a watch', () => {
 })
 
 describe('the timeline of a watch', () => {
-  /** Records 100 EUR, 120 EUR, a confirmed loss and 90 EUR, five minutes apart, from 25 minutes ago on. */
+  /** Records 100 EUR, 110 EUR, a confirmed loss and 80 EUR, five minutes apart, from 25 minutes ago on. */
   async function recordHistory(db: Db, fareId: number): Promise<void> {
     await record(db, fareId, ago(25), available('100.00'))
-    await record(db, fareId, ago(20), available('120.00'))
+    await record(db, fareId, ago(20), available('110.00'))
     await record(db, fareId, ago(16), gone)
     await record(db, fareId, ago(15), gone)
-    await record(db, fareId, ago(10), available('90.00'))
+    await record(db, fareId, ago(10), available('80.00'))
   }
 
   it('a timeline shows the beliefs since the watch began, newest first', async ({ db }) => {
@@ -219,7 +219,7 @@ describe('the timeline of a watch', () => {
         to: null,
         pair: 'bookable',
         outbound: 'available',
-        price: '90.00',
+        price: '80.00',
         priceCheckedAt: at(10),
         priceReason: null,
       },
@@ -238,7 +238,7 @@ describe('the timeline of a watch', () => {
         to: at(15),
         pair: 'bookable',
         outbound: 'available',
-        price: '120.00',
+        price: '110.00',
       },
       { ...one, from: null, to: at(20), pair: 'bookable', outbound: 'available', price: '100.00' },
     ])
@@ -262,8 +262,8 @@ describe('the timeline of a watch', () => {
     const prices = await pages('prices')
     expect(prices).toEqual(itemsOf(await ana.get(`${A_1}/prices`)))
     expect(prices.map(({ from, price }) => [from === null, price])).toEqual([
-      [false, '90.00'],
-      [false, '120.00'],
+      [false, '80.00'],
+      [false, '110.00'],
       [true, '100.00'],
     ])
   })
@@ -272,9 +272,9 @@ describe('the timeline of a watch', () => {
     ['without a later check', [], [['100.00', true]]],
     [
       'after a change',
-      [[12, available('120.00')]],
+      [[12, available('110.00')]],
       [
-        ['120.00', false],
+        ['110.00', false],
         ['100.00', true],
       ],
     ],
@@ -282,7 +282,7 @@ describe('the timeline of a watch', () => {
     'a timeline begins with the belief at the start of the watch: %s',
     async ([, answers, expected], { db }) => {
       const { ana, base, fareId } = await addWatch(db)
-      await record(db, fareId, ago(25), available('80.00'))
+      await record(db, fareId, ago(25), available('91.00'))
       await record(db, fareId, ago(20), available('100.00'))
       const ben = await newCaller(db, base, 'ben')
       await listWith(ben, 'late', [watch('B')])
