@@ -80,8 +80,8 @@ describe('the flights of a fare in the public SQL', () => {
     const fare = await trackFare(db)
     const departsBy = '2027-07-10T07:00:00.000Z'
     const leg = JSON.stringify(flightAt('2027-07-10 08:00'))
-    const doubted = leg.replace('"arrivesAt"', `"departsBy":"${departsBy}","arrivesAt"`)
-    await record(db, fare, minute(0), JSON.parse(doubted))
+    const pending = leg.replace('"arrivesAt"', `"departsBy":"${departsBy}","arrivesAt"`)
+    await record(db, fare, minute(0), JSON.parse(pending))
 
     const { rows } = await sql`
       select c.outbound_departs_local::text, c.outbound_departs_at, s.departs_at

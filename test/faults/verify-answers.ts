@@ -150,7 +150,7 @@ const UNAVAILABLE = cases('unavailable', {
     [OUT]: GONE,
     55: { available: true, flight: flight() },
   }),
-  'an error of null beside a sold-out flight': ok({ [OUT]: GONE, error: null, errors: [] }),
+  'an error of null next to a sold-out flight': ok({ [OUT]: GONE, error: null, errors: [] }),
 })
 
 const MEMBERS = cases('unknown_members', {
