@@ -25,6 +25,7 @@ interface Flown {
   readonly arrives?: string
   readonly numbers?: readonly number[]
   readonly amount?: string
+  readonly currency?: string
 }
 
 /** An available flight, whose identity and itinerary follow from what is given. */
@@ -32,6 +33,7 @@ function flown({ airline, number, from = 'PMI', ...given }: Flown): LegObservati
   const { departs = '2027-01-10 08:00', arrives = '2027-01-10 09:20', amount = '100.00' } = given
   const numbers = given.numbers ?? [number]
   const leg = available(amount, {
+    price: { amount, currency: given.currency ?? 'EUR' },
     identity: `${airline} ${numbers.length} ${from} ${departs.slice(0, 10)}`,
     itinerary: `${numbers.join('+')} ${departs} ${arrives}`,
   })
@@ -138,6 +140,12 @@ const ALIKE: readonly {
     what: 'prices for one passenger of three',
     right: (i) => ({ airline: `A${i}`, number: i, amount: (300 + 3 * i).toFixed(2) }),
     wrong: (i) => ({ amount: (100 + i).toFixed(2) }),
+    kind: 'price_changed',
+  },
+  {
+    what: 'prices in another currency',
+    right: (i) => ({ airline: `A${i}`, number: i }),
+    wrong: () => ({ currency: 'USD' }),
     kind: 'price_changed',
   },
 ]

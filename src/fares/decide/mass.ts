@@ -167,11 +167,10 @@ function missingLeg(was: readonly number[], is: readonly number[]): string | nul
   return `leg ${at === was.length - 1 ? 'last' : at + 1} missing`
 }
 
-/** A price that changes beyond a half, as a factor of two digits. */
+/** A price in another currency, or one that changes beyond a half, as a factor of two digits. */
 function priceFactor(was: LegPair['was']['price'], is: LegPair['is']['price']): string | null {
-  if (was === null || is === null || was.currency !== is.currency || isWithin(was, is, 50n)) {
-    return null
-  }
+  if (was === null || is === null || isWithin(was, is, 50n)) return null
+  if (was.currency !== is.currency) return `price in ${is.currency}`
   const factor = Number(toCents(is.amount)) / Number(toCents(was.amount))
   return Number.isFinite(factor) ? `price × ${factor.toPrecision(2)}` : null
 }
