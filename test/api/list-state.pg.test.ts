@@ -116,9 +116,10 @@ describe('the state of a list and of all lists', () => {
     ])
     await record(db, await fareOf(db, '101'), new Date(), available())
     const soldOut = await fareOf(db, '102')
-    await record(db, soldOut, ago(9), available())
-    await record(db, soldOut, ago(5), gone)
-    await record(db, soldOut, ago(4), gone)
+    const before = (seconds: number) => new Date(Date.now() - seconds * 1_000)
+    await record(db, soldOut, before(90), available())
+    await record(db, soldOut, before(60), gone)
+    await record(db, soldOut, before(30), gone)
     const chosen = async (query: string) => {
       const { watches } = await stateOf(ana, `/watch-lists/summer/state?${query}`)
       return watches.map(({ reference }) => reference)
