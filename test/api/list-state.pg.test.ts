@@ -4,7 +4,6 @@ import { place, sync } from '../routes/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import {
-  ago,
   fareOf,
   itemsOf,
   listWith,
@@ -116,10 +115,10 @@ describe('the state of a list and of all lists', () => {
     ])
     await record(db, await fareOf(db, '101'), new Date(), available())
     const soldOut = await fareOf(db, '102')
-    const before = (seconds: number) => new Date(Date.now() - seconds * 1_000)
-    await record(db, soldOut, before(90), available())
-    await record(db, soldOut, before(60), gone)
-    await record(db, soldOut, before(30), gone)
+    const past = (seconds: number) => new Date(Date.now() - seconds * 1_000)
+    await record(db, soldOut, past(90), available())
+    await record(db, soldOut, past(60), gone)
+    await record(db, soldOut, past(30), gone)
     const chosen = async (query: string) => {
       const { watches } = await stateOf(ana, `/watch-lists/summer/state?${query}`)
       return watches.map(({ reference }) => reference)

@@ -17,9 +17,9 @@ async function rises(db: Db) {
   await watchFare(db, 'ana', fareId, { reference: 'large', amount: '12' })
   const sold = await addEndpoint(db, resellerId, { rules: { sold_out: true } })
   const all = await addEndpoint(db, resellerId, { digest: { every: '1h' } })
-  await record(db, fareId, ago(9), available('100.00'))
-  await record(db, fareId, ago(8), available('105.00'))
-  await record(db, fareId, ago(7), available('115.00'))
+  await record(db, fareId, ago(5), available('100.00'))
+  await record(db, fareId, ago(4), available('105.00'))
+  await record(db, fareId, ago(3), available('115.00'))
   return { resellerId, fareId, sold, all }
 }
 
@@ -74,7 +74,7 @@ it('a watch that was paused or began later has no record, and a reseller without
 }) => {
   const { resellerId, fareId } = await rises(db)
   await sql`update watch set paused_at = clock_timestamp() where reference = 'any'`.execute(db)
-  await record(db, fareId, ago(6), available('90.00'))
+  for (const minutes of [2, 1]) await record(db, fareId, ago(minutes), available('90.00'))
   await watchFare(db, 'ana', fareId, { reference: 'new' })
   const benId = await watchFare(db, 'ben', await trackFare(db, { flightId: 'F2' }))
 

@@ -80,9 +80,10 @@ describe('a fare whose answers are unusable', () => {
   }) => {
     const fares = await bookable(db, 3)
     const [first = 0, same = 0, other = 0] = fares
-    for (const n of [20, 21, 22, 23, 24, 28]) {
-      await recordAll(db, [first, same], minute(n), FAILS)
-      await record(db, other, minute(n), NO_FLIGHT)
+    const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+    for (const n of [10, 9, 8, 7, 6, 2]) {
+      await recordAll(db, [first, same], ago(n), FAILS)
+      await record(db, other, ago(n), NO_FLIGHT)
     }
     const waiting = async () => {
       const { rows } = await sql<{ id: number }>`
@@ -92,7 +93,7 @@ describe('a fare whose answers are unusable', () => {
     }
     expect(await waiting()).toEqual(fares)
 
-    await record(db, first, minute(29), available())
+    await record(db, first, ago(1), available())
 
     expect(await waiting()).toEqual([other])
     expect(await shown(db)).toMatchObject([{ hidden: null }, { hidden: 'unanswered' }, {}])
