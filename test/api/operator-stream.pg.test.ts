@@ -47,7 +47,7 @@ describe('the stream of operators', () => {
     const [first] = await numbered(live, 1)
     await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ', 'PMI-VLC'))
     const added = await numbered(live, 2)
-    await record(db, fare, minute(5), available('120.00'))
+    await record(db, fare, minute(5), available('110.00'))
     const [price] = await numbered(live, 1)
 
     const all = [first, ...added, price]
