@@ -110,6 +110,17 @@ describe('a member that the interface does not have', () => {
     expect((await onDemand()).result.kind).toBe('known')
   })
 
+  it('that no answer has had for 100,000 answers stops no recording', async ({ db }) => {
+    const fareIds = await soldOut(db, 100)
+    await answer(db, fareIds, { at: minute(2), outbound: goneWith('message') })
+    // The smallest number: half of it is no number any more.
+    await sql`update answer_habit set share = 5e-324`.execute(db)
+
+    await answer(db, fareIds, { at: minute(3) })
+
+    expect(await listHabits(db)).toMatchObject([{ name: 'message', share: 0 }])
+  })
+
   it('is usual when most answers about fares believed unavailable have had it for a day', async ({
     db,
   }) => {

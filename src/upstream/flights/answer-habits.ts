@@ -225,13 +225,16 @@ async function insertNames(tx: Tx, found: readonly Shown[], { usual }: Habits): 
   `.execute(tx)
 }
 
+/** Less is nothing: a share that halves with every batch leaves the numbers that the server can compute with. */
+const LEAST_SHARE = 1e-9
+
 async function updateShares(tx: Tx, shown: readonly Shown[]): Promise<void> {
   await sql`
     with shown as (
       select s.*, power(0.99, s."of") as rest
         from jsonb_to_recordset(${JSON.stringify(shown)}::jsonb) as s (name text, seen integer, had integer, "of" integer)
     ), locked as (
-      select name, share from answer_habit
+      select name, case when share > ${LEAST_SHARE} then share else 0 end as share from answer_habit
        where name in (select name from shown) and accepted_at is null
          for update skip locked
     ), updated as (
