@@ -24,6 +24,8 @@ export interface Played {
   readonly checks: Readonly<Record<string, number>>
   readonly seconds: number
   readonly dropped: Readonly<Record<string, number>>
+  /** For how many minutes each kind of incident was open. */
+  readonly incidents: Readonly<Record<string, number>>
   readonly score: Score
 }
 
@@ -107,6 +109,15 @@ async function askDue(
   )
 }
 
+async function readIncidents({ db }: Product): Promise<Played['incidents']> {
+  const { rows } = await sql<{ kind: string; minutes: number }>`
+    select kind, (sum(extract(epoch from coalesce(closed_at, clock_timestamp()) - opened_at)) / 60)::float8 as minutes
+      from incident
+     group by kind
+  `.execute(db)
+  return Object.fromEntries(rows.map(({ kind, minutes }) => [kind, Math.round(minutes)]))
+}
+
 async function play({ databaseUrl, world: args, streamTo }: Job): Promise<void> {
   const world = createWorld(args)
   const settings = { UPSTREAM_REQUESTS_PER_SECOND: args.requestsPerSecond }
@@ -122,17 +133,18 @@ async function play({ databaseUrl, world: args, streamTo }: Job): Promise<void> 
   const checks = await playAll({ product, world, fares, scorer, stream })
   const seconds = (performance.now() - startedMs) / 1_000
   await stream?.close()
-  const dropped = Object.fromEntries(product.dropped)
   const played: Played = {
     worldHash: hashOf(world),
     checks,
     seconds,
-    dropped,
+    dropped: Object.fromEntries(product.dropped),
+    incidents: await readIncidents(product),
     score: await scorer.score(),
   }
   process.send?.({ result: played })
   // The connection stays until the parent has read what it cost.
-  process.once('message', () => void product.close().then(() => process.disconnect()))
+  process.once('message', () => process.disconnect())
 }
 
+process.once('disconnect', () => process.exit())
 await play(JSON.parse(process.argv[2] ?? '{}') as Job)

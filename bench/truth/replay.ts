@@ -124,7 +124,8 @@ async function replay({ databaseUrl, stream, settings }: ReplayJob): Promise<voi
   })
   const result: Replayed = { answers, records }
   process.send?.({ result })
-  process.once('message', () => void product.close().then(() => process.disconnect()))
+  process.once('message', () => process.disconnect())
 }
 
+process.once('disconnect', () => process.exit())
 await replay(JSON.parse(process.argv[2] ?? '{}') as ReplayJob)

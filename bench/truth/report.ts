@@ -16,11 +16,12 @@ export function printReport(
     throw new Error('the versions have played different worlds')
   }
   console.log(`world: SHA-256 ${results[0]?.worldHash}`)
-  for (const { name, checks, seconds, cpuSeconds, dropped } of results) {
+  for (const { name, checks, seconds, cpuSeconds, dropped, incidents } of results) {
     const count = sumOf(checks)
     console.log(
       `${name}: ${count} checks (${partsOf(checks)}), ${Math.round(count / seconds)} a second, ` +
-        `${((1_000 * cpuSeconds) / count).toFixed(2)} s of CPU a thousand; dropped: ${partsOf(dropped) || 'none'}`,
+        `${((1_000 * cpuSeconds) / count).toFixed(2)} s of CPU a thousand; dropped: ${partsOf(dropped) || 'none'}; ` +
+        `minutes of incidents: ${partsOf(incidents) || 'none'}`,
     )
   }
   printFalse(results)

@@ -86,7 +86,7 @@ export interface Cost {
 
 /**
  * Runs a file of bench/truth in the checkout of a version, on an empty database. The file gets its job as JSON, sends
- * `begun` and then its result, and ends when it gets an answer.
+ * `begun` and then its result, and ends when it gets an answer, or with this process.
  */
 export async function runIn<T>(
   { name, root }: Version,
@@ -101,9 +101,10 @@ export async function runIn<T>(
   try {
     let begunAt = 0
     for (;;) {
-      const [message] = await Promise.race([once(child, 'message'), once(child, 'exit')])
-      if (typeof message !== 'object') throw new Error(`the version ${name} ended with ${message}`)
-      if (message === null) throw new Error(`the version ${name} was killed`)
+      const [message, signal] = await Promise.race([once(child, 'message'), once(child, 'exit')])
+      if (message === null || typeof message !== 'object') {
+        throw new Error(`the version ${name} ended with ${message ?? signal}`)
+      }
       if ('begun' in message) begunAt = cpuSeconds()
       else {
         const result = { ...message.result, cpuSeconds: cpuSeconds() - begunAt }
