@@ -25,7 +25,7 @@ const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }
   'bench:throttle': { args: ['10'], prints: /^\| usable part of the budget \| \d+ % /m },
   'bench:truth': {
     args: ['3000', '250', '--before', 'HEAD'],
-    prints: /^\| an airline of thirty sold out +\| +\d+ \| +\d+ \| +1\.00 \|/m,
+    prints: /^\| all that last less than a hold +\| +\d+ \| +\d+ \| +1\.00 \|/m,
   },
   'bench:up': { args: ['1', '100'], prints: /^unweighted +\d/m },
   'bench:upstream': { args: ['2000', '1'], prints: /^one JSON.parse +\d+ +\d+ /m },
