@@ -1,4 +1,5 @@
 import { sql, type Tx } from '../platform/db/database.ts'
+import { affected } from '../platform/db/transaction.ts'
 import { MAX_FACTOR, MOVED_SECONDS, PULL_FACTOR } from './policy/factors.ts'
 import { NEW_FARE, type RateModel, surpriseAt } from './policy/rate-model.ts'
 
@@ -89,18 +90,31 @@ export async function hold(tx: Tx, fareIds: readonly number[]): Promise<void> {
   `.execute(tx)
 }
 
-/** Has fares checked now, in the lane of confirmations. A check that is claimed already will do. */
-export async function expedite(tx: Tx, fareIds: readonly number[]): Promise<number> {
+/**
+ * Has fares checked now, in the lane of confirmations: the first of those that are not due there already. A check that is
+ * claimed already will do.
+ */
+export async function expedite(
+  tx: Tx,
+  fareIds: readonly number[],
+  most = fareIds.length,
+): Promise<number> {
   if (fareIds.length === 0) return 0
-  const { numAffectedRows } = await sql`
-    update fare_schedule
-       set lane = 'confirmation', lane_reseller = null, lane_due_at = clock_timestamp()
-     where tracked_fare_id in (select tracked_fare_id
-                                 from fare_schedule
-                                where tracked_fare_id = any(${fareIds}::bigint[]) and claim_id is null
-                                  for update skip locked)
-  `.execute(tx)
-  return Number(numAffectedRows ?? 0)
+  return affected(
+    sql`
+      update fare_schedule
+         set lane = 'confirmation', lane_reseller = null, lane_due_at = clock_timestamp()
+       where tracked_fare_id in (
+             select tracked_fare_id
+               from fare_schedule
+              where tracked_fare_id = any(${fareIds}::bigint[]) and claim_id is null
+              order by (lane = 'confirmation' and lane_due_at <= clock_timestamp()) is true,
+                       array_position(${fareIds}::bigint[], tracked_fare_id)
+              limit ${most}
+                for update skip locked)
+    `,
+    tx,
+  )
 }
 
 /** So many fares come forward at once. Each that answers brings the next ones. */

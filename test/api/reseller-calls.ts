@@ -4,6 +4,7 @@ import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { keepFresh } from '../fares/fare-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText } from '../support/api-server.ts'
+import { fileMinute } from '../support/file-minute.ts'
 
 /** Calls the API with one key. Paths are relative to /api/v1. */
 export interface ResellerCalls {
@@ -70,12 +71,9 @@ export function itemsOf<T = Record<string, unknown>>({ body }: Answer): T[] {
   return body.items as T[]
 }
 
-/** The same minute for the whole file: a test must not cross the start of another. */
-const NOW_MS = Math.floor(Date.now() / 60_000) * 60_000
-
-/** The instant this many minutes before the tests began. */
+/** The instant this many minutes before the file's tests began. */
 export function ago(minutes: number): Date {
-  return new Date(NOW_MS - minutes * 60_000)
+  return new Date(fileMinute() - minutes * 60_000)
 }
 
 /** Makes a reseller's watches begin at an instant. What fares have shown since is fresh. */

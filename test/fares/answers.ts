@@ -73,7 +73,12 @@ export function available(args: Parameters<typeof flight>[0] = {}): LegObservati
 /** The answer about a return flight: its flight is another one. */
 export function returning(leg: LegObservation): LegObservation {
   if (leg.kind !== 'available') return leg
-  return { kind: 'available', flight: { ...leg.flight, identity: `${leg.flight.identity} back` } }
+  const { identity, flight } = leg.flight
+  const summary = { ...flight, from: flight.to, to: flight.from }
+  return {
+    kind: 'available',
+    flight: { ...leg.flight, identity: `${identity} back`, flight: summary },
+  }
 }
 
 export const UNAVAILABLE: LegObservation = { kind: 'unavailable' }

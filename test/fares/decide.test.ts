@@ -75,6 +75,18 @@ describe('legs that show the flight of the other', () => {
     expect(state.belief.pair).toBe('not_bookable')
   })
 
+  it('say nothing of a leg that is sold out, nor that the other one is', () => {
+    const { changes, last } = decideAll([
+      [0, there, back],
+      [20, UNAVAILABLE, back],
+      [40, UNAVAILABLE, back],
+      ...[700, 760, 900].map((seconds): Asked => [seconds, back, UNAVAILABLE]),
+    ])
+
+    expect(changes.map(({ kind }) => kind)).toEqual(['first_seen', 'became_unavailable'])
+    expect(last?.good).toBe(false)
+  })
+
   it('count after an hour without a good check: the belief itself may be swapped', () => {
     const { changes } = decideAll([
       [0, there, back],
@@ -123,6 +135,20 @@ describe('a decision', () => {
 
     expect(decision.outcome).toEqual({ outbound: 'available', return: outcome })
     expect(decision.good).toBe(!hasReturn)
+  })
+
+  it('what a record has replaced lately waits for a mass as anything else', () => {
+    const { last, changes } = decideAll(
+      [
+        ...[0, 30, 60].map((seconds): Asked => [seconds, UNAVAILABLE]),
+        ...[90, 120].map((seconds): Asked => [seconds, available()]),
+        ...[300, 340, 400].map((seconds): Asked => [seconds, UNAVAILABLE]),
+      ],
+      { masses: massesOf(['became_unavailable']) },
+    )
+
+    expect(changes.map(({ kind }) => kind)).toEqual(['first_seen', 'became_available'])
+    expect(last?.state.candidate).toMatchObject({ answers: 3, heldSince: iso(300) })
   })
 
   it('the state keeps when the fare was first bookable', () => {

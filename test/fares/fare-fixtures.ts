@@ -9,6 +9,7 @@ import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { ScheduleRules } from '../../src/schedule/schedule-rules.ts'
 import type { LegObservation, Observation, ObservedFlight } from '../../src/upstream/observation.ts'
 import { listIncidents, readHeld } from '../../src/views/incident-operations.ts'
+import { fileMinute } from '../support/file-minute.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 /** One answer confirms a gain, so that a story need not begin with two. */
@@ -151,12 +152,10 @@ export function observation(
 }
 
 const MINUTE_MS = 60_000
-/** Half an hour ago: no instant of a test lies ahead of the database's clock. */
-const FIRST = (Math.floor(Date.now() / MINUTE_MS) - 30) * MINUTE_MS
 
-/** The instant of a test's n-th minute. */
+/** The instant of a test's n-th minute. The first is half an hour ago: none lies ahead of the database's clock. */
 export function minute(n: number): Date {
-  return new Date(FIRST + n * MINUTE_MS)
+  return new Date(fileMinute() + (n - 30) * MINUTE_MS)
 }
 
 /** Makes what all fares showed in the last day fresh: they are checked every four hours. */

@@ -67,15 +67,44 @@ async function laneOf(db: Db, fareId: number): Promise<Date | null> {
   return due
 }
 
+/** The n-th minute of a story that began ten minutes ago: what it holds waits still. */
+function at(n: number): Date {
+  return minute(20 + n)
+}
+
 /** Sixty watched, bookable fares. Returns the forty whose losses are held. */
 async function openMassLoss(db: Db): Promise<number[]> {
   const fares = await trackFares(db, 60)
   await watchFares(db, 'ana', fares)
-  await recordAll(db, fares, minute(0), available())
+  await recordAll(db, fares, at(0), available())
   const losing = fares.slice(0, 40)
-  for (const n of [1, 2]) await recordAll(db, losing, minute(n), gone)
+  for (const n of [1, 2]) await recordAll(db, losing, at(n), gone)
   return losing
 }
+
+describe('a held change that disappears', () => {
+  it('has the next four checked that wait longest, and each of them that has disappeared the next ones', async ({
+    db,
+  }) => {
+    const losing = await openMassLoss(db)
+    const dueNow = async () => {
+      const { rows } = await sql<{ id: number }>`
+        select tracked_fare_id as id from fare_schedule
+         where lane = 'confirmation' and lane_due_at <= clock_timestamp() order by 1
+      `.execute(db)
+      return rows.map(({ id }) => id)
+    }
+    expect(await dueNow()).toEqual([])
+
+    await recordAll(db, losing.slice(0, 1), at(3), available())
+    const next = await dueNow()
+    expect(next).toHaveLength(4)
+    await recordAll(db, next.slice(0, 3), at(4), available())
+    await recordAll(db, next.slice(3), at(4), gone)
+
+    expect((await dueNow()).filter((id) => !next.includes(id))).toHaveLength(12)
+  })
+})
 
 describe('an operator who closes a mass loss', () => {
   it('reads how many watches wait until when, without fares that are no longer watched', async ({
@@ -83,7 +112,7 @@ describe('an operator who closes a mass loss', () => {
   }) => {
     const losing = await openMassLoss(db)
     await watchFare(db, 'ben', losing[0] ?? 0)
-    const held = { kind: 'became_unavailable', since: minute(1), latestSince: minute(1) }
+    const held = { kind: 'became_unavailable', since: at(1), latestSince: at(1) }
     expect(await readHeld(db, RULES)).toMatchObject([{ ...held, fares: 40, watches: 41 }])
 
     await sql`
@@ -106,20 +135,20 @@ describe('an operator who closes a mass loss', () => {
 
     expect(askedAgain).toBe(39)
     // Its hold ends ten minutes after it began.
-    expect(await laneOf(db, last)).toEqual(minute(11))
+    expect(await laneOf(db, last)).toEqual(at(11))
   })
 
   it('has what still waits recorded after the mass too', async ({ db }) => {
     const losing = await openMassLoss(db)
     const last = losing.slice(-5)
-    await recordAll(db, losing.slice(0, -5), minute(3), available())
-    await recordAll(db, last, minute(4), gone)
+    await recordAll(db, losing.slice(0, -5), at(3), available())
+    await recordAll(db, last, at(4), gone)
     expect(await openKinds(db)).toEqual([])
     expect(await heldFares(db)).toEqual({ became_unavailable: 5 })
 
     const { askedAgain } = await closeIncident({ db, log: silentLog }, 'mass_loss')
-    await closedAt(db, minute(4))
-    await recordAll(db, last, minute(5), gone)
+    await closedAt(db, at(4))
+    await recordAll(db, last, at(5), gone)
 
     expect(askedAgain).toBe(5)
     expect(await countChanges(db, 'became_unavailable')).toBe(5)

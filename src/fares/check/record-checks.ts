@@ -4,6 +4,7 @@ import {
   type AvailabilityChangeDraft,
   appendAvailabilityChanges,
 } from '../../feeds/append-records.ts'
+import type { HeldKind } from '../../platform/base/kinds.ts'
 import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
 import { type CompletedCheck, complete } from '../../schedule/complete.ts'
 import { comeForward } from '../../schedule/follow.ts'
@@ -15,6 +16,7 @@ import type { DecisionRules } from '../decide/confirmations.ts'
 import { type Decision, decide, type FollowUp, followUnknown } from '../decide/decide.ts'
 import {
   type FareState,
+  HELD_KIND,
   hiddenReasonOf,
   stateOfRow,
   withoutInstants,
@@ -22,7 +24,7 @@ import {
 import { askedLegs } from '../decide/mass.ts'
 import { type Answer, readingOf } from '../decide/reading.ts'
 import { type AskedFlight, markRecorded } from '../hold/count-masses.ts'
-import { findMasses, type IncidentTransition } from '../hold/incidents.ts'
+import { findMasses, followDisappeared, type IncidentTransition } from '../hold/incidents.ts'
 import {
   type CountedCheck,
   type LockedFare,
@@ -64,6 +66,7 @@ export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedBa
   await countMinute(tx, args.checks.length, recorded)
   await complete(tx, completedChecks(args, recorded), args.rules)
   await comeForward(tx, answeredReasons(recorded))
+  await followDisappeared(tx, disappearedKinds(recorded))
   // Last: both lock the heads of feeds until the commit.
   const changeSeqs = await appendChanges(tx, recorded, args.claimId)
   await notifyWatches(tx, { changeSeqs, startingFareIds: startingFares(recorded) })
@@ -103,6 +106,14 @@ function answeredReasons(recorded: readonly RecordedCheck[]): string[] {
     ({ state, decision }) => state.silence?.isShown && decision.state.silence === null,
   )
   return [...new Set(answered.flatMap(({ before }) => before.lastReason ?? []))]
+}
+
+/** The kinds of changes that a mass held and that answers do not show any more. */
+function disappearedKinds(recorded: readonly RecordedCheck[]): HeldKind[] {
+  return recorded.flatMap(({ state: { candidate }, decision: { good, changes, state } }) => {
+    const isGone = good && changes.length === 0 && state.candidate === null
+    return candidate?.heldSince && isGone ? [HELD_KIND[candidate.contradiction]] : []
+  })
 }
 
 /** The Date of answers is in whole seconds. */

@@ -115,7 +115,11 @@ export function isPartOfMass(
   if (masses.length === 0) return false
   // No step can be seen from no price: it waits with the others.
   if (args.kind === 'price_changed' && !hasPrices(state.belief)) return true
-  const legs = askedLegs(state, args.reading).filter(({ shows }) => shows === args.kind)
+  // What comes and goes does not count, but waits. The way back from what a mass held does not.
+  const replaced = state.replaced.filter(({ held }) => held)
+  const legs = askedLegs({ ...state, replaced }, args.reading).filter(
+    ({ shows }) => shows === args.kind,
+  )
   return masses.some(({ airline, difference }) =>
     legs.some(
       (leg) =>

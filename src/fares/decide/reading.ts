@@ -113,7 +113,7 @@ export interface Reading {
 }
 
 /** An answer that leaves out a leg says nothing of it. */
-const LEFT_OUT: LegObservation = { kind: 'unknown', reason: 'id_missing' }
+export const LEFT_OUT: LegObservation = { kind: 'unknown', reason: 'id_missing' }
 
 /** Reads an answer as one reading of the whole fare. */
 export function readingOf(state: FareState, { askedAt, observation }: Answer): Reading {
@@ -151,24 +151,36 @@ export function readingOf(state: FareState, { askedAt, observation }: Answer): R
 /** After so long without a good check, the belief itself may have the legs swapped. */
 const MOST_SWAPPED_MS = HOUR_MS
 
-/** A leg that shows the flight that is believed of the other one says nothing of its own. */
+/**
+ * Where a leg shows the flight that is known of the other one, also of one that is sold out, legs say nothing but of
+ * their own flights: what the answer says of a flight without showing it belongs to the other one too.
+ */
 function withoutSwaps(
-  { belief, lastGoodCheckAt }: FareState,
+  { belief, lastFlights, lastGoodCheckAt }: FareState,
   { askedAt, observation }: Pick<Answer, 'askedAt' | 'observation'>,
 ): Pick<Observation, 'outbound' | 'return'> {
   const { outbound, return: back } = observation
   const isOld = askedAt.getTime() - Date.parse(lastGoodCheckAt ?? '') > MOST_SWAPPED_MS
-  if (belief.return === null || isOld) return observation
-  const own = (leg: LegObservation, believed: LegView, other: LegView): LegObservation => {
-    const identity = leg.kind === 'available' ? leg.flight.identity : null
-    const isSwapped =
-      identity !== null && identity === other.identity && identity !== believed.identity
-    return isSwapped ? { kind: 'unknown', reason: 'other_flight' } : leg
-  }
-  return {
-    outbound: own(outbound, belief.outbound, belief.return),
-    return: back && own(back, belief.return, belief.outbound),
-  }
+  if (belief.return === null || back === null || isOld) return observation
+  const known = [
+    belief.outbound.flight ?? lastFlights.outbound,
+    belief.return.flight ?? lastFlights.return,
+  ] as const
+  const legs = [outbound, back] as const
+  const own = legs.map((leg, at) => shows(leg, known[at]))
+  if (!legs.some((leg, at) => !own[at] && shows(leg, known[1 - at]))) return observation
+  return { outbound: own[0] ? outbound : OTHER_FLIGHT, return: own[1] ? back : OTHER_FLIGHT }
+}
+
+const OTHER_FLIGHT: LegObservation = { kind: 'unknown', reason: 'other_flight' }
+
+/** Whether a leg shows a known flight, whatever has moved within its day. */
+function shows(leg: LegObservation, known: FlightSummary | null | undefined): boolean {
+  return leg.kind === 'available' && !!known && tripOf(known) === tripOf(leg.flight.flight)
+}
+
+function tripOf({ airlineCode, airline, from, to, numbers, departsAt }: FlightSummary): string {
+  return [airlineCode ?? airline, from, to, numbers.length, departsAt.slice(0, 10)].join(' ')
 }
 
 function outcomeOf(leg: LegObservation, believed: LegView): LegOutcome {

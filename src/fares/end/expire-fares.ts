@@ -113,14 +113,12 @@ async function holdMassOfEnds(
   }))
   const { context, transitions } = await findMasses(tx, asked)
   const areHeld = context.masses.some(({ kind }) => kind === 'expired')
-  if (areHeld) {
-    const fareIds = departing.map(({ fareId }) => fareId)
-    await postpone(tx, fareIds, massHoldMs)
-  }
+  if (areHeld) await postpone(tx, departing, massHoldMs)
   return { areHeld, transitions }
 }
 
-async function postpone(tx: Tx, fareIds: readonly number[], massHoldMs: number): Promise<void> {
+async function postpone(tx: Tx, fares: readonly EndedFare[], massHoldMs: number): Promise<void> {
+  const fareIds = fares.map(({ fareId }) => fareId)
   await sql`
     update fare_state s
        set departs_at = h.until, held_until = h.until, held = 'expired', held_since = clock_timestamp(), hidden = 'held'

@@ -22,7 +22,7 @@ export interface IncidentTransition {
   readonly kind: MassKind
   readonly closedBy?: 'itself' | 'operator'
   readonly lastedMs?: number
-  /** Fares with a held change, which are checked once more. */
+  /** Fares with a held change, which are checked once more for an operator. */
   readonly askedAgain?: number
   readonly masses?: readonly MassCount[]
 }
@@ -79,7 +79,7 @@ export async function readIncidentStates(db: Db): Promise<IncidentStates> {
 
 /**
  * Counts what a batch of answers shows with what those before it have shown. A mass opens an incident, and the counts
- * that open it also close it; what it held is then checked again.
+ * that open it also close it.
  */
 export async function findMasses(
   tx: Tx,
@@ -117,15 +117,14 @@ async function assess(tx: Tx, { at, changed, open, releasedAt }: AssessArgs) {
       'differences',
     ),
   })
-  const isOpen = (kind: HeldKind) => open.some((one) => HELD_BY[one.kind] === kind)
-  const isWhole = (kind: HeldKind) => open.some((one) => HELD_BY[one.kind] === kind && one.isWhole)
-  const masses = counts.filter((count) => isMass(count, isWhole(count.kind)))
+  const openOf = (kind: HeldKind) => open.find((one) => HELD_BY[one.kind] === kind)
+  const masses = counts.filter((count) => isMass(count, openOf(count.kind)?.isWhole === true))
   const transitions: IncidentTransition[] = []
   for (const kind of MASS_KINDS) {
     const ofKind = masses.filter((mass) => mass.kind === HELD_BY[kind])
     if (ofKind.length > 0)
       transitions.push(...(await openIncident(tx, { kind, masses: ofKind, at })))
-    else if (isOpen(HELD_BY[kind])) transitions.push(...(await endIncident(tx, kind)))
+    else if (openOf(HELD_BY[kind])) transitions.push(...(await endIncident(tx, kind)))
   }
   return { masses, transitions }
 }
@@ -182,13 +181,26 @@ function recordedBefore(kind: HeldKind, masses: readonly Mass[], at: Date) {
   `
 }
 
-/** An incident that is over by the counts. What waits is checked again: it may have disappeared. */
+/** An incident that is over by the counts. */
 async function endIncident(tx: Tx, kind: MassKind): Promise<readonly IncidentTransition[]> {
   const closed = await setClosed(tx, kind)
   if (closed === undefined) return []
   const { id, lastedMs } = closed
-  const askedAgain = await recheckHeld(tx, kind)
-  return [{ to: 'closed', id, kind, closedBy: 'itself', lastedMs, askedAgain }]
+  return [{ to: 'closed', id, kind, closedBy: 'itself', lastedMs }]
+}
+
+/** Each change that waited and has disappeared has so many others of its kind asked that were not asked lately. */
+const [NEXT, LATELY_SECONDS] = [4, 120]
+
+/**
+ * Changes of these kinds, one a fare, were held and have disappeared: a lie that ends. The next fares that it held are
+ * checked, those that wait longest first, and bring the next ones if theirs have disappeared too.
+ */
+export async function followDisappeared(tx: Tx, kinds: readonly HeldKind[]): Promise<void> {
+  for (const kind of new Set(kinds)) {
+    const most = NEXT * kinds.filter((one) => one === kind).length
+    await recheckHeld(tx, { kind, most, unaskedSeconds: LATELY_SECONDS })
+  }
 }
 
 /** There is no open incident to close. */
@@ -227,8 +239,9 @@ export async function closeIncident(
     await sql`
       update incident set detail = detail || '{"closedBy": "operator"}' where id = ${incident.id}
     `.execute(tx)
-    const release = kind === 'mass_expiry' ? endHeld : recheckHeld
-    return { ...incident, askedAgain: await release(tx, kind) }
+    const askedAgain =
+      kind === 'mass_expiry' ? await endHeld(tx) : await recheckHeld(tx, { kind: HELD_BY[kind] })
+    return { ...incident, askedAgain }
   })
   const { id, askedAgain } = closed
   const transition = { to: 'closed', id, kind, lastedMs, askedAgain, closedBy: 'operator' } as const
@@ -287,20 +300,35 @@ async function setClosed(tx: Tx, kind: MassKind) {
     .executeTakeFirst()
 }
 
+interface RecheckArgs {
+  readonly kind: HeldKind
+  /** The number of fares, and for how long none was asked. All are checked where these are missing. */
+  readonly most?: number
+  readonly unaskedSeconds?: number
+}
+
 /**
- * Makes every fare due now whose change the mass holds, in the lane of confirmations. Returns how many.
+ * Makes fares due now whose change a mass holds, in the lane of confirmations. Returns how many.
  *
  * Skips fares that another transaction has locked: the caller may itself hold the locks of a batch, so no lock order is
  * safe here. Those fares are checked when their hold ends.
  */
-async function recheckHeld(tx: Tx, kind: MassKind): Promise<number> {
-  await sql`select ${notify('due')}`.execute(tx)
+async function recheckHeld(
+  tx: Tx,
+  { kind, most, unaskedSeconds = 0 }: RecheckArgs,
+): Promise<number> {
   const { rows } = await sql<{ id: number }>`
-    select tracked_fare_id as id from fare_state where held_since is not null and held = ${HELD_BY[kind]}
+    select tracked_fare_id as id
+      from fare_state
+     where held_since is not null and held = ${kind} and asked_at < clock_timestamp() - make_interval(secs => ${unaskedSeconds})
+     order by held_since
   `.execute(tx)
+  if (rows.length === 0) return 0
+  await sql`select ${notify('due')}`.execute(tx)
   return expedite(
     tx,
     rows.map(({ id }) => id),
+    most,
   )
 }
 

@@ -5,6 +5,7 @@ import { isAhead } from '../../platform/db/transaction.ts'
 import { verifyPath } from '../../upstream/flights/verify-fares.ts'
 import type { LegObservation, Observation, Question } from '../../upstream/observation.ts'
 import { parseKeepingDigits } from '../../upstream/strict-json.ts'
+import { LEFT_OUT } from '../decide/reading.ts'
 
 /** Why there is no answer: the observation was unknown, or the call was not made or not kept whole. */
 type UnknownResultReason = UnknownReason | 'paused' | 'no_slot' | 'too_large' | 'stopping'
@@ -89,10 +90,8 @@ interface AskedLeg {
 function legsOf({ flightId, returnFlightId }: Question, observation: Observation): AskedLeg[] {
   const outbound = { id: flightId, leg: observation.outbound }
   if (returnFlightId === null) return [outbound]
-  return [outbound, { id: returnFlightId, leg: observation.return ?? MISSING_LEG }]
+  return [outbound, { id: returnFlightId, leg: observation.return ?? LEFT_OUT }]
 }
-
-const MISSING_LEG: LegObservation = { kind: 'unknown', reason: 'id_missing' }
 
 function parseBody(body: string | null): unknown {
   if (body === null) return undefined
