@@ -1,4 +1,5 @@
 import { sql, type Tx } from '../platform/db/database.ts'
+import { notify } from '../platform/db/listener.ts'
 import { affected } from '../platform/db/transaction.ts'
 import { MAX_FACTOR, MOVED_SECONDS, PULL_FACTOR } from './policy/factors.ts'
 import { NEW_FARE, type RateModel, surpriseAt } from './policy/rate-model.ts'
@@ -100,6 +101,7 @@ export async function expedite(
   most = fareIds.length,
 ): Promise<number> {
   if (fareIds.length === 0) return 0
+  await sql`select ${notify('due')}`.execute(tx)
   return affected(
     sql`
       update fare_schedule

@@ -82,27 +82,42 @@ async function openMassLoss(db: Db): Promise<number[]> {
   return losing
 }
 
-describe('a held change that disappears', () => {
-  it('has the next four checked that wait longest, and each of them that has disappeared the next ones', async ({
+/** The fares that are due now for a confirmation. */
+async function dueNow(db: Db): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select tracked_fare_id as id
+      from fare_schedule
+     where lane = 'confirmation' and lane_due_at <= clock_timestamp()
+     order by tracked_fare_id
+  `.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+describe('a lie that may have ended', () => {
+  it('has four checked that wait once a minute, and four at the end of the incident', async ({
     db,
   }) => {
+    await openMassLoss(db)
+    expect(await dueNow(db)).toEqual([])
+
+    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(1)
+    const first = await dueNow(db)
+    expect(await closeUncheckedIncidents({ db, log: silentLog })).toBe(0)
+
+    expect(first).toHaveLength(8)
+    expect(await dueNow(db)).toHaveLength(12)
+  })
+
+  it('has the next four checked for each change that disappears, and so on', async ({ db }) => {
     const losing = await openMassLoss(db)
-    const dueNow = async () => {
-      const { rows } = await sql<{ id: number }>`
-        select tracked_fare_id as id from fare_schedule
-         where lane = 'confirmation' and lane_due_at <= clock_timestamp() order by 1
-      `.execute(db)
-      return rows.map(({ id }) => id)
-    }
-    expect(await dueNow()).toEqual([])
 
     await recordAll(db, losing.slice(0, 1), at(3), available())
-    const next = await dueNow()
+    const next = await dueNow(db)
     expect(next).toHaveLength(4)
     await recordAll(db, next.slice(0, 3), at(4), available())
     await recordAll(db, next.slice(3), at(4), gone)
 
-    expect((await dueNow()).filter((id) => !next.includes(id))).toHaveLength(12)
+    expect((await dueNow(db)).filter((id) => !next.includes(id))).toHaveLength(12)
   })
 })
 

@@ -2,7 +2,6 @@ import { appendAvailabilityChanges } from '../../feeds/append-records.ts'
 import type { EndReason, PairState } from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import { type Db, PREPARED, sql, type Tx } from '../../platform/db/database.ts'
-import { notify } from '../../platform/db/listener.ts'
 import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { expedite, unfollow } from '../../schedule/follow.ts'
@@ -126,7 +125,6 @@ async function postpone(tx: Tx, fares: readonly EndedFare[], massHoldMs: number)
      where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
   await expedite(tx, fareIds)
-  await sql`select ${notify('due')}`.execute(tx)
 }
 
 async function expire(tx: Tx, ended: readonly EndedFare[]): Promise<void> {

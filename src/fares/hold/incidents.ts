@@ -1,8 +1,13 @@
 import { AppError } from '../../platform/base/errors.ts'
-import { HELD_BY, type HeldKind, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
+import {
+  HELD_BY,
+  HELD_KINDS,
+  type HeldKind,
+  MASS_KINDS,
+  type MassKind,
+} from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import { type Db, PREPARED, sql, type Tx } from '../../platform/db/database.ts'
-import { notify } from '../../platform/db/listener.ts'
 import { affected, inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import { expedite } from '../../schedule/follow.ts'
 import type { Mass, MassContext } from '../decide/mass.ts'
@@ -88,13 +93,13 @@ export async function findMasses(
   await saveAsked(tx, asked)
   const states = await readIncidentStates(tx)
   const changed = asked.filter(({ shows }) => shows !== null)
-  if (asked.length === 0 || (changed.length === 0 && states.open.length === 0)) {
-    return { context: { masses: [], releasedAt: states.releasedAt }, transitions: [] }
-  }
+  const isCalm = asked.length === 0 || (changed.length === 0 && states.open.length === 0)
   const at = new Date(Math.max(...asked.map(({ askedAt }) => askedAt.getTime())))
-  const { masses, transitions } = await assess(tx, { at, changed, ...states })
+  const { masses, transitions } = isCalm ? CALM : await assess(tx, { at, changed, ...states })
   return { context: { masses, releasedAt: states.releasedAt }, transitions }
 }
+
+const CALM = { masses: [], transitions: [] }
 
 interface AssessArgs extends IncidentStates {
   readonly at: Date
@@ -181,20 +186,21 @@ function recordedBefore(kind: HeldKind, masses: readonly Mass[], at: Date) {
   `
 }
 
-/** An incident that is over by the counts. */
+/** An incident that is over by the counts: some of what waits may have disappeared. */
 async function endIncident(tx: Tx, kind: MassKind): Promise<readonly IncidentTransition[]> {
   const closed = await setClosed(tx, kind)
   if (closed === undefined) return []
   const { id, lastedMs } = closed
+  await followDisappeared(tx, [HELD_BY[kind]])
   return [{ to: 'closed', id, kind, closedBy: 'itself', lastedMs }]
 }
 
-/** Each change that waited and has disappeared has so many others of its kind asked that were not asked lately. */
-const [NEXT, LATELY_SECONDS] = [4, 120]
+/** Each change that waited and has disappeared has so many others of its kind asked, but none that was asked just now. */
+const [NEXT, LATELY_SECONDS] = [4, 20]
 
 /**
- * Changes of these kinds, one a fare, were held and have disappeared: a lie that ends. The next fares that it held are
- * checked, those that wait longest first, and bring the next ones if theirs have disappeared too.
+ * Changes of these kinds, one a fare, were held and have disappeared: a lie may have ended. The next fares that it held
+ * are checked, those that wait longest first, and bring the next ones if theirs have disappeared too.
  */
 export async function followDisappeared(tx: Tx, kinds: readonly HeldKind[]): Promise<void> {
   for (const kind of new Set(kinds)) {
@@ -250,9 +256,9 @@ export async function closeIncident(
 }
 
 /**
- * Closes incidents that are over although no check says so: the changed fares, or all fares, are no longer watched.
- * While there are checks, each recorded batch closes them. Also deletes what no count reads. Returns how many it closed.
- * Safe to run twice: it closes open incidents only.
+ * Has four fares of each kind asked whose change waits: a lie may have ended. Closes incidents that are over although no
+ * check says so: the changed fares, or all fares, are no longer watched. While there are checks, each recorded batch closes
+ * them. Also deletes what no count reads. Returns how many it closed. Safe to run twice: it closes open incidents only.
  */
 export async function closeUncheckedIncidents({
   db,
@@ -262,6 +268,7 @@ export async function closeUncheckedIncidents({
   readonly log: Logger
 }): Promise<number> {
   const transitions = await inTransaction(db, async (tx) => {
+    await followDisappeared(tx, HELD_KINDS)
     const states = await readIncidentStates(tx)
     if (states.open.length === 0) return []
     const { now } = await selectOne(sql<{ now: Date }>`select clock_timestamp() as now`, tx)
@@ -323,8 +330,6 @@ async function recheckHeld(
      where held_since is not null and held = ${kind} and asked_at < clock_timestamp() - make_interval(secs => ${unaskedSeconds})
      order by held_since
   `.execute(tx)
-  if (rows.length === 0) return 0
-  await sql`select ${notify('due')}`.execute(tx)
   return expedite(
     tx,
     rows.map(({ id }) => id),
