@@ -189,6 +189,24 @@ describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
   })
 })
 
+it('what brings back many sold-out fares at once waits, although they were lost lately', async ({
+  db,
+}) => {
+  const fares = await believe(db, available(), 60)
+  const lose = async (at: number, n: number) => {
+    await answer(db, fares.slice(20), n, available())
+    await answer(db, fares.slice(at, at + 10), n, gone)
+  }
+  for (const n of [2, 3]) await lose(0, n)
+  for (const n of [9, 10]) await lose(10, n)
+  expect(await countChanges(db, 'became_unavailable')).toBe(20)
+
+  for (const n of [11, 12, 12.5]) await answer(db, fares.slice(0, 20), n, available())
+
+  expect(await openKinds(db)).toEqual(['mass_gain'])
+  expect(await countChanges(db, 'became_available')).toBe(0)
+})
+
 // The counts are the same for all kinds: these two stand for them.
 describe.each([LOSS, DATES])('the count of $kind', ({ kind, change, right, wrong }) => {
   it('a fifth of the fares may change at once', async ({ db }) => {

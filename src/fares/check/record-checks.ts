@@ -21,7 +21,7 @@ import {
   stateOfRow,
   withoutInstants,
 } from '../decide/fare-state.ts'
-import { askedLegs } from '../decide/mass.ts'
+import { askedLegs, returnsTo } from '../decide/mass.ts'
 import { type Answer, readingOf } from '../decide/reading.ts'
 import { type AskedFlight, markRecorded } from '../hold/count-masses.ts'
 import { findMasses, followDisappeared, type IncidentTransition } from '../hold/incidents.ts'
@@ -77,11 +77,14 @@ function answerOf({ askedAt, before, check: { observation } }: CountedCheck): An
   return { askedAt, observation, intervalSeconds: before.intervalSeconds }
 }
 
-function recordedChange({ fareId, before, askedAt, decision: { changes } }: RecordedCheck) {
+/** A change that was held counts no longer, nor does a return: what comes and goes by turns is no mass. */
+function recordedChange({ fareId, before, state, askedAt, decision }: RecordedCheck) {
   const { intervalSeconds } = before
-  return changes
-    .slice(0, 1)
-    .map(({ heldSince }) => ({ fareId, at: askedAt, intervalSeconds, wasHeld: heldSince !== null }))
+  const shown = { view: decision.state.belief, at: askedAt.toISOString() }
+  const isReturn = returnsTo(state.replaced, shown)
+  return decision.changes.slice(0, 1).map(({ heldSince }) => {
+    return { fareId, at: askedAt, intervalSeconds, counts: heldSince === null && !isReturn }
+  })
 }
 
 /** Adds the checks to those of this minute, and those that were unusable. */

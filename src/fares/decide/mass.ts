@@ -39,7 +39,7 @@ export interface AskedLeg {
   readonly isAvailable: boolean
   /** The kind of change that the answer would make; null where it shows what is believed. */
   readonly shows: HeldKind | null
-  /** Whether it shows what a record has replaced: what was recorded counts no longer then. */
+  /** Whether it shows what a held record has replaced: what was recorded counts no longer then. */
   readonly isReturn: boolean
   /** When the first answer began that showed the change, without one in between that agreed. */
   readonly since: string
@@ -53,12 +53,13 @@ export interface AskedLeg {
 /**
  * What an answer shows of each leg. A leg of which nothing was believed is left out: it can be part of no mass. Prices
  * that change by at most a fifth show no change here: a tax or a sale changes all prices of an airline together. A
- * return to what a record has replaced shows none either: what comes and goes is no mass, and the way back from a lie
- * that was recorded would wait as the lie did.
+ * return to what a held record has replaced shows none either: the way back from a lie that was recorded would wait as
+ * the lie did.
  */
 export function askedLegs(state: FareState, reading: Reading): AskedLeg[] {
   const { candidate, lastFlights } = state
-  const isReturn = returnsTo(state.replaced, reading)
+  const held = state.replaced.filter((one) => one.held)
+  const isReturn = returnsTo(held, reading)
   return pairsOf(state.belief, reading.view).flatMap((pair) => {
     const { leg, was, is } = pair
     if (is.belief === 'unknown' || was.belief === 'unknown') return []
@@ -98,7 +99,11 @@ function isLargeStep({ was, is }: LegPair): boolean {
   return was.price !== null && is.price !== null && !isWithin(was.price, is.price, 20n)
 }
 
-function returnsTo(replaced: FareState['replaced'], { view, at }: Reading): boolean {
+/** Whether a reading shows what one of these records has replaced lately. */
+export function returnsTo(
+  replaced: FareState['replaced'],
+  { view, at }: Pick<Reading, 'view' | 'at'>,
+): boolean {
   return replaced.some((one) => isRecent(one, at) && isSame(one.view, view))
 }
 
@@ -115,11 +120,7 @@ export function isPartOfMass(
   if (masses.length === 0) return false
   // No step can be seen from no price: it waits with the others.
   if (args.kind === 'price_changed' && !hasPrices(state.belief)) return true
-  // What comes and goes does not count, but waits. The way back from what a mass held does not.
-  const replaced = state.replaced.filter(({ held }) => held)
-  const legs = askedLegs({ ...state, replaced }, args.reading).filter(
-    ({ shows }) => shows === args.kind,
-  )
+  const legs = askedLegs(state, args.reading).filter(({ shows }) => shows === args.kind)
   return masses.some(({ airline, difference }) =>
     legs.some(
       (leg) =>

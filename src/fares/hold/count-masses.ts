@@ -52,14 +52,14 @@ export async function saveAsked(tx: Tx, asked: readonly AskedFlight[]): Promise<
   `.execute(tx)
 }
 
-/** The changes of these fares were recorded at an instant: they count as new from then on, unless a mass held them. */
+/** The changes of these fares were recorded at an instant: those that count are new from then on. */
 export async function markRecorded(
   tx: Tx,
   recorded: readonly {
     readonly fareId: number
     readonly at: Date
     readonly intervalSeconds: number
-    readonly wasHeld: boolean
+    readonly counts: boolean
   }[],
 ): Promise<void> {
   if (recorded.length === 0) return
@@ -67,9 +67,9 @@ export async function markRecorded(
   await sql`
     update asked_flight a
        set is_recorded = true,
-           counts_until = case when b."wasHeld" then '-infinity' else b.at + make_interval(secs => b.seconds) end
+           counts_until = case when b.counts then b.at + make_interval(secs => b.seconds) else '-infinity' end
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-             as b ("fareId" bigint, at timestamptz, seconds float8, "wasHeld" boolean)
+             as b ("fareId" bigint, at timestamptz, seconds float8, counts boolean)
       join tracked_fare f on f.id = b."fareId"
      where a.flight_id in (f.flight_id, f.return_flight_id) and a.fare_id = f.id and a.shows is not null
   `.execute(tx)
