@@ -205,7 +205,7 @@ const [NEXT, LATELY_SECONDS] = [4, 20]
 export async function followDisappeared(tx: Tx, kinds: readonly HeldKind[]): Promise<void> {
   for (const kind of new Set(kinds)) {
     const most = NEXT * kinds.filter((one) => one === kind).length
-    await recheckHeld(tx, { kind, most, unaskedSeconds: LATELY_SECONDS })
+    await recheckHeld(tx, { kind, most, lastAskedSeconds: LATELY_SECONDS })
   }
 }
 
@@ -309,9 +309,9 @@ async function setClosed(tx: Tx, kind: MassKind) {
 
 interface RecheckArgs {
   readonly kind: HeldKind
-  /** The number of fares, and for how long none was asked. All are checked where these are missing. */
+  /** The number of fares, and how long ago they were asked at least. All are checked where these are missing. */
   readonly most?: number
-  readonly unaskedSeconds?: number
+  readonly lastAskedSeconds?: number
 }
 
 /**
@@ -322,12 +322,12 @@ interface RecheckArgs {
  */
 async function recheckHeld(
   tx: Tx,
-  { kind, most, unaskedSeconds = 0 }: RecheckArgs,
+  { kind, most, lastAskedSeconds = 0 }: RecheckArgs,
 ): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     select tracked_fare_id as id
       from fare_state
-     where held_since is not null and held = ${kind} and asked_at < clock_timestamp() - make_interval(secs => ${unaskedSeconds})
+     where held_since is not null and held = ${kind} and asked_at < clock_timestamp() - make_interval(secs => ${lastAskedSeconds})
      order by held_since
   `.execute(tx)
   return expedite(
