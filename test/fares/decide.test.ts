@@ -151,6 +151,21 @@ describe('a decision', () => {
     expect(last?.state.candidate).toMatchObject({ answers: 3, heldSince: iso(300) })
   })
 
+  it('a hold lasts from the first answer that showed the same, not from another one of its kind', () => {
+    const priced = (amount: string) => available({ price: eur(amount) })
+    const { changes, last } = decideAll(
+      [
+        [0, available()],
+        [60, priced('150.00')],
+        ...[90, 300, 680].map((seconds): Asked => [seconds, priced('9000.00')]),
+      ],
+      { masses: massesOf(['price_changed']) },
+    )
+
+    expect(changes.map(({ kind }) => kind)).toEqual(['first_seen'])
+    expect(last?.state.candidate).toMatchObject({ answers: 3, heldUntil: iso(690) })
+  })
+
   it('the state keeps when the fare was first bookable', () => {
     const half = decideAll([[0, available(), unknown()]])
     const whole = decideAll([

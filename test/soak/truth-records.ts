@@ -32,7 +32,7 @@ export interface CitedRecord {
   readonly detectedMs: number
   readonly recordedMs: number
   readonly heldMs: number | null
-  /** Whether prices of many fares changed at once then. */
+  /** Whether prices of many fares changed at once between its first answer and its recording. */
   readonly isInPriceMass: boolean
   readonly answer: Record<string, Entry>
 }
@@ -74,7 +74,7 @@ export async function readCited(db: Db): Promise<CitedRecord[]> {
            (extract(epoch from c.held_since) * 1000)::float8 as "heldMs", e.body,
            exists (select from incident i
                     where i.kind = 'mass_price_change' and c.recorded_at >= i.opened_at - interval '2 seconds'
-                      and (c.recorded_at <= i.closed_at + interval '2 seconds' or i.closed_at is null)) as "isInPriceMass"
+                      and (c.detected_at <= i.closed_at + interval '2 seconds' or i.closed_at is null)) as "isInPriceMass"
       from availability_change c
       join tracked_fare f on f.id = c.tracked_fare_id
       left join evidence e on e.hash = c.evidence_hash

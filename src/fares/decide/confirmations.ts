@@ -124,7 +124,13 @@ function nextCandidate(
 ) {
   const one = { contradiction, view, answers: 1, atAnyPrice: 1, countedAt: at }
   if (last === null || HELD_KIND[last.contradiction] !== HELD_KIND[contradiction]) {
-    const candidate: Candidate = { ...one, since: at, heldSince: null, heldUntil: null }
+    const candidate: Candidate = {
+      ...one,
+      since: at,
+      sameSince: at,
+      heldSince: null,
+      heldUntil: null,
+    }
     return { candidate, counts: true, isReplacement: false }
   }
   if (Date.parse(at) - Date.parse(last.countedAt) < gapMs) {
@@ -135,6 +141,7 @@ function nextCandidate(
   const candidate: Candidate = {
     ...last,
     ...one,
+    sameSince: same ? (last.sameSince ?? last.since) : at,
     answers: same ? last.answers + 1 : 1,
     atAnyPrice: atAnyPrice ? last.atAnyPrice + 1 : 1,
   }
@@ -154,7 +161,9 @@ function held(
   const isReleased = Date.parse(candidate.since) <= (context.releasedAt.get(kind)?.getTime() ?? 0)
   const isCounted = !isReleased && isPartOfMass(state, { kind, reading, masses: context.masses })
   const heldSince = candidate.heldSince ?? (isCounted ? reading.at : null)
-  const end = new Date(Date.parse(candidate.since) + rules.massHoldMs)
+  // Prices that jump with every answer show nothing twice: they count from the first.
+  const from = candidate.answers > 1 ? (candidate.sameSince ?? candidate.since) : candidate.since
+  const end = new Date(Date.parse(from) + rules.massHoldMs)
   const waits = heldSince !== null && !isReleased && Date.parse(reading.at) < end.getTime()
   return { ...candidate, heldSince, heldUntil: waits ? end.toISOString() : null }
 }

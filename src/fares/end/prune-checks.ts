@@ -10,21 +10,27 @@ const BATCH = 2_000
  * calls that are older than two hours, because the page asks for one.
  */
 export async function pruneMinutes(db: Db, signal?: AbortSignal): Promise<number> {
-  const deleteOlder = (table: string, hours: number) =>
-    inBatches(
-      BATCH,
-      (limit) =>
-        affected(
-          sql`
-            delete from ${sql.table(table)}
-             where ctid = any(array(select ctid from ${sql.table(table)}
-                                     where minute < clock_timestamp() - make_interval(hours => ${hours}) limit ${limit}))
-          `,
-          db,
-        ),
-      signal,
+  const deleteSome = (limit: number) =>
+    affected(
+      sql`
+        delete from check_minute
+         where minute in (select minute from check_minute
+                           where minute < clock_timestamp() - interval '2 days' order by minute limit ${limit})
+      `,
+      db,
     )
-  return (await deleteOlder('check_minute', 48)) + (await deleteOlder('call_minute', 2))
+  const deleteCalls = (limit: number) =>
+    affected(
+      sql`
+        delete from call_minute
+         where ctid = any(array(select ctid from call_minute
+                                 where minute < clock_timestamp() - interval '2 hours' limit ${limit}))
+      `,
+      db,
+    )
+  return (
+    (await inBatches(BATCH, deleteSome, signal)) + (await inBatches(BATCH, deleteCalls, signal))
+  )
 }
 
 /**
