@@ -151,19 +151,19 @@ describe('a decision', () => {
     expect(last?.state.candidate).toMatchObject({ answers: 3, heldSince: iso(300) })
   })
 
-  it('a hold lasts from the first answer that showed the same, not from another one of its kind', () => {
+  it('a hold lasts from when a mass has counted the change, not from what waited before it', () => {
     const priced = (amount: string) => available({ price: eur(amount) })
-    const { changes, last } = decideAll(
-      [
-        [0, available()],
-        [60, priced('150.00')],
-        ...[90, 300, 680].map((seconds): Asked => [seconds, priced('9000.00')]),
-      ],
-      { masses: massesOf(['price_changed']) },
-    )
+    const waiting = decideAll([
+      [0, available()],
+      [60, priced('150.00')],
+    ])
+    const masses = massesOf(['price_changed'])
 
-    expect(changes.map(({ kind }) => kind)).toEqual(['first_seen'])
-    expect(last?.state.candidate).toMatchObject({ answers: 3, heldUntil: iso(690) })
+    const lie = decide(waiting.state, answer(at(90), priced('9000.00')), RULES, { ...CALM, masses })
+    const late = decide(lie.state, answer(at(680), priced('9000.00')), RULES, CALM)
+
+    expect(late.changes).toEqual([])
+    expect(late.state.candidate).toMatchObject({ since: iso(60), heldUntil: iso(690) })
   })
 
   it('the state keeps when the fare was first bookable', () => {

@@ -124,13 +124,7 @@ function nextCandidate(
 ) {
   const one = { contradiction, view, answers: 1, atAnyPrice: 1, countedAt: at }
   if (last === null || HELD_KIND[last.contradiction] !== HELD_KIND[contradiction]) {
-    const candidate: Candidate = {
-      ...one,
-      since: at,
-      sameSince: at,
-      heldSince: null,
-      heldUntil: null,
-    }
+    const candidate: Candidate = { ...one, since: at, heldSince: null, heldUntil: null }
     return { candidate, counts: true, isReplacement: false }
   }
   if (Date.parse(at) - Date.parse(last.countedAt) < gapMs) {
@@ -141,7 +135,6 @@ function nextCandidate(
   const candidate: Candidate = {
     ...last,
     ...one,
-    sameSince: same ? (last.sameSince ?? last.since) : at,
     answers: same ? last.answers + 1 : 1,
     atAnyPrice: atAnyPrice ? last.atAnyPrice + 1 : 1,
   }
@@ -149,8 +142,8 @@ function nextCandidate(
 }
 
 /**
- * A candidate that a mass has counted waits until its answers span `massHoldMs`, whether or not the mass goes on. What
- * began before an operator's release does not wait.
+ * A candidate that a mass has counted waits for `massHoldMs` from then on, whether or not the mass goes on: what it had
+ * shown before may have been something else. What began before an operator's release does not wait.
  */
 function held(
   candidate: Candidate,
@@ -161,10 +154,9 @@ function held(
   const isReleased = Date.parse(candidate.since) <= (context.releasedAt.get(kind)?.getTime() ?? 0)
   const isCounted = !isReleased && isPartOfMass(state, { kind, reading, masses: context.masses })
   const heldSince = candidate.heldSince ?? (isCounted ? reading.at : null)
-  // Prices that jump with every answer show nothing twice: they count from the first.
-  const from = candidate.answers > 1 ? (candidate.sameSince ?? candidate.since) : candidate.since
-  const end = new Date(Date.parse(from) + rules.massHoldMs)
-  const waits = heldSince !== null && !isReleased && Date.parse(reading.at) < end.getTime()
+  if (heldSince === null || isReleased) return { ...candidate, heldSince, heldUntil: null }
+  const end = new Date(Date.parse(heldSince) + rules.massHoldMs)
+  const waits = Date.parse(reading.at) < end.getTime()
   return { ...candidate, heldSince, heldUntil: waits ? end.toISOString() : null }
 }
 

@@ -62,8 +62,6 @@ export interface Candidate {
   readonly contradiction: Contradiction
   /** When the first answer began that contradicted the belief so, without one in between that agreed. */
   readonly since: string
-  /** When the first counted answer in a row began that showed the same as the last one. Missing in what older versions have stored. */
-  readonly sameSince?: string
   /** When a mass counted it first; null if none has. From then on its answers must span MASS_HOLD_MINUTES. */
   readonly heldSince: string | null
   /** Until when it waits for a mass; null if it does not, or not any more. */
