@@ -67,9 +67,6 @@ async function fill(app: App): Promise<void> {
   await sql`insert into reseller (name) select 'reseller-' || n from generate_series(2, ${RESELLERS}::int) n`.execute(
     db,
   )
-  await sql`insert into fare_schedule_reseller (reseller_id) select id from reseller on conflict do nothing`.execute(
-    db,
-  )
   await sql`insert into watch_list (reseller_id, name) select id, 'bench' from reseller on conflict do nothing`.execute(
     db,
   )
@@ -84,30 +81,22 @@ async function fill(app: App): Promise<void> {
   const fare = `'tracked_fare_id', "to".fare`
   const watch = `'reference', 'w' || "to".n, 'reseller_id', "to".reseller, 'watch_list_id', "to".list`
   const copies = [
-    [
-      'tracked_fare',
-      `'id', "to".fare, 'flight_id', (1000000 + "to".n)::text, 'resellers', jsonb_build_array("to".reseller)`,
-    ],
+    ['tracked_fare', `'id', "to".fare, 'flight_id', (1000000 + "to".n)::text`],
     ['fare_state', fare],
     ['fare_belief_version', fare],
-    [
-      'fare_schedule',
-      `${fare}, 'vdue', "to".n, 'rate', 0.0001, 'rates', '[0.0001]'::jsonb, 'scores', '[1]'::jsonb`,
-    ],
+    ['fare_schedule', fare],
+    // Anywhere in its first interval.
+    ['turn', `${fare}, 'reseller_id', "to".reseller, 'score', 1, 'vdue', random()`],
     ['watch', `'id', gen_random_uuid(), ${fare}, ${watch}`],
   ] as const
   for (const [table, changes] of copies) await copyRow(db, table, `jsonb_build_object(${changes})`)
+  // The queues begin together.
+  await sql`delete from reseller_queue`.execute(db)
+  await sql`
+    insert into reseller_queue (reseller_id, fares, scores)
+    select reseller_id, count(*), sum(score) from turn group by reseller_id
+  `.execute(db)
   await sql`vacuum analyze`.execute(db)
-  // While a million new fares follow the new paces, the worker that lets them has less time for checks.
-  await sql`update fare_schedule_clock set solved_at = 'epoch'`.execute(db)
-  await whileWorking(app, async () => {
-    while (!(await hasSolved(db))) await delay(1_000)
-  })
-}
-
-async function hasSolved(db: Db): Promise<boolean> {
-  const { rows } = await sql`select from fare_schedule_clock where solved_at > 'epoch'`.execute(db)
-  return rows.length > 0
 }
 
 async function hasStarted(db: Db): Promise<boolean> {
@@ -172,7 +161,7 @@ async function measure(
   { workers, budget, redis }: Step,
 ): Promise<Measured> {
   await makeAllDue(db)
-  await sql`vacuum fare_schedule`.execute(db)
+  await sql`vacuum fare_schedule, turn`.execute(db)
   const settings = {
     UPSTREAM_REQUESTS_PER_SECOND: String(budget),
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
@@ -180,7 +169,6 @@ async function measure(
   const starts = Array.from({ length: workers }, () => startRole(fixture, 'worker', settings))
   const roles = await Promise.all(starts)
   const idle = await recorded(db)
-  // The first solution of the rates of a million fares takes a while.
   while ((await recorded(db)) === idle) await delay(SAMPLE_MS)
   await delay(WARM_UP_SECONDS * 1_000)
   const [checks, from, beganMs] = [

@@ -25,7 +25,7 @@ import { requireSandbox } from '../src/embedded/running-services.ts'
 import { WATCH_PRIORITIES, type WatchPriority } from '../src/platform/base/kinds.ts'
 import { openDatabase, sql } from '../src/platform/db/database.ts'
 import { createReseller } from '../src/resellers/resellers.ts'
-import { eventValue } from '../src/schedule/policy/pace.ts'
+import { eventValue } from '../src/schedule/score.ts'
 import { importWatchList } from '../src/watches/import/import-watch-list.ts'
 import { rowsOf } from '../src/watches/rows/watch-row.ts'
 import { PRODUCT } from './start-role.ts'
@@ -70,18 +70,21 @@ function chooseFlights(startedAt: Date): string[] {
   return found
 }
 
-/** Every check moves a fare by 1, and nothing else moves it. */
+/** Every check has the same score, so that each fare comes once a round. */
 const EQUAL_RATES = `
   create function equal_rate() returns trigger language plpgsql as $$
   begin
-    if new.vdue < 'infinity' then
-      new.rate := 1;
-      new.vdue := case when old.vdue < 'infinity' then old.vdue else (select v from fare_schedule_clock) end
-                  + (old.claim_id is not null and new.claim_id is null)::int;
+    if tg_op = 'UPDATE' and new.score = old.score and new.vdue < old.vdue then
+      -- Another fare of its route has changed.
+      new.vdue := old.vdue;
+    else
+      new.vdue := (select v from reseller_queue where reseller_id = new.reseller_id)
+                  + case when tg_op = 'INSERT' then random() else 1 end;
     end if;
+    new.score := 1;
     return new;
   end $$;
-  create trigger equal_rate before update on fare_schedule for each row execute function equal_rate();
+  create trigger equal_rate before insert or update of score, vdue on turn for each row execute function equal_rate();
 `
 
 interface Check {

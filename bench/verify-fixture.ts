@@ -175,7 +175,7 @@ export async function makeAllDue(db: Db): Promise<void> {
   await sql`
     update fare_schedule
        set claim_id = null, slot_at = null, lane = null, lane_due_at = null, leased_until = '-infinity',
-           not_before = clock_timestamp(), rates = case when rate is null then '{}' else rates end
+           not_before = clock_timestamp()
   `.execute(db)
   await sql`update upstream_budget set next_slot_at = '-infinity', next_lane_at = '-infinity'`.execute(
     db,

@@ -161,7 +161,8 @@ async function saveOne(
   `.execute(tx)
   await sql`
     update fare_schedule
-       set not_before = clock_timestamp() + interval '1 second', vdue = vdue + 1
+       set not_before = clock_timestamp() + interval '1 second'
      where tracked_fare_id = ${fareId}
   `.execute(tx)
+  await sql`update turn set vdue = vdue + 1 where tracked_fare_id = ${fareId}`.execute(tx)
 }

@@ -15,6 +15,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
 import { sql } from '../src/platform/db/database.ts'
+import { inTransaction } from '../src/platform/db/transaction.ts'
+import { unfollow } from '../src/schedule/follow.ts'
 import { measureSmallBudgets } from './small-budgets.ts'
 import {
   countChecks,
@@ -193,11 +195,11 @@ async function countRows(app: App, during: () => Promise<void>): Promise<void> {
 async function measureUse(fixture: Fixture, budget: number, fares: number): Promise<void> {
   const app = openBenchApp(fixture, { requestsPerSecond: budget })
   await makeAllDue(app.database.db)
-  await sql`
-    -- They do not join the queue.
-    update fare_schedule set vdue = 'infinity', rate = null, rates = '{0}', scores = '{}'
-     where tracked_fare_id not in (select tracked_fare_id from fare_schedule order by tracked_fare_id limit ${fares})
+  const { rows } = await sql<{ id: number }>`
+    select tracked_fare_id as id from fare_schedule order by tracked_fare_id offset ${fares}
   `.execute(app.database.db)
+  const others = rows.map(({ id }) => id)
+  await inTransaction(app.database.db, (tx) => unfollow(tx, others))
   const args = { requestsPerSecond: budget, seconds: USAGE_SECONDS }
   const { perSecond } = await measureWorker(app, fixture, args)
   await app.close()

@@ -45,7 +45,7 @@ describe('the language of the code', () => {
     expect(code.length).toBeGreaterThan(500)
     expect(code.flatMap(({ identifiers }) => identifiers).length).toBeGreaterThan(50_000)
     expect(code.flatMap(({ prose }) => prose).length).toBeGreaterThan(5_000)
-    expect(retiredIn('giveBackTurns', 'src/x.ts')).toHaveLength(2)
+    expect(retiredIn('giveBackOddity', 'src/x.ts')).toHaveLength(2)
     expect(files.some((name) => name.startsWith(LISTS))).toBe(false)
   })
 

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { CONTENDERS, type Contender } from './contenders.ts'
+import { CONTENDERS, type Contender } from './policies.ts'
 import { simulate } from './simulate.ts'
 import { DAY, fares, type World } from './worlds.ts'
 
@@ -99,10 +99,8 @@ function plotLife(world: World): string[] {
   )
   const fare = lived.reduce((most, one) => (one.times.length > most.times.length ? one : most))
   const checks: { at: number; changed: boolean }[] = []
-  simulate(world, CONTENDERS.ours(world.requestsPerSecond), {
-    onCheck: ({ id }, at, changed) => {
-      if (id === fare.id) checks.push({ at, changed })
-    },
+  simulate(world, CONTENDERS.ours(world.requestsPerSecond), ({ id }, at, changed) => {
+    if (id === fare.id) checks.push({ at, changed })
   })
   const ends = fare.departsAt ?? world.endsAt
   const x = (at: number) =>

@@ -1,23 +1,20 @@
-import { RATED_STATES, type RatedState } from '../../src/platform/base/kinds.ts'
-import { MAX_FACTOR, PULL_FACTOR, PULL_SHARE } from '../../src/schedule/policy/factors.ts'
-import { learnCheck } from '../../src/schedule/policy/learn-check.ts'
+import type { RatedState } from '../../src/platform/base/kinds.ts'
 import {
-  ALL_FACTORS,
+  type AllFares,
   changesPerDay,
-  createRateModel,
   type FareMemory,
-  MEMORY_DAYS,
+  learn,
+  MEMORY_SECONDS,
   NEW_FARE,
-  type RateModel,
-  type Switches,
-  surpriseAt,
-} from '../../src/schedule/policy/rate-model.ts'
-import { type FareWorth, PacedQueue, type Want } from './paced-queue.ts'
-import { VirtualQueue } from './virtual-queue.ts'
+  NOTHING_KNOWN,
+  type RateEstimate,
+  sumLessons,
+} from '../../src/schedule/score.ts'
+import { type ScoreOf, Turns } from './turns.ts'
 import type { WorldFare } from './worlds.ts'
 
 /** What one check showed. */
-export interface Observation {
+interface Observation {
   readonly state: RatedState
   readonly changed: boolean
   readonly value: number
@@ -25,242 +22,121 @@ export interface Observation {
 
 /** A schedule of checks, as the simulation drives it. Times are in seconds. */
 export interface Policy {
-  readonly name: string
   readonly add: (fare: WorldFare, now: number) => void
-  readonly remove: (id: number) => void
+  readonly remove: (fare: WorldFare) => void
   readonly claim: (now: number) => number | undefined
-  readonly report: (id: number, now: number, observation: Observation) => void
-  /** A route has gained or lost availability in the list of the upstream. */
-  readonly signal?: (route: string) => void
+  readonly report: (fare: WorldFare, now: number, observation: Observation) => void
 }
 
-const MIN_INTERVAL = 60
-
-type RateRule = (fare: WorldFare, state: RatedState) => number
-
-/** A schedule whose rates follow from the fares alone. */
-function fixedPolicy(name: string, requestsPerSecond: number, rule: RateRule): Policy {
-  const queue = new VirtualQueue()
-  const known = new Map<number, WorldFare>()
-  return {
-    name,
-    add: (fare) => {
-      known.set(fare.id, fare)
-      queue.join(fare.id, rule(fare, 'available'))
-    },
-    remove: (id) => queue.remove(id),
-    claim: (now) => {
-      queue.speed = requestsPerSecond / queue.sum
-      return queue.claim(now)
-    },
-    report: (id, now, { state }) => {
-      const fare = known.get(id)
-      if (fare === undefined) return
-      queue.complete(id, rule(fare, state), { now, shortestSeconds: MIN_INTERVAL })
-    },
-  }
-}
-
-export function roundRobin(requestsPerSecond: number): Policy {
-  return fixedPolicy('round robin', requestsPerSecond, () => 1)
-}
-
-export function rootWeight(requestsPerSecond: number): Policy {
-  return fixedPolicy('√ of the weight', requestsPerSecond, ({ weight }) => Math.sqrt(weight))
-}
-
-/** Knows the true rates, except what changes with time. */
-export function rootOracle(requestsPerSecond: number): Policy {
-  return fixedPolicy('√ oracle', requestsPerSecond, ({ weight, truth }, state) =>
+/** The policies that the benchmark compares, by name. Each call makes one that has learned nothing. */
+export const CONTENDERS = {
+  'round robin': fixed(() => 1),
+  '√ of the weight': fixed(({ weight }) => Math.sqrt(weight)),
+  // Knows the true rates, except what changes with time.
+  '√ oracle': fixed(({ weight, truth }, state) =>
     Math.max(1e-6, Math.sqrt(weight * truth[state].value * truth[state].changesPerDay)),
-  )
+  ),
+  'ours without neighbours': (requestsPerSecond: number) => learning(requestsPerSecond, 0),
+  ours: (requestsPerSecond: number) => learning(requestsPerSecond),
+} as const satisfies Readonly<Record<string, (requestsPerSecond: number) => Policy>>
+
+export type Contender = keyof typeof CONTENDERS
+
+function openTurns(requestsPerSecond: number): Turns {
+  return new Turns({ requestsPerSecond, shares: [1], minSeconds: 60 })
 }
 
-/** What the checks of a fare teach. */
-class Learner {
-  readonly model: RateModel
-  readonly #memories = new Map<number, FareMemory>()
-  #learnedAt = 0
+function wantsOf({ weight }: WorldFare) {
+  return [{ reseller: 0, weight, minSeconds: 0, maxSeconds: null }]
+}
 
-  constructor(switches: Switches) {
-    this.model = createRateModel(switches)
-  }
-
-  memoryOf(id: number): FareMemory {
-    return this.#memories.get(id) ?? NEW_FARE
-  }
-
-  forget(id: number): void {
-    this.#memories.delete(id)
-  }
-
-  learn({ id, route }: WorldFare, now: number, observation: Observation): void {
-    decay(this.model, now - this.#learnedAt)
-    this.#learnedAt = now
-    const check = { at: now, ...observation, route }
-    this.#memories.set(id, learnCheck(this.model, this.memoryOf(id), check))
-  }
-
-  worthOf({ id, route }: WorldFare, now: number): FareWorth {
-    const memory = this.memoryOf(id)
+/** A schedule whose scores follow from the fares alone. */
+function fixed(rule: (fare: WorldFare, state: RatedState) => number) {
+  return (requestsPerSecond: number): Policy => {
+    const turns = openTurns(requestsPerSecond)
+    const scoreOf = (fare: WorldFare, state: RatedState) => () => rule(fare, state)
     return {
-      value: memory.values[memory.state ?? 'available'],
-      changesPerDay: changesPerDay(this.model, memory, { at: now, route }),
+      add: (fare, now) => {
+        const joining = { now, scoreOf: scoreOf(fare, 'available'), isUrgent: false }
+        turns.add(fare.id, wantsOf(fare), joining)
+      },
+      remove: ({ id }) => turns.remove(id),
+      claim: (now) => turns.claim(now),
+      report: (fare, now, { state }) =>
+        turns.place(fare.id, { now, scoreOf: scoreOf(fare, state) }),
     }
   }
 }
 
-/** What the database does in production when processes share what they learned. */
-function decay({ all }: RateModel, elapsedSeconds: number): void {
-  const kept = Math.exp(-elapsedSeconds / 86_400 / MEMORY_DAYS)
-  for (const state of RATED_STATES) {
-    const { changes, exposure } = all[state]
-    all[state] = { changes: changes * kept, exposure: exposure * kept }
-  }
-}
-
-/** Rates in proportion to the worth, as feed readers poll. */
-export function proportional(requestsPerSecond: number): Policy {
-  const learner = new Learner({ recency: false, surprise: false })
-  const known = new Map<number, WorldFare>()
-  const rateOf = (fare: WorldFare, now: number) => {
-    const { value, changesPerDay: changes } = learner.worthOf(fare, now)
-    return Math.max(1e-3, fare.weight * value * changes)
-  }
-  const queue = new VirtualQueue()
-  return {
-    name: 'proportional',
-    add: (fare, now) => {
-      known.set(fare.id, fare)
-      queue.join(fare.id, rateOf(fare, now))
-    },
-    remove: (id) => {
-      queue.remove(id)
-      learner.forget(id)
-    },
-    claim: (now) => {
-      queue.speed = requestsPerSecond / queue.sum
-      return queue.claim(now)
-    },
-    report: (id, now, observation) => {
-      const fare = known.get(id)
-      if (fare === undefined) return
-      learner.learn(fare, now, observation)
-      queue.complete(id, rateOf(fare, now), { now, shortestSeconds: MIN_INTERVAL })
-    },
-  }
-}
-
-export interface Learning {
-  readonly requestsPerSecond: number
-  readonly switches?: Switches
-  /** Whether the list of routes with availability pulls fares forward. */
-  readonly lists?: boolean
-  /** The resellers that watch a fare. Default: one. */
-  readonly wantsOf?: (fare: WorldFare) => readonly Want[]
-  readonly shares?: readonly number[]
-}
-
-/** The parts of the budget that first checks and pulled fares may use, and the most checks that pulled fares may save up. */
-const [FIRST_SHARE, MOST_CREDIT] = [0.2, 500]
-
-const ONE_RESELLER = ({ weight }: WorldFare): Want[] => [
-  { reseller: 0, weight, longestSeconds: null, shortestSeconds: MIN_INTERVAL },
-]
+/** As in queues.ts and follow.ts of src/schedule. */
+const LEAST_OF_MEAN = 0.2
+const [NEIGHBOURS, UNCHECKED_SECONDS] = [4, 900]
 
 /** The policy of production. */
-export class LearningPolicy implements Policy {
-  readonly name = 'ours'
-  readonly #learner: Learner
-  readonly #queue: PacedQueue
-  readonly #wantsOf: (fare: WorldFare) => readonly Want[]
-  readonly #lists: boolean
-  readonly #fares = new Map<number, WorldFare>()
-  readonly #routes = new Map<string, Set<number>>()
-  /** By fare the surprise of its route that its rate includes. */
-  readonly #surprises = new Map<number, number>()
-  readonly #first = new Set<number>()
-  #firstCredit = 0
-  #pullCredit = 0
+function learning(requestsPerSecond: number, neighbours = NEIGHBOURS): Policy {
+  const turns = openTurns(requestsPerSecond)
+  const memories = new Map<number, FareMemory>()
+  const routes = new Map<string | null, Set<number>>()
+  /** The fares that came forward, until their next checks. */
+  const moved = new Set<number>()
+  let all = NOTHING_KNOWN
+  let learnedAt = 0
+  const allAt = (now: number) => decayed(all, now - learnedAt)
+  const memoryOf = (id: number) => memories.get(id) ?? NEW_FARE
 
-  constructor(learning: Learning) {
-    this.#learner = new Learner(learning.switches ?? ALL_FACTORS)
-    this.#queue = new PacedQueue(learning.requestsPerSecond)
-    this.#wantsOf = learning.wantsOf ?? ONE_RESELLER
-    this.#lists = learning.lists ?? false
-    for (const [reseller, share] of (learning.shares ?? [1]).entries()) {
-      this.#queue.setShare(reseller, share)
+  const bringNeighbours = (route: string, now: number) => {
+    const found = [...(routes.get(route) ?? [])].flatMap((id) => {
+      const seconds = now - (memoryOf(id).countedAt ?? Number.NEGATIVE_INFINITY)
+      const gain = turns.mayGain(id) * seconds
+      return gain > 0 && seconds > UNCHECKED_SECONDS && !moved.has(id) ? [{ id, gain }] : []
+    })
+    for (const { id } of found.sort((a, b) => b.gain - a.gain).slice(0, neighbours)) {
+      moved.add(id)
+      turns.bringForward(id)
     }
   }
-
-  add(fare: WorldFare, now: number): void {
-    this.#fares.set(fare.id, fare)
-    this.#first.add(fare.id)
-    if (fare.route !== null) {
-      const siblings = this.#routes.get(fare.route) ?? new Set()
-      this.#routes.set(fare.route, siblings.add(fare.id))
-    }
-    this.#queue.add(fare.id, this.#wantsOf(fare), this.#learner.worthOf(fare, now))
+  return {
+    add: (fare, now) => {
+      routes.set(fare.route, (routes.get(fare.route) ?? new Set()).add(fare.id))
+      const scoreOf = scoreBy(allAt(now), NEW_FARE, now)
+      turns.add(fare.id, wantsOf(fare), { now, scoreOf, isUrgent: true })
+    },
+    remove: ({ id, route }) => {
+      for (const known of [routes.get(route), memories, moved]) known?.delete(id)
+      turns.remove(id)
+    },
+    claim: (now) => turns.claim(now),
+    report: ({ id, route }, now, observation) => {
+      const before = allAt(now)
+      const { memory, lesson } = learn(before, memoryOf(id), { at: now, ...observation })
+      memories.set(id, memory)
+      moved.delete(id)
+      turns.place(id, { now, scoreOf: scoreBy(before, memory, now) })
+      all = sumLessons([before, lesson])
+      learnedAt = now
+      if (observation.changed && route !== null) bringNeighbours(route, now)
+    },
   }
+}
 
-  remove(id: number): void {
-    const route = this.#fares.get(id)?.route
-    if (route != null) this.#routes.get(route)?.delete(id)
-    this.#fares.delete(id)
-    this.#first.delete(id)
-    this.#surprises.delete(id)
-    this.#learner.forget(id)
-    this.#queue.remove(id)
+/** As scoreOf of src/schedule/queues.ts. */
+function scoreBy(all: AllFares, memory: FareMemory, now: number): ScoreOf {
+  const changes = changesPerDay(all, memory, now)
+  const value = memory.values[memory.state ?? 'available']
+  return (weight, { meanScore, mostChanges }) => {
+    const score = Math.sqrt(weight * value * Math.min(changes, mostChanges))
+    return Math.max(1e-6, LEAST_OF_MEAN * meanScore, score)
   }
+}
 
-  claim(now: number): number | undefined {
-    this.#firstCredit = Math.min(1, this.#firstCredit + FIRST_SHARE)
-    const [first] = this.#first
-    if (first !== undefined && this.#firstCredit >= 1) {
-      this.#firstCredit -= 1
-      return first
-    }
-    this.#pullCredit = Math.min(MOST_CREDIT, this.#pullCredit + PULL_SHARE)
-    return this.#queue.claim(now)
+/** What the database does with the sums of all fares. */
+function decayed({ rates, soon }: AllFares, seconds: number): AllFares {
+  const kept = Math.exp(-seconds / MEMORY_SECONDS)
+  const part = ({ changes, exposure }: RateEstimate) => {
+    return { changes: changes * kept, exposure: exposure * kept }
   }
-
-  report(id: number, now: number, observation: Observation): void {
-    const fare = this.#fares.get(id)
-    if (fare === undefined) return
-    const { route } = fare
-    this.#learner.learn(fare, now, observation)
-    const { model } = this.#learner
-    this.#surprises.set(id, surpriseAt(model, this.#learner.memoryOf(id), { at: now, route }))
-    const inLane = this.#first.delete(id)
-    this.#queue.complete(id, { now, worth: this.#learner.worthOf(fare, now), inLane })
-    if (inLane) {
-      const wants = this.#wantsOf(fare)
-      for (const { reseller } of wants) this.#queue.charge(reseller, 1 / wants.length, now)
-    }
-    if (!observation.changed || route === null) return
-    this.#pull(route, (sibling) =>
-      surpriseAt(model, this.#learner.memoryOf(sibling), { at: now, route }),
-    )
-  }
-
-  signal(route: string): void {
-    if (this.#lists) this.#pull(route, () => Number.POSITIVE_INFINITY)
-  }
-
-  /** Has the fares of a route checked sooner, each once until its next check: as if the last one had seen the factor. */
-  #pull(route: string, factorOf: (id: number) => number): void {
-    for (const id of this.#byDueTime(route)) {
-      if (this.#pullCredit < 1) return
-      const factor = factorOf(id)
-      const surprise = this.#surprises.get(id) ?? 1
-      if (factor <= surprise * PULL_FACTOR) continue
-      this.#pullCredit -= this.#queue.queue.pull(id, Math.sqrt(surprise / factor))
-      this.#surprises.set(id, Math.min(factor, MAX_FACTOR))
-    }
-  }
-
-  #byDueTime(route: string): number[] {
-    const due = (id: number) => this.#queue.queue.vdueOf(id) ?? Number.POSITIVE_INFINITY
-    return [...(this.#routes.get(route) ?? [])].sort((a, b) => due(a) - due(b))
+  return {
+    rates: { available: part(rates.available), unavailable: part(rates.unavailable) },
+    soon: { found: soon.found * kept, expected: soon.expected * kept },
   }
 }

@@ -1,67 +1,113 @@
-import type { Want } from './paced-queue.ts'
-import { LearningPolicy } from './policies.ts'
 import { createRandom } from './random.ts'
-import { type KnownFare, Resellers } from './resellers.ts'
-import { simulate } from './simulate.ts'
-import { fares, VALUES, type World, type WorldFare } from './worlds.ts'
+import { Turns, type Urgent, type Want } from './turns.ts'
 
-const SHARES = [1, 1, 4, 0.25]
-/** The reseller whose fares have longest delays, and the part of its share that these need. */
-const [BOUNDED, PROMISED] = [1, 0.5]
-const SHORTEST_SECONDS = 60
-
-/** The mean weighted delay of each reseller with the others, by that alone with its part of the budget. */
-export function delaysToAlone({ seed, size }: { seed: number; size: number }): number[] {
-  const world = fares({ seed, size, equalWeights: false })
-  const wants = wantsOf(world, seed)
-  const together = delaysOf(world, wants)
-  const shares = SHARES.reduce((a, b) => a + b, 0)
-  return SHARES.map((share, reseller) => {
-    const own = wants.map((all) => all.filter((want) => want.reseller === reseller))
-    const alone = {
-      ...world,
-      fares: world.fares.filter(({ id }) => own[id]?.length),
-      requestsPerSecond: (share / shares) * world.requestsPerSecond,
-    }
-    return (together[reseller] ?? 0) / (delaysOf(alone, own)[reseller] ?? 0)
-  })
+/** A fare of several resellers. The score of each is the root of its weight. */
+export interface SharedFare {
+  readonly id: number
+  readonly wants: readonly Want[]
 }
 
-/** Each fare has one of the resellers, and a third another one: each with its own weight. */
-function wantsOf(world: World, seed: number): readonly (readonly Want[])[] {
-  const random = createRandom(1_000 + seed)
-  const any = () => Math.floor(SHARES.length * random.uniform())
-  const part = (SHARES[BOUNDED] ?? 1) / SHARES.reduce((a, b) => a + b, 0)
-  const fares = world.size / 2
-  const longest = fares / (PROMISED * part * world.requestsPerSecond)
-  return world.fares.map(({ weight }) => {
-    const resellers = new Set([any(), ...(random.uniform() < 1 / 3 ? [any()] : [])])
-    return [...resellers].map((reseller) => {
-      const longestSeconds = reseller === BOUNDED && random.uniform() < 0.5 ? longest : null
-      const priority = [1, 2, 5][Math.floor(3 * random.uniform())] ?? 1
-      const limits = { longestSeconds, shortestSeconds: SHORTEST_SECONDS }
-      return { reseller, weight: weight * priority, ...limits }
+export interface SharedWorld {
+  readonly requestsPerSecond: number
+  readonly shares: readonly number[]
+  readonly fares: readonly SharedFare[]
+  /** Each so many checks of a fare one asks for a confirmation, and one fails and has a retry. */
+  readonly urgentEvery: number
+}
+
+export interface Intervals {
+  readonly count: number
+  readonly mean: number
+  readonly longest: number
+}
+
+const [CONFIRM_SECONDS, RETRY_SECONDS] = [20, 30]
+const WARM_UP_ROUNDS = 20
+/** Fares with fewer intervals are not compared: their means depend on where the run ends. */
+const LEAST_COUNT = 30
+const scoreOf = (weight: number) => Math.sqrt(weight)
+
+/** The intervals of the fares while each is checked so many times on average. */
+export function runShared(world: SharedWorld, rounds: number): (id: number) => Intervals {
+  const { requestsPerSecond, shares, fares, urgentEvery } = world
+  const turns = new Turns({ requestsPerSecond, shares, minSeconds: 1 })
+  for (const { id, wants } of fares) turns.add(id, wants, { now: 0, scoreOf, isUrgent: true })
+  const times = new Map<number, number[]>(fares.map(({ id }) => [id, []]))
+  const checks = new Map<number, number>()
+  for (let slot = 0; slot < (WARM_UP_ROUNDS + rounds) * fares.length; slot += 1) {
+    const now = slot / requestsPerSecond
+    const id = turns.claim(now)
+    if (id === undefined) continue
+    if (slot >= WARM_UP_ROUNDS * fares.length) times.get(id)?.push(now)
+    const count = (checks.get(id) ?? id) + 1
+    checks.set(id, count)
+    turns.place(id, { now, scoreOf, urgent: urgentAfter(count % urgentEvery, now) })
+  }
+  return (id) => intervalsOf(times.get(id) ?? [])
+}
+
+function urgentAfter(place: number, now: number): Urgent | null {
+  if (place === 0) return { lane: 'confirmation', at: now + CONFIRM_SECONDS }
+  return place === 1 ? { lane: 'retry', at: now + RETRY_SECONDS } : null
+}
+
+function intervalsOf(times: readonly number[]): Intervals {
+  const gaps = times.slice(1).map((at, i) => at - (times[i] ?? 0))
+  const sum = gaps.reduce((a, b) => a + b, 0)
+  return { count: gaps.length, mean: sum / gaps.length, longest: Math.max(0, ...gaps) }
+}
+
+/** The mean interval of each fare, by that which each of its resellers alone with its share would give it. */
+export function intervalsToAlone(world: SharedWorld, rounds: number): number[] {
+  const together = runShared(world, rounds)
+  const all = world.shares.reduce((a, b) => a + b, 0)
+  return world.shares.flatMap((share, reseller) => {
+    const fares = world.fares.flatMap(({ id, wants }) => {
+      const own = wants.filter((want) => want.reseller === reseller)
+      return own.length === 0 ? [] : [{ id, wants: own }]
+    })
+    const requestsPerSecond = (world.requestsPerSecond * share) / all
+    const alone = runShared({ ...world, fares, requestsPerSecond }, rounds)
+    return fares.flatMap(({ id }) => {
+      const [one, other] = [together(id), alone(id)]
+      return Math.min(one.count, other.count) < LEAST_COUNT ? [] : [one.mean / other.mean]
     })
   })
 }
 
-function delaysOf(world: World, wants: readonly (readonly Want[])[]): number[] {
-  const sums = SHARES.map(() => ({ delay: 0, worth: 0 }))
-  const { requestsPerSecond } = world
-  const wantsOfFare = ({ id }: WorldFare) => wants[id] ?? []
-  const policy = new LearningPolicy({ requestsPerSecond, shares: SHARES, wantsOf: wantsOfFare })
-  simulate(world, policy, {
-    onDetected: (fare, kind, delay) => {
-      for (const { reseller, weight } of wantsOfFare(fare)) {
-        const sum = sums[reseller]
-        const worth = weight * (VALUES[kind] ?? 1)
-        if (sum === undefined) continue
-        sum.worth += worth
-        sum.delay += worth * delay
-      }
-    },
+/** The parts of its share that the longest delays of a reseller need. */
+const PROMISES = [0, 0, 0.3, 0.7]
+
+/**
+ * 2 to 13 resellers with shares of 1 to 5 and scores over two decades. A third of the fares are shared, some have a
+ * shortest interval, and of some resellers a third have a longest delay.
+ */
+export function randomWorld(seed: number): SharedWorld {
+  const random = createRandom(seed)
+  const upTo = (most: number) => Math.floor(most * random.uniform())
+  const shares = Array.from({ length: 2 + upTo(12) }, () => 1 + upTo(5))
+  const size = 100 + upTo(200)
+  const requestsPerSecond = size / (20 + 60 * random.uniform())
+  const watched = Array.from({ length: size }, (_, id) => {
+    const resellers = new Set([id < shares.length ? id : upTo(shares.length)])
+    while (random.uniform() < 1 / 3) resellers.add(upTo(shares.length))
+    return { id, resellers, minSeconds: random.uniform() < 0.3 ? 5 + 15 * random.uniform() : 0 }
   })
-  return sums.map(({ delay, worth }) => delay / worth)
+  const all = shares.reduce((a, b) => a + b, 0)
+  const delays = shares.map((share, reseller) => {
+    const own = watched.filter(({ id, resellers }) => id % 3 === 0 && resellers.has(reseller))
+    const part = (share * requestsPerSecond) / all
+    return own.length / ((PROMISES[upTo(4)] ?? 0) * part)
+  })
+  const fares = watched.map(({ id, resellers, minSeconds }) => {
+    const wants = [...resellers].map((reseller): Want => {
+      const delay = id % 3 === 0 ? (delays[reseller] ?? Infinity) : Infinity
+      const maxSeconds = Number.isFinite(delay) ? Math.max(delay, minSeconds) : null
+      return { reseller, weight: 10 ** (4 * random.uniform()), minSeconds, maxSeconds }
+    })
+    return { id, wants }
+  })
+  return { requestsPerSecond, shares, fares, urgentEvery: 10 }
 }
 
 /**
@@ -69,17 +115,20 @@ function delaysOf(world: World, wants: readonly (readonly Want[])[]): number[] {
  * second. Alone, those of A are checked every 16.7 s, and those of B every 183.3 s.
  */
 export function sharedIntervals(): { readonly shared: number; readonly others: number } {
-  const limits = { longestSeconds: null, shortestSeconds: 1 }
-  const both: Want[] = [0, 1].map((reseller) => ({ ...limits, reseller, weight: 1 }))
-  const all = Array.from({ length: 550 }, (_, id): KnownFare => {
-    return { id, wants: id < 50 ? both : both.slice(1), worth: { value: 1, changesPerDay: 1 } }
+  const both = [0, 1].map((reseller): Want => {
+    return { reseller, weight: 1, minSeconds: 0, maxSeconds: null }
   })
-  const resellers = new Resellers({ requestsPerSecond: 6, shares: [1, 1] })
-  for (const fare of all) resellers.add(fare)
-  resellers.run(2_000)
-  resellers.startCounting()
-  resellers.run(4_000)
-  const mean = (fares: readonly KnownFare[]) =>
-    fares.reduce((sum, { id }) => sum + resellers.intervalsOf(id).mean, 0) / fares.length
-  return { shared: mean(all.slice(0, 50)), others: mean(all.slice(50)) }
+  const fares = Array.from({ length: 550 }, (_, id) => {
+    return { id, wants: id < 50 ? both : both.slice(1) }
+  })
+  const world = {
+    requestsPerSecond: 6,
+    shares: [1, 1],
+    fares,
+    urgentEvery: Number.POSITIVE_INFINITY,
+  }
+  const intervals = runShared(world, 40)
+  const mean = (some: readonly SharedFare[]) =>
+    some.reduce((sum, { id }) => sum + intervals(id).mean, 0) / some.length
+  return { shared: mean(fares.slice(0, 50)), others: mean(fares.slice(50)) }
 }

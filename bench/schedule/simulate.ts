@@ -9,12 +9,8 @@ export interface Outcome {
   readonly unweighted: number
   /** The same for the fares of each priority. */
   readonly byPriority: ReadonlyMap<number, number>
-  /** The weighted part of the time during which the last check no longer shows the truth. */
-  readonly stale: number
   /** The longest time between two checks of a fare. */
   readonly longest: number
-  /** The most checks within 60 seconds. */
-  readonly busiestMinute: number
 }
 
 /** A watched fare of the world, as far as its checks have seen it. */
@@ -35,17 +31,12 @@ interface Mean {
 class Score {
   readonly #weighted: Mean = { sum: 0, count: 0 }
   readonly #plain: Mean = { sum: 0, count: 0 }
-  readonly #stale: Mean = { sum: 0, count: 0 }
   readonly #priorities = new Map<number, Mean>()
   readonly #from: number
-  readonly #onDetected: OnDetected | undefined
-  readonly #recent: number[] = []
   #longest = 0
-  #busiest = 0
 
-  constructor({ countedFrom }: World, onDetected?: OnDetected) {
+  constructor({ countedFrom }: World) {
     this.#from = countedFrom
-    this.#onDetected = onDetected
   }
 
   /** The delays of all changes that a check at `now` sees, or that a departure ends. */
@@ -54,7 +45,6 @@ class Score {
     const wasOpen = watched.isOpen
     const first = fare.times[watched.next]
     if (first === undefined || first > now) return { changed: false, value: 0 }
-    this.#stale.sum += fare.weight * Math.max(0, now - Math.max(first, this.#from))
     let prices = 0
     for (let at = first; at <= now; at = fare.times[watched.next] ?? Number.POSITIVE_INFINITY) {
       const kind = fare.kinds[watched.next] ?? 0
@@ -69,7 +59,6 @@ class Score {
 
   #count(fare: WorldFare, kind: number, delay: number): void {
     const { weight, priority } = fare
-    this.#onDetected?.(fare, kind, delay)
     const worth = weight * (VALUES[kind] ?? 1)
     add(this.#weighted, worth * delay, worth)
     add(this.#plain, delay, 1)
@@ -81,15 +70,6 @@ class Score {
   check(watched: Watched, now: number): void {
     if (now > this.#from) this.#longest = Math.max(this.#longest, now - watched.checkedAt)
     watched.checkedAt = now
-    this.#recent.push(now)
-    while ((this.#recent[0] ?? now) <= now - 60) this.#recent.shift()
-    this.#busiest = Math.max(this.#busiest, this.#recent.length)
-  }
-
-  end(watched: Watched, now: number): void {
-    this.see(watched, now)
-    const from = Math.max(this.#from, watched.fare.addedAt)
-    this.#stale.count += watched.fare.weight * Math.max(0, now - from)
   }
 
   outcome(): Outcome {
@@ -98,9 +78,7 @@ class Score {
       weighted: mean(this.#weighted),
       unweighted: mean(this.#plain),
       byPriority: new Map([...this.#priorities].map(([priority, sums]) => [priority, mean(sums)])),
-      stale: mean(this.#stale),
       longest: this.#longest,
-      busiestMinute: this.#busiest,
     }
   }
 }
@@ -110,25 +88,17 @@ function add(mean: Mean, sum: number, count: number): void {
   mean.count += count
 }
 
-export interface Listeners {
-  readonly onCheck?: (fare: WorldFare, now: number, changed: boolean) => void
-  /** A change was detected, or its fare has departed. */
-  readonly onDetected?: OnDetected
-}
-
-type OnDetected = (fare: WorldFare, kind: number, delay: number) => void
-
 /** Drives a policy through a world, one check at each slot of the budget. */
 export function simulate(
   world: World,
   policy: Policy,
-  { onCheck, onDetected }: Listeners = {},
+  onCheck?: (fare: WorldFare, now: number, changed: boolean) => void,
 ): Outcome {
-  const score = new Score(world, onDetected)
+  const score = new Score(world)
   const active = new Map<number, Watched>()
   const arrivals = world.fares.toSorted((a, b) => a.addedAt - b.addedAt)
   const departures = world.fares.toSorted((a, b) => endOf(a) - endOf(b))
-  let [arrived, departed, signalled] = [0, 0, 0]
+  let [arrived, departed] = [0, 0]
 
   const slots = Math.floor(world.endsAt * world.requestsPerSecond)
   for (let slot = 0; slot < slots; slot += 1) {
@@ -137,9 +107,9 @@ export function simulate(
       departed += 1
       const watched = active.get(fare.id)
       if (watched === undefined) continue
-      score.end(watched, endOf(fare))
+      score.see(watched, endOf(fare))
       active.delete(fare.id)
-      policy.remove(fare.id)
+      policy.remove(fare)
     }
     for (let fare = arrivals[arrived]; fare && fare.addedAt <= now; fare = arrivals[arrived]) {
       arrived += 1
@@ -147,23 +117,18 @@ export function simulate(
       active.set(fare.id, { fare, next: 0, isOpen: true, checkedAt: fare.addedAt })
       policy.add(fare, now)
     }
-    for (let next = world.signals[signalled]; next && next.at <= now; ) {
-      policy.signal?.(next.route)
-      signalled += 1
-      next = world.signals[signalled]
-    }
     const id = policy.claim(now)
     const watched = id === undefined ? undefined : active.get(id)
     if (watched === undefined) continue
     score.check(watched, now)
     const seen = score.see(watched, now)
-    policy.report(watched.fare.id, now, {
+    policy.report(watched.fare, now, {
       state: watched.isOpen ? 'available' : 'unavailable',
       ...seen,
     })
     onCheck?.(watched.fare, now, seen.changed)
   }
-  for (const watched of active.values()) score.end(watched, world.endsAt)
+  for (const watched of active.values()) score.see(watched, world.endsAt)
   return score.outcome()
 }
 

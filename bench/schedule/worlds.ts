@@ -33,16 +33,9 @@ export interface WorldFare {
   readonly kinds: Uint8Array
 }
 
-export interface RouteSignal {
-  readonly at: number
-  readonly route: string
-}
-
 export interface World {
   readonly name: string
   readonly fares: readonly WorldFare[]
-  /** When the upstream's list shows that a route has gained or lost availability, ascending. */
-  readonly signals: readonly RouteSignal[]
   /** Fares that are watched at a time. */
   readonly size: number
   readonly requestsPerSecond: number
@@ -105,7 +98,6 @@ function steadyWorld(
   return {
     name,
     fares,
-    signals: [],
     size,
     requestsPerSecond: size / ROUND_SECONDS,
     endsAt,
@@ -138,8 +130,7 @@ const EPISODE_CHANGES_AN_HOUR = 0.5
 const SELL_OUTS_A_DAY = 0.03
 
 /**
- * Flight fares: routes, departures, volatile hours, shocks of whole routes, sell-outs and reopenings. Each shock shows in the
- * next list, as if the route had gained or lost availability with it: no list could show more.
+ * Flight fares: routes, departures, volatile hours, shocks of whole routes, sell-outs and reopenings.
  */
 export function fares({ seed, size, equalWeights }: WorldArgs): World {
   const random = createRandom(seed)
@@ -179,17 +170,7 @@ export function fares({ seed, size, equalWeights }: WorldArgs): World {
     }
   }
   const requestsPerSecond = size / (2 * HOUR)
-  const signals = routes
-    .flatMap(({ name, shocks }) => shocks.map((at) => ({ at: nextList(at), route: name })))
-    .sort((a, b) => a.at - b.at)
-  const world = { name: 'fares', fares: made, signals, size, requestsPerSecond, endsAt }
-  return { ...world, countedFrom: 8 * DAY }
-}
-
-/** The list with availability is fetched at a quarter past every even hour, as by default. */
-function nextList(at: number): number {
-  const [every, minute] = [2 * HOUR, HOUR / 4]
-  return Math.ceil((at - minute) / every) * every + minute
+  return { name: 'fares', fares: made, size, requestsPerSecond, endsAt, countedFrom: 8 * DAY }
 }
 
 interface Life {

@@ -9,7 +9,6 @@ import { migrate } from '../../src/platform/db/migrate.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import * as dispatching from '../../src/schedule/dispatch-checks.ts'
-import { updateRates } from '../../src/schedule/update-rates.ts'
 import { verifyFares } from '../../src/upstream/flights/verify-fares.ts'
 import type { Observation, Question } from '../../src/upstream/observation.ts'
 import { DEFAULT_LIMITS, type HttpExchange } from '../../src/upstream/transport/http-exchange.ts'
@@ -75,7 +74,8 @@ export async function openProduct({ databaseUrl, settings }: ProductArgs): Promi
     dispatch: async () => {
       const paced = await pacedRate(db, rules.requestsPerSecond)
       const queue = { enqueue: async () => undefined }
-      return dispatching.dispatchChecks({ db, queue, requestsPerSecond: paced })
+      const { minRecheckSeconds } = rules
+      return dispatching.dispatchChecks({ db, queue, requestsPerSecond: paced, minRecheckSeconds })
     },
     recordClaimed: async (checks) => {
       const claim = await claimTogether(
@@ -181,12 +181,27 @@ async function pacedRate(db: Db, requestsPerSecond: number): Promise<number> {
     : pacedRate(requestsPerSecond, await readTrouble(db))
 }
 
+/** Earlier versions solve the rates of all fares once a minute. */
+async function updateRates(db: Db, rules: object): Promise<void> {
+  const { updateRates: update } = await find('schedule/update-rates')
+  if (typeof update === 'function') await update(db, rules)
+}
+
 /** Of earlier versions another file has it, and it takes the time for which a change counts. */
 async function closeUncheckedIncidents(db: Db, withinMs: number): Promise<void> {
   for (const file of ['incidents', 'change-incidents']) {
-    const found = (await import(`../../src/fares/hold/${file}.ts`)) as Record<string, unknown>
-    const { closeUncheckedIncidents: close } = found
+    const { closeUncheckedIncidents: close } = await find(`fares/hold/${file}`)
     if (typeof close === 'function') return close({ db, log: silentLog }, withinMs)
+  }
+}
+
+/** A module of src; empty where this version has none of this name. */
+async function find(name: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(`../../src/${name}.ts`)) as Record<string, unknown>
+  } catch (err) {
+    if (err instanceof Error && 'code' in err && err.code === 'ERR_MODULE_NOT_FOUND') return {}
+    throw err
   }
 }
 

@@ -18,7 +18,6 @@ import { migrateQueue } from '../platform/queue/queue-connection.ts'
 import { createQueueSystem, type QueueSystem } from '../platform/queue/queue-system.ts'
 import type { SyncDeps } from '../routes/plan/plan-snapshot.ts'
 import { type BudgetLane, type CallLedger, createCallLedger } from '../schedule/call-ledger.ts'
-import { createRateStore } from '../schedule/rate-store.ts'
 import { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { takeSlot, tryTakeSlot } from '../upstream/budget/take-slot.ts'
 import { anomalyCounter, countCalls } from '../upstream/telemetry.ts'
@@ -73,7 +72,7 @@ export function openApp(options: AppOptions): App {
   metrics.buildInfo.set({ version: packageJson.version, node: process.version, role }, 1)
   const breaker = new CircuitBreaker({ db, clock, log })
   const calls = openLedger(clock, metrics)
-  const rules = { ...verifyRulesOf(config), rates: createRateStore(clock) }
+  const rules = verifyRulesOf(config)
   const upstream = openUpstream(options, { db, breaker, metrics, calls })
   return {
     ...options,

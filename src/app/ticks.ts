@@ -30,7 +30,7 @@ import {
   pacedRate,
   readClosedSeconds,
 } from '../schedule/dispatch-checks.ts'
-import { nextUpdateMs, updateRates } from '../schedule/update-rates.ts'
+import { correctSetBack } from '../schedule/set-back.ts'
 import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'
@@ -98,7 +98,7 @@ export function startTicks(
   const startOwn = (tick: DueTick) =>
     start({ ...tick, run: countTick({ metrics, clock }, { ...tick, everyMs: tick.atMostMs }) })
   const of = <T>(role: WorkRole, ticks: readonly T[]) => (roles.includes(role) ? ticks : [])
-  const checks = of('check', [dispatchTick(app, queue, capacity), updateTick(app)]).map(startOwn)
+  const checks = of('check', [dispatchTick(app, queue, capacity)]).map(startOwn)
   const schedules = of('sync', [scheduleTick(app, queue)]).map(startOwn)
   const own = [...of('check', [departureTick(app)]), ...more.own].map(startOwn)
   const ofAll = [...of('check', endTicks(app)), ...of('sync', upkeepTicks(app)), ...more.shared]
@@ -136,46 +136,35 @@ function dispatchTick(
   capacity: TickArgs['capacity'],
 ): DueTick {
   const { db } = app.database
+  const budget = app.config.UPSTREAM_REQUESTS_PER_SECOND
   return {
     name: 'dispatch-checks',
     // A check that was recorded since the last run is due again after the minimum interval at the earliest.
     atMostMs: Math.min(10_000, app.config.MIN_RECHECK_SECONDS * 1_000),
     run: async () => {
+      const seconds = await correctSetBack(db, budget)
+      if (seconds > 0) {
+        app.metrics.clockSetBack.inc()
+        app.log.warn({ seconds }, 'clock of the database was set back')
+      }
       const nextMs = await nextDispatchMs(db)
       if (nextMs === undefined || nextMs > 0) return nextMs
-      const budget = app.config.UPSTREAM_REQUESTS_PER_SECOND
       const paced = pacedRate(budget, await readClosedSeconds(db))
       const rates = await carriedRate(db, paced, capacity.perSecond())
-      const claimed = await dispatchChecks({ db, queue, ...rates, breaker: app.breaker })
+      const minRecheckSeconds = app.config.MIN_RECHECK_SECONDS
+      const claimed = await dispatchChecks({
+        db,
+        queue,
+        ...rates,
+        budget: presentRate(budget, await readBudgetLimit(db)),
+        minRecheckSeconds,
+        breaker: app.breaker,
+      })
       for (const { lane, fareId } of claimed) {
         app.metrics.budgetSlots.inc({ lane })
         app.calls.count(lane, fareId)
       }
       return nextDispatchMs(db)
-    },
-  }
-}
-
-/**
- * Solves how often each fare is checked, once a minute in one of the processes, and sooner while fares wait to
- * join the queue.
- */
-function updateTick({ config, database: { db }, log, metrics }: App): DueTick {
-  const onSetBack = (seconds: number) => {
-    metrics.clockSetBack.inc()
-    log.warn({ seconds }, 'clock of the database was set back')
-  }
-  return {
-    name: 'update-rates',
-    atMostMs: MINUTE_MS,
-    run: async (signal) => {
-      const nextMs = await nextUpdateMs(db)
-      if (nextMs > 0) return nextMs
-      const limit = await readBudgetLimit(db)
-      const requestsPerSecond = presentRate(config.UPSTREAM_REQUESTS_PER_SECOND, limit)
-      const rules = { requestsPerSecond, minRecheckSeconds: config.MIN_RECHECK_SECONDS }
-      await updateRates(db, rules, { signal, onSetBack })
-      return nextUpdateMs(db)
     },
   }
 }

@@ -6,7 +6,8 @@ import { sql } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import { SnoozeError } from '../platform/queue/job-processor.ts'
-import { listedRoute, pullRoutes } from '../schedule/follow.ts'
+import { bringNeighbours } from '../schedule/follow.ts'
+import { changeQueues } from '../schedule/queues.ts'
 import { waitMsOf } from '../upstream/upstream-errors.ts'
 import type { SyncDeps } from './plan/plan-snapshot.ts'
 import { listBusyError } from './runs/run-records.ts'
@@ -108,8 +109,8 @@ async function followAvailability(
       join place_version a on a.place_id = c.destination_id and a.valid_to is null
      where c.sync_run_id = ${runId} and c.kind in ('route_gained_availability', 'route_lost_availability')
   `.execute(db)
-  const moving = rows.map(({ route }) => listedRoute(route))
-  await inTransaction(db, (tx) => pullRoutes(tx, moving))
+  const routes = rows.map(({ route }) => route)
+  await inTransaction(db, async (tx) => changeQueues(tx, await bringNeighbours(tx, routes)))
 }
 
 /** If a later due time has a job, that job is snoozed as long, and one list does for both. */

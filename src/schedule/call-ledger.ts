@@ -76,11 +76,11 @@ async function addCalls(db: Db, counted: readonly Counted[]): Promise<PriorityCa
   const { rows } = await sql<PriorityCalls>`
     with shared as materialized (
       select c.minute, c.lane, coalesce(r.id, 0) as reseller_id, coalesce(p.priority, '') as priority,
-             sum(c.calls / greatest(1, coalesce(cardinality(f.resellers), 0))) as calls
+             sum(c.calls / greatest(1, (select count(*) from turn t where t.tracked_fare_id = f.id))) as calls
         from jsonb_to_recordset(${JSON.stringify(counted)}::jsonb)
           as c (minute timestamptz, lane text, "fareId" bigint, calls float8)
         left join tracked_fare f on f.id = c."fareId"
-        left join unnest(f.resellers) r (id) on true
+        left join lateral (select reseller_id as id from turn t where t.tracked_fare_id = f.id) r on true
         left join lateral (
           select w.priority
             from watch w

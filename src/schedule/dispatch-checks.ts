@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { CHECK_LANES } from '../platform/base/kinds.ts'
+import { FAST_LANES } from '../platform/base/kinds.ts'
 import { span } from '../platform/base/tracing.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
@@ -9,11 +9,10 @@ import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
 import {
   type ClaimedCheck,
-  chargeLanes,
-  chargesOf,
+  type ClaimRules,
   type DueCheck,
-  findDue,
-  findDueInLanes,
+  findTurns,
+  findUrgent,
   release,
   saveClaims,
 } from './claim.ts'
@@ -26,6 +25,10 @@ export interface DispatchDeps {
   readonly queue: Pick<QueueSystem, 'enqueue'>
   /** The rate for checks now: the budget, or less of it after an outage of the upstream. */
   readonly requestsPerSecond: number
+  /** The budget, where the rate now is less than that. */
+  readonly budget?: number
+  /** The shortest interval between checks by the setting of this worker. */
+  readonly minRecheckSeconds: number
   /** As many checks as this process can carry. If unset, as many as there are slots. */
   readonly atMost?: number
   /** The circuit breaker of the checks. If unset, there is none. */
@@ -52,11 +55,12 @@ export function dispatchChecks(deps: DispatchDeps): Promise<ClaimedCheck[]> {
 }
 
 async function claimAndEnqueue(deps: DispatchDeps): Promise<ClaimedCheck[]> {
-  const { requestsPerSecond } = deps
+  const { requestsPerSecond, minRecheckSeconds, budget = requestsPerSecond } = deps
   const admission = await deps.breaker?.admission('verify')
   if (admission?.kind === 'refused') return []
   const most = admission?.kind === 'probe' ? 1 : horizonCalls(requestsPerSecond)
-  const rates = { requestsPerSecond, atMost: Math.min(most, deps.atMost ?? most) }
+  const atMost = Math.min(most, deps.atMost ?? most)
+  const rates = { requestsPerSecond, budget, minRecheckSeconds, atMost }
   const checks = await inTransaction(deps.db, (tx) => claimChecks(tx, rates))
   const claims = Map.groupBy(checks, ({ claimId }) => claimId)
   try {
@@ -82,54 +86,52 @@ function idsOf(fares: readonly DueCheck[]): number[] {
   return fares.map(({ fareId }) => fareId)
 }
 
-interface Rates {
+interface Rates extends ClaimRules {
   readonly requestsPerSecond: number
   readonly atMost: number
 }
 
 /**
- * The lanes reserve first, then the schedule: a fare that no lane has a slot for keeps its turn. What resellers
- * want in lanes beyond their part comes last: it takes only slots for which no other fare waits.
+ * What is urgent reserves first, then the turns: a fare that no slot is left for keeps its turn. Longest delays are
+ * outside of the part of the budget that the other lanes may take.
  */
-async function claimChecks(tx: Tx, { requestsPerSecond, atMost }: Rates): Promise<ClaimedCheck[]> {
-  const inLanes = await findDueInLanes(tx, requestsPerSecond)
-  const reserve = <T extends DueCheck>(fares: readonly T[], lane: boolean, taken: number) =>
-    reserveFor(tx, fares.slice(0, atMost - taken), { requestsPerSecond, lane })
-  const early = await reserve(
-    inLanes.filter(({ isOver }) => !isOver),
-    true,
-    0,
+async function claimChecks(tx: Tx, rates: Rates): Promise<ClaimedCheck[]> {
+  const { requestsPerSecond, atMost } = rates
+  const reserved: ReservedCheck[] = []
+  const reserve = async (fares: readonly DueCheck[], lane: boolean) => {
+    const some = fares.slice(0, atMost - reserved.length)
+    reserved.push(...(await reserveFor(tx, some, { requestsPerSecond, lane })))
+  }
+  const urgent = await findUrgent(tx, requestsPerSecond)
+  await reserve(
+    urgent.filter(({ lane }) => lane === 'max_delay'),
+    false,
   )
-  const due = await findDue(tx, { limit: atMost - early.length, without: idsOf(early) })
-  const scheduled = await reserve(due, false, early.length)
-  const isTaken = new Set(idsOf(scheduled))
-  const waiting = inLanes.filter(({ fareId, isOver }) => isOver && !isTaken.has(fareId))
-  const over = await reserve(
-    scheduled.length < due.length ? [] : waiting,
+  await reserve(
+    urgent.filter(({ lane }) => lane !== 'max_delay'),
     true,
-    early.length + scheduled.length,
   )
-
-  const checks = splitIntoClaims([...early, ...scheduled, ...over])
-  await saveClaims(tx, checks)
-  await chargeLanes(tx, chargesOf([...early, ...over]))
+  const limit = atMost - reserved.length
+  await reserve(await findTurns(tx, { limit, without: idsOf(reserved) }), false)
+  const checks = splitIntoClaims(reserved)
+  await saveClaims(tx, checks, rates)
   return checks
 }
 
-type Reserved<T> = T & { readonly slotAt: Date }
-type ReservedCheck = Reserved<DueCheck>
+type ReservedCheck = DueCheck & { readonly slotAt: Date }
 
 /** Reserves a slot for each fare, as far as the budget goes. */
-async function reserveFor<T extends DueCheck>(
+async function reserveFor(
   tx: Tx,
-  fares: readonly T[],
+  fares: readonly DueCheck[],
   { requestsPerSecond, lane }: { requestsPerSecond: number; lane: boolean },
-): Promise<Reserved<T>[]> {
+): Promise<ReservedCheck[]> {
   if (fares.length === 0) return []
   const { slots } = await reserveSlots(tx, { requestsPerSecond, wanted: fares.length, lane })
-  return fares
-    .slice(0, slots.length)
-    .flatMap((fare, i) => slots.slice(i, i + 1).map((slotAt) => ({ ...fare, slotAt })))
+  return fares.flatMap((fare, i) => {
+    const slotAt = slots[i]
+    return slotAt === undefined ? [] : [{ ...fare, slotAt }]
+  })
 }
 
 /**
@@ -168,11 +170,11 @@ export async function nextDispatchMs(db: Db): Promise<number | undefined> {
         from upstream_budget b, clock_timestamp() now,
              (select (select not_before
                         from fare_schedule
-                       where vdue < 'infinity' and leased_until <= now()
+                       where leased_until <= now()
                        order by not_before
                        limit 1) as scheduled,
                      (select min(q.lane_due_at)
-                        from unnest(${CHECK_LANES}::text[]) early (lane)
+                        from unnest(${FAST_LANES}::text[]) early (lane)
                        cross join lateral (
                          select lane_due_at from fare_schedule
                           where lane = early.lane and leased_until <= now()

@@ -1,15 +1,15 @@
-import { sql, type Tx } from '../platform/db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
 import { affected } from '../platform/db/transaction.ts'
-import { MAX_FACTOR, MOVED_SECONDS, PULL_FACTOR } from './policy/factors.ts'
-import { NEW_FARE, type RateModel, surpriseAt } from './policy/rate-model.ts'
-
-interface FollowArgs {
-  /** Fares of which some have active watches. Those that are not scheduled are added. */
-  readonly fareIds: readonly number[]
-  /** Those of them whose watches ask for something else than before. */
-  readonly changed: readonly number[]
-}
+import {
+  changeQueues,
+  longestDelays,
+  QUEUES,
+  type QueueChange,
+  readAllFares,
+  scoreOf,
+} from './queues.ts'
+import { changesPerDay, NEW_FARE } from './score.ts'
 
 const DEFAULT_MIN_INTERVAL_SECONDS = 60
 
@@ -19,7 +19,7 @@ const DEFAULT_MIN_INTERVAL_SECONDS = 60
  */
 const INTERVAL = sql`
   coalesce(
-    greatest(f.min_interval_seconds, (select min_recheck_seconds from fare_schedule_clock)),
+    greatest(f.min_interval_seconds, (select min_recheck_seconds from schedule_facts)),
     ${DEFAULT_MIN_INTERVAL_SECONDS}::int)
 `
 
@@ -29,13 +29,18 @@ const EARLIEST_CHECK = sql`
 `
 
 /**
- * Follows what the active watches of fares ask for. A fare is scheduled with its first active watch, at its
- * shortest interval from its last check, and joins the queue when the paces of its resellers are solved with it:
- * within a minute. A fare whose watches have changed keeps its rate until then. If its shortest interval is shorter
- * now, it ends sooner; a fare that is claimed gets its due time when the check is recorded.
+ * Follows what the active watches of fares ask for. A fare is scheduled with its first active watch, and stands in the
+ * queue of each reseller that watches it: in a new one anywhere in its first interval, so that an import is spread over
+ * it. A fare whose watches have changed keeps its turns, but none lies further ahead than one interval as it is now.
+ *
+ * @param watches the active watches of the fares by reseller, as SQL: `fare`, `reseller_id`, `weight`, `min_seconds`,
+ * `max_seconds`.
  */
-export async function follow(tx: Tx, { fareIds, changed }: FollowArgs): Promise<void> {
-  await addResellers(tx, fareIds)
+export async function follow(
+  tx: Tx,
+  fareIds: readonly number[],
+  watches: RawBuilder<unknown>,
+): Promise<void> {
   await sql`
     insert into fare_schedule (tracked_fare_id, not_before, interval_seconds)
     select fare.id, ${EARLIEST_CHECK}, ${INTERVAL}
@@ -44,39 +49,102 @@ export async function follow(tx: Tx, { fareIds, changed }: FollowArgs): Promise<
       left join fare_state s on s.tracked_fare_id = fare.id
      where s.expired_at is null
      order by fare.id
-        on conflict (tracked_fare_id) do nothing
+        on conflict (tracked_fare_id) do update
+       set not_before = case when fare_schedule.claim_id is null then least(fare_schedule.not_before, excluded.not_before)
+                             else fare_schedule.not_before end
   `.execute(tx)
-  if (changed.length === 0) return
-  await sql`
-    update fare_schedule q
-       set rates = '{}',
-           scores = '{}',
-           not_before = case when q.claim_id is null then least(q.not_before, ${EARLIEST_CHECK}) else q.not_before end
-      from tracked_fare f
-      left join fare_state s on s.tracked_fare_id = f.id
-     where q.tracked_fare_id = f.id and f.id = any(${changed}::bigint[])
-  `.execute(tx)
+  await changeTurns(tx, fareIds, watches)
+  await hastenLongest(tx, fareIds)
 }
 
-/** In the order of their numbers: imports that meet must not deadlock. */
-async function addResellers(tx: Tx, fareIds: readonly number[]): Promise<void> {
+async function changeTurns(
+  tx: Tx,
+  fareIds: readonly number[],
+  watches: RawBuilder<unknown>,
+): Promise<void> {
+  const changes = changesPerDay(await readAllFares(tx), NEW_FARE, 0)
   await sql`
-    insert into fare_schedule_reseller (reseller_id)
-    select distinct r.id
-      from tracked_fare f
-     cross join unnest(f.resellers) r (id)
-     where f.id = any(${fareIds}::bigint[])
-       and not exists (select from fare_schedule_reseller p where p.reseller_id = r.id)
-     order by r.id
-        on conflict (reseller_id) do nothing
+    insert into reseller_queue (reseller_id, pass)
+    select distinct w.reseller_id, a.pass from (${watches}) w cross join schedule_facts a order by w.reseller_id
+        on conflict do nothing
+  `.execute(tx)
+  const { rows } = await sql<QueueChange>`
+    with queue as materialized (${QUEUES}), asked as materialized (
+      select w.* from (${watches}) w join fare_schedule q on q.tracked_fare_id = w.fare
+    ), left_ as (
+      delete from turn t
+       where t.tracked_fare_id = any(${fareIds}::bigint[])
+         and not exists (select from asked w where w.fare = t.tracked_fare_id and w.reseller_id = t.reseller_id)
+      returning t.reseller_id, t.score, t.min_seconds, t.max_seconds
+    ), joined as (
+      insert into turn as o (tracked_fare_id, reseller_id, weight, min_seconds, max_seconds, score, vdue)
+      select t.fare, t.reseller_id, t.weight, t.min_seconds, t.max_seconds, n.score, p.v + random() / n.score
+        from asked t
+        join fare_schedule q on q.tracked_fare_id = t.fare
+        join queue p using (reseller_id)
+       cross join lateral (
+             select coalesce(q.changes_per_day, ${changes}) as changes,
+                    case q.rated_state when 'unavailable' then q.unavailable_value else q.available_value end as value) k
+       cross join lateral (select ${scoreOf('k.changes', 'k.value')} as score) n
+          on conflict (tracked_fare_id, reseller_id) do update
+         set weight = excluded.weight, min_seconds = excluded.min_seconds, max_seconds = excluded.max_seconds,
+             score = o.score * sqrt(excluded.weight / o.weight),
+             -- At most what is an interval now.
+             vdue = least(o.vdue, (select p.v + greatest(1 / (o.score * sqrt(excluded.weight / o.weight)), excluded.min_seconds * p.speed)
+                                     from queue p where p.reseller_id = o.reseller_id))
+       where (o.weight, o.min_seconds, o.max_seconds) is distinct from (excluded.weight, excluded.min_seconds, excluded.max_seconds)
+      returning new.reseller_id, old.tracked_fare_id is null as is_new, old.score as old_score, new.score as new_score,
+                old.min_seconds as old_min, old.max_seconds as old_max, new.min_seconds as new_min, new.max_seconds as new_max
+    ), moved as (
+      select reseller_id, -1 as fares, -score as scores, -${promiseOf('min_seconds', 'max_seconds')} as promised from left_
+       union all
+      select reseller_id, is_new::int, new_score - coalesce(old_score, 0),
+             ${promiseOf('new_min', 'new_max')} - ${promiseOf('old_min', 'old_max')}
+        from joined
+    )
+    select reseller_id as id, sum(fares) as fares, sum(scores) as scores, sum(promised) as promised
+      from moved group by reseller_id
+  `.execute(tx)
+  await changeQueues(tx, rows)
+}
+
+/** The checks a second that a longest delay needs; 0 where there is none. */
+function promiseOf(least: string, most: string) {
+  return sql`
+    case when ${sql.ref(most)} is null then 0
+         else 1.0::float8 / greatest(${sql.ref(most)}, ${sql.ref(least)}, (select min_recheck_seconds from schedule_facts), 1) end
+  `
+}
+
+/** A longest delay counts from the last check. A fare that is urgent sooner stays so. */
+async function hastenLongest(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  await sql`
+    update fare_schedule q
+       set lane = d.lane, lane_due_at = d.due, lane_reseller = null
+      from (select q.tracked_fare_id as id, case when m.due is not null then 'max_delay' end as lane, m.due
+              from fare_schedule q
+              join tracked_fare f on f.id = q.tracked_fare_id
+              join fare_state s on s.tracked_fare_id = f.id
+              left join (${longestDelays(fareIds)}) l on l.tracked_fare_id = f.id
+              left join lateral (
+                   select s.last_check_at + make_interval(secs => greatest(l.seconds, q.interval_seconds)) as due) m
+                on l.seconds is not null
+             where q.tracked_fare_id = any(${fareIds}::bigint[]) and q.claim_id is null
+               and (q.lane is null and m.due is not null or q.lane = 'max_delay' or q.lane_due_at > m.due)) d
+     where q.tracked_fare_id = d.id and (q.lane, q.lane_due_at) is distinct from (d.lane, d.due)
   `.execute(tx)
 }
 
 /** Takes fares out of the schedule. A check that is claimed finds its claim gone. */
 export async function unfollow(tx: Tx, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return
+  await changeTurns(tx, fareIds, NO_WATCHES)
   await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
 }
+
+const NO_WATCHES = sql`
+  select 0::bigint as fare, 0::bigint as reseller_id, 1::float8 as weight, null::int as min_seconds, null::int as max_seconds where false
+`
 
 /**
  * Locks the schedule of fares against the recording of checks, in the order of their ids. Every transaction takes
@@ -129,18 +197,24 @@ const FORWARD = 500
 export async function comeForward(tx: Tx, reasons: readonly string[]): Promise<void> {
   if (reasons.length === 0) return
   await sql`
+    with waiting as materialized (
+      select s.tracked_fare_id
+        from fare_state s
+        join fare_schedule p using (tracked_fare_id)
+       where s.hidden = 'unanswered' and s.last_reason = any(${reasons}::text[])
+         and p.claim_id is null and p.not_before > clock_timestamp()
+       limit ${FORWARD}
+         for update of p skip locked
+    ), sooner as (
+      update turn t
+         set vdue = least(t.vdue, p.v + random() / t.score)
+        from waiting w, reseller_queue p
+       where t.tracked_fare_id = w.tracked_fare_id and p.reseller_id = t.reseller_id
+    )
     update fare_schedule q
-       set not_before = clock_timestamp(), interval_seconds = ${INTERVAL},
-           vdue = least(q.vdue, c.v + random() / q.rate)
-      from (select s.tracked_fare_id
-              from fare_state s
-              join fare_schedule p using (tracked_fare_id)
-             where s.hidden = 'unanswered' and s.last_reason = any(${reasons}::text[])
-               and p.claim_id is null and p.not_before > clock_timestamp()
-             limit ${FORWARD}
-               for update of p skip locked) waiting
+       set not_before = clock_timestamp(), interval_seconds = ${INTERVAL}
+      from waiting
       join tracked_fare f on f.id = waiting.tracked_fare_id
-     cross join fare_schedule_clock c
      where q.tracked_fare_id = waiting.tracked_fare_id
   `.execute(tx)
 }
@@ -160,8 +234,8 @@ export async function expediteFirstChecks(tx: Tx, checks: readonly FirstCheck[])
   if (checks.length === 0) return
   await sql`
     update fare_schedule s
-       set lane = coalesce(s.lane, 'new_watch'),
-           lane_reseller = case when s.lane is null then c.reseller_id else s.lane_reseller end,
+       set lane = coalesce(nullif(s.lane, 'max_delay'), 'new_watch'),
+           lane_reseller = case when s.lane is null or s.lane = 'max_delay' then c.reseller_id else s.lane_reseller end,
            lane_due_at = greatest(clock_timestamp(), s.leased_until)
       from unnest(${checks.map(({ fareId }) => fareId)}::bigint[], ${checks.map(({ resellerId }) => resellerId)}::bigint[])
              c (fare_id, reseller_id)
@@ -169,69 +243,46 @@ export async function expediteFirstChecks(tx: Tx, checks: readonly FirstCheck[])
   `.execute(tx)
 }
 
-/** The credit of pulled fares grows to so many checks: a route that moves after a quiet time is followed at once. */
-export const MOST_CREDIT = 500
+/** So many fares of a route come forward when one of it changes, if they were not checked for so long. */
+const [NEIGHBOURS, UNCHECKED_SECONDS] = [4, 900]
 
 /**
- * A route whose fares are due sooner: by how much more they change, those that have not changed lately and those
- * that have.
+ * Fares of these routes have changed: for each change the next four fares come forward in their queues, those with the most
+ * score for the time since their last check. Where these have changed too, they do the same. They take at most two fifths
+ * of the turns of a reseller. Fares that another transaction holds are left: no lock order is safe here. Returns what the
+ * caller adds to the queues.
  */
-interface MovingRoute {
-  readonly route: string
-  readonly still: number
-  readonly moved: number
-}
-
-/** The routes, of those given, whose changes surprise enough to pull their fares forward. */
-export function surprisingRoutes(
-  model: RateModel,
-  routes: ReadonlySet<string>,
-  at: number,
-): MovingRoute[] {
-  const moving = [...routes].map((route) => ({
-    route,
-    still: surpriseAt(model, NEW_FARE, { at, route }),
-    moved: surpriseAt(model, { ...NEW_FARE, changedAt: at }, { at, route }),
-  }))
-  return moving.filter(({ still, moved }) => Math.max(still, moved) > PULL_FACTOR)
-}
-
-/** A route that gained or lost its availability in the lists: its fares are due at once. */
-export function listedRoute(route: string): MovingRoute {
-  return { route, still: Number.POSITIVE_INFINITY, moved: Number.POSITIVE_INFINITY }
-}
-
-/**
- * Has the fares of these routes checked sooner, as if their last checks had seen the factor: at their rate times
- * its root. Those that are due first come first, as many as the credit of a fifth of all checks allows. Each is
- * pulled once until its next check. Two pulls at one moment may spend the same credit: then it is below zero, and
- * none is pulled until checks have earned it. A fare that another transaction holds is left: no lock order is safe
- * here.
- */
-export async function pullRoutes(tx: Tx, routes: readonly MovingRoute[]): Promise<void> {
-  if (routes.length === 0) return
-  await sql`
-    with pulled as materialized (
-      select s.tracked_fare_id as id, f.factor, least(s.vdue - c.v, (1 - sqrt(s.surprise / f.factor)) / s.rate) as sooner, s.rate
-        from unnest(${routes.map((r) => r.route)}::text[], ${routes.map((r) => r.still)}::float8[],
-                    ${routes.map((r) => r.moved)}::float8[]) r (route, still, moved)
-        join fare_schedule s on s.route = r.route
-       cross join fare_schedule_clock c
+export async function bringNeighbours(tx: Tx, routes: readonly string[]): Promise<QueueChange[]> {
+  if (routes.length === 0) return []
+  const { rows } = await sql<QueueChange>`
+    with found as materialized (
+      select n.id
+        from (select route, count(*) as changes from unnest(${routes}::text[]) route group by route) r
        cross join lateral (
-         select case when s.changed_at > clock_timestamp() - make_interval(secs => ${MOVED_SECONDS})
-                     then r.moved else r.still end as factor) f
-       where s.claim_id is null and s.vdue > c.v and s.vdue < 'infinity' and f.factor > s.surprise * ${PULL_FACTOR}::float8
-       order by s.vdue
-       limit (select greatest(0, floor(pull_credit))::int from fare_schedule_clock)
-         for update of s skip locked
-    ), due as (
-      update fare_schedule s
-         set vdue = s.vdue - p.sooner, surprise = least(p.factor, ${MAX_FACTOR}::float8)
-        from pulled p
-       where s.tracked_fare_id = p.id
+             select q.tracked_fare_id as id
+               from fare_schedule q
+              where q.route = r.route and q.claim_id is null and not q.route_moved
+                and coalesce(q.rated_at, '-infinity') < clock_timestamp() - make_interval(secs => ${UNCHECKED_SECONDS})
+                and exists (select from turn t join reseller_queue p using (reseller_id)
+                             where t.tracked_fare_id = q.tracked_fare_id and p.credit >= 1)
+              order by (select max(t.score) from turn t where t.tracked_fare_id = q.tracked_fare_id)
+                         * extract(epoch from clock_timestamp() - coalesce(q.rated_at, 'epoch')) desc
+              limit ${NEIGHBOURS} * r.changes) n
+    ), locked as materialized (
+      select q.tracked_fare_id as id
+        from fare_schedule q
+       where q.tracked_fare_id in (select id from found) and q.claim_id is null
+         for update skip locked
+    ), moved as (
+      update fare_schedule q set route_moved = true from locked l where q.tracked_fare_id = l.id
+    ), forward as (
+      update turn t
+         set vdue = least(t.vdue, p.v)
+        from locked l, reseller_queue p
+       where t.tracked_fare_id = l.id and p.reseller_id = t.reseller_id and t.vdue > p.v and p.credit >= 1
+      returning t.reseller_id
     )
-    update fare_schedule_clock
-       set pull_credit = pull_credit - (select sum(least(1, sooner * rate)) from pulled)
-     where exists (select from pulled)
+    select reseller_id as id, count(*)::int as neighbours from forward group by reseller_id
   `.execute(tx)
+  return rows
 }

@@ -1,12 +1,8 @@
-import type { RateStore } from './rate-store.ts'
-
 /** How the budget is spent on checks. Rates are in requests a second, times in seconds. */
 export interface ScheduleRules {
   readonly requestsPerSecond: number
   /** The shortest interval between two checks of a fare, unless its watches ask for a longer one. */
   readonly minRecheckSeconds: number
-  /** Where the rates of change are learned. If unset, they stay as they are. */
-  readonly rates?: RateStore
 }
 
 /** A claim whose results are not recorded by then ends: more than twice the timeout of a call to the upstream. */

@@ -1,6 +1,7 @@
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
+import { OWN_SECONDS, QUEUES } from '../schedule/queues.ts'
 import type { BeliefAges } from './status-shapes.ts'
 
 interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
@@ -45,13 +46,15 @@ const ALL_FARES = sql`select id, null::interval as fresh_for from tracked_fare`
 
 function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
   return sql`
-    select f.id, fresh_for(coalesce(q.rates[array_position(f.resellers, ${resellerId}::bigint)], q.rate)) as fresh_for
+    select f.id, fresh_for(coalesce(case when t.score > 0 then 1 / ${OWN_SECONDS} end, q.rate)) as fresh_for
       from (select distinct w.tracked_fare_id as id
               from watch w
               join reseller r on r.id = w.reseller_id
              where w.reseller_id = ${resellerId} and w.paused_at is null and w.ended_at is null and r.disabled_at is null) own
       join tracked_fare f using (id)
       left join fare_schedule q on q.tracked_fare_id = f.id
+      left join turn t on t.tracked_fare_id = f.id and t.reseller_id = ${resellerId}
+      left join (${QUEUES}) p on p.reseller_id = t.reseller_id
   `
 }
 

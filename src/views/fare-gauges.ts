@@ -48,12 +48,24 @@ async function setDelayGauge(db: Db, { detectionDelay }: Metrics): Promise<void>
   }
 }
 
+/** Of more fares than this, a sample of about so many shows what all show. */
+const SAMPLED_FARES = 20_000
+const PERCENT = sql`
+  least(100, 100 * ${SAMPLED_FARES}::float8
+               / greatest(1, (select reltuples from pg_class where oid = 'fare_schedule'::regclass)))
+`
+/** Fares of the schedule: whole pages of the table, chosen by chance. */
+const SAMPLE = sql`fare_schedule q tablesample system (${PERCENT})`
+const countOf = (condition = sql`true`) => sql<number>`
+  round(100 / ${PERCENT} * count(*) filter (where ${condition}))
+`
+
 /** Counts the fares that are checked by what is believed of them. Stale is defined by the public SQL. */
 async function countBeliefs(db: Db) {
   const { rows } = await sql<{ pair: string; count: number; stale: number }>`
     select case when s.hidden is not null and s.pair <> 'unknown' then 'hidden' else s.pair end as pair,
-           count(*) as count, count(*) filter (where a.stale) as stale
-      from fare_schedule q
+           ${countOf()} as count, ${countOf(sql`a.stale`)} as stale
+      from ${SAMPLE}
       join fare_state s using (tracked_fare_id)
       join farewatch.fares_current a using (tracked_fare_id)
      group by 1
@@ -72,7 +84,7 @@ async function readGoodSince(db: Db): Promise<readonly number[]> {
     sql<{ since: number[] | null }>`
       select percentile_disc(${olderShares}::float8[]) within group (order by good_at) as since
         from (select extract(epoch from coalesce(a.last_good_check_at, a.created_at))::float8 as good_at
-                from fare_schedule q
+                from ${SAMPLE}
                 join fare_state s using (tracked_fare_id)
                 join farewatch.fares_current a using (tracked_fare_id)
                where s.pair <> 'unknown') b
@@ -98,22 +110,39 @@ export async function readCheckGauges(
     metrics.checksDue.set({ lane }, found?.due ?? 0)
     metrics.checksOldestDue.set({ lane }, found?.oldest ?? 0)
   }
-  const { fares } = await selectOne(
-    sql<{ fares: number }>`select fares from fare_schedule_clock`,
-    db,
-  )
-  metrics.expectedInterval.set(fares / presentRate(requestsPerSecond, limit))
+  metrics.expectedInterval.set((await countFares(db)) / presentRate(requestsPerSecond, limit))
 }
 
-/** A claimed fare is due, and counted, when its lease ends. `oldest`: in seconds since 1970. */
+async function countFares(db: Db): Promise<number> {
+  const { fares } = await selectOne(
+    sql<{ fares: number }>`select ${countOf()}::float8 as fares from ${SAMPLE}`,
+    db,
+  )
+  return fares
+}
+
+/**
+ * A claimed fare is due, and counted, when its lease ends. One that is urgent later may have its turn before that. Indexes
+ * show the urgent ones, and the one that waits longest. `oldest`: in seconds since 1970.
+ */
 async function countDue(db: Db) {
+  const isUrgent = sql`q.lane_due_at <= now.at and q.leased_until <= now.at`
+  const inTurn = sql`q.not_before <= now.at and q.leased_until <= now.at`
   const { rows } = await sql<{ lane: CheckLane; due: number; oldest: number }>`
-    select lane, count(*) as due, extract(epoch from min(due_at))::float8 as oldest
-      from (select coalesce(lane, 'scheduled') as lane,
-                   greatest(coalesce(lane_due_at, not_before), leased_until) as due_at
-              from fare_schedule) q
-     where due_at <= clock_timestamp()
-     group by lane
+    with now as materialized (select clock_timestamp() as at)
+    select q.lane, count(*) as due, extract(epoch from min(greatest(q.lane_due_at, q.leased_until)))::float8 as oldest
+      from now
+      join fare_schedule q on q.lane is not null and ${isUrgent}
+     group by q.lane
+     union all
+    select 'scheduled', s.due, extract(epoch from greatest(o.not_before, o.leased_until))::float8
+      from (select ${countOf(sql`${inTurn} and (q.lane_due_at <= now.at) is not true`)} as due from now, ${SAMPLE}) s
+     cross join lateral (
+           select q.not_before, q.leased_until
+             from now, fare_schedule q
+            where ${inTurn} and (q.lane_due_at <= now.at) is not true
+            order by q.not_before
+            limit 1) o
   `.execute(db)
   return rows
 }

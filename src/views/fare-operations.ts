@@ -6,13 +6,14 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
+import { QUEUES } from '../schedule/queues.ts'
 import {
   ExpectedCheckShape,
   expectedCheck,
-  FarePaceShape,
-  readFarePace,
+  FareTurnsShape,
+  readFareTurns,
   type ScheduleRow,
-} from '../schedule/pace-shapes.ts'
+} from '../schedule/turn-shapes.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
 
@@ -62,7 +63,7 @@ const Fare = object(
       ExpectedCheckShape,
       'The expected next check. Null if the fare is not checked any more.',
     ),
-    pace: orNull(FarePaceShape, 'Why it is checked as often as it is. Null if it is not checked.'),
+    turns: orNull(FareTurnsShape, 'When and why it is checked. Null if it is not checked.'),
     timeline: Type.Array(Interval, {
       description: `The last ${INTERVALS} intervals of belief, newest first.`,
     }),
@@ -116,9 +117,9 @@ const read = operator({
         detail: `there is no tracked fare ${fareId}`,
       })
     }
-    const pace = await readFarePace(db, { fareId, now: new Date() })
+    const turns = await readFareTurns(db, { fareId, now: new Date() })
     const timeline = await readTimeline(db, fareId, INTERVALS)
-    return { ...fare, pace, timeline, changes: await readChangesOfFare(db, fareId, CHANGES) }
+    return { ...fare, turns, timeline, changes: await readChangesOfFare(db, fareId, CHANGES) }
   },
 })
 
@@ -139,7 +140,7 @@ function findFaresOfFlight(db: Db, flightId: string, limit: number) {
 }
 
 /** What is believed of a tracked fare, and when it is checked next. */
-export type FareDetail = Omit<Static<typeof Fare>, 'pace' | 'timeline' | 'changes'>
+export type FareDetail = Omit<Static<typeof Fare>, 'turns' | 'timeline' | 'changes'>
 
 /** Finds a tracked fare by its id. The public SQL decides how old a price may be. */
 export async function findFare(db: Db, fareId: number): Promise<FareDetail | undefined> {
@@ -152,13 +153,15 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
            b.last_check_why as "lastCheckWhy", s.last_reason as "lastReason",
            s.expired_at as "expiredAt", f.ended_at as "endedAt",
            q.lane, q.lane_due_at as "laneDueAt", q.not_before as "notBefore", q.claim_id as "claimId",
-           case when q.vdue < 'infinity' then greatest(0, q.vdue - c.v) / c.speed end as "dueSeconds",
+           (select min(greatest(0, t.vdue - p.v) / nullif(p.speed, 0))
+              from turn t
+              join (${QUEUES}) p using (reseller_id)
+             where t.tracked_fare_id = f.id) as "dueSeconds",
            clock_timestamp() as now
       from tracked_fare f
       left join farewatch.fares_current s on s.tracked_fare_id = f.id
       left join fare_state b on b.tracked_fare_id = f.id
       left join fare_schedule q on q.tracked_fare_id = f.id
-     cross join fare_schedule_clock c
      where f.id = ${fareId}
   `.execute(db)
   const [row] = rows

@@ -6,6 +6,7 @@ import type {
   ShownPriceReason,
 } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
+import { OWN_SECONDS, QUEUES } from '../schedule/queues.ts'
 import type { FlightSummary } from '../upstream/observation.ts'
 
 /** The columns that the view of a watch is computed from. */
@@ -55,6 +56,7 @@ export async function readWatchFacts(
     .innerJoin('tracked_fare as f', 'f.id', 'w.tracked_fare_id')
     .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
+    .leftJoin(queueOf(resellerId), (join) => join.onTrue())
     .leftJoinLateral(lastBookable, (join) => join.onTrue())
     .leftJoinLateral(flightsAtPause, (join) => join.onTrue())
     .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
@@ -74,7 +76,8 @@ export async function readWatchFacts(
       fn.coalesce('s.expired_at', 'w.ended_at').as('endedAt'),
       sql<boolean>`r.disabled_at is not null`.as('resellerDisabled'),
       sql<number>`
-        extract(epoch from fresh_for(coalesce(q.rates[array_position(f.resellers, w.reseller_id)], q.rate)))::float8
+        extract(epoch from fresh_for(coalesce(
+          (select 1 / ${OWN_SECONDS} from turn t where t.tracked_fare_id = f.id and t.reseller_id = p.reseller_id), q.rate)))::float8
       `.as('freshSeconds'),
       sql<Date>`clock_timestamp()`.as('now'),
     ])
@@ -82,6 +85,13 @@ export async function readWatchFacts(
     .where(sql<boolean>`w.id = any(${watchIds}::uuid[])`)
     .execute()
   return new Map(rows.map((row) => [row.watchId, row]))
+}
+
+/** Read once, not for each watch. */
+function queueOf(resellerId: number) {
+  return sql<{
+    reseller_id: number
+  }>`(select * from (${QUEUES}) q where q.reseller_id = ${resellerId})`.as('p')
 }
 
 /** Since when watch `w` of reseller `r` shows nothing new; null while it does. */

@@ -8,7 +8,7 @@ import { operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { bufferText, sendBuffered } from '../platform/http/responses.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { readOwnPace, WatchPaceShape } from '../schedule/pace-shapes.ts'
+import { readOwnPace, WatchPaceShape } from '../schedule/turn-shapes.ts'
 import {
   ListParams,
   orNotFound,

@@ -2,7 +2,7 @@ import { AppError } from '../platform/base/errors.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
-import { MOST_PROMISED } from '../schedule/policy/pace.ts'
+import { MOST_PROMISED } from '../schedule/queues.ts'
 
 /** What the longest delays of a reseller need. */
 interface MaxDelayNeed {
@@ -35,7 +35,7 @@ export async function readMaxDelayNeed(
   const { rows: groups } = await sql<MaxDelayNeed['groups'][number]>`
     select greatest(f.seconds, c.min_recheck_seconds) as seconds, count(*) as fares
       from (select min(seconds) as seconds from (${watches}) w where seconds is not null group by fare) f
-     cross join fare_schedule_clock c
+     cross join schedule_facts c
      group by 1
      order by 1
   `.execute(db)
@@ -58,7 +58,7 @@ export async function assertMaxDelays(
     sql<{ requestsPerSecond: number | null }>`
       select c.requests_per_second * r.share / (select sum(share) from reseller where disabled_at is null) as "requestsPerSecond"
         from reseller r
-       cross join fare_schedule_clock c
+       cross join schedule_facts c
        where r.id = ${resellerId}
     `,
     db,
@@ -120,10 +120,10 @@ export async function findUnkeptMaxDelays(
       from (select b.reseller_id, count(*) as fares, count(*) filter (where b.seconds < c.min_recheck_seconds) as short,
                    sum(1.0::float8 / greatest(b.seconds, c.min_recheck_seconds)) as needed
               from bound b
-             cross join fare_schedule_clock c
+             cross join schedule_facts c
              group by b.reseller_id) n
       join reseller r on r.id = n.reseller_id and r.disabled_at is null
-     cross join fare_schedule_clock c
+     cross join schedule_facts c
      cross join lateral (
            select ${MOST_PROMISED}::float8 * c.requests_per_second * r.share
                     / (select sum(share) from reseller where disabled_at is null) as allowed) a

@@ -53,7 +53,7 @@ export async function syncTrackedFares(
   const added = counted.filter((fare) => fare.watchersBefore === 0 && fare.watchers > 0)
   const ended = counted.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
   await reviveExpired(tx, fareIds)
-  await follow(tx, { fareIds, changed: counted.map(({ id }) => id) })
+  await follow(tx, fareIds, activeWatches(fareIds))
   await unfollow(
     tx,
     ended.map(({ id }) => id),
@@ -70,53 +70,43 @@ export async function syncTrackedFares(
  */
 async function countWatchers(tx: Tx, fareIds: readonly number[]): Promise<CountedFare[]> {
   const { rows } = await sql<CountedFare>`
-    with own as materialized (
-           select w.tracked_fare_id as id, w.reseller_id, count(*) as watchers, sum(${PRIORITY_WEIGHT}) as weight,
-                  case when count(w.departs_on) = count(*) then max(w.departs_on) end as departs_on,
-                  case when count(w.min_interval_seconds) = count(*) then min(w.min_interval_seconds) end
-                    as min_interval_seconds,
-                  min(w.max_delay_seconds) as max_delay_seconds
-             from watch w
-             join reseller r on r.id = w.reseller_id and r.disabled_at is null
-            where w.tracked_fare_id = any(${fareIds}::bigint[]) and w.paused_at is null and w.ended_at is null
-            group by w.tracked_fare_id, w.reseller_id),
+    with own as materialized (${activeWatches(fareIds)}),
          active as (
-           select id, sum(watchers)::int as watchers,
+           select fare as id, sum(watchers)::int as watchers,
                   case when count(departs_on) = count(*) then max(departs_on) end as departs_on,
-                  case when count(min_interval_seconds) = count(*) then min(min_interval_seconds) end
-                    as min_interval_seconds,
-                  min(max_delay_seconds) as max_delay_seconds,
-                  case when count(max_delay_seconds) > 0 then array_agg(max_delay_seconds order by reseller_id) end as max_delays,
-                  case when count(min_interval_seconds) > 0 then array_agg(min_interval_seconds order by reseller_id) end
-                    as min_intervals,
-                  array_agg(reseller_id order by reseller_id) as resellers,
-                  array_agg(weight order by reseller_id) as weights
+                  case when count(min_seconds) = count(*) then min(min_seconds) end as min_interval_seconds,
+                  min(max_seconds) as max_delay_seconds
              from own
-            group by id)
+            group by fare)
     update tracked_fare f
        set watchers = c.watchers,
            departs_on = c.departs_on,
            min_interval_seconds = c.min_interval_seconds,
            max_delay_seconds = c.max_delay_seconds,
-           max_delays = c.max_delays,
-           min_intervals = c.min_intervals,
-           resellers = c.resellers,
-           weights = c.weights,
            ended_at = case when c.watchers = 0 then coalesce(f.ended_at, clock_timestamp()) end
-      from (select given.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds,
-                   a.max_delay_seconds, coalesce(a.max_delays, '{}') as max_delays,
-                   coalesce(a.min_intervals, '{}') as min_intervals,
-                   coalesce(a.resellers, '{}') as resellers, coalesce(a.weights, '{}') as weights
+      from (select given.id, coalesce(a.watchers, 0) as watchers, a.departs_on, a.min_interval_seconds, a.max_delay_seconds
               from unnest(${fareIds}::bigint[]) given (id)
               left join active a on a.id = given.id) c
      where f.id = c.id
-       and (f.watchers, f.departs_on, f.min_interval_seconds, f.max_delay_seconds, f.max_delays, f.min_intervals, f.resellers, f.weights,
-            f.ended_at is null)
-           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.max_delay_seconds, c.max_delays, c.min_intervals, c.resellers,
-                             c.weights, c.watchers > 0)
+       and (f.watchers, f.departs_on, f.min_interval_seconds, f.max_delay_seconds, f.ended_at is null)
+           is distinct from (c.watchers, c.departs_on, c.min_interval_seconds, c.max_delay_seconds, c.watchers > 0)
     returning f.id, old.watchers as "watchersBefore", new.watchers
   `.execute(tx)
   return rows
+}
+
+/** What the active watches of fares ask for, by fare and reseller. */
+function activeWatches(fareIds: readonly number[]): RawBuilder<unknown> {
+  return sql`
+    select w.tracked_fare_id as fare, w.reseller_id, count(*) as watchers, sum(${PRIORITY_WEIGHT}) as weight,
+           case when count(w.departs_on) = count(*) then max(w.departs_on) end as departs_on,
+           case when count(w.min_interval_seconds) = count(*) then min(w.min_interval_seconds) end as min_seconds,
+           min(w.max_delay_seconds) as max_seconds
+      from watch w
+      join reseller r on r.id = w.reseller_id and r.disabled_at is null
+     where w.tracked_fare_id = any(${fareIds}::bigint[]) and w.paused_at is null and w.ended_at is null
+     group by w.tracked_fare_id, w.reseller_id
+  `
 }
 
 /** The weight of watch `w` by its priority. */

@@ -329,7 +329,7 @@ describe('longest delays beyond the share', () => {
         { reseller: 'ana', fares: 4, tooShort: 0, allowedPerSecond: expect.closeTo(0.035) },
       ],
     })
-    await sql`update fare_schedule_clock set min_recheck_seconds = 300`.execute(db)
+    await sql`update schedule_facts set min_recheck_seconds = 300`.execute(db)
     expect((await ana.get('/status')).body).toMatchObject({
       unkeptMaxDelays: [{ fares: 4, tooShort: 4, neededPerSecond: expect.closeTo(4 / 300, 6) }],
     })

@@ -74,29 +74,26 @@ it('callers take turns: the questions of others wait for one slot each, not for 
   expect(served).toEqual(['ana 0', 'ana 50', 'bob', 'carl'])
 })
 
-it('the questions of a reseller are charged to it, and get half of its part while other fares wait', async ({
+it('a question is paid by the turns of the reseller that asks it first, by its share', async ({
   db,
 }) => {
-  // Half of its part is a little less than 0.01 checks a second: 3 begin in the five minutes over which lanes are charged.
   await trackFares(db, [{ resellers: [1, 2] }])
-  await sql`update fare_schedule_reseller set part = 0.0199`.execute(db)
+  await sql`update reseller set share = 4 where id = 2`.execute(db)
   const takeSlot = createSlotQueue({
     db,
     clock: systemClock,
     requestsPerSecond: 1_000,
-    timeoutMs: 0,
+    timeoutMs: 5_000,
   })
-  const ask = (caller: number | string) => takeSlot(new Set([caller]), AbortSignal.timeout(5_000))
 
-  for (let i = 0; i < 3; i += 1) await ask(1)
-  await expect(ask(1)).rejects.toThrow(NoSlotError)
-  await ask(2)
-  await ask('operator')
-  await sql`update fare_schedule set not_before = now() + interval '1 hour'`.execute(db)
-  await ask(1)
+  const asked: (number | string)[][] = [[1], [1], [2, 1], ['operator']]
+  for (const callers of asked) await takeSlot(new Set(callers), signal)
 
-  const { rows } = await sql<{ checks: number }>`
-    select round((in_lanes * 300)::numeric)::int as checks from fare_schedule_reseller order by reseller_id
+  const { rows } = await sql`
+    select reseller_id as reseller, pass, v from reseller_queue order by reseller_id
   `.execute(db)
-  expect(rows.map(({ checks }) => checks)).toEqual([1, 4, 1])
+  expect(rows).toEqual([
+    { reseller: 1, pass: 2, v: 0 },
+    { reseller: 2, pass: 0.25, v: 0 },
+  ])
 })

@@ -8,10 +8,9 @@ import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
 import { available, endFares, gone, record, silent } from '../fares/fare-fixtures.ts'
-import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { passDates } from '../watches/watch-fixtures.ts'
+import { knowBudget, passDates } from '../watches/watch-fixtures.ts'
 import { type AnyOperation, call } from './calls.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
 import {
@@ -320,7 +319,7 @@ describe('a watch of a fare that another reseller watched before', () => {
       await listWith(world.own, 'summer', [watch('A-1', { minIntervalSeconds: 86_400 })])
       await beginAt(world, world.own, ago(180))
       await record(world.db, await fareOf(world.db, '101'), ago(170), available())
-      await updateNow(world.db, { requestsPerSecond: 1, minRecheckSeconds: 1 })
+      await knowBudget(world.db, 1, 1)
     })
 
     await expectAlike(worlds, 'after three hours')

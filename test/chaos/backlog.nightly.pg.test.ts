@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { QUEUE_SCHEMA } from '../../src/platform/queue/queue-connection.ts'
 import { VERIFY_QUEUE } from '../../src/schedule/dispatch-checks.ts'
+import { giveTurns } from '../fares/fare-fixtures.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { eventually } from './eventually.ts'
 import { addressesOf } from './steps.ts'
@@ -30,16 +31,20 @@ async function residentMb({ child }: RunningCommand): Promise<number> {
 
 /** Inserts BACKLOG fares that are all due at once. */
 async function trackMany({ db }: World): Promise<void> {
-  await sql`
+  const { rows } = await sql<{ id: number }>`
     with fare as (
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
                                 non_residents_adults, non_residents_children, non_residents_infants, watchers)
       select 'F' || n, 0, 0, 0, 1, 0, 0, 1 from generate_series(1, ${BACKLOG}::int) n
       returning id
     )
-    insert into fare_schedule (tracked_fare_id, vdue) select id, 0 from fare
+    insert into fare_schedule (tracked_fare_id) select id from fare returning tracked_fare_id as id
   `.execute(db)
-  await sql`analyze tracked_fare, fare_schedule`.execute(db)
+  await giveTurns(
+    db,
+    rows.map(({ id }) => id),
+  )
+  await sql`analyze tracked_fare, fare_schedule, turn`.execute(db)
 }
 
 /** Enqueues BACKLOG jobs whose claims have expired, as after a long outage of the workers. */

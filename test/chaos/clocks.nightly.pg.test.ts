@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { sql } from '../../src/platform/db/database.ts'
+import { makeWait, openClaims } from '../fares/worker-fixtures.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
@@ -106,11 +106,8 @@ describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () 
 
 /** Prevents new claims and returns whether no claim is open, so that the worker that ends now leaves none behind. */
 async function hasStopped({ db }: World): Promise<boolean> {
-  await sql`
-    update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null
-  `.execute(db)
-  const { rows } = await sql`select from fare_schedule where not_before <> 'infinity'`.execute(db)
-  return rows.length === 0
+  await makeWait(db)
+  return (await openClaims(db)).length === 0
 }
 
 async function isChecked(world: World, times: number): Promise<boolean> {

@@ -2,24 +2,30 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { limitBudget } from '../../src/upstream/budget/budget-limit.ts'
-import { trackFares, updateNow } from '../schedule/schedule-fixtures.ts'
+import { trackFares } from '../schedule/schedule-fixtures.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 
 const plan = (delay: string, env: Record<string, string>) =>
   runCommand(['budget', 'plan', '--fares', '20000', '--delay', delay], env)
 
+/** Fares as their checks leave them: alike, each with one change a day. */
+async function trackChecked(db: Db, count: number): Promise<void> {
+  await trackFares(
+    db,
+    Array.from({ length: count }, () => ({})),
+  )
+  await sql`update fare_schedule set rate = ${5 / count}, changes_per_day = 1`.execute(db)
+}
+
 describe('farewatch budget plan', () => {
   it('prints the budget for a delay, and what the present fares get and need', async ({
     db,
     databaseUrl,
   }) => {
-    await trackFares(
-      db,
-      Array.from({ length: 600 }, () => ({ resellers: [1], rate: null })),
-    )
-    await updateNow(db, { requestsPerSecond: 5, minRecheckSeconds: 60 })
+    await trackChecked(db, 600)
 
     const { exit, stdout, stderr } = await plan('5m', { DATABASE_URL: databaseUrl })
 
@@ -28,7 +34,7 @@ describe('farewatch budget plan', () => {
       '20,000 fares, 95 % of the changes detected within 5 min, half within 2 min 38 s:',
       '  a check of each fare every 5 min 16 s: 63.34 requests a second',
       '  with room for confirmations, first checks, retries and questions on demand: at most 105.56',
-      'The 600 fares of the database, by their rates, at 5 requests a second:',
+      'The 600 fares of the database, by their turns, at 5 requests a second:',
       '  95 % of the changes detected within 1 min 54 s, half within 1 min',
       '  for 95 % within 5 min they need 1.9',
       '',
@@ -36,8 +42,7 @@ describe('farewatch budget plan', () => {
   })
 
   it('counts with the limit of an operator', async ({ db, databaseUrl }) => {
-    await trackFares(db, [{ resellers: [1], rate: null }])
-    await updateNow(db, { requestsPerSecond: 5, minRecheckSeconds: 60 })
+    await trackChecked(db, 1)
     const until = new Date('2100-01-01T00:00:00Z')
     await limitBudget(db, { requestsPerSecond: 2, until, reason: 'they asked', by: 'cli' })
 

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
+import { trackFares } from '../fares/fare-fixtures.ts'
 import { blockTable } from '../fares/worker-fixtures.ts'
 import { startInTest } from '../support/child-process.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
@@ -22,15 +23,16 @@ function startWorker(databaseUrl: string) {
 
 describe('a worker that makes no progress', () => {
   it('reports it at /livez and ends with a reason while its database answers', async ({
+    db,
     databaseUrl,
   }) => {
+    await trackFares(db, 1)
+    // The tick that dispatches checks waits for this table.
+    await blockTable(databaseUrl, 'farewatch_private.fare_schedule')
     const worker = startWorker(databaseUrl)
     const { health } = await until('the start', () => readyLine(worker.stdout()))
     const livez = health.replace('readyz', 'livez')
     expect(await (await fetch(livez)).json()).toEqual({ status: 'live' })
-
-    // The tick that dispatches checks now waits for this table.
-    await blockTable(databaseUrl, 'farewatch_private.fare_schedule')
 
     const answered = await until('a 503', async () => {
       const answer = await fetch(livez).catch(() => undefined)

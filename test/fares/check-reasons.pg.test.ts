@@ -36,7 +36,7 @@ async function checkDue(db: Db, answer: LegObservation, fareId: number): Promise
       payloads.push(job.payload as VerifyFaresPayload)
     },
   }
-  await dispatchChecks({ db, queue, requestsPerSecond: 200 })
+  await dispatchChecks({ db, queue, requestsPerSecond: 200, minRecheckSeconds: 60 })
   for (const payload of payloads) await verifyFaresJob(depsWith(db, answer), payload, signal)
   return whyChecked(db, fareId)
 }
@@ -51,7 +51,8 @@ describe('the reason of the last check', () => {
     const set = (columns: string) => sql`update fare_schedule set ${sql.raw(columns)}`.execute(db)
     expect(await whyChecked(db, fareId)).toBeNull()
 
-    await set("lane = 'new_watch', lane_due_at = clock_timestamp()")
+    const owner = '(select reseller_id from turn)'
+    await set(`lane = 'new_watch', lane_due_at = clock_timestamp(), lane_reseller = ${owner}`)
     expect(await checkDue(db, available(), fareId)).toBe('new_watch')
     await makeDue(db)
     expect(await checkDue(db, gone, fareId)).toBe('scheduled')
@@ -69,7 +70,7 @@ describe('the reason of the last check', () => {
       expect(await checkDue(db, available(), fareId)).toBe('confirmation')
       await makeDue(db)
     }
-    await set('surprise = 2')
+    await set('route_moved = true')
     expect(await checkDue(db, available(), fareId)).toBe('route_moved')
   })
 

@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import { type VerifyJobDeps, verifyFaresJob } from '../../src/fares/verify-fares-job.ts'
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
+import { FAST_LANES } from '../../src/platform/base/kinds.ts'
 import { zoneOffsetMs } from '../../src/platform/base/local-time.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
@@ -73,7 +74,7 @@ async function check(
     upstream: { verifyFares },
   }
   const queue = { enqueue: async () => undefined }
-  const claimed = await dispatchChecks({ db, queue, requestsPerSecond: rules.requestsPerSecond })
+  const claimed = await dispatchChecks({ db, queue, ...rules })
   for (const [claimId, fares] of Map.groupBy(claimed, (check) => check.claimId)) {
     const claim = { claimId, fareIds: fares.map(({ fareId }) => fareId) }
     await verifyFaresJob(deps, claim, AbortSignal.timeout(10_000))
@@ -103,7 +104,7 @@ describe('the departure of a fare', () => {
   })
 
   it('a fare that has departed is asked no more, in no lane and by no claim', async ({ db }) => {
-    const lanes = [null, 'confirmation', 'new_watch', 'retry'] as const
+    const lanes = [null, ...FAST_LANES]
     const fares: number[] = []
     for (const [i, lane] of lanes.entries()) {
       const fare = await trackFare(db, { flightId: `F${i}` })
@@ -119,7 +120,7 @@ describe('the departure of a fare', () => {
     await record(db, claimed, ago(3_600), departingIn(300))
     const queue = { enqueue: async () => undefined }
 
-    const [claim] = await dispatchChecks({ db, queue, requestsPerSecond: 1_000 })
+    const [claim] = await dispatchChecks({ db, queue, ...rules })
     expect(claim?.fareId).toBe(claimed)
     await depart(db, claimed)
     await sql`update fare_schedule set slot_at = clock_timestamp() + interval '10 ms' where claim_id is not null`.execute(

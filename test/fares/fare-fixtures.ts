@@ -52,10 +52,31 @@ async function insertFares(db: Db, flights: readonly string[], returnFlightId: s
   `.execute(db)
   const ids = rows.map(({ id }) => id)
   await sql`
-    insert into fare_schedule (tracked_fare_id, vdue, rate)
-    select id, v, 1 from unnest(${ids}::bigint[]) id, fare_schedule_clock
+    insert into fare_schedule (tracked_fare_id, rate) select id, 1 from unnest(${ids}::bigint[]) id
   `.execute(db)
+  await giveTurns(db, ids)
   return ids
+}
+
+/** The reseller that has the turns of fares without a watch. */
+const OWNER = { id: 1_000_000, name: 'owner' }
+
+/** Puts scheduled fares into the queue of a reseller that needs no watch. */
+export async function giveTurns(db: Db, fareIds: readonly number[]): Promise<void> {
+  await sql`
+    insert into reseller (id, name) overriding system value values (${OWNER.id}, ${OWNER.name}) on conflict do nothing
+  `.execute(db)
+  await sql`
+    with queue as (
+      insert into reseller_queue as q (reseller_id, fares, scores)
+      values (${OWNER.id}, ${fareIds.length}, ${fareIds.length})
+          on conflict (reseller_id) do update
+         set fares = q.fares + excluded.fares, scores = q.scores + excluded.scores
+      returning v
+    )
+    insert into turn (tracked_fare_id, reseller_id, weight, score, vdue)
+    select id, ${OWNER.id}, 1, 1, v from unnest(${fareIds}::bigint[]) id cross join queue
+  `.execute(db)
 }
 
 export interface WatchArgs {
@@ -158,9 +179,12 @@ export function minute(n: number): Date {
   return new Date(fileMinute() + (n - 30) * MINUTE_MS)
 }
 
-/** Makes what all fares showed in the last day fresh: they are checked every four hours. */
+/** Makes what all fares showed in the last day fresh: they are checked every four hours, and so they are after a check. */
 export async function keepFresh(db: Db): Promise<void> {
   await sql`update fare_schedule set rate = 6 / 86400.0`.execute(db)
+  await sql`
+    update schedule_facts set requests_per_second = (select sum(fares) from reseller_queue) * 6 / 86400.0
+  `.execute(db)
 }
 
 /** Records one answer for a fare by the path of an on-demand check. */

@@ -67,9 +67,9 @@ async function laneOf(db: Db, fareId: number): Promise<Date | null> {
   return due
 }
 
-/** The n-th minute of a story that began ten minutes ago: what it holds waits still. */
+/** The n-th minute of a story that began eight minutes ago: its changes are not new, and what it holds waits still. */
 function at(n: number): Date {
-  return minute(20 + n)
+  return minute(22 + n)
 }
 
 /** Sixty watched, bookable fares. Returns the forty whose losses are held. */

@@ -6,7 +6,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../../src/schedule/dispatch-checks.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
-import { updateNow } from '../schedule/schedule-fixtures.ts'
+import { resetSchedule } from '../faults/fare-facts.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
 import { ONE_ADULT } from '../upstream/verify-fixtures.ts'
@@ -39,8 +39,7 @@ export async function clearWorld(db: Db): Promise<void> {
              cascade
   `.execute(db)
   await sql`update feed_head set last_seq = 0 where feed = 'availability'`.execute(db)
-  await sql`truncate fare_schedule_reseller`.execute(db)
-  await sql`update fare_schedule_clock set v = 0, solved_at = '-infinity'`.execute(db)
+  await resetSchedule(db)
 }
 
 /** Makes every transaction that records answers fail at its commit while `sabotage` has a row. */
@@ -143,12 +142,12 @@ export async function dispatch(
   db: Db,
   { flightIds, processes }: { flightIds: readonly string[]; processes: number },
 ): Promise<Map<number, string>> {
-  await updateNow(db, { requestsPerSecond: REQUESTS_PER_SECOND, minRecheckSeconds: 60 })
   await sql`
     update fare_schedule s
-       set leased_until = '-infinity', not_before = d.at, lane_due_at = case when s.lane is not null then d.at end
-      from (select id, case when flight_id = any(${flightIds}::text[]) then clock_timestamp() - interval '1 ms'
-                            else 'infinity' end as at
+       set leased_until = '-infinity', not_before = d.at, interval_seconds = 2 * 86400,
+           lane_due_at = case when s.lane is not null then d.at end
+      from (select id, clock_timestamp() + case when flight_id = any(${flightIds}::text[]) then interval '-1 ms'
+                                                else interval '1 day' end as at
               from tracked_fare) d
      where d.id = s.tracked_fare_id
   `.execute(db)
@@ -158,7 +157,7 @@ export async function dispatch(
       jobs.push(`${name} ${JSON.stringify(payload)}`)
     },
   }
-  const deps = { db, queue, requestsPerSecond: REQUESTS_PER_SECOND }
+  const deps = { db, queue, requestsPerSecond: REQUESTS_PER_SECOND, minRecheckSeconds: 60 }
   const dispatched = await Promise.all(
     Array.from({ length: processes }, () => dispatchChecks(deps)),
   )

@@ -4,7 +4,6 @@ import { lockFares } from '../../src/fares/check/belief-store.ts'
 import { recordChecks } from '../../src/fares/check/record-checks.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { createRateStore } from '../../src/schedule/rate-store.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -60,7 +59,6 @@ describe('the first record of a fare', () => {
     db,
   }) => {
     const fare = await trackFare(db)
-    const rates = createRateStore({ now: () => new Date(), sleep: async () => undefined })
     const learned = async () => {
       const { rows } = await sql`
         select rated_state as state, changed_at as "changedAt" from fare_schedule where tracked_fare_id = ${fare}
@@ -68,9 +66,9 @@ describe('the first record of a fare', () => {
       return rows[0]
     }
 
-    await record(db, fare, minute(0), available(), null, { ...RULES, rates })
+    await record(db, fare, minute(0), available())
     const first = await learned()
-    for (const n of [1, 2]) await record(db, fare, minute(n), gone, null, { ...RULES, rates })
+    for (const n of [1, 2]) await record(db, fare, minute(n), gone)
 
     expect(first).toEqual({ state: 'available', changedAt: null })
     expect(await learned()).toEqual({ state: 'unavailable', changedAt: minute(2) })

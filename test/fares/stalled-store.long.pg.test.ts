@@ -94,7 +94,7 @@ it('the budget is kept when the database does not answer for four seconds betwee
   const dispatching = (async () => {
     for (let ms = 0; ms < WATCHED_MS; ms += 1_000) {
       await at(ms)
-      await dispatchChecks({ db, queue, requestsPerSecond: REQUESTS_PER_SECOND })
+      await dispatchChecks({ db, queue, ...deps.rules })
     }
   })()
 

@@ -68,7 +68,7 @@ async function prepare(db: Db, { fares, answer }: { fares: number; answer: Answe
     },
     /** Another process dispatches, and this one runs the jobs. */
     dispatch: (requestsPerSecond = REQUESTS_PER_SECOND) =>
-      dispatchChecks({ db, queue, requestsPerSecond, breaker: otherProcess }),
+      dispatchChecks({ db, queue, ...deps.rules, requestsPerSecond, breaker: otherProcess }),
     work: async () => {
       for (const claim of jobs.splice(0)) await verifyFaresJob(deps, claim, signal)
       await breaker.close()
@@ -86,9 +86,11 @@ interface ScheduleRow {
 
 async function schedules(db: Db): Promise<ScheduleRow[]> {
   const { rows } = await sql<ScheduleRow>`
-    select q.tracked_fare_id as id, q.vdue, q.claim_id is not null as claimed,
+    select q.tracked_fare_id as id, t.vdue, q.claim_id is not null as claimed,
            q.not_before <= clock_timestamp() as due, coalesce(s.checks, 0) > 0 as checked
-      from fare_schedule q left join fare_state s using (tracked_fare_id)
+      from fare_schedule q
+      join turn t using (tracked_fare_id)
+      left join fare_state s using (tracked_fare_id)
      order by q.tracked_fare_id
   `.execute(db)
   return rows

@@ -85,6 +85,15 @@ export async function makeDue(db: Db): Promise<void> {
   `.execute(db)
 }
 
+/** Makes no fare due that is not claimed: it waits for the end of its shortest interval. */
+export async function makeWait(db: Db): Promise<void> {
+  await sql`
+    update fare_schedule
+       set not_before = clock_timestamp() + interval '1 day', interval_seconds = 2 * 86400, lane = null, lane_due_at = null
+     where claim_id is null
+  `.execute(db)
+}
+
 export async function openClaims(db: Db): Promise<string[]> {
   const { rows } = await sql<{ claimId: string }>`
     select distinct claim_id as "claimId" from fare_schedule where claim_id is not null

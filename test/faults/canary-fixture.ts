@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox-server.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { makeDue } from '../fares/worker-fixtures.ts'
+import { makeDue, makeWait } from '../fares/worker-fixtures.ts'
 import { folderWith } from '../platform/config/config-fixture.ts'
 import { searchDemoFlights } from '../sandbox/changing-flights.ts'
 import { type RunningCommand, runFarewatch, startInTest } from '../support/child-process.ts'
@@ -79,9 +79,7 @@ export async function startCanaryFixture(
       await makeDue(db)
     },
     async idle() {
-      await sql`
-        update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null
-      `.execute(db)
+      await makeWait(db)
       await reset()
     },
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { passSeconds, trackFare } from '../fares/fare-fixtures.ts'
+import { giveTurns, passSeconds, trackFare } from '../fares/fare-fixtures.ts'
 import { TOKEN } from '../sandbox/support.ts'
 import { until } from '../support/until.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
@@ -29,14 +29,18 @@ async function trackAll(): Promise<void> {
 }
 
 async function trackDead(from: number, to: number): Promise<void> {
-  await sql`
+  const { rows } = await sql<{ id: number }>`
     with fare as (
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
                                 non_residents_adults, non_residents_children, non_residents_infants)
       select 'dead-' || n, 0, 0, 0, 1, 0, 0 from generate_series(${from}::int, ${to}::int - 1) n
       returning id)
-    insert into fare_schedule (tracked_fare_id, vdue) select id, 0 from fare
+    insert into fare_schedule (tracked_fare_id) select id from fare returning tracked_fare_id as id
   `.execute(fixture.db)
+  await giveTurns(
+    fixture.db,
+    rows.map(({ id }) => id),
+  )
 }
 
 /** The mean number of checks and the states, of the live ids and of the dead ones. */
@@ -90,7 +94,8 @@ describe('dead ids: a watch list of which most flights are always answered by 40
     for (let check = 0; check < 2; check += 1) {
       await sql`
         update fare_schedule
-           set not_before = case when tracked_fare_id = ${lost?.fareId} then clock_timestamp() else 'infinity' end,
+           set not_before = clock_timestamp() + case when tracked_fare_id = ${lost?.fareId} then '0' else interval '1 day' end,
+               interval_seconds = 2 * 86400,
                lane_due_at = case when lane is null then null
                                   when lane = 'retry' or tracked_fare_id = ${lost?.fareId} then clock_timestamp()
                                   else 'infinity' end

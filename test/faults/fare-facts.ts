@@ -29,6 +29,7 @@ export interface FareFacts {
   readonly reason: string | null
   readonly checks: number
   readonly lane: string | null
+  /** Its place in virtual time: that of its first turn. */
   readonly vdue: number
   readonly claimed: boolean
   /** Whether it is due at once. */
@@ -41,7 +42,8 @@ export async function fareFacts(db: Db): Promise<FareFacts[]> {
     select s.tracked_fare_id as "fareId", s.pair,
            jsonb_build_object('outbound', s.outbound, 'return', s.return) as believed,
            s.price || ' ' || s.currency as price, s.state, s.last_reason as reason, s.checks,
-           q.lane, q.vdue, q.claim_id is not null as claimed, q.not_before <= clock_timestamp() as due,
+           q.lane, q.claim_id is not null as claimed, q.not_before <= clock_timestamp() as due,
+           (select min(t.vdue) from turn t where t.tracked_fare_id = s.tracked_fare_id) as vdue,
            array(select kind from availability_change c
                   where c.tracked_fare_id = s.tracked_fare_id order by seq) as kinds
       from fare_state s join fare_schedule q using (tracked_fare_id)
@@ -60,12 +62,15 @@ export async function deleteFares(db: Db): Promise<void> {
   await resetHealth(db)
 }
 
-/** Forgets the paces of resellers, and what lanes were charged for. */
+/** Forgets the queues of resellers, and what all fares have shown. */
 export async function resetSchedule(db: Db): Promise<void> {
-  await sql`truncate fare_schedule_reseller`.execute(db)
-  await sql`update fare_schedule_clock set v = 0, pull_credit = 0, solved_at = '-infinity'`.execute(
-    db,
-  )
+  await sql`truncate reseller_queue`.execute(db)
+  await sql`
+    update schedule_facts
+       set requests_per_second = null, min_recheck_seconds = null, claimed_at = null, pass = default, learned_at = default,
+           available_changes = default, available_exposure = default, unavailable_changes = default,
+           unavailable_exposure = default, soon_found = default, soon_expected = default
+  `.execute(db)
 }
 
 /** Resets the budget, the pause and the breakers to their initial state. */
@@ -116,7 +121,7 @@ export function verifierOf(
         claims.push(payload as VerifyFaresPayload)
       },
     }
-    const parts = { db, queue, requestsPerSecond, ...(breaker === undefined ? {} : { breaker }) }
+    const parts = { db, queue, ...deps.rules, ...(breaker === undefined ? {} : { breaker }) }
     const claimed = await dispatchChecks(parts)
     await Promise.all(claims.map((claim) => verifyFaresJob(deps, claim, signal)))
     return claimed.length

@@ -205,7 +205,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
   })
 
   it('DatabaseClockSetBack fires when the clock of the database was set back', async () => {
-    await sql`update fare_schedule_clock set solved_at = clock_timestamp() + interval '1 hour'`.execute(
+    await sql`update schedule_facts set claimed_at = clock_timestamp() + interval '1 hour'`.execute(
       fixture.database.db,
     )
     await firing('DatabaseClockSetBack')

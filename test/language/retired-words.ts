@@ -23,8 +23,6 @@ export const RETIRED_WORDS: readonly RetiredWord[] = [
   { word: 'oddities', use: 'anomalies' },
   { word: 'gate', use: 'semaphore, circuitBreaker, admission' },
   { word: 'gated', use: 'admitted' },
-  { word: 'turn', use: 'check, claim' },
-  { word: 'turns', use: 'checks, claims' },
   { word: 'rests', use: 'minimumIntervals' },
   { word: 'rested', use: 'overdue' },
   { word: 'wave', use: 'batch' },
@@ -100,7 +98,6 @@ export const RETIRED_PHRASES: readonly RegExp[] = [
   /\bsightings?\b/i,
   /\b(gives?|gave|given) back (its|their|the) turns?\b/i,
   /\bborne? out\b/i,
-  /\bwhose turn\b/i,
 ]
 
 export interface RetiredWord {

@@ -1,7 +1,9 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createCallLedger } from '../../src/schedule/call-ledger.ts'
+import { syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { hoursPass, runOf } from '../routes/review-fixtures.ts'
 import { manyRoutes, NO_GUARD, routes, sync } from '../routes/sync-fixtures.ts'
@@ -85,9 +87,7 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
     for (const { name, fareId, priority } of watches) {
       const id = await watchFare(db, name, fareId)
       await sql`update watch set priority = ${priority} where reseller_id = ${id}`.execute(db)
-      await sql`
-        update tracked_fare set resellers = resellers || ${id}::bigint where id = ${fareId}
-      `.execute(db)
+      await inTransaction(db, (tx) => syncTrackedFares(tx, [fareId]))
     }
     const now = () => new Date(Date.now() - 5 * 60_000)
     const ledger = createCallLedger({ now, sleep: async () => undefined })

@@ -18,8 +18,10 @@ function ledgerAgo(minutes: number) {
 async function watchWith(db: Db, name: string, fareId: number, priority: string): Promise<number> {
   const resellerId = await watchFare(db, name, fareId)
   await sql`update watch set priority = ${priority} where reseller_id = ${resellerId}`.execute(db)
+  await sql`delete from turn where reseller_id not in (select reseller_id from watch)`.execute(db)
   await sql`
-    update tracked_fare set resellers = resellers || ${resellerId}::bigint where id = ${fareId}
+    insert into turn (tracked_fare_id, reseller_id, weight, score, vdue) values (${fareId}, ${resellerId}, 1, 1, 0)
+        on conflict do nothing
   `.execute(db)
   return resellerId
 }

@@ -8,14 +8,27 @@ import {
   complete,
   dispatch,
   idleQueue,
+  type NewFare,
   pass,
   type Queue,
   scheduleOf,
   trackFares,
 } from './schedule-fixtures.ts'
 
+const RULES = { requestsPerSecond: 1_000, minRecheckSeconds: 60 }
+
 /** Numbers for as many fares. */
 const many = (count: number) => Array.from({ length: count }, (_, i) => i)
+
+const duesOf = async (db: Db, fare: number) =>
+  (await scheduleOf(db, fare)).turns.map(({ vdue }) => vdue)
+
+async function lanesOf(db: Db): Promise<(string | null)[]> {
+  const { rows } = await sql<{ lane: string | null }>`
+    select lane from fare_schedule order by tracked_fare_id
+  `.execute(db)
+  return rows.map(({ lane }) => lane)
+}
 
 describe('a dispatch', () => {
   it('a dispatch gives slots in the order of the virtual due times', async ({ db }) => {
@@ -46,26 +59,27 @@ describe('a dispatch', () => {
     expect(await dispatch(db, 10)).toEqual([due])
   })
 
-  it('a claim moves the clock of the queue to the due time, and the record of the check moves the due time', async ({
+  it('a claim moves the virtual time of the queue whose turn it is, and the record of the check the due times in all queues', async ({
     db,
   }) => {
-    const [fare = 0] = await trackFares(db, [{ vdue: 7 }])
+    const [fare = 0] = await trackFares(db, [{ vdue: 7, resellers: [1, 2] }])
 
-    await dispatch(db, 10)
-    expect((await scheduleOf(db, fare)).vdue).toBe(7)
+    // One turn: that of the reseller with the smallest pass.
+    await dispatch(db, 0.1)
+    expect(await duesOf(db, fare)).toEqual([7, 7])
     await complete(db, [{ fareId: fare, askedAt: new Date(), next: 'retry' }])
 
-    const { rows } = await sql<{ v: number }>`select v from fare_schedule_clock`.execute(db)
-    expect(rows).toEqual([{ v: 7 }])
-    expect((await scheduleOf(db, fare)).vdue).toBeGreaterThanOrEqual(8)
+    const { rows } = await sql`select v from reseller_queue order by reseller_id`.execute(db)
+    expect(rows).toEqual([{ v: 7 }, { v: 0 }])
+    // Its only fare has the shortest interval: one round of the queue.
+    expect(await duesOf(db, fare)).toEqual([8, 1])
   })
 
   it('a claim updates no index', async ({ db }) => {
     await trackFares(
       db,
-      many(20).map((vdue) => ({ vdue, lane: vdue % 2 === 0 ? 'new_watch' : null })),
+      many(20).map((vdue) => ({ vdue, lane: vdue % 2 === 0 ? ('new_watch' as const) : null })),
     )
-    await giveParts(db, 10)
     const count = async () => {
       await sql`select pg_stat_force_next_flush()`.execute(db)
       const { rows } = await sql<{ updated: number; hot: number }>`
@@ -98,7 +112,7 @@ describe('a dispatch', () => {
   it('two dispatches at one moment claim each fare once', async ({ databaseUrl, db }) => {
     await trackFares(
       db,
-      many(400).map((vdue) => ({ vdue, lane: vdue % 4 === 0 ? 'new_watch' : null })),
+      many(400).map((vdue) => ({ vdue, lane: vdue % 4 === 0 ? ('new_watch' as const) : null })),
     )
     const open = () =>
       openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog, maxConnections: 1 })
@@ -129,7 +143,7 @@ describe('a dispatch', () => {
     await dispatch(db, 20, queue)
     expect(jobs).toHaveLength(5)
     await pass(db, 5)
-    const claims = await dispatchChecks({ db, queue: idleQueue, requestsPerSecond: 1_000 })
+    const claims = await dispatchChecks({ ...RULES, db, queue: idleQueue })
 
     const sizes = Map.groupBy(claims, (claim) => claim.claimId)
       .values()
@@ -157,25 +171,30 @@ describe('a dispatch', () => {
   })
 })
 
-/** Gives resellers a part of the budget, as the last solve would have. */
-async function giveParts(db: Db, part: number): Promise<void> {
-  await sql`update fare_schedule_reseller set part = ${part}`.execute(db)
+/** The passes of the resellers: what they have paid. */
+async function passesOf(db: Db): Promise<number[]> {
+  const { rows } = await sql<{ pass: number }>`
+    select pass from reseller_queue order by reseller_id
+  `.execute(db)
+  return rows.map(({ pass }) => pass)
 }
 
 describe('the lanes', () => {
-  it('fares in lanes come before the schedule, confirmations first', async ({ db }) => {
-    const [claim, first, retry, confirm] = await trackFares(db, [
+  it('urgent fares come before turns: longest delays, confirmations, first checks, retries', async ({
+    db,
+  }) => {
+    const [turn, retry, first, confirm, longest] = await trackFares(db, [
       { vdue: 0 },
-      { vdue: 9, lane: 'new_watch', notBefore: 0 },
       { vdue: 9, lane: 'retry', notBefore: 60 },
+      { vdue: 9, lane: 'new_watch', notBefore: 60 },
       { vdue: 9, lane: 'confirmation', notBefore: 60 },
+      { vdue: 9, lane: 'max_delay', notBefore: 60 },
     ])
-    await giveParts(db, 10)
 
-    expect(await dispatch(db, 100)).toEqual([confirm, first, retry, claim])
+    expect(await dispatch(db, 100)).toEqual([longest, confirm, first, retry, turn])
   })
 
-  it('the lanes have shares of the budget: 20 % for new watches, 10 % for retries, 40 % together', async ({
+  it('the lanes have shares of the budget: 20 % for first checks, 10 % for retries, 40 % together', async ({
     db,
   }) => {
     const lanes = ['new_watch', 'retry', 'confirmation'] as const
@@ -183,7 +202,6 @@ describe('the lanes', () => {
       db,
       lanes.flatMap((lane) => many(60).map((vdue) => ({ vdue, lane, notBefore: 600 }))),
     )
-    await giveParts(db, 10)
     const laneOf = (fare: number) => lanes[Math.floor(made.indexOf(fare) / 60)]
     const count = (fares: number[], lane: string) =>
       fares.filter((fare) => laneOf(fare) === lane).length
@@ -200,37 +218,29 @@ describe('the lanes', () => {
     expect(count(next, 'retry')).toBe(5)
   })
 
-  it('a check in a lane leaves the due time of a fare, and a check of the schedule moves it', async ({
-    db,
-  }) => {
-    const fares = await trackFares(db, [
-      { vdue: 5, lane: 'confirmation' },
-      { vdue: 5, lane: 'new_watch' },
-      { vdue: 5 },
-    ])
-    await sql`update fare_schedule_clock set speed = 0.01`.execute(db)
-    await giveParts(db, 10)
-
-    await dispatch(db, 10)
-    await complete(
+  it('longest delays may take the whole budget', async ({ db }) => {
+    const longest = await trackFares(
       db,
-      fares.map((fareId) => ({ fareId, askedAt: new Date(), next: 'normal' as const })),
+      many(60).map(() => ({ lane: 'max_delay' })),
     )
+    await trackFares(db, [{ lane: 'confirmation' }])
 
-    const due = await Promise.all(fares.map(async (fare) => (await scheduleOf(db, fare)).vdue))
-    // The shortest interval of 60 s ends 0.6 after the clock, which the schedule moved to 5.
-    expect(due).toEqual([5.6, 5.6, 6])
+    const claimed = await dispatch(db, 10)
+
+    expect(claimed).toHaveLength(51)
+    expect(claimed.filter((fare) => !longest.includes(fare))).toEqual([])
   })
 
   it('first checks are those of all resellers in turn, by their shares', async ({ db }) => {
     await sql`insert into reseller (id, name, share) overriding system value values (1, 'large', 2), (2, 'small', 1)`.execute(
       db,
     )
-    const made = await trackFares(db, [
-      ...many(60).map(() => ({ lane: 'new_watch' as const, resellers: [1], notBefore: 600 })),
-      ...many(60).map(() => ({ lane: 'new_watch' as const, resellers: [2], notBefore: 600 })),
-    ])
-    await giveParts(db, 10)
+    const made = await trackFares(
+      db,
+      [1, 2].flatMap((reseller) =>
+        many(60).map(() => ({ lane: 'new_watch', resellers: [reseller], notBefore: 600 })),
+      ),
+    )
 
     const first = await dispatch(db, 9)
 
@@ -238,86 +248,67 @@ describe('the lanes', () => {
     expect(first.filter((fare) => fare <= (made[59] ?? 0))).toHaveLength(6)
   })
 
-  // Half of these parts is 0.02 and 0.0005 checks a second: 6 and 0.15 in the five minutes over which lanes are charged.
-  it.for([
-    { part: 0.04, checks: 6 },
-    { part: 0.001, checks: 1 },
-  ])(
-    'a reseller gets at most half of its part in lanes while other fares are due, and one check of a smaller one: %o',
-    async ({ part, checks }, { db }) => {
-      const imported = many(100).map(() => ({
-        lane: 'new_watch' as const,
-        resellers: [1],
-        notBefore: 600,
-      }))
-      const made = await trackFares(db, imported)
-      await giveParts(db, part)
-      const waiting = await trackFares(
-        db,
-        many(100).map((vdue) => ({ vdue, resellers: [2] })),
-      )
-
-      const others = await dispatch(db, 10)
-      await pass(db, 10)
-      await sql`update fare_schedule set not_before = now() + interval '1 hour' where tracked_fare_id = any(${waiting}::bigint[])`.execute(
-        db,
-      )
-      const alone = await dispatch(db, 10)
-
-      const count = (fares: readonly number[]) => fares.filter((fare) => made.includes(fare)).length
-      expect(count(others)).toBe(checks)
-      expect(count(alone)).toBe(10)
-    },
-  )
-
-  it('a fare that its reseller may not have checked in a lane keeps its turn', async ({ db }) => {
-    const imported = await trackFares(
+  it('a fare that waits in a lane may have its turn first: it is claimed once, and waits there again after the lease', async ({
+    db,
+  }) => {
+    const fares = await trackFares(
       db,
-      many(3).map(() => ({ lane: 'new_watch' as const, resellers: [1], vdue: 0 })),
-    )
-    await trackFares(
-      db,
-      many(100).map(() => ({ resellers: [2], vdue: 1 })),
+      many(30).map((vdue) => ({ lane: 'new_watch', vdue })),
     )
 
     const claimed = await dispatch(db, 10)
+    await pass(db, 10)
+    expect(await dispatch(db, 10)).toEqual([])
+    await pass(db, LEASE_SECONDS)
 
-    expect(claimed.slice(0, 3)).toEqual(imported)
+    // Ten of thirty are within the share of the lane.
+    expect(claimed.toSorted((a, b) => a - b)).toEqual(fares)
+    expect((await dispatch(db, 10)).length).toBe(30)
+    expect(new Set(await lanesOf(db))).toEqual(new Set(['new_watch']))
+    await complete(
+      db,
+      fares.map((fareId) => ({ fareId, askedAt: new Date(), next: 'normal' })),
+    )
+    expect(await lanesOf(db)).toEqual(many(30).map(() => null))
   })
 
-  it('a fare that has its turn while it waits in a lane is checked again after its whole interval', async ({
+  it('a check is paid for by those who asked for it: its passes move by how often each would check the fare alone, by its share', async ({
     db,
   }) => {
-    const [fare = 0] = await trackFares(db, [
-      { lane: 'new_watch', resellers: [1], vdue: 0, rate: 0.001 },
-      ...many(100).map(() => ({ resellers: [2], vdue: 1 })),
-    ])
+    await sql`insert into reseller (id, name, share) overriding system value values (1, 'one', 1), (2, 'two', 2)`.execute(
+      db,
+    )
+    const paidFor = async (fare: NewFare) => {
+      await sql`update reseller_queue set pass = 0`.execute(db)
+      await sql`update schedule_facts set pass = 0, min_recheck_seconds = null`.execute(db)
+      await trackFares(db, [{ resellers: [1, 2], ...fare }])
+      await dispatch(db, 0.1)
+      await pass(db, 60)
+      await sql`delete from turn`.execute(db)
+      await sql`delete from fare_schedule`.execute(db)
+      return passesOf(db)
+    }
 
-    expect(await dispatch(db, 10)).toContain(fare)
-    await complete(db, [{ fareId: fare, askedAt: new Date(), next: 'normal' }])
-
-    const { lane, vdue } = await scheduleOf(db, fare)
-    expect(lane).toBeNull()
-    expect(vdue).toBeGreaterThanOrEqual(1_000)
+    // Alone the second would check it twice as often: it pays two thirds.
+    const parts = [1 / 3, 2 / 3 / 2].map((part) => expect.closeTo(part))
+    expect(await paidFor({ lane: 'confirmation' })).toEqual(parts)
+    expect(await paidFor({ lane: 'retry' })).toEqual(parts)
+    expect(await paidFor({ lane: 'new_watch', laneReseller: 2 })).toEqual([0, 1 / 2])
+    expect(await paidFor({ lane: 'max_delay', maxDelays: [60, null] })).toEqual([1, 0])
+    expect(await paidFor({ vdue: 0 })).toEqual([1, 0])
   })
 
-  it('a check in a lane is charged to the reseller that caused it, and otherwise to all by what they spend', async ({
+  it('a fare that two resellers take in one claim is a turn of the one with the smaller pass', async ({
     db,
   }) => {
-    await trackFares(db, [
-      { lane: 'new_watch', resellers: [1, 2], laneReseller: 2 },
-      { lane: 'confirmation', resellers: [1, 2] },
-    ])
-    await sql`update fare_schedule set rates = '{0.3, 0.1}'`.execute(db)
-    await giveParts(db, 10)
+    const shared = { resellers: [1, 2], vdue: 0 }
+    await trackFares(db, [shared, { resellers: [1], vdue: 1 }, { resellers: [2], vdue: 1 }])
+    await sql`update reseller_queue set pass = 2 - reseller_id`.execute(db)
 
-    await dispatch(db, 10)
+    expect(await dispatch(db, 0.5)).toHaveLength(3)
 
-    const { rows } = await sql<{ checks: number }>`
-      select round((in_lanes * 300)::numeric, 2)::float8 as checks
-        from fare_schedule_reseller where reseller_id in (1, 2) order by reseller_id
-    `.execute(db)
-    expect(rows.map(({ checks }) => checks)).toEqual([0.75, 1.25])
+    // Three slots: the shared fare and one more are turns of the second.
+    expect(await passesOf(db)).toEqual([2, 2])
   })
 })
 

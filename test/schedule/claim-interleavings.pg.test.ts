@@ -86,7 +86,7 @@ async function prepareLogs(db: Db): Promise<void> {
 }
 
 async function createWorld(db: Db, url: string, scheduler: fc.Scheduler): Promise<World> {
-  await sql`truncate tracked_fare, fare_schedule, fare_schedule_reseller, claim_log, answer_log cascade`.execute(
+  await sql`truncate tracked_fare, fare_schedule, reseller_queue, turn, claim_log, answer_log cascade`.execute(
     db,
   )
   await sql`update upstream_budget set next_slot_at = now(), next_lane_at = now()`.execute(db)
@@ -173,7 +173,12 @@ async function dispatchOn(
     if (isDown) throw new Error('the queue is down')
     world.jobs.push(claim)
   }
-  const deps = { db: process.db, queue: { enqueue }, requestsPerSecond: REQUESTS_PER_SECOND }
+  const deps = {
+    db: process.db,
+    queue: { enqueue },
+    requestsPerSecond: REQUESTS_PER_SECOND,
+    minRecheckSeconds: 60,
+  }
   await dispatchChecks(deps).catch((err: Error) => {
     if (err.message !== 'the queue is down') throw err
   })

@@ -1,49 +1,107 @@
 import { expect } from 'vitest'
-import { sql } from '../../src/platform/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { follow } from '../../src/schedule/follow.ts'
-import { readOwnPace } from '../../src/schedule/pace-shapes.ts'
 import { budgetFor, expectedDelays, readFareGroups } from '../../src/schedule/plan-budget.ts'
+import { readFareTurns, readOwnPace } from '../../src/schedule/turn-shapes.ts'
 import { it } from '../support/test-database.ts'
-import { trackFares, updateNow } from './schedule-fixtures.ts'
+import { type NewFare, trackFares } from './schedule-fixtures.ts'
 
-const RULES = { requestsPerSecond: 1, minRecheckSeconds: 1 }
+async function setRules(db: Db, requestsPerSecond: number, minRecheckSeconds = 1): Promise<void> {
+  await sql`
+    update schedule_facts
+       set requests_per_second = ${requestsPerSecond}, min_recheck_seconds = ${minRecheckSeconds}
+  `.execute(db)
+}
+
+const many = (count: number, fare: NewFare) => Array.from({ length: count }, () => fare)
 
 it('what a reseller reads of its pace shows neither that another watches the fare too nor that its route moves', async ({
   db,
 }) => {
-  const [fare = 0] = await trackFares(
-    db,
-    Array.from({ length: 100 }, () => ({ resellers: [1], rate: null })),
-  )
-  await updateNow(db, RULES)
+  const [fare = 0] = await trackFares(db, [
+    ...many(100, { resellers: [1] }),
+    ...many(10, { resellers: [2] }),
+  ])
+  await setRules(db, 2)
   const now = new Date()
   const read = () => readOwnPace(db, { fareId: fare, resellerId: 1, now, minRecheckSeconds: 1 })
   const alone = await read()
 
-  await sql`
-    update tracked_fare set resellers = '{1,2}', weights = '{1,1}', watchers = 2 where id = ${fare}
-  `.execute(db)
-  await inTransaction(db, (tx) => follow(tx, { fareIds: [fare], changed: [fare] }))
+  const watches = sql`
+    select ${fare}::bigint as fare, reseller_id, 1::float8 as weight, null::int as min_seconds, null::int as max_seconds
+      from unnest(array[1, 2]::bigint[]) reseller_id
+  `
+  await inTransaction(db, (tx) => follow(tx, [fare], watches))
   const shared = await read()
-  await sql`update fare_schedule set surprise = 9, changes_per_day = 9, rates = '{0.03,0.03}'`.execute(
-    db,
-  )
+  await sql`update fare_schedule set rate = 9, route_moved = true`.execute(db)
+  await sql`update reseller_queue set speed = 9`.execute(db)
 
-  expect(alone?.expectedIntervalSeconds).toBeGreaterThan(90)
+  expect(alone?.expectedIntervalSeconds).toBe(100)
   expect(shared).toEqual(alone)
   expect(await read()).toEqual(alone)
 })
 
-it('the delays of the present fares follow from what their resellers spend', async ({ db }) => {
-  const of = (reseller: number, count: number) =>
-    Array.from({ length: count }, () => ({ resellers: [reseller], rate: null }))
-  await trackFares(db, [...of(1, 30), ...of(2, 10)])
-  await updateNow(db, { requestsPerSecond: 1, minRecheckSeconds: 10 })
+it('the pace of a reseller follows from its part, its shortest interval and its longest delays as they are kept', async ({
+  db,
+}) => {
+  const [own = 0, slow = 0, asked = 0] = await trackFares(db, [
+    {},
+    { minIntervals: [40] },
+    { maxDelaySeconds: 7 },
+  ])
+  const read = async (fareId: number) => {
+    const args = { fareId, resellerId: 1, now: new Date(), minRecheckSeconds: 1 }
+    return (await readOwnPace(db, args))?.expectedIntervalSeconds
+  }
+
+  await setRules(db, 0.1)
+  // Seven tenths of a part of a tenth of a check a second suffice for a check every 15 s.
+  expect([await read(own), await read(slow), await read(asked)]).toEqual([30, 40, 15])
+  await setRules(db, 1)
+  expect([await read(own), await read(slow), await read(asked)]).toEqual([3, 40, 3])
+})
+
+it('the turns of a fare are explained, the next one first', async ({ db }) => {
+  const [fare = 0] = await trackFares(db, [
+    { resellers: [1, 2], weights: [1, 4], score: 2, vdue: 1 },
+    { resellers: [1], score: 2 },
+  ])
+  await setRules(db, 1)
+  await sql`update reseller_queue set v = 1.5 - reseller_id, speed = 1`.execute(db)
+
+  const turns = await readFareTurns(db, { fareId: fare, now: new Date() })
+
+  // The queue of the second moves no faster than a round in the shortest interval.
+  expect(turns?.resellers).toEqual([
+    {
+      reseller: 'reseller-1',
+      weight: 1,
+      score: 2,
+      dueInSeconds: 1,
+      everySeconds: 1,
+      aloneSeconds: 4,
+    },
+    {
+      reseller: 'reseller-2',
+      weight: 4,
+      score: 2,
+      dueInSeconds: 3,
+      everySeconds: 1,
+      aloneSeconds: 2,
+    },
+  ])
+  expect(turns?.why).toMatch(
+    /^about 1\.00 changes a day .*: reseller-1 in 1\.0 s and every 1\.0 s, alone every 4\.0 s \(weight 1, score 2\.00\), reseller-2 in/,
+  )
+})
+
+it('the delays of the present fares follow from how often they are checked', async ({ db }) => {
+  await trackFares(db, [...many(30, { score: 1 / 60 }), ...many(10, { score: 1 / 20 })])
+  await sql`update fare_schedule set changes_per_day = 1`.execute(db)
 
   const groups = await readFareGroups(db, 10)
 
-  // Each reseller has half a check a second: a check every 60 s for the thirty fares, and every 20 s for the ten.
   expect(groups.map(({ fares }) => fares).sort((a, b) => a - b)).toEqual([10, 30])
   expect(groups.map(({ changesPerDay }) => changesPerDay).sort((a, b) => a - b)).toEqual([10, 30])
   const delays = expectedDelays(groups, 1)

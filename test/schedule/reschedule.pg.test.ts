@@ -2,8 +2,9 @@ import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { release } from '../../src/schedule/claim.ts'
+import { readAllFares } from '../../src/schedule/queues.ts'
 import { it } from '../support/test-database.ts'
-import { complete, dispatch, scheduleOf, trackFares } from './schedule-fixtures.ts'
+import { complete, dispatch, scheduleOf, trackFares, UNCHANGED } from './schedule-fixtures.ts'
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000)
 
@@ -43,20 +44,102 @@ describe('a completed check', () => {
     expect((await scheduleOf(db, fare)).notBefore).toBeLessThanOrEqual(60)
   })
 
-  it('a virtual due time behind the clock is raised to the end of the minimum interval', async ({
+  it('a check of a reseller moves the fare in all its queues, each by its own score and speed', async ({
     db,
   }) => {
-    const [behind = 0, ahead = 0] = await trackFares(db, [{ vdue: 1 }, { vdue: 99 }])
-    await sql`update fare_schedule_clock set v = 10, speed = 0.05`.execute(db)
+    const [fare = 0, other = 0] = await trackFares(db, [
+      { resellers: [1, 2], weights: [4, 1], minIntervals: [null, 600] },
+      { resellers: [2], vdue: 5 },
+    ])
+    await sql`update reseller_queue set v = 10 * reseller_id, speed = 0.5`.execute(db)
+    // Each could check its fares every second: by that the speeds are at least 1.
+    const rules = { requestsPerSecond: 1, minRecheckSeconds: 1 }
+    await sql`update schedule_facts set requests_per_second = 0.01, min_recheck_seconds = 1`.execute(
+      db,
+    )
+
+    await complete(db, [{ fareId: fare, askedAt: ago(0), next: 'normal' }], rules)
+
+    const { turns } = await scheduleOf(db, fare)
+    const [first, second] = turns
+    // √(4 · 1.1 · 1), and the 600 s of the second.
+    expect(first?.vdue).toBeCloseTo(10 + Math.max(1 / Math.sqrt(4.4), 1 * 0.5), 9)
+    expect(second?.vdue).toBeCloseTo(20 + 600 * 0.5, 9)
+    expect((await scheduleOf(db, other)).turns[0]?.vdue).toBe(5)
+  })
+
+  it('a score counts at least as a fifth of the mean of its reseller, and at most three changes a round', async ({
+    db,
+  }) => {
+    const [still = 0, lively = 0] = await trackFares(db, [
+      { score: 100 },
+      { score: 100 },
+      ...Array.from({ length: 8 }, () => ({ score: 100 })),
+    ])
+    await sql`update schedule_facts set requests_per_second = 10 / 86400.0`.execute(db)
+    await sql`
+      update fare_schedule set rated_state = 'available', available_exposure = 100,
+             available_changes = case when tracked_fare_id = ${lively}::bigint then 1e6 else 0 end
+    `.execute(db)
+    const scores = async (of: number) => {
+      await complete(db, [{ fareId: of, askedAt: ago(0), next: 'normal' }])
+      return (await scheduleOf(db, of)).turns[0]?.score
+    }
+
+    expect(await scores(still)).toBeCloseTo(20, 9)
+    await sql`update reseller_queue set scores = 0`.execute(db)
+    // Ten fares, ten checks a day.
+    expect(await scores(lively)).toBeCloseTo(Math.sqrt(1.1 * 3), 9)
+  })
+
+  it('the sum of the scores of a reseller is that of its turns', async ({ db }) => {
+    const fares = await trackFares(db, [{ resellers: [1, 2] }, { resellers: [1] }])
 
     await complete(
       db,
-      [behind, ahead].map((fareId) => ({ fareId, askedAt: ago(0), next: 'normal' })),
+      fares.map((fareId) => ({ fareId, askedAt: ago(0), next: 'normal', rating: UNCHANGED })),
     )
 
-    // 60 s of 10 requests a second, among 200 tickets.
-    expect((await scheduleOf(db, behind)).vdue).toBe(13)
-    expect((await scheduleOf(db, ahead)).vdue).toBe(99)
+    const { rows } = await sql`
+      select q.reseller_id as reseller, q.scores - sum(t.score) as more
+        from reseller_queue q join turn t using (reseller_id) group by q.reseller_id, q.scores order by 1
+    `.execute(db)
+    expect(rows).toEqual([
+      { reseller: 1, more: expect.closeTo(0, 9) },
+      { reseller: 2, more: expect.closeTo(0, 9) },
+    ])
+  })
+
+  it('a longest delay counts from the request, and is stretched where the part of the reseller shrinks', async ({
+    db,
+  }) => {
+    const [asked = 0] = await trackFares(db, [{ maxDelaySeconds: 100 }])
+    const dueAt = async (requestsPerSecond: number) => {
+      await sql`update schedule_facts set requests_per_second = ${requestsPerSecond}`.execute(db)
+      await complete(db, [{ fareId: asked, askedAt: ago(20), next: 'normal' }])
+      const { lane, laneDue } = await scheduleOf(db, asked)
+      expect(lane).toBe('max_delay')
+      return laneDue
+    }
+
+    expect(await dueAt(1)).toBeCloseTo(80, -1)
+    // It needs a hundredth of a check a second; seven tenths of the half are left for it.
+    expect(await dueAt(0.005)).toBeCloseTo(100 / 0.35 - 20, -1)
+  })
+
+  it('the earlier of a confirmation and a longest delay counts', async ({ db }) => {
+    const [soon = 0, late = 0] = await trackFares(db, [
+      { maxDelaySeconds: 100 },
+      { maxDelaySeconds: 100 },
+    ])
+
+    await complete(db, [
+      { fareId: soon, askedAt: ago(0), next: { confirmAt: ago(-20) } },
+      { fareId: late, askedAt: ago(0), next: { confirmAt: ago(-200) } },
+    ])
+
+    expect((await scheduleOf(db, soon)).lane).toBe('confirmation')
+    expect((await scheduleOf(db, late)).lane).toBe('max_delay')
   })
 
   it('a confirmation is due at the instant that the decision names', async ({ db }) => {
@@ -78,6 +161,66 @@ describe('a completed check', () => {
     await fail()
 
     expect((await scheduleOf(db, fare)).lane).toBeNull()
+  })
+
+  it('the earlier of a retry and a longest delay counts', async ({ db }) => {
+    const [asked = 0, seldom = 0] = await trackFares(db, [
+      { maxDelaySeconds: 20 },
+      { maxDelaySeconds: 100 },
+    ])
+    const failed = [asked, seldom].map((fareId) => {
+      return { fareId, askedAt: ago(0), next: 'retry' as const }
+    })
+
+    await complete(db, failed, { requestsPerSecond: 10, minRecheckSeconds: 5 })
+
+    expect((await scheduleOf(db, asked)).lane).toBe('max_delay')
+    expect((await scheduleOf(db, asked)).laneDue).toBeLessThanOrEqual(20)
+    expect((await scheduleOf(db, seldom)).lane).toBe('retry')
+  })
+
+  it('a check on demand, or one that failed, leaves the estimate, and the next interval begins at the former', async ({
+    db,
+  }) => {
+    const [fare = 0] = await trackFares(db, [{}])
+    const start = Date.UTC(2026, 0, 1)
+    const check = (hour: number, given: object) =>
+      complete(db, [
+        { fareId: fare, askedAt: new Date(start + hour * 3_600_000), next: 'normal', ...given },
+      ])
+    const estimate = async () => {
+      const { rows } = await sql`
+        select available_changes as changes, available_exposure as days from fare_schedule
+      `.execute(db)
+      return rows[0]
+    }
+
+    await check(0, { rating: UNCHANGED })
+    await check(24, { next: 'retry' })
+    await check(36, { rating: { ...UNCHANGED, changed: true, value: 1, counts: false } })
+    expect(await estimate()).toEqual({ changes: 0, days: 0 })
+
+    await check(48, { rating: UNCHANGED })
+    expect(await estimate()).toEqual({ changes: 0, days: 0.5 })
+  })
+
+  it('what a check shows is added to the sums of all fares, which decay over thirty days', async ({
+    db,
+  }) => {
+    const [fare = 0] = await trackFares(db, [{}])
+    await sql`
+      update schedule_facts
+         set available_changes = 500, available_exposure = 1000, learned_at = clock_timestamp() - interval '30 days'
+    `.execute(db)
+
+    for (const hours of [24, 0]) {
+      const askedAt = ago(hours * 3_600)
+      await complete(db, [{ fareId: fare, askedAt, next: 'normal', rating: UNCHANGED }])
+    }
+
+    const { rates } = await readAllFares(db)
+    expect(rates.available.changes).toBeCloseTo(500 / Math.E, 2)
+    expect(rates.available.exposure).toBeCloseTo(1 + 1_000 / Math.E, 2)
   })
 })
 

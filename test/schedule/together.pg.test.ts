@@ -3,16 +3,16 @@ import { createSlotQueue } from '../../src/fares/on-demand/slot-queue.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { type CompletedCheck, complete } from '../../src/schedule/complete.ts'
 import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
-import { expedite, hold, listedRoute, pullRoutes } from '../../src/schedule/follow.ts'
-import { createRateStore } from '../../src/schedule/rate-store.ts'
+import { bringNeighbours, expedite, hold } from '../../src/schedule/follow.ts'
+import { type CompletedCheck, place } from '../../src/schedule/place.ts'
+import { changeQueues } from '../../src/schedule/queues.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
 import { openAnother } from '../platform/db/empty-database.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { cells, importRows, newReseller } from '../watches/watch-fixtures.ts'
-import { idleQueue, pass, trackFares, UNCHANGED, updateNow } from './schedule-fixtures.ts'
+import { idleQueue, pass, trackFares, UNCHANGED } from './schedule-fixtures.ts'
 
 const RULES = { requestsPerSecond: 50, minRecheckSeconds: 1 }
 const ROUNDS = 12
@@ -24,8 +24,7 @@ function open(url: string): ReturnType<typeof openDatabase> {
 
 /** Claims what is due, and records it as a job does: locks, then what follows. Returns the claimed fares. */
 async function claimAndRecord(db: Db, round: number): Promise<number[]> {
-  const rates = createRateStore(systemClock)
-  const claimed = await dispatchChecks({ db, queue: idleQueue, requestsPerSecond: 50 })
+  const claimed = await dispatchChecks({ ...RULES, db, queue: idleQueue })
   const fareIds = claimed.map(({ fareId }) => fareId).sort((a, b) => a - b)
   const checks = fareIds.map((fareId, i): CompletedCheck => {
     const kind = NEXT[(fareId + round) % NEXT.length] ?? 'normal'
@@ -38,7 +37,7 @@ async function claimAndRecord(db: Db, round: number): Promise<number[]> {
   })
   await inTransaction(db, async (tx) => {
     await hold(tx, fareIds)
-    await complete(tx, checks, { ...RULES, rates })
+    await place(tx, checks, RULES)
   })
   return fareIds
 }
@@ -60,7 +59,7 @@ async function changeWatches(db: Db, resellerId: number, round: number): Promise
   if (round % 3 === 2) await deleteWatches(db, { ...list, references })
 }
 
-it('claims, records, imports, pauses, updates of the rates, pulls and questions at the same time lose no fare and claim none twice', {
+it('claims, records, imports, pauses, neighbours and questions at the same time lose no fare and claim none twice, and the sums of the queues stay right', {
   timeout: 60_000,
 }, async ({ db, databaseUrl }) => {
   const resellers = [
@@ -91,35 +90,40 @@ it('claims, records, imports, pauses, updates of the rates, pulls and questions 
       claimAndRecord(one, round),
       claimAndRecord(two, round + 1),
       ...resellers.map((id, i) => changeWatches([three, four, five][i] ?? db, id, round + i)),
-      updateNow(six, RULES),
-      inTransaction(seven, (tx) => pullRoutes(tx, [listedRoute('A-B')])),
-      inTransaction(eight, (tx) => expedite(tx, [1, 2, 3, 4, 5])),
+      inTransaction(six, async (tx) => changeQueues(tx, await bringNeighbours(tx, ['A-B']))),
+      inTransaction(seven, (tx) => expedite(tx, [1, 2, 3, 4, 5])),
       takeSlot(new Set([resellers[0] ?? 0]), AbortSignal.timeout(5_000)).catch(() => undefined),
     ])
     together.push([first, second])
     await pass(db, 3)
   }
   await Promise.all(pools.map((pool) => pool.close()))
-  await updateNow(db, RULES)
 
   for (const [first = [], second = []] of together) {
     expect(first.filter((fare) => second.includes(fare))).toEqual([])
   }
   expect(together.flat(2).length).toBeGreaterThan(100)
   const { rows } = await sql`
-      select f.id, f.watchers, q.vdue, q.rate, q.rates, f.resellers
-        from tracked_fare f
-        full join fare_schedule q on q.tracked_fare_id = f.id
-       where (f.watchers > 0) is distinct from (q.tracked_fare_id is not null)
-          or (f.watchers > 0 and (q.vdue = 'infinity' or q.vdue = 'nan' or q.rate is null
-                                  or cardinality(q.rates) <> cardinality(f.resellers)))
-    `.execute(db)
+    select f.id, f.watchers
+      from tracked_fare f
+      full join fare_schedule q on q.tracked_fare_id = f.id
+     where (f.watchers > 0) is distinct from (q.tracked_fare_id is not null)
+  `.execute(db)
   expect(rows).toEqual([])
-  const { rows: sums } = await sql<{ rates: number; v: number }>`
-      select (select sum(rate) from fare_schedule) as rates, v from fare_schedule_clock
-    `.execute(db)
-  expect(sums[0]?.rates).toBeLessThanOrEqual(1.1 * RULES.requestsPerSecond)
-  expect(Number.isFinite(sums[0]?.v)).toBe(true)
+  const { rows: turns } = await sql`
+    select w.*, t.*
+      from (select distinct tracked_fare_id, reseller_id from watch where paused_at is null and ended_at is null) w
+      full join turn t using (tracked_fare_id, reseller_id)
+     where w.reseller_id is null or t.reseller_id is null or t.vdue in ('nan', 'infinity')
+  `.execute(db)
+  expect(turns).toEqual([])
+  const { rows: sums } = await sql`
+    select q.reseller_id, q.fares, q.scores, s.fares as counted, s.scores as added
+      from reseller_queue q
+      join (select reseller_id, count(*) as fares, sum(score) as scores from turn group by reseller_id) s using (reseller_id)
+     where q.fares <> s.fares or abs(q.scores - s.scores) > 1e-6 or q.v in ('nan', 'infinity')
+  `.execute(db)
+  expect(sums).toEqual([])
 })
 
 const CLAIMS = 40
@@ -138,7 +142,7 @@ it('a fare that a check on demand was recorded of while fares were claimed is no
   const record = (fareId: number) =>
     inTransaction(another, async (tx) => {
       await hold(tx, [fareId])
-      await complete(tx, [{ fareId, askedAt: new Date(), next: 'normal' }], rules)
+      await place(tx, [{ fareId, askedAt: new Date(), next: 'normal' }], rules)
     })
 
   for (let round = 0; round < CLAIMS; round += 1) {
@@ -149,7 +153,7 @@ it('a fare that a check on demand was recorded of while fares were claimed is no
              lane_due_at = case when tracked_fare_id % 2 = 0 then now() end
     `.execute(db)
     await pass(db, 10)
-    const claiming = dispatchChecks({ db, queue: idleQueue, requestsPerSecond: 100 })
+    const claiming = dispatchChecks({ ...rules, db, queue: idleQueue })
     const over = new AbortController()
     const recordAll = async () => {
       for (const fare of fares) if (!over.signal.aborted) await record(fare)

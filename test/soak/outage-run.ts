@@ -8,6 +8,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createQueueSystem } from '../../src/platform/queue/queue-system.ts'
 import { readClosedSeconds } from '../../src/schedule/dispatch-checks.ts'
+import { makeWait } from '../fares/worker-fixtures.ts'
 import { listFacts } from '../faults/list-facts.ts'
 import { searchDemoFlights } from '../sandbox/changing-flights.ts'
 import { type RunningCommand, startInTest } from '../support/child-process.ts'
@@ -175,9 +176,7 @@ async function drain(db: Db): Promise<void> {
   await until(
     'no open claims',
     async () => {
-      await sql`
-      update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null
-    `.execute(db)
+      await makeWait(db)
       const { open } = await selectOne(
         sql<{
           open: number

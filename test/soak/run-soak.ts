@@ -1,4 +1,5 @@
 import { type Db, sql } from '../../src/platform/db/database.ts'
+import { makeWait } from '../fares/worker-fixtures.ts'
 import { until } from '../support/until.ts'
 
 /** A seeded generator, so that every run has the same faults. */
@@ -13,9 +14,7 @@ export function seeded(seed: number): () => number {
 /** Makes no fare due any more, so that no new claim is made, and waits until no claim is open. */
 export async function drain(db: Db): Promise<void> {
   await until('no open claims', async () => {
-    await sql`update fare_schedule set not_before = 'infinity', lane = null, lane_due_at = null where claim_id is null`.execute(
-      db,
-    )
+    await makeWait(db)
     const { rows } = await sql<{ open: number }>`
       select count(*) as open from fare_schedule where claim_id is not null
     `.execute(db)

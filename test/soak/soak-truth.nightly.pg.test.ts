@@ -85,7 +85,7 @@ async function readRecords(db: Db): Promise<DrivenRecord[]> {
 async function readExpectedInterval(db: Db): Promise<number> {
   const { seconds } = await selectOne(
     sql<{ seconds: number }>`
-      select (fares / requests_per_second)::float8 as seconds from fare_schedule_clock
+      select (select count(*) from fare_schedule) / requests_per_second as seconds from schedule_facts
     `,
     db,
   )

@@ -5,12 +5,12 @@ import { diffWatchList } from '../../src/watches/import/diff-watch-list.ts'
 import { planWatchImport } from '../../src/watches/import/import-watch-list.ts'
 import { findUnkeptMaxDelays } from '../../src/watches/max-delays.ts'
 import { rowsOf } from '../../src/watches/rows/watch-row.ts'
-import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import {
   type Cells,
   cells,
   importRows,
+  knowBudget,
   manyCells,
   newReseller,
   resellerWith,
@@ -22,7 +22,8 @@ const RULES = { requestsPerSecond: 0.1, minRecheckSeconds: 60 }
 const MINUTE = { max_delay_seconds: '60' }
 
 async function countAsWorker(db: Db, rules: Partial<typeof RULES> = {}): Promise<void> {
-  await updateNow(db, { ...RULES, ...rules })
+  const { requestsPerSecond, minRecheckSeconds } = { ...RULES, ...rules }
+  await knowBudget(db, requestsPerSecond, minRecheckSeconds)
 }
 
 function diffRows(db: Db, resellerId: number, rows: readonly Cells[]) {
@@ -36,7 +37,8 @@ interface Bounds {
 
 async function boundsOf(db: Db, flightId: string): Promise<Bounds | undefined> {
   const { rows } = await sql<Bounds>`
-    select f.max_delay_seconds as "maxDelaySeconds", f.max_delays as "maxDelays"
+    select f.max_delay_seconds as "maxDelaySeconds",
+           array(select max_seconds from turn t where t.tracked_fare_id = f.id order by t.reseller_id) as "maxDelays"
       from tracked_fare f join fare_schedule q on q.tracked_fare_id = f.id
      where f.flight_id = ${flightId}
   `.execute(db)
@@ -223,22 +225,32 @@ describe('longest delays', () => {
     expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 600, maxDelays: [null, 600] })
   })
 
-  it('move the next check forward when the paces are solved', async ({ db }) => {
+  it('make a fare urgent at their end, from its last check on, and no longer when they are taken back', async ({
+    db,
+  }) => {
     await countAsWorker(db)
-    const resellerId = await resellerWith(db, manyCells(100))
-    await countAsWorker(db)
-    await sql`update fare_schedule set vdue = 1000 where rate is not null`.execute(db)
-
-    await importRows(db, resellerId, [
-      ...manyCells(99),
-      cells({ reference: 'R99', flight_id: 'F99', max_delay_seconds: '100' }),
-    ])
-    await countAsWorker(db)
-
-    const { rows } = await sql<{ rate: number; vdue: number }>`
-      select q.rate, q.vdue from fare_schedule q join tracked_fare f on f.id = q.tracked_fare_id where f.flight_id = 'F99'
+    const resellerId = await resellerWith(db, [cells()])
+    await sql`
+      insert into fare_state (tracked_fare_id, state, last_check_at)
+      select id, '{}', clock_timestamp() - interval '30 seconds' from tracked_fare
     `.execute(db)
-    // A check every 1,000 s became one every 100 s.
-    expect(rows).toEqual([{ rate: expect.closeTo(0.01), vdue: expect.closeTo(100) }])
+    await sql`update fare_schedule set lane = null, lane_due_at = null`.execute(db)
+    await sql`update watch set started_at = clock_timestamp()`.execute(db)
+    const urgent = async () => {
+      const { rows } = await sql`
+        select lane, extract(epoch from lane_due_at - clock_timestamp())::float8 as seconds from fare_schedule
+      `.execute(db)
+      return rows
+    }
+
+    await importRows(db, resellerId, [cells({ max_delay_seconds: '100' })])
+    const asked = await urgent()
+    await importRows(db, resellerId, [cells({ max_delay_seconds: '300' })])
+    const longer = await urgent()
+    await importRows(db, resellerId, [cells()])
+
+    expect(asked).toEqual([{ lane: 'max_delay', seconds: expect.closeTo(70, -1) }])
+    expect(longer).toEqual([{ lane: 'max_delay', seconds: expect.closeTo(270, -1) }])
+    expect(await urgent()).toEqual([{ lane: null, seconds: null }])
   })
 })

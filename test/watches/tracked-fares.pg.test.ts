@@ -11,7 +11,6 @@ import {
 } from '../../src/watches/change-watches.ts'
 import { syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { untilWaiting } from '../platform/db/sessions.ts'
-import { updateNow } from '../schedule/schedule-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -102,40 +101,42 @@ describe('syncTrackedFares', () => {
     expect(await fareRows(db)).toHaveLength(2)
   })
 
-  it('fares get an early check with their first active watch, and join the queue when the paces are solved', async ({
+  it('fares get an early check with their first active watch, and stand anywhere in the first interval of the queue', async ({
     db,
   }) => {
-    await sql`update fare_schedule_clock set v = 12.5`.execute(db)
-    await resellerWith(db, manyCells(8))
-    const early = { watchers: 1, ended: false, active: true, lane: 'new_watch' }
-    expect(await fareRows(db)).toMatchObject(
-      Array.from({ length: 8 }, () => ({ ...early, vdue: Number.POSITIVE_INFINITY })),
-    )
+    const resellerId = await newReseller(db)
+    await sql`insert into reseller_queue (reseller_id, v) values (${resellerId}, 12.5)`.execute(db)
 
-    await updateNow(db, { requestsPerSecond: 2, minRecheckSeconds: 1 })
+    await importRows(db, resellerId, manyCells(64))
 
-    // A round of eight fares takes four seconds, from 12.5 on. Eight places are at least a twelfth of it apart.
     const fares = await fareRows(db)
-    const due = fares.map(({ vdue }) => vdue ?? Number.NaN).toSorted((a, b) => a - b)
-    expect(due[0]).toBeGreaterThanOrEqual(12.5)
-    expect(due.at(-1)).toBeLessThan(16.5)
-    expect(Math.min(...due.slice(1).map((vdue, i) => vdue - (due[i] ?? 0)))).toBeGreaterThan(4 / 12)
+    const early = { watchers: 1, ended: false, active: true, lane: 'new_watch' }
+    expect(fares).toMatchObject(Array.from({ length: 64 }, () => early))
+    // The score of a new watch is √(2 · 1.1 · 1).
+    const interval = 1 / Math.sqrt(2.2)
+    const places = fares.map(({ vdues: [vdue = 0] }) => (vdue - 12.5) / interval)
+    expect(Math.min(...places)).toBeGreaterThanOrEqual(0)
+    expect(Math.max(...places)).toBeLessThan(1)
+    // In 10¹⁸ worlds one would have them all in one half.
+    expect(Math.min(...places)).toBeLessThan(0.5)
+    expect(Math.max(...places)).toBeGreaterThan(0.5)
+    const { rows } = await sql`select fares, scores from reseller_queue`.execute(db)
+    expect(rows).toEqual([{ fares: 64, scores: expect.closeTo(64 * Math.sqrt(2.2)) }])
   })
 
-  it('a fare gets an early check for every watch that begins, and keeps its virtual due time', async ({
+  it('a fare gets an early check for every watch that begins, and keeps its turn', async ({
     db,
   }) => {
     const resellerId = await resellerWith(db, [cells()])
     await fakeCheck(db)
-    await updateNow(db, { requestsPerSecond: 2, minRecheckSeconds: 1 })
-    const [{ vdue } = { vdue: null }] = await fareRows(db)
+    const [{ vdues } = { vdues: [] }] = await fareRows(db)
     await sql`update watch set started_at = now()`.execute(db)
 
     await importRows(db, resellerId, [cells({ min_interval_seconds: '900' })])
-    expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: null, vdue }])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: null, vdues }])
 
     await importRows(db, resellerId, [cells({ reference: 'B' })])
-    expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: 'new_watch', vdue }])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: 'new_watch', vdues }])
   })
 
   it('a fare is unscheduled with its last active watch, not with an earlier one', async ({
@@ -152,7 +153,7 @@ describe('syncTrackedFares', () => {
     expect(before).toMatchObject([{ watchers: 1, ended: false, lane: 'new_watch' }])
     expect(outcome).toEqual({ watches: 1, trackedFaresAdded: 0, trackedFaresEnded: 1 })
     expect(await fareRows(db)).toMatchObject([
-      { watchers: 0, ended: true, active: false, lane: null, vdue: null },
+      { watchers: 0, ended: true, active: false, lane: null, vdues: [] },
     ])
   })
 
@@ -171,7 +172,7 @@ describe('syncTrackedFares', () => {
         watchers: 1,
         ended: false,
         lane: 'new_watch',
-        vdue: Number.POSITIVE_INFINITY,
+        vdues: [expect.any(Number)],
       },
     ])
   })

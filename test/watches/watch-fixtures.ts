@@ -31,9 +31,17 @@ export function cells(given: Cells = {}): Cells {
   }
 }
 
-/** As a worker leaves it: longest delays are judged by this budget. */
-export async function knowBudget(db: Db, requestsPerSecond: number): Promise<void> {
-  await sql`update fare_schedule_clock set requests_per_second = ${requestsPerSecond}`.execute(db)
+/** As a worker leaves it: longest delays are judged by this budget, and by this shortest interval where it is given. */
+export async function knowBudget(
+  db: Db,
+  requestsPerSecond: number,
+  minRecheckSeconds: number | null = null,
+): Promise<void> {
+  await sql`
+    update schedule_facts
+       set requests_per_second = ${requestsPerSecond},
+           min_recheck_seconds = coalesce(${minRecheckSeconds}::int, min_recheck_seconds)
+  `.execute(db)
 }
 
 /** Valid rows, each with a different question. */
@@ -102,7 +110,8 @@ export interface FareRow {
   readonly minIntervalSeconds: number | null
   /** The lane of its schedule; null if it has none. */
   readonly lane: string | null
-  readonly vdue: number | null
+  /** The places of its turns in virtual time, in the order of the resellers. */
+  readonly vdues: readonly number[]
 }
 
 /** All tracked fares with their schedule, by flight. */
@@ -110,7 +119,8 @@ export async function fareRows(db: Db): Promise<FareRow[]> {
   const { rows } = await sql<FareRow>`
     select f.id, f.flight_id as "flightId", f.watchers, f.ended_at is not null as ended,
            f.watchers > 0 as active, f.departs_on::text as "departsOn",
-           f.min_interval_seconds as "minIntervalSeconds", q.lane, q.vdue
+           f.min_interval_seconds as "minIntervalSeconds", q.lane,
+           array(select t.vdue from turn t where t.tracked_fare_id = f.id order by t.reseller_id) as vdues
       from tracked_fare f
       left join fare_schedule q on q.tracked_fare_id = f.id
      order by f.flight_id, f.id

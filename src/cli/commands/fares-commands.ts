@@ -8,7 +8,7 @@ import { readAvailabilityChanges } from '../../feeds/operator-feed-queries.ts'
 import { readWatchChanges, readWatchFeedBounds } from '../../feeds/watch-feed-queries.ts'
 import type { CheckReason, HiddenReason } from '../../platform/base/kinds.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
-import { readFarePace } from '../../schedule/pace-shapes.ts'
+import { readFareTurns } from '../../schedule/turn-shapes.ts'
 import type { LegObservation, Question } from '../../upstream/observation.ts'
 import { totalOf, violatedPassengerRule } from '../../upstream/passenger-rules.ts'
 import { type FareDetail, findFare, readTimeline } from '../../views/fare-operations.ts'
@@ -103,7 +103,7 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
   await withApp({ role: 'fares' }, async ({ database: { db } }, { terminal }) => {
     const fare = await findFare(db, Number(id))
     if (fare === undefined) throw new UsageError(`there is no tracked fare ${id}`)
-    const pace = await readFarePace(db, { fareId: fare.fareId, now: new Date() })
+    const turns = await readFareTurns(db, { fareId: fare.fareId, now: new Date() })
     const timeline = await readTimeline(db, fare.fareId, 50)
     const rows = timeline.map(({ from, to, pair, price, currency }) => [
       from.toISOString(),
@@ -112,17 +112,18 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
       price === null ? '' : `${price} ${currency}`,
     ])
     const history = rows.length === 0 ? '' : `\n\n${table(['from', 'to', 'pair', 'price'], rows)}`
-    const result = { ...fare, pace, timeline }
+    const result = { ...fare, turns, timeline }
     terminal.print(
       json,
       result,
-      () => `${fareText(fare)}${pace === null ? '' : `\n  ${pace.why}`}${history}`,
+      () => `${fareText(fare)}${turns === null ? '' : `\n  ${turns.why}`}${history}`,
     )
   })
 }
 
 const WHY_CHECKED: Readonly<Record<CheckReason, string>> = {
-  scheduled: 'its turn in the schedule',
+  scheduled: 'its turn',
+  max_delay: 'a watch of it asks for a longest delay',
   route_moved: 'its turn, which was sooner because other fares of its route changed',
   new_watch: 'a watch of it was new',
   confirmation: 'to confirm a loss, another flight or a doubtful price',

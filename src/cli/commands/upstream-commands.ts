@@ -324,7 +324,7 @@ function presentLines(present: PresentPlan | null, delay: number): string[] {
       ? `  for 95 % within ${short(delay)} no budget suffices: their minimum intervals are longer`
       : `  for 95 % within ${short(delay)} they need ${rate(neededRequestsPerSecond)}`
   return [
-    `The ${count(fares)} fares of the database, by their rates, at ${rate(requestsPerSecond)} requests a second${limited}:`,
+    `The ${count(fares)} fares of the database, by their turns, at ${rate(requestsPerSecond)} requests a second${limited}:`,
     `  95 % of the changes detected within ${short(p95Seconds)}, half within ${short(p50Seconds)}`,
     needed,
   ]

@@ -1,7 +1,6 @@
 import type { Clock } from '../../platform/base/clock.ts'
 import type { CheckReason } from '../../platform/base/kinds.ts'
 import { type Db, PREPARED, sql } from '../../platform/db/database.ts'
-import { PULL_FACTOR } from '../../schedule/policy/factors.ts'
 import { type Skew, waitForSlot } from '../../upstream/budget/take-slot.ts'
 import type { Observation, Question } from '../../upstream/observation.ts'
 import type { UpstreamClient } from '../../upstream/upstream-client.ts'
@@ -26,8 +25,7 @@ export interface ClaimedFare {
 }
 
 const WHY = sql<CheckReason>`
-  case when s.lane is null and s.surprise > ${PULL_FACTOR} then 'route_moved'
-       else coalesce(s.lane, 'scheduled') end
+  case when s.lane_due_at <= s.slot_at then s.lane when s.route_moved then 'route_moved' else 'scheduled' end
 `
 
 /**

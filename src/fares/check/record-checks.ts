@@ -6,10 +6,10 @@ import {
 } from '../../feeds/append-records.ts'
 import type { HeldKind } from '../../platform/base/kinds.ts'
 import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
-import { type CompletedCheck, complete } from '../../schedule/complete.ts'
 import { comeForward } from '../../schedule/follow.ts'
-import { eventValue } from '../../schedule/policy/pace.ts'
+import { type CompletedCheck, place } from '../../schedule/place.ts'
 import { type ScheduleRules, STALE_SECONDS } from '../../schedule/schedule-rules.ts'
+import { eventValue } from '../../schedule/score.ts'
 import type { Evidence } from '../../upstream/observation.ts'
 import { notifyWatches } from '../../watches/notify-watches.ts'
 import type { DecisionRules } from '../decide/confirmations.ts'
@@ -64,7 +64,7 @@ export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedBa
   await saveBeliefs(tx, recorded)
   await markRecorded(tx, recorded.flatMap(recordedChange))
   await countMinute(tx, args.checks.length, recorded)
-  await complete(tx, completedChecks(args, recorded), args.rules)
+  await place(tx, completedChecks(args, recorded), args.rules)
   await comeForward(tx, answeredReasons(recorded))
   await followDisappeared(tx, disappearedKinds(recorded))
   // Last: both lock the heads of feeds until the commit.

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { AppError } from '../../platform/base/errors.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
-import { chargeLanes, mayUseLanes } from '../../schedule/claim.ts'
+import { pay } from '../../schedule/claim.ts'
 import { reserveSlots } from '../../upstream/budget/reserve-slots.ts'
 import { type Skew, skewOf, type TakenSlot, waitForSlot } from '../../upstream/budget/take-slot.ts'
 
@@ -33,7 +33,7 @@ interface SlotQueueDeps {
 export type CallerKey = number | string
 
 /**
- * Takes a slot for a check that these callers wait for, and charges it to the first. More callers may join while it
+ * Takes a slot for a check that these callers wait for; the first pays for it. More callers may join while it
  * waits.
  */
 type TakeSlotFor = (callers: ReadonlySet<CallerKey>, signal: AbortSignal) => Promise<TakenSlot>
@@ -60,10 +60,9 @@ export function createSlotQueue(deps: SlotQueueDeps): TakeSlotFor {
   }
 }
 
-/** Number 0 stands for callers that are no reseller. */
-function resellerOf(callers: ReadonlySet<CallerKey>): number {
+function resellerOf(callers: ReadonlySet<CallerKey>): number | null {
   const [first] = callers
-  return typeof first === 'number' ? first : 0
+  return typeof first === 'number' ? first : null
 }
 
 interface Waiting {
@@ -114,19 +113,18 @@ function createRoundRobin(): <T>(
 
 async function reserveUntil(
   { db, clock, requestsPerSecond, timeoutMs }: SlotQueueDeps,
-  { resellerId, endMs }: { readonly resellerId: number; readonly endMs: number },
+  { resellerId, endMs }: { readonly resellerId: number | null; readonly endMs: number },
   signal: AbortSignal,
 ): Promise<Skew & { readonly slot: Date }> {
   const pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, 1_000 / requestsPerSecond))
   for (;;) {
     signal.throwIfAborted()
     const reserved = await inTransaction(db, async (tx) => {
-      if (!(await mayUseLanes(tx, resellerId))) return undefined
       const askedMs = clock.now().getTime()
       const { slots, now } = await reserveSlots(tx, { requestsPerSecond, wanted: 1, lane: true })
       const [slot] = slots
       if (slot === undefined) return undefined
-      await chargeLanes(tx, new Map([[resellerId, 1]]))
+      await pay(tx, [{ payers: resellerId === null ? [] : [{ resellerId, part: 1 }], vdue: null }])
       return { slot, ...skewOf(now, { clock, askedMs }) }
     })
     if (reserved !== undefined) return reserved

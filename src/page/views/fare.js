@@ -87,7 +87,7 @@ function Fare({ fareId }) {
 
 /** @param {{ fare: any }} props */
 function Facts({ fare }) {
-  const { pair, price, currency, flightId, returnFlightId, outbound, next, pace } = fare
+  const { pair, price, currency, flightId, returnFlightId, outbound, next, turns } = fare
   const { lastGoodCheckAt, lastReason } = fare
   return html`<dl>
     <dt>${texts.schedule.state}</dt><dd>${pairText(pair)}${price === null ? '' : `, ${price} ${currency}`}${fare.hiddenReason && html` <span class="muted">${hiddenText(fare)}</span>`}</dd>
@@ -95,7 +95,7 @@ function Facts({ fare }) {
     ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd>${returnFlightId}: ${textOf(texts.legs, fare.return ?? 'unknown')}</dd>`}
     <dt>${texts.schedule.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.schedule.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
     <dt>${texts.schedule.next}</dt><dd>${next ? html`<${Age} at=${next.at} />: ${next.why}` : texts.schedule.noNext}</dd>
-    ${pace && html`<dt>${texts.schedule.pace}</dt><dd>${pace.why}</dd>`}
+    ${turns && html`<dt>${texts.schedule.pace}</dt><dd>${turns.why}</dd>`}
   </dl>`
 }
 

@@ -138,8 +138,8 @@ export type RatedState = (typeof RATED_STATES)[number]
 export const WATCH_PRIORITIES = ['low', 'normal', 'high', 'urgent'] as const
 export type WatchPriority = (typeof WATCH_PRIORITIES)[number]
 
-/** The lanes in which a check may be due before its regular due time. */
-export const FAST_LANES = ['confirmation', 'new_watch', 'retry'] as const
+/** Why a fare may be urgent: it is checked before its turn. In the order in which they go first. */
+export const FAST_LANES = ['max_delay', 'confirmation', 'new_watch', 'retry'] as const
 export type FastLane = (typeof FAST_LANES)[number]
 /** The lanes of checks; `scheduled` is the regular one. */
 export const CHECK_LANES = ['scheduled', ...FAST_LANES] as const

@@ -29,11 +29,6 @@ import type {
   WatchPriority,
 } from '../base/kinds.ts'
 
-export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[] ? U[] : ArrayTypeImpl<T>
-
-export type ArrayTypeImpl<T> =
-  T extends ColumnType<infer S, infer I, infer U> ? ColumnType<S[], I[], U[]> : T[]
-
 export type Generated<T> =
   T extends ColumnType<infer S, infer I, infer U>
     ? ColumnType<S, I | undefined, U>
@@ -228,51 +223,13 @@ export interface FareSchedule {
   rate: number | null
   rated_at: Date | null
   rated_state: RatedState | null
-  rates: Generated<number[]>
   route: string | null
-  scores: Generated<number[]>
+  route_moved: Generated<boolean>
   slot_at: Date | null
-  surprise: Generated<number>
   tracked_fare_id: number
   unavailable_changes: Generated<number>
   unavailable_exposure: Generated<number>
   unavailable_value: Generated<number>
-  vdue: Generated<number>
-}
-
-export interface FareScheduleClock {
-  fares: Generated<number>
-  followed_to: Generated<number>
-  following: Generated<ArrayType<number>>
-  min_recheck_seconds: number | null
-  only_row: Generated<boolean>
-  pull_credit: Generated<number>
-  requests_per_second: number | null
-  solve_seconds: Generated<number>
-  solved_at: Generated<Date>
-  speed: Generated<number>
-  v: Generated<number>
-}
-
-export interface FareScheduleFactor {
-  bucket: number
-  expected: number
-  name: string
-  observed: number
-  updated_at: Generated<Date>
-}
-
-export interface FareScheduleReseller {
-  applied_kept: Generated<number>
-  applied_pace: Generated<number>
-  in_lanes: Generated<number>
-  in_lanes_at: Generated<Date>
-  kept: Generated<number>
-  least_score: Generated<number>
-  most_changes: Generated<number>
-  part: Generated<number>
-  per_score: Generated<number>
-  reseller_id: number
 }
 
 export interface FareState {
@@ -427,11 +384,38 @@ export interface Reseller {
   share: Generated<number>
 }
 
+export interface ResellerQueue {
+  credit: Generated<number>
+  fares: Generated<number>
+  moved_at: Generated<Date>
+  pass: Generated<number>
+  promised: Generated<number>
+  reseller_id: number
+  scores: Generated<number>
+  speed: Generated<number>
+  v: Generated<number>
+}
+
 export interface Schedule {
   cron: string
   last_due_at: Date | null
   name: string
   next_due_at: Date
+}
+
+export interface ScheduleFacts {
+  available_changes: Generated<number>
+  available_exposure: Generated<number>
+  claimed_at: Date | null
+  learned_at: Generated<Date>
+  min_recheck_seconds: number | null
+  only_row: Generated<boolean>
+  pass: Generated<number>
+  requests_per_second: number | null
+  soon_expected: Generated<number>
+  soon_found: Generated<number>
+  unavailable_changes: Generated<number>
+  unavailable_exposure: Generated<number>
 }
 
 export interface SignInCode {
@@ -515,19 +499,25 @@ export interface TrackedFare {
   flight_id: string
   id: Generated<number>
   max_delay_seconds: number | null
-  max_delays: Generated<number[]>
   min_interval_seconds: number | null
-  min_intervals: Generated<number[]>
   non_residents_adults: number
   non_residents_children: number
   non_residents_infants: number
-  resellers: Generated<ArrayType<number>>
   residents_adults: number
   residents_children: number
   residents_infants: number
   return_flight_id: string | null
   watchers: Generated<number>
-  weights: Generated<number[]>
+}
+
+export interface Turn {
+  max_seconds: number | null
+  min_seconds: number | null
+  reseller_id: number
+  score: number
+  tracked_fare_id: number
+  vdue: number
+  weight: number
 }
 
 export interface UpstreamBreaker {
@@ -654,9 +644,6 @@ export interface DB {
   email_link: EmailLink
   evidence: Evidence
   fare_schedule: FareSchedule
-  fare_schedule_clock: FareScheduleClock
-  fare_schedule_factor: FareScheduleFactor
-  fare_schedule_reseller: FareScheduleReseller
   fare_state: FareState
   feed_gap: FeedGap
   generation: Generation
@@ -672,7 +659,9 @@ export interface DB {
   process: Process
   renumbered_route_version: RenumberedRouteVersion
   reseller: Reseller
+  reseller_queue: ResellerQueue
   schedule: Schedule
+  schedule_facts: ScheduleFacts
   sign_in_code: SignInCode
   snapshot: Snapshot
   snapshot_part: SnapshotPart
@@ -680,6 +669,7 @@ export interface DB {
   target_pace: TargetPace
   tick: Tick
   tracked_fare: TrackedFare
+  turn: Turn
   upstream_breaker: UpstreamBreaker
   upstream_budget: UpstreamBudget
   verify_result: VerifyResult

@@ -66,17 +66,17 @@ export function fareGauges({ gauge }: Declare) {
   return {
     trackedFares: gauge(
       'farewatch_tracked_fares',
-      'Tracked fares that are checked, by what is believed: bookable, not_bookable, hidden (the belief is held back, because answers contradict it or none can be used), unknown (no good check yet).',
+      'Tracked fares that are checked, by what is believed (of more than 20,000 from a sample of them): bookable, not_bookable, hidden (the belief is held back, because answers contradict it or none can be used), unknown (no good check yet).',
       ['pair'],
     ),
     beliefsStale: gauge(
       'farewatch_beliefs_stale',
-      'Tracked fares that are shown as unknown because their last good check is too old.',
+      'Tracked fares that are shown as unknown because their last good check is too old; from the same sample.',
       ['pair'],
     ),
     beliefsGoodSince: gauge(
       'farewatch_beliefs_good_since_timestamp_seconds',
-      'The instant since which this share of the fares (0.5, 0.95, 1) had a good check; 0 without any.',
+      'The instant since which this share of the fares (0.5, 0.95, 1) had a good check; 0 without any. From the same sample.',
       ['share'],
     ),
     detectionDelay: gauge(
@@ -130,7 +130,7 @@ export function budgetGauges({ gauge }: Declare) {
     ),
     checksDue: gauge(
       'farewatch_checks_due',
-      'Fares that may be checked now and wait for a slot, by lane.',
+      'Fares that may be checked now and wait for a slot, by lane; scheduled: of more than 20,000 fares from a sample.',
       ['lane'],
     ),
     checksOldestDue: gauge(

@@ -121,7 +121,7 @@ async function rejectPastDates(tx: Tx, resellerId: number, invalid: InvalidRows)
 async function rejectShortDelays(tx: Tx, resellerId: number, invalid: InvalidRows): Promise<void> {
   const { rows } = await sql<{ line: number; least: number }>`
     with short as (
-           delete from staged_watch s using fare_schedule_clock c
+           delete from staged_watch s using schedule_facts c
             where s.max_delay_seconds < c.min_recheck_seconds
               and not exists (select from watch_list l
                                 join watch w on w.watch_list_id = l.id and w.reference = s.reference

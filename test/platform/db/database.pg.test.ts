@@ -35,13 +35,13 @@ describe('the database', () => {
       expect(await selectOne(sum(1), session)).toEqual({ sum: 2 })
       expect(await selectOne(sum(2), session)).toEqual({ sum: 3 })
 
-      const atEnd = session.selectFrom('fare_schedule_clock').select('v').modifyEnd(PREPARED)
+      const atEnd = session.selectFrom('schedule_facts').select('pass').modifyEnd(PREPARED)
       await atEnd.execute()
       await atEnd.execute()
 
       const { rows } = await sql`
         select calls from (select generic_plans + custom_plans as calls, statement from pg_prepared_statements) p
-         where statement like '%::int + 1 as sum' or statement like 'select "v" from "fare_schedule_clock"%'
+         where statement like '%::int + 1 as sum' or statement like 'select "pass" from "schedule_facts"%'
       `.execute(session)
       expect(rows).toEqual([{ calls: 2 }, { calls: 2 }])
     })

@@ -108,12 +108,17 @@ describe('the gauges of fares', () => {
 describe('the gauges of due checks', () => {
   it('hold by lane how many fares wait, and since when', async ({ db }) => {
     const beginSeconds = nowSeconds()
-    await trackFares(db, [
+    const fares = await trackFares(db, [
       { notBefore: -300 },
       { notBefore: -20 },
       { notBefore: 900 },
       { lane: 'confirmation', notBefore: 900 },
+      { lane: 'max_delay', notBefore: -20 },
     ])
+    // It is urgent in a minute, and may have its turn before that.
+    await sql`
+      update fare_schedule set lane_due_at = lane_due_at + interval '1 minute' where tracked_fare_id = ${fares[4]}
+    `.execute(db)
     const metrics = createMetrics()
 
     await readCheckGauges(db, metrics, 7)
@@ -121,7 +126,8 @@ describe('the gauges of due checks', () => {
 
     expect(await valuesOf(metrics.budgetRate)).toEqual({ '': 7 })
     expect(await valuesOf(metrics.checksDue)).toEqual({
-      scheduled: 2,
+      scheduled: 3,
+      max_delay: 0,
       confirmation: 1,
       new_watch: 0,
       retry: 0,
@@ -129,7 +135,7 @@ describe('the gauges of due checks', () => {
     const oldest = await valuesOf(metrics.checksOldestDue)
     expect(oldest.scheduled).toBeGreaterThan(beginSeconds - 301)
     expect(oldest.scheduled).toBeLessThan(endSeconds - 299)
-    expect(oldest).toMatchObject({ new_watch: 0, retry: 0 })
+    expect(oldest).toMatchObject({ max_delay: 0, new_watch: 0, retry: 0 })
   })
 })
 

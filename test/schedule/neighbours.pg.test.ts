@@ -1,0 +1,137 @@
+import { describe, expect } from 'vitest'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
+import { bringNeighbours } from '../../src/schedule/follow.ts'
+import { changeQueues } from '../../src/schedule/queues.ts'
+import { it } from '../support/test-database.ts'
+import { complete, dispatch, type NewFare, trackFares, UNCHANGED } from './schedule-fixtures.ts'
+
+const ROUTE = 'PMI-MAD'
+
+/** Fares of one route, whose turns are far ahead; the first was checked a minute less long ago than the next. */
+async function trackRoute(db: Db, fares: readonly NewFare[], credit = 100): Promise<number[]> {
+  const made = await trackFares(
+    db,
+    fares.map((fare) => ({ vdue: 100, ...fare })),
+  )
+  await sql`
+    update fare_schedule
+       set route = ${ROUTE},
+           rated_at = clock_timestamp() - make_interval(mins => 60 + (tracked_fare_id - ${made[0] ?? 0})::int)
+  `.execute(db)
+  await sql`update reseller_queue set v = 50, credit = ${credit}`.execute(db)
+  return made
+}
+
+async function bring(db: Db, ...routes: readonly string[]): Promise<void> {
+  await inTransaction(db, async (tx) => changeQueues(tx, await bringNeighbours(tx, routes)))
+}
+
+/** The fares that have come forward in the queue of a reseller. */
+async function forwardOf(db: Db, reseller = 1): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select tracked_fare_id as id from turn where reseller_id = ${reseller} and vdue = 50 order by id
+  `.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+async function creditsOf(db: Db): Promise<number[]> {
+  const { rows } = await sql<{ credit: number }>`
+    select credit from reseller_queue order by reseller_id
+  `.execute(db)
+  return rows.map(({ credit }) => credit)
+}
+
+const many = (count: number, fare: NewFare = {}) => Array.from({ length: count }, () => fare)
+
+describe('the neighbours of a fare that changes', () => {
+  it('a check that finds a change brings the next four fares of its route forward', async ({
+    db,
+  }) => {
+    const fares = await trackRoute(db, many(8))
+    const [changed = 0] = fares
+    const check = { fareId: changed, askedAt: new Date(), next: 'normal' as const }
+
+    await complete(db, [{ ...check, rating: { ...UNCHANGED, route: ROUTE } }])
+    expect(await forwardOf(db)).toEqual([])
+    await complete(db, [{ ...check, rating: { ...UNCHANGED, route: ROUTE, changed: true } }])
+
+    // Those that were checked the longest ago.
+    expect(await forwardOf(db)).toEqual(fares.slice(4))
+    expect(await creditsOf(db)).toEqual([96])
+  })
+
+  it('each check that finds a change brings four, also of one route in one batch', async ({
+    db,
+  }) => {
+    const fares = await trackRoute(db, many(12))
+    const rating = { ...UNCHANGED, route: ROUTE, changed: true }
+
+    await complete(
+      db,
+      fares.slice(0, 2).map((fareId) => ({ fareId, askedAt: new Date(), next: 'normal', rating })),
+    )
+
+    expect(await forwardOf(db)).toEqual(fares.slice(4))
+    expect(await creditsOf(db)).toEqual([92])
+  })
+
+  it('the score counts as the time since the last check does', async ({ db }) => {
+    const [best, ...others] = await trackRoute(db, [{ score: 2 }, ...many(5)])
+
+    await bring(db, ROUTE)
+
+    expect(await forwardOf(db)).toEqual([best, ...others.slice(2)])
+  })
+
+  it('a fare that came forward already, is being checked or was checked within a quarter of an hour is left out', async ({
+    db,
+  }) => {
+    const [claimed = 0, recent = 0, ...others] = await trackRoute(db, many(6))
+    await sql`update fare_schedule set claim_id = gen_random_uuid() where tracked_fare_id = ${claimed}`.execute(
+      db,
+    )
+    await sql`
+      update fare_schedule set rated_at = clock_timestamp() - interval '14 minutes' where tracked_fare_id = ${recent}
+    `.execute(db)
+
+    await bring(db, ROUTE)
+    await bring(db, ROUTE, 'PMI-BCN')
+
+    expect(await forwardOf(db)).toEqual(others)
+    expect(await creditsOf(db)).toEqual([96])
+  })
+
+  it('a fare that is due before keeps its place', async ({ db }) => {
+    const [due = 0] = await trackRoute(db, [{ vdue: 40 }])
+
+    await bring(db, ROUTE)
+
+    expect(await forwardOf(db)).toEqual([])
+    const { rows } = await sql`select vdue from turn where tracked_fare_id = ${due}`.execute(db)
+    expect(rows).toEqual([{ vdue: 40 }])
+    expect(await creditsOf(db)).toEqual([100])
+  })
+
+  it('a fare comes forward for the resellers that have credit, and for no other', async ({
+    db,
+  }) => {
+    const fares = await trackRoute(db, many(2, { resellers: [1, 2] }))
+    await sql`update reseller_queue set credit = 0.9 where reseller_id = 2`.execute(db)
+
+    await bring(db, ROUTE)
+
+    expect(await forwardOf(db, 1)).toEqual(fares)
+    expect(await forwardOf(db, 2)).toEqual([])
+    expect(await creditsOf(db)).toEqual([98, 0.9])
+  })
+
+  it('a reseller has credit for two fifths of its turns', async ({ db }) => {
+    await trackFares(db, many(10))
+    await trackFares(db, many(5, { lane: 'confirmation' }))
+
+    await dispatch(db, 10)
+
+    expect(await creditsOf(db)).toEqual([expect.closeTo(4, 9)])
+  })
+})
