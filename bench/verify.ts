@@ -12,11 +12,12 @@
  *
  *   npm run bench:verify -- [fares] [seconds a step] [large, small or both] [another checkout, or traces]
  */
+
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
 import { sql } from '../src/platform/db/database.ts'
 import { inTransaction } from '../src/platform/db/transaction.ts'
-import { unfollow } from '../src/schedule/follow.ts'
+import { unfollow } from '../src/schedule/queues.ts'
 import { measureSmallBudgets } from './small-budgets.ts'
 import {
   countChecks,

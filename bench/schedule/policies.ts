@@ -68,7 +68,7 @@ function fixed(rule: (fare: WorldFare, state: RatedState) => number) {
   }
 }
 
-/** As in queues.ts and follow.ts of src/schedule. */
+/** As in queues.ts of src/schedule. */
 const LEAST_OF_MEAN = 0.2
 const [NEIGHBOURS, UNCHECKED_SECONDS] = [4, 900]
 

@@ -1,5 +1,5 @@
 import { FAST_LANES, type FastLane } from '../../src/platform/base/kinds.ts'
-import { shareTurns, type Taker, withoutSavings } from '../../src/schedule/pass.ts'
+import { shareTurns, type Taker, withoutSavings } from '../../src/schedule/claim.ts'
 import { createRandom } from './random.ts'
 
 /** What a reseller asks of a fare. Times are in seconds. */
@@ -67,7 +67,7 @@ interface UrgentFare {
   readonly urgent: Urgent
 }
 
-/** As in claim.ts, queues.ts and schedule-rules.ts of src/schedule. */
+/** As in claim.ts, queues.ts and due.ts of src/schedule. */
 const SPEED_SECONDS = 60
 const [NEIGHBOUR_SHARE, MOST_NEIGHBOURS] = [0.4, 500]
 const [MOST_PROMISED, MOST_CHANGES_A_DAY] = [0.7, 3 * 86_400]

@@ -1,14 +1,14 @@
 import os from 'node:os'
 import { verifyRulesOf } from '../../src/app/settings-for.ts'
-import type { Check, ClaimRef } from '../../src/fares/check/check-fares.ts'
-import { recordBatch, type VerifyDeps } from '../../src/fares/verify-fares-job.ts'
+import type { Check, ClaimRef } from '../../src/fares/beliefs.ts'
+import type { VerifyDeps } from '../../src/fares/check.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
 import { type Database, type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { migrate } from '../../src/platform/db/migrate.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
-import * as dispatching from '../../src/schedule/dispatch-checks.ts'
+import type { ClaimedCheck, DispatchDeps } from '../../src/schedule/claim.ts'
 import { verifyFares } from '../../src/upstream/flights/verify-fares.ts'
 import type { Observation, Question } from '../../src/upstream/observation.ts'
 import { DEFAULT_LIMITS, type HttpExchange } from '../../src/upstream/transport/http-exchange.ts'
@@ -19,8 +19,8 @@ import { silentLog } from '../../test/support/silent-log.ts'
 import type { Wire } from './answers.ts'
 
 /*
- * All that the benchmark uses of the product. It runs in two checkouts: what one of them may lack is looked up in its
- * module, and not imported by name.
+ * All that the benchmark uses of the product. It runs in two checkouts: what one of them may lack, or have in
+ * another module, is looked up, and not imported by name.
  */
 
 export interface Product {
@@ -31,7 +31,7 @@ export interface Product {
   /** Reads an answer as the product does. */
   read(question: Question, wire: Wire): Promise<Observation>
   /** Claims what is due in the next seconds, in the order of the slots. */
-  dispatch(): ReturnType<typeof dispatching.dispatchChecks>
+  dispatch(): Promise<ClaimedCheck[]>
   /** Records checks of fares that it holds claims on, in one batch. */
   recordClaimed(checks: readonly Check[]): Promise<void>
   /** What a worker does once a minute. */
@@ -72,21 +72,24 @@ export async function openProduct({ databaseUrl, settings }: ProductArgs): Promi
     watch: (questions) => watch(db, questions),
     read,
     dispatch: async () => {
-      const paced = await pacedRate(db, rules.requestsPerSecond)
+      const requestsPerSecond = await pacedRate(db, rules.requestsPerSecond)
       const queue = { enqueue: async () => undefined }
       const { minRecheckSeconds } = rules
-      return dispatching.dispatchChecks({ db, queue, requestsPerSecond: paced, minRecheckSeconds })
+      const dispatch = await find<(deps: DispatchDeps) => Promise<ClaimedCheck[]>>('dispatchChecks')
+      return (await dispatch?.({ db, queue, requestsPerSecond, minRecheckSeconds })) ?? []
     },
     recordClaimed: async (checks) => {
       const claim = await claimTogether(
         db,
         checks.map(({ fareId }) => fareId),
       )
-      await recordBatch(deps, { checks, late: [], blocked: [] }, claim)
+      const record = await find<Action>('recordBatch')
+      await record?.(deps, { checks, late: [], blocked: [] }, claim)
     },
     everyMinute: async () => {
-      await updateRates(db, rules)
-      await closeUncheckedIncidents(db, rules.massHoldMs)
+      await (await find<Action>('updateRates'))?.(db, rules)
+      const close = await find<Action>('closeUncheckedIncidents')
+      await close?.({ db, log: silentLog }, rules.massHoldMs)
     },
     dropped,
     close: () => database.close(),
@@ -167,38 +170,40 @@ async function watch(db: Db, questions: readonly Question[]): Promise<number[]> 
   return watches.map(({ id }) => id)
 }
 
-/** What versions had that checked more slowly while the upstream was in trouble. */
-interface OlderDispatching {
-  readonly readTrouble?: (db: Db) => Promise<unknown>
-  readonly pacedRate: (requestsPerSecond: number, trouble: unknown) => number
-}
-
-/** No breaker opens here, so a version without such trouble uses the whole budget. */
+/** Some versions check more slowly while the upstream is in trouble. No breaker opens here: others use the whole budget. */
 async function pacedRate(db: Db, requestsPerSecond: number): Promise<number> {
-  const { pacedRate, readTrouble } = dispatching as unknown as OlderDispatching
-  return readTrouble === undefined
-    ? requestsPerSecond
-    : pacedRate(requestsPerSecond, await readTrouble(db))
+  const readTrouble = await find<(db: Db) => Promise<unknown>>('readTrouble')
+  const paced = await find<(rate: number, trouble: unknown) => number>('pacedRate')
+  if (readTrouble === undefined || paced === undefined) return requestsPerSecond
+  return paced(requestsPerSecond, await readTrouble(db))
 }
 
-/** Earlier versions solve the rates of all fares once a minute. */
-async function updateRates(db: Db, rules: object): Promise<void> {
-  const { updateRates: update } = await find('schedule/update-rates')
-  if (typeof update === 'function') await update(db, rules)
-}
+type Action = (...args: readonly unknown[]) => Promise<unknown>
 
-/** Of earlier versions another file has it, and it takes the time for which a change counts. */
-async function closeUncheckedIncidents(db: Db, withinMs: number): Promise<void> {
-  for (const file of ['incidents', 'change-incidents']) {
-    const { closeUncheckedIncidents: close } = await find(`fares/hold/${file}`)
-    if (typeof close === 'function') return close({ db, log: silentLog }, withinMs)
+/** Where versions have the functions that are looked up. */
+const MODULES = [
+  'fares/check',
+  'fares/verify-fares-job',
+  'fares/incidents',
+  'fares/hold/incidents',
+  'fares/hold/change-incidents',
+  'schedule/claim',
+  'schedule/dispatch-checks',
+  'schedule/update-rates',
+]
+
+/** A function of src; undefined where this version has none of this name. */
+async function find<F>(name: string): Promise<F | undefined> {
+  for (const file of MODULES) {
+    const { [name]: found } = await load(file)
+    if (found !== undefined) return found as F
   }
+  return undefined
 }
 
-/** A module of src; empty where this version has none of this name. */
-async function find(name: string): Promise<Record<string, unknown>> {
+async function load(file: string): Promise<Record<string, unknown>> {
   try {
-    return (await import(`../../src/${name}.ts`)) as Record<string, unknown>
+    return (await import(`../../src/${file}.ts`)) as Record<string, unknown>
   } catch (err) {
     if (err instanceof Error && 'code' in err && err.code === 'ERR_MODULE_NOT_FOUND') return {}
     throw err

@@ -3,8 +3,8 @@
  * (`runIn` of versions.ts). Nothing is asked: the answers, and the instants of their requests, are those of the stream.
  */
 
-import type { Check } from '../../src/fares/check/check-fares.ts'
-import type { FareView } from '../../src/fares/decide/fare-state.ts'
+import type { Check } from '../../src/fares/beliefs.ts'
+import type { FareView } from '../../src/fares/state.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import type { Question } from '../../src/upstream/observation.ts'
 import { openProduct, type Product, type Settings } from './product.ts'

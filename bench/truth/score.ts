@@ -1,4 +1,4 @@
-import type { FareView, LegView } from '../../src/fares/decide/fare-state.ts'
+import type { FareView, LegView } from '../../src/fares/state.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
 import type { Fare } from './market.ts'

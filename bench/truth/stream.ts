@@ -7,8 +7,9 @@
  * `npm run bench:truth -- … --stream FILE` makes a stream, and so does a soak with SOAK_STREAM=FILE in its environment;
  * its settings are --rate 40 --min-recheck 1 --hold-minutes 0.2, or 1 if it is long.
  */
+
 import { parseArgs } from 'node:util'
-import type { FareView, LegView } from '../../src/fares/decide/fare-state.ts'
+import type { FareView, LegView } from '../../src/fares/state.ts'
 import type { Replayed, ReplayedRecord } from './replay.ts'
 import { readStream } from './stream-file.ts'
 import { BEFORE, checkOut, runIn } from './versions.ts'

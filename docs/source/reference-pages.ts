@@ -2,12 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import {
-  CIRCUMSTANCES,
-  type Confirmation,
-  confirmationOf,
-} from '../../src/fares/decide/confirmations.ts'
-import { CONTRADICTIONS } from '../../src/fares/decide/fare-state.ts'
+import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fares/decide.ts'
+import { CONTRADICTIONS } from '../../src/fares/state.ts'
 import type { Setting } from '../../src/platform/config/setting-types.ts'
 import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/platform/config/settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problems.ts'

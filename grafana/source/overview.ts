@@ -1,4 +1,4 @@
-import { STALE_SECONDS } from '../../src/schedule/schedule-rules.ts'
+import { STALE_SECONDS } from '../../src/schedule/due.ts'
 import { stat, table, timeseries } from './panel.ts'
 import type { Dashboard } from './shapes.ts'
 

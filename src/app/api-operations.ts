@@ -3,8 +3,8 @@ import { ADDRESS_OPERATIONS } from '../delivery/operations/address-operations.ts
 import { DELIVERY_LOG_OPERATIONS } from '../delivery/operations/delivery-log-operations.ts'
 import { DELIVERY_OPERATIONS } from '../delivery/operations/delivery-operations.ts'
 import { WEBHOOK_ENDPOINT_OPERATIONS } from '../delivery/operations/endpoint-operations.ts'
-import type { OnDemand } from '../fares/on-demand/verify-on-demand.ts'
-import { VERIFY_OPERATIONS } from '../fares/on-demand/verify-operations.ts'
+import type { OnDemand } from '../fares/verify.ts'
+import { VERIFY_OPERATIONS } from '../fares/verify-operations.ts'
 import type { FeedHeads } from '../feeds/feed-heads.ts'
 import {
   AVAILABILITY_CHANGE_OPERATIONS,

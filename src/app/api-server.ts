@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { createOnDemand } from '../fares/on-demand/verify-on-demand.ts'
+import { createOnDemand } from '../fares/verify.ts'
 import { createFeedHeads, listenForHeads, readHeadsOf } from '../feeds/feed-heads.ts'
 import { createStreams, type StateReaders } from '../feeds/stream/streams.ts'
 import { createTtlCache } from '../platform/base/cache.ts'

@@ -5,7 +5,7 @@ import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { listLastTicks } from '../platform/ticks/ticks.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
-import { VERIFY_QUEUE } from '../schedule/dispatch-checks.ts'
+import { VERIFY_QUEUE } from '../schedule/claim.ts'
 import type { QueueState } from '../views/status-shapes.ts'
 
 /** Every queue. */

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { TargetRules } from '../delivery/endpoints/endpoint-settings.ts'
 import type { TargetPolicy } from '../delivery/formats/target-policy.ts'
-import type { VerifyDeps } from '../fares/verify-fares-job.ts'
+import type { VerifyDeps } from '../fares/check.ts'
 import { longestGapMs } from '../platform/base/cron.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { isLoopback, isLoopbackHost } from '../platform/base/loopback.ts'

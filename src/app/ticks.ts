@@ -1,7 +1,13 @@
-import { endWatches } from '../fares/end/end-watches.ts'
-import { endDeparted, expireFares, nextDepartureMs } from '../fares/end/expire-fares.ts'
-import { pruneEvidence, pruneFares, pruneMinutes } from '../fares/end/prune-checks.ts'
-import { closeUncheckedIncidents } from '../fares/hold/incidents.ts'
+import {
+  endDeparted,
+  endWatches,
+  expireFares,
+  nextDepartureMs,
+  pruneEvidence,
+  pruneFares,
+  pruneMinutes,
+} from '../fares/end.ts'
+import { closeUncheckedIncidents } from '../fares/incidents.ts'
 import { rollUpDays } from '../history/roll-up-days.ts'
 import type { WorkRole } from '../platform/base/kinds.ts'
 import { createScrub } from '../platform/base/secrets.ts'
@@ -24,13 +30,8 @@ import {
   shareTick,
 } from '../platform/ticks/ticks.ts'
 import { pruneSnapshots } from '../routes/snapshots/snapshots.ts'
-import {
-  dispatchChecks,
-  nextDispatchMs,
-  pacedRate,
-  readClosedSeconds,
-} from '../schedule/dispatch-checks.ts'
-import { correctSetBack } from '../schedule/set-back.ts'
+import { dispatchChecks, nextDispatchMs, pacedRate, readClosedSeconds } from '../schedule/claim.ts'
+import { correctSetBack } from '../schedule/due.ts'
 import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'

@@ -1,4 +1,4 @@
-import { type VerifyFaresPayload, verifyFaresJob } from '../fares/verify-fares-job.ts'
+import { type VerifyFaresPayload, verifyFaresJob } from '../fares/check.ts'
 import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
@@ -11,7 +11,7 @@ import {
   type SyncListPayload,
   syncListJob,
 } from '../routes/sync-list-job.ts'
-import { VERIFY_QUEUE } from '../schedule/dispatch-checks.ts'
+import { VERIFY_QUEUE } from '../schedule/claim.ts'
 import type { App } from './app.ts'
 import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'
 import { countJobs, countStalled } from './count-work.ts'

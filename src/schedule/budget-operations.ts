@@ -4,7 +4,7 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
 import { operations } from '../platform/http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import type { BudgetLane } from './call-ledger.ts'
+import type { BudgetLane } from './budget.ts'
 
 interface CallRow {
   readonly by: 'lane' | 'reseller' | 'priority'

@@ -1,5 +1,7 @@
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
-import { type AllFares, MEMORY_SECONDS, NOTHING_KNOWN } from './score.ts'
+import { notify } from '../platform/db/listener.ts'
+import { affected } from '../platform/db/transaction.ts'
+import { type AllFares, changesPerDay, MEMORY_SECONDS, NEW_FARE, NOTHING_KNOWN } from './score.ts'
 
 /** The part of a reseller's checks that its longest delays may take. */
 export const MOST_PROMISED = 0.7
@@ -140,4 +142,280 @@ export async function addLessons(tx: Tx, { rates, soon }: AllFares): Promise<voi
   await sql`${PREPARED}
     update schedule_facts a set learned_at = clock_timestamp(), ${sql.join(added)}
   `.execute(tx)
+}
+
+const DEFAULT_MIN_INTERVAL_SECONDS = 60
+
+/**
+ * The shortest interval of fare `f`. The default is for a fare whose watches set none, before a worker has said
+ * what the configuration sets.
+ */
+const INTERVAL = sql`
+  coalesce(
+    greatest(f.min_interval_seconds, (select min_recheck_seconds from schedule_facts)),
+    ${DEFAULT_MIN_INTERVAL_SECONDS}::int)
+`
+
+/** The end of the shortest interval that follows the last check of fare `f` with state `s`. */
+const EARLIEST_CHECK = sql`
+  greatest(clock_timestamp(), s.last_check_at + make_interval(secs => ${INTERVAL}))
+`
+
+/**
+ * Follows what the active watches of fares ask for. A fare is scheduled with its first active watch, and stands in the
+ * queue of each reseller that watches it: in a new one anywhere in its first interval, so that an import is spread over
+ * it. A fare whose watches have changed keeps its turns, but none lies further ahead than one interval as it is now.
+ *
+ * @param watches the active watches of the fares by reseller, as SQL: `fare`, `reseller_id`, `weight`, `min_seconds`,
+ * `max_seconds`.
+ */
+export async function follow(
+  tx: Tx,
+  fareIds: readonly number[],
+  watches: RawBuilder<unknown>,
+): Promise<void> {
+  await sql`
+    insert into fare_schedule (tracked_fare_id, not_before, interval_seconds)
+    select fare.id, ${EARLIEST_CHECK}, ${INTERVAL}
+      from unnest(${fareIds}::bigint[]) fare (id)
+      join tracked_fare f on f.id = fare.id and f.watchers > 0
+      left join fare_state s on s.tracked_fare_id = fare.id
+     where s.expired_at is null
+     order by fare.id
+        on conflict (tracked_fare_id) do update
+       set not_before = case when fare_schedule.claim_id is null then least(fare_schedule.not_before, excluded.not_before)
+                             else fare_schedule.not_before end
+  `.execute(tx)
+  await changeTurns(tx, fareIds, watches)
+  await hastenLongest(tx, fareIds)
+}
+
+async function changeTurns(
+  tx: Tx,
+  fareIds: readonly number[],
+  watches: RawBuilder<unknown>,
+): Promise<void> {
+  const changes = changesPerDay(await readAllFares(tx), NEW_FARE, 0)
+  await sql`
+    insert into reseller_queue (reseller_id, pass)
+    select distinct w.reseller_id, a.pass from (${watches}) w cross join schedule_facts a order by w.reseller_id
+        on conflict do nothing
+  `.execute(tx)
+  const { rows } = await sql<QueueChange>`
+    with queue as materialized (${QUEUES}), asked as materialized (
+      select w.* from (${watches}) w join fare_schedule q on q.tracked_fare_id = w.fare
+    ), left_ as (
+      delete from turn t
+       where t.tracked_fare_id = any(${fareIds}::bigint[])
+         and not exists (select from asked w where w.fare = t.tracked_fare_id and w.reseller_id = t.reseller_id)
+      returning t.reseller_id, t.score, t.min_seconds, t.max_seconds
+    ), joined as (
+      insert into turn as o (tracked_fare_id, reseller_id, weight, min_seconds, max_seconds, score, vdue)
+      select t.fare, t.reseller_id, t.weight, t.min_seconds, t.max_seconds, n.score, p.v + random() / n.score
+        from asked t
+        join fare_schedule q on q.tracked_fare_id = t.fare
+        join queue p using (reseller_id)
+       cross join lateral (
+             select coalesce(q.changes_per_day, ${changes}) as changes,
+                    case q.rated_state when 'unavailable' then q.unavailable_value else q.available_value end as value) k
+       cross join lateral (select ${scoreOf('k.changes', 'k.value')} as score) n
+          on conflict (tracked_fare_id, reseller_id) do update
+         set weight = excluded.weight, min_seconds = excluded.min_seconds, max_seconds = excluded.max_seconds,
+             score = o.score * sqrt(excluded.weight / o.weight),
+             -- At most what is an interval now.
+             vdue = least(o.vdue, (select p.v + greatest(1 / (o.score * sqrt(excluded.weight / o.weight)), excluded.min_seconds * p.speed)
+                                     from queue p where p.reseller_id = o.reseller_id))
+       where (o.weight, o.min_seconds, o.max_seconds) is distinct from (excluded.weight, excluded.min_seconds, excluded.max_seconds)
+      returning new.reseller_id, old.tracked_fare_id is null as is_new, old.score as old_score, new.score as new_score,
+                old.min_seconds as old_min, old.max_seconds as old_max, new.min_seconds as new_min, new.max_seconds as new_max
+    ), moved as (
+      select reseller_id, -1 as fares, -score as scores, -${promiseOf('min_seconds', 'max_seconds')} as promised from left_
+       union all
+      select reseller_id, is_new::int, new_score - coalesce(old_score, 0),
+             ${promiseOf('new_min', 'new_max')} - ${promiseOf('old_min', 'old_max')}
+        from joined
+    )
+    select reseller_id as id, sum(fares) as fares, sum(scores) as scores, sum(promised) as promised
+      from moved group by reseller_id
+  `.execute(tx)
+  await changeQueues(tx, rows)
+}
+
+/** The checks a second that a longest delay needs; 0 where there is none. */
+function promiseOf(least: string, most: string) {
+  return sql`
+    case when ${sql.ref(most)} is null then 0
+         else 1.0::float8 / greatest(${sql.ref(most)}, ${sql.ref(least)}, (select min_recheck_seconds from schedule_facts), 1) end
+  `
+}
+
+/** A longest delay counts from the last check. A fare that is urgent sooner stays so. */
+async function hastenLongest(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  await sql`
+    update fare_schedule q
+       set lane = d.lane, lane_due_at = d.due, lane_reseller = null
+      from (select q.tracked_fare_id as id, case when m.due is not null then 'max_delay' end as lane, m.due
+              from fare_schedule q
+              join tracked_fare f on f.id = q.tracked_fare_id
+              join fare_state s on s.tracked_fare_id = f.id
+              left join (${longestDelays(fareIds)}) l on l.tracked_fare_id = f.id
+              left join lateral (
+                   select s.last_check_at + make_interval(secs => greatest(l.seconds, q.interval_seconds)) as due) m
+                on l.seconds is not null
+             where q.tracked_fare_id = any(${fareIds}::bigint[]) and q.claim_id is null
+               and (q.lane is null and m.due is not null or q.lane = 'max_delay' or q.lane_due_at > m.due)) d
+     where q.tracked_fare_id = d.id and (q.lane, q.lane_due_at) is distinct from (d.lane, d.due)
+  `.execute(tx)
+}
+
+/** Takes fares out of the schedule. A check that is claimed finds its claim gone. */
+export async function unfollow(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  if (fareIds.length === 0) return
+  await changeTurns(tx, fareIds, NO_WATCHES)
+  await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
+}
+
+const NO_WATCHES = sql`
+  select 0::bigint as fare, 0::bigint as reseller_id, 1::float8 as weight, null::int as min_seconds, null::int as max_seconds where false
+`
+
+/**
+ * Locks the schedule of fares against the recording of checks, in the order of their ids. Every transaction takes
+ * its locks in one order: tracked fares, schedule, beliefs, feeds, watches.
+ */
+export async function hold(tx: Tx, fareIds: readonly number[]): Promise<void> {
+  await sql`
+    select from fare_schedule
+     where tracked_fare_id = any(${fareIds}::bigint[])
+     order by tracked_fare_id
+       for update
+  `.execute(tx)
+}
+
+/**
+ * Has fares checked now, in the lane of confirmations: the first of those that are not due there already. A check that is
+ * claimed already will do.
+ */
+export async function expedite(
+  tx: Tx,
+  fareIds: readonly number[],
+  most = fareIds.length,
+): Promise<number> {
+  if (fareIds.length === 0) return 0
+  await sql`select ${notify('due')}`.execute(tx)
+  return affected(
+    sql`
+      update fare_schedule
+         set lane = 'confirmation', lane_reseller = null, lane_due_at = clock_timestamp()
+       where tracked_fare_id in (
+             select tracked_fare_id
+               from fare_schedule
+              where tracked_fare_id = any(${fareIds}::bigint[]) and claim_id is null
+              order by (lane = 'confirmation' and lane_due_at <= clock_timestamp()) is true,
+                       array_position(${fareIds}::bigint[], tracked_fare_id)
+              limit ${most}
+                for update skip locked)
+    `,
+    tx,
+  )
+}
+
+/** So many fares come forward at once. Each that answers brings the next ones. */
+const FORWARD = 500
+
+/**
+ * Ends the pauses of fares that were not answered for one of these reasons, because another one is answered again: each
+ * is due at some time in the interval that it had. Skips fares that another transaction has locked.
+ */
+export async function comeForward(tx: Tx, reasons: readonly string[]): Promise<void> {
+  if (reasons.length === 0) return
+  await sql`
+    with waiting as materialized (
+      select s.tracked_fare_id
+        from fare_state s
+        join fare_schedule p using (tracked_fare_id)
+       where s.hidden = 'unanswered' and s.last_reason = any(${reasons}::text[])
+         and p.claim_id is null and p.not_before > clock_timestamp()
+       limit ${FORWARD}
+         for update of p skip locked
+    ), sooner as (
+      update turn t
+         set vdue = least(t.vdue, p.v + random() / t.score)
+        from waiting w, reseller_queue p
+       where t.tracked_fare_id = w.tracked_fare_id and p.reseller_id = t.reseller_id
+    )
+    update fare_schedule q
+       set not_before = clock_timestamp(), interval_seconds = ${INTERVAL}
+      from waiting
+      join tracked_fare f on f.id = waiting.tracked_fare_id
+     where q.tracked_fare_id = waiting.tracked_fare_id
+  `.execute(tx)
+}
+
+/** A fare whose new watch waits for a good check, and the reseller of that watch. */
+export interface FirstCheck {
+  readonly fareId: number
+  readonly resellerId: number
+}
+
+/**
+ * Puts fares, whose watches wait for a good check, into the lane of new watches. A check that is claimed already
+ * will do; where the process that holds the claim has died, the fare is due in this lane at the end of the lease. A
+ * loss that waits for its confirmation keeps the time between the two checks.
+ */
+export async function expediteFirstChecks(tx: Tx, checks: readonly FirstCheck[]): Promise<void> {
+  if (checks.length === 0) return
+  await sql`
+    update fare_schedule s
+       set lane = coalesce(nullif(s.lane, 'max_delay'), 'new_watch'),
+           lane_reseller = case when s.lane is null or s.lane = 'max_delay' then c.reseller_id else s.lane_reseller end,
+           lane_due_at = greatest(clock_timestamp(), s.leased_until)
+      from unnest(${checks.map(({ fareId }) => fareId)}::bigint[], ${checks.map(({ resellerId }) => resellerId)}::bigint[])
+             c (fare_id, reseller_id)
+     where s.tracked_fare_id = c.fare_id and s.lane is distinct from 'confirmation'
+  `.execute(tx)
+}
+
+/** So many fares of a route come forward when one of it changes, if they were not checked for so long. */
+const [NEIGHBOURS, UNCHECKED_SECONDS] = [4, 900]
+
+/**
+ * Fares of these routes have changed: for each change the next four fares come forward in their queues, those with the most
+ * score for the time since their last check. Where these have changed too, they do the same. They take at most two fifths
+ * of the turns of a reseller. Fares that another transaction holds are left: no lock order is safe here. Returns what the
+ * caller adds to the queues.
+ */
+export async function bringNeighbours(tx: Tx, routes: readonly string[]): Promise<QueueChange[]> {
+  if (routes.length === 0) return []
+  const { rows } = await sql<QueueChange>`
+    with found as materialized (
+      select n.id
+        from (select route, count(*) as changes from unnest(${routes}::text[]) route group by route) r
+       cross join lateral (
+             select q.tracked_fare_id as id
+               from fare_schedule q
+              where q.route = r.route and q.claim_id is null and not q.route_moved
+                and coalesce(q.rated_at, '-infinity') < clock_timestamp() - make_interval(secs => ${UNCHECKED_SECONDS})
+                and exists (select from turn t join reseller_queue p using (reseller_id)
+                             where t.tracked_fare_id = q.tracked_fare_id and p.credit >= 1)
+              order by (select max(t.score) from turn t where t.tracked_fare_id = q.tracked_fare_id)
+                         * extract(epoch from clock_timestamp() - coalesce(q.rated_at, 'epoch')) desc
+              limit ${NEIGHBOURS} * r.changes) n
+    ), locked as materialized (
+      select q.tracked_fare_id as id
+        from fare_schedule q
+       where q.tracked_fare_id in (select id from found) and q.claim_id is null
+         for update skip locked
+    ), moved as (
+      update fare_schedule q set route_moved = true from locked l where q.tracked_fare_id = l.id
+    ), forward as (
+      update turn t
+         set vdue = least(t.vdue, p.v)
+        from locked l, reseller_queue p
+       where t.tracked_fare_id = l.id and p.reseller_id = t.reseller_id and t.vdue > p.v and p.credit >= 1
+      returning t.reseller_id
+    )
+    select reseller_id as id, count(*)::int as neighbours from forward group by reseller_id
+  `.execute(tx)
+  return rows
 }

@@ -24,7 +24,7 @@ export function eventValue(kinds: readonly FareChangeKind[]): number {
 }
 
 /** The value of a change from each state, before a fare has shown any. */
-export const FIRST_VALUES: Readonly<Record<RatedState, number>> = { available: 1.1, unavailable: 5 }
+const FIRST_VALUES: Readonly<Record<RatedState, number>> = { available: 1.1, unavailable: 5 }
 /** The part of a new event in the running value of a fare's events. */
 const VALUE_STEP = 0.05
 /** The weight of what all fares show, in changes, against what the fare itself has shown. */
@@ -111,7 +111,7 @@ export function changesPerDay(all: AllFares, memory: FareMemory, at: number): nu
 }
 
 /** One counted check: it showed the state of every leg, or confirmed a change. */
-export interface RatedCheck {
+interface RatedCheck {
   readonly at: number
   readonly state: RatedState
   readonly changed: boolean

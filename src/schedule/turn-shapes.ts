@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Db, sql } from '../platform/db/database.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
-import { readFares } from './place.ts'
+import { readFares } from './due.ts'
 import { OWN_SECONDS, QUEUES, readAllFares } from './queues.ts'
 import { afterChange, changesPerDay } from './score.ts'
 

@@ -1,4 +1,4 @@
-import { readIncidentStates } from '../fares/hold/incidents.ts'
+import { readIncidentStates } from '../fares/incidents.ts'
 import { CHECK_LANES, type CheckLane, MASS_KINDS, PAIR_STATES } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'

@@ -1,4 +1,4 @@
-import type { StateRow } from '../fares/decide/fare-state.ts'
+import type { StateRow } from '../fares/state.ts'
 import type {
   CheckReason,
   HiddenReason,

@@ -8,7 +8,7 @@ import {
   stateOfRow,
   unknownView,
   withoutPrice,
-} from '../fares/decide/fare-state.ts'
+} from '../fares/state.ts'
 import { Belief, Flight, Price } from '../feeds/change-shapes.ts'
 import { isAhead } from '../platform/base/clock.ts'
 import {
@@ -18,7 +18,7 @@ import {
 } from '../platform/base/kinds.ts'
 import type { Money } from '../platform/base/money.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/schedule-rules.ts'
+import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/due.ts'
 import type { FlightSummary } from '../upstream/observation.ts'
 import type { Watch } from '../watches/watch-lists.ts'
 import type { WatchFacts } from './watch-facts.ts'

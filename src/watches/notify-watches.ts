@@ -1,7 +1,7 @@
 import { appendWatchDrafts, createWatchDrafts } from '../feeds/append-records.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { isAhead } from '../platform/db/transaction.ts'
-import type { FirstCheck } from '../schedule/follow.ts'
+import type { FirstCheck } from '../schedule/queues.ts'
 
 /** What the watches of a transaction's fares are notified of. */
 interface Notifications {

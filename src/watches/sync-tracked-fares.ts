@@ -1,7 +1,7 @@
 import { PASSENGERS } from '../feeds/watch-record.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
-import { expediteFirstChecks, follow, hold, unfollow } from '../schedule/follow.ts'
+import { expediteFirstChecks, follow, hold, unfollow } from '../schedule/queues.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
 export interface TrackedFaresEffect {

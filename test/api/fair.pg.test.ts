@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
-import { createOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
+import { createOnDemand } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { sql, type Tx } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createSlotQueue, NoSlotError } from '../../src/fares/on-demand/slot-queue.ts'
+import { createSlotQueue, NoSlotError } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { trackFares } from '../schedule/schedule-fixtures.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { describe, expect } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
-import { endWatches } from '../../src/fares/end/end-watches.ts'
+import { endWatches } from '../../src/fares/end.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { cursorsOf } from '../../src/platform/http/pages.ts'
 import { propertiesOf } from '../../src/platform/http/read-parameters.ts'

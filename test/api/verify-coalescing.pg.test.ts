@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/verify-on-demand.ts'
+import { createOnDemand, type OnDemandDeps } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { OnDemandDeps } from '../../src/fares/on-demand/verify-on-demand.ts'
+import type { OnDemandDeps } from '../../src/fares/verify.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import {

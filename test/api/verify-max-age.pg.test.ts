@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { findCachedObservation, publishResult } from '../../src/fares/on-demand/verify-result.ts'
+import { findCachedObservation, publishResult } from '../../src/fares/verify.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { available as AVAILABLE, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'

@@ -9,7 +9,7 @@ import {
   onDemandPolicy,
   readMix,
   VerifyResultShape,
-} from '../../src/fares/on-demand/verify-operations.ts'
+} from '../../src/fares/verify-operations.ts'
 import { ProblemError } from '../../src/platform/http/problems.ts'
 import { readFlight } from '../../src/upstream/flights/read-flight.ts'
 

@@ -1,11 +1,10 @@
 import { describe, expect } from 'vitest'
 import { nextDeliveryMs } from '../../src/delivery/dispatch/claim-deliveries.ts'
-import type { Db } from '../../src/platform/db/database.ts'
-import { sql } from '../../src/platform/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { addPause, endPauses, readPauseGauges } from '../../src/platform/ticks/pauses.ts'
 import { nextScheduleMs } from '../../src/platform/ticks/schedules.ts'
-import { nextDispatchMs } from '../../src/schedule/dispatch-checks.ts'
+import { nextDispatchMs } from '../../src/schedule/claim.ts'
 import { gone, ONE_ADULT, startFixture } from '../api/verify-fixture.ts'
 import {
   addEndpoint,

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { nextDispatchMs } from '../../src/schedule/dispatch-checks.ts'
-import { correctSetBack } from '../../src/schedule/set-back.ts'
+import { nextDispatchMs } from '../../src/schedule/claim.ts'
+import { correctSetBack } from '../../src/schedule/due.ts'
 import { dispatch, pass, scheduleOf, trackFares } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 

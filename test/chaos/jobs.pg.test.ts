@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYNC_QUEUE } from '../../src/routes/sync-list-job.ts'
-import { VERIFY_QUEUE } from '../../src/schedule/dispatch-checks.ts'
+import { VERIFY_QUEUE } from '../../src/schedule/claim.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import { addressesOf, checksOf, faresOf, watch } from './steps.ts'

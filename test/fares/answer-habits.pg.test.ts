@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { verifyOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
-import { recordBatch } from '../../src/fares/verify-fares-job.ts'
+import { recordBatch } from '../../src/fares/check.ts'
+import { verifyOnDemand } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'

@@ -1,6 +1,6 @@
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import type { MassContext } from '../../src/fares/decide/mass.ts'
-import type { Answer } from '../../src/fares/decide/reading.ts'
+import type { Answer } from '../../src/fares/answer.ts'
+import type { DecisionRules } from '../../src/fares/decide.ts'
+import type { MassContext } from '../../src/fares/mass.ts'
 import type { HeldKind, UnknownReason } from '../../src/platform/base/kinds.ts'
 import type { Money } from '../../src/platform/base/money.ts'
 import type {

@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import { type Decision, decide } from '../../src/fares/decide/decide.ts'
+import { type Decision, type DecisionRules, decide } from '../../src/fares/decide.ts'
+import type { MassContext } from '../../src/fares/mass.ts'
 import {
   type FareState,
   hiddenReasonOf,
   initialState,
   legsOf,
   priceReasonOf,
-} from '../../src/fares/decide/fare-state.ts'
-import type { MassContext } from '../../src/fares/decide/mass.ts'
+} from '../../src/fares/state.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { answer, at, CALM, RULES, returning, unknown } from './answers.ts'
 import { answersFor, parseAnswers } from './case-language.ts'

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { endWatches } from '../../src/fares/end/end-watches.ts'
+import { endWatches } from '../../src/fares/end.ts'
 import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'

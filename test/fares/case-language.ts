@@ -1,5 +1,5 @@
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import type { MassContext } from '../../src/fares/decide/mass.ts'
+import type { DecisionRules } from '../../src/fares/decide.ts'
+import type { MassContext } from '../../src/fares/mass.ts'
 import { HELD_KINDS, type HeldKind } from '../../src/platform/base/kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { available, CALM, eur, massesOf, RULES, UNAVAILABLE, unknown } from './answers.ts'

@@ -1,12 +1,7 @@
 import { expect, it } from 'vitest'
-import type { RecordedCheck } from '../../src/fares/check/belief-store.ts'
-import {
-  type Check,
-  type CheckBatch,
-  type ClaimedFare,
-  checkFares,
-} from '../../src/fares/check/check-fares.ts'
-import { reportChecks } from '../../src/fares/verify-fares-job.ts'
+import type { Check, RecordedCheck } from '../../src/fares/beliefs.ts'
+import { type ClaimedFare, checkFares, reportChecks } from '../../src/fares/check.ts'
+import type { CheckBatch } from '../../src/fares/record.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { Observation } from '../../src/upstream/observation.ts'

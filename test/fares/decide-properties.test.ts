@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { MassContext } from '../../src/fares/mass.ts'
 import {
   type FareView,
   heldKindOf,
@@ -9,8 +10,7 @@ import {
   stateOfRow,
   storedState,
   unknownView,
-} from '../../src/fares/decide/fare-state.ts'
-import type { MassContext } from '../../src/fares/decide/mass.ts'
+} from '../../src/fares/state.ts'
 import { CALM, massesOf, RULES, unknown } from './answers.ts'
 import { expectedChanges } from './naive-model.ts'
 import { answerOf, anyCounts, anyStory, type Played, play, type Situation } from './stories.ts'

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import { type Decision, decide } from '../../src/fares/decide/decide.ts'
-import {
-  heldKindOf,
-  initialState,
-  type StateRow,
-  stateOfRow,
-} from '../../src/fares/decide/fare-state.ts'
-import type { MassContext } from '../../src/fares/decide/mass.ts'
+import { type Decision, type DecisionRules, decide } from '../../src/fares/decide.ts'
+import type { MassContext } from '../../src/fares/mass.ts'
+import { heldKindOf, initialState, type StateRow, stateOfRow } from '../../src/fares/state.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import {
   answer,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { endWatches } from '../../src/fares/end/end-watches.ts'
+import { endWatches } from '../../src/fares/end.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'

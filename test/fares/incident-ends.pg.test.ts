@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { lockFares } from '../../src/fares/check/belief-store.ts'
-import { closeIncident, closeUncheckedIncidents } from '../../src/fares/hold/incidents.ts'
+import { lockFares } from '../../src/fares/beliefs.ts'
+import { closeIncident, closeUncheckedIncidents } from '../../src/fares/incidents.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { closeIncident, NoIncidentError } from '../../src/fares/hold/incidents.ts'
-import { verifyOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
+import { closeIncident, NoIncidentError } from '../../src/fares/incidents.ts'
+import { verifyOnDemand } from '../../src/fares/verify.ts'
 import { createLogger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'

@@ -1,13 +1,13 @@
-import type { FareChange } from '../../src/fares/decide/compare-readings.ts'
-import { decide } from '../../src/fares/decide/decide.ts'
+import type { FareChange } from '../../src/fares/answer.ts'
+import { decide } from '../../src/fares/decide.ts'
+import type { MassContext } from '../../src/fares/mass.ts'
 import {
   type FareState,
   type FareView,
   initialState,
   legOf,
   viewOf,
-} from '../../src/fares/decide/fare-state.ts'
-import type { MassContext } from '../../src/fares/decide/mass.ts'
+} from '../../src/fares/state.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { answer, at, available, CALM, eur, RULES } from './answers.ts'
 

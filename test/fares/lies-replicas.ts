@@ -1,4 +1,4 @@
-import type { FareView } from '../../src/fares/decide/fare-state.ts'
+import type { FareView } from '../../src/fares/state.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { seeded } from '../soak/run-soak.ts'
 import { UNAVAILABLE } from './answers.ts'

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { closeIncident } from '../../src/fares/hold/incidents.ts'
+import { closeIncident } from '../../src/fares/incidents.ts'
 import type { HeldKind, MassKind } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'

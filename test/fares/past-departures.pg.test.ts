@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
 import { examineDepartures } from '../../src/app/doctor/doctor-work.ts'
-import { closeIncident } from '../../src/fares/hold/incidents.ts'
+import { closeIncident } from '../../src/fares/incidents.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { type FareView, type StoredState, unknownView } from '../../src/fares/decide/fare-state.ts'
+import { type FareView, type StoredState, unknownView } from '../../src/fares/state.ts'
 import type { AvailabilityChange } from '../../src/feeds/change-shapes.ts'
 import { readAvailabilityChanges } from '../../src/feeds/operator-feed-queries.ts'
 import type { Money } from '../../src/platform/base/money.ts'

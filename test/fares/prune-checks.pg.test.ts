@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { pruneEvidence, pruneFares, pruneMinutes } from '../../src/fares/end/prune-checks.ts'
+import { pruneEvidence, pruneFares, pruneMinutes } from '../../src/fares/end.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, minute, record, trackFare, watchFare } from './fare-fixtures.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { priceReasonOf, storedState, withoutPrice } from '../../src/fares/decide/fare-state.ts'
+import { priceReasonOf, storedState, withoutPrice } from '../../src/fares/state.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { shownBelief } from '../../src/watches/notify-watches.ts'
 import { it } from '../support/test-database.ts'

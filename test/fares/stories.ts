@@ -1,8 +1,7 @@
 import fc from 'fast-check'
-import type { DecisionRules } from '../../src/fares/decide/confirmations.ts'
-import { type Decision, decide } from '../../src/fares/decide/decide.ts'
-import { type FareState, initialState } from '../../src/fares/decide/fare-state.ts'
-import type { MassContext } from '../../src/fares/decide/mass.ts'
+import { type Decision, type DecisionRules, decide } from '../../src/fares/decide.ts'
+import type { MassContext } from '../../src/fares/mass.ts'
+import { type FareState, initialState } from '../../src/fares/state.ts'
 import type { UnknownReason } from '../../src/platform/base/kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import {

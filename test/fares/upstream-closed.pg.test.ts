@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { verifyOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
 import {
   type VerifyFaresPayload,
   type VerifyJobDeps,
   verifyFaresJob,
-} from '../../src/fares/verify-fares-job.ts'
+} from '../../src/fares/check.ts'
+import { verifyOnDemand } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
+import { dispatchChecks } from '../../src/schedule/claim.ts'
 import { setHealthGauges } from '../../src/upstream/telemetry.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { verifyFaresJob } from '../../src/fares/verify-fares-job.ts'
+import { verifyFaresJob } from '../../src/fares/check.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createSemaphore } from '../../src/platform/base/semaphore.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'

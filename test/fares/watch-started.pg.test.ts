@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { lockFares } from '../../src/fares/check/belief-store.ts'
-import { recordChecks } from '../../src/fares/check/record-checks.ts'
+import { lockFares } from '../../src/fares/beliefs.ts'
+import { recordChecks } from '../../src/fares/record.ts'
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import type { WatchChange } from '../../src/feeds/watch-record.ts'
 import type { HeldKind } from '../../src/platform/base/kinds.ts'

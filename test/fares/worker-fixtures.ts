@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import type { ClaimRef } from '../../src/fares/check/check-fares.ts'
+import type { ClaimRef } from '../../src/fares/beliefs.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type RunningCommand, startInTest } from '../support/child-process.ts'
 import { until } from '../support/until.ts'

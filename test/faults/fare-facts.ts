@@ -2,12 +2,12 @@ import {
   type VerifyFaresPayload,
   type VerifyJobDeps,
   verifyFaresJob,
-} from '../../src/fares/verify-fares-job.ts'
+} from '../../src/fares/check.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
+import { dispatchChecks } from '../../src/schedule/claim.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 import { passSeconds, RULES } from '../fares/fare-fixtures.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXIT } from '../../src/cli/exit-codes.ts'
-import { verifyOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
+import { verifyOnDemand } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
-import { dispatchChecks, nextDispatchMs } from '../../src/schedule/dispatch-checks.ts'
-import { CLAIM_FARES, LEASE_SECONDS } from '../../src/schedule/schedule-rules.ts'
+import { dispatchChecks, nextDispatchMs } from '../../src/schedule/claim.ts'
+import { CLAIM_FARES, LEASE_SECONDS } from '../../src/schedule/due.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {

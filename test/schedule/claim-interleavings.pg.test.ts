@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { ClaimRef } from '../../src/fares/check/check-fares.ts'
-import { verifyOnDemand } from '../../src/fares/on-demand/verify-on-demand.ts'
-import { type VerifyJobDeps, verifyFaresJob } from '../../src/fares/verify-fares-job.ts'
+import type { ClaimRef } from '../../src/fares/beliefs.ts'
+import { type VerifyJobDeps, verifyFaresJob } from '../../src/fares/check.ts'
+import { verifyOnDemand } from '../../src/fares/verify.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
-import { LEASE_SECONDS } from '../../src/schedule/schedule-rules.ts'
+import { dispatchChecks } from '../../src/schedule/claim.ts'
+import { LEASE_SECONDS } from '../../src/schedule/due.ts'
 import { available, observation, RULES, silent } from '../fares/fare-fixtures.ts'
 import {
   commandsOf,

@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { bringNeighbours } from '../../src/schedule/follow.ts'
-import { changeQueues } from '../../src/schedule/queues.ts'
+import { bringNeighbours, changeQueues } from '../../src/schedule/queues.ts'
 import { it } from '../support/test-database.ts'
 import { complete, dispatch, type NewFare, trackFares, UNCHANGED } from './schedule-fixtures.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { pacedRate, readClosedSeconds } from '../../src/schedule/dispatch-checks.ts'
+import { pacedRate, readClosedSeconds } from '../../src/schedule/claim.ts'
 import { it } from '../support/test-database.ts'
 import { breakerOn, callThrough, ENDS, passHealth, permitOf } from '../upstream/health-fixtures.ts'
 

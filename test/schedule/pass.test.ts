@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { shareTurns, type Taker, withoutSavings } from '../../src/schedule/pass.ts'
+import { shareTurns, type Taker, withoutSavings } from '../../src/schedule/claim.ts'
 
 /** Resellers with these shares, numbered from 1, none before another. */
 function takers(...shares: readonly number[]): Taker[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { budgetFor, expectedDelays, planBudget } from '../../src/schedule/plan-budget.ts'
+import { budgetFor, expectedDelays, planBudget } from '../../src/schedule/budget.ts'
 
 const EVEN = [{ fares: 600, rate: 1, minIntervalSeconds: 60, changesPerDay: 600 }]
 

@@ -1,8 +1,13 @@
 import { type Db, sql, type Tx } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { findTurns, findUrgent, saveClaims } from '../../src/schedule/claim.ts'
-import { type DispatchDeps, dispatchChecks } from '../../src/schedule/dispatch-checks.ts'
-import { type CheckRating, type CompletedCheck, place } from '../../src/schedule/place.ts'
+import {
+  type DispatchDeps,
+  dispatchChecks,
+  findTurns,
+  findUrgent,
+  saveClaims,
+} from '../../src/schedule/claim.ts'
+import { type CheckRating, type CompletedCheck, place } from '../../src/schedule/due.ts'
 
 export interface NewFare {
   readonly vdue?: number

@@ -1,9 +1,8 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { expedite, follow, unfollow } from '../../src/schedule/follow.ts'
-import type { CheckRating } from '../../src/schedule/place.ts'
-import { correctSetBack } from '../../src/schedule/set-back.ts'
+import { type CheckRating, correctSetBack } from '../../src/schedule/due.ts'
+import { expedite, follow, unfollow } from '../../src/schedule/queues.ts'
 import { it } from '../support/test-database.ts'
 import {
   claimNext,

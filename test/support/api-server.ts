@@ -5,7 +5,7 @@ import { statesFor } from '../../src/app/api-server.ts'
 import { countContents, markForDeletion } from '../../src/app/delete-reseller.ts'
 import type { TargetRules } from '../../src/delivery/endpoints/endpoint-settings.ts'
 import { createSealer, type Sealer } from '../../src/delivery/endpoints/sealer.ts'
-import { createOnDemand, type OnDemandDeps } from '../../src/fares/on-demand/verify-on-demand.ts'
+import { createOnDemand, type OnDemandDeps } from '../../src/fares/verify.ts'
 import {
   createFeedHeads,
   type FeedName,

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decide } from '../../src/fares/decide/decide.ts'
-import {
-  type FareState,
-  initialState,
-  priceReasonOf,
-  storedState,
-} from '../../src/fares/decide/fare-state.ts'
+import { decide } from '../../src/fares/decide.ts'
+import { type FareState, initialState, priceReasonOf, storedState } from '../../src/fares/state.ts'
 import type { WatchFacts } from '../../src/views/watch-facts.ts'
 import { viewOfWatch } from '../../src/views/watch-view-shapes.ts'
 import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'

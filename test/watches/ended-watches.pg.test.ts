@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { importText as importSentence } from '../../src/cli/commands/watch-list-commands.ts'
-import { endWatches } from '../../src/fares/end/end-watches.ts'
+import { endWatches } from '../../src/fares/end.ts'
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 import { verifyRulesOf } from '../../app/settings-for.ts'
-import { closeIncident } from '../../fares/hold/incidents.ts'
+import { closeIncident } from '../../fares/incidents.ts'
 import { HELD_BY, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { recordAction } from '../../platform/db/audit.ts'

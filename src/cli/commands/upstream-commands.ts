@@ -8,7 +8,7 @@ import {
   expectedDelays,
   planBudget,
   readFareGroups,
-} from '../../schedule/plan-budget.ts'
+} from '../../schedule/budget.ts'
 import { assertNotPaused } from '../../upstream/attempt.ts'
 import { presentRate, readBudgetLimit } from '../../upstream/budget/budget-limit.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'

@@ -1,37 +1,80 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { type AvailabilityChangeDraft, appendAvailabilityChanges } from '../feeds/append-records.ts'
+import type { HeldKind } from '../platform/base/kinds.ts'
+import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
+import { inTransaction } from '../platform/db/transaction.ts'
+import { release } from '../schedule/claim.ts'
+import { type CompletedCheck, place, type ScheduleRules, STALE_SECONDS } from '../schedule/due.ts'
+import { comeForward } from '../schedule/queues.ts'
+import { eventValue } from '../schedule/score.ts'
+import { type CountedAnswer, countHabits, type Habits } from '../upstream/flights/answer-habits.ts'
+import type { Evidence } from '../upstream/observation.ts'
+import { notifyWatches } from '../watches/notify-watches.ts'
+import { type Answer, readingOf } from './answer.ts'
 import {
-  type AvailabilityChangeDraft,
-  appendAvailabilityChanges,
-} from '../../feeds/append-records.ts'
-import type { HeldKind } from '../../platform/base/kinds.ts'
-import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
-import { comeForward } from '../../schedule/follow.ts'
-import { type CompletedCheck, place } from '../../schedule/place.ts'
-import { type ScheduleRules, STALE_SECONDS } from '../../schedule/schedule-rules.ts'
-import { eventValue } from '../../schedule/score.ts'
-import type { Evidence } from '../../upstream/observation.ts'
-import { notifyWatches } from '../../watches/notify-watches.ts'
-import type { DecisionRules } from '../decide/confirmations.ts'
-import { type Decision, decide, type FollowUp, followUnknown } from '../decide/decide.ts'
-import {
-  type FareState,
-  HELD_KIND,
-  hiddenReasonOf,
-  stateOfRow,
-  withoutInstants,
-} from '../decide/fare-state.ts'
-import { askedLegs, returnsTo } from '../decide/mass.ts'
-import { type Answer, readingOf } from '../decide/reading.ts'
-import { type AskedFlight, markRecorded } from '../hold/count-masses.ts'
-import { findMasses, followDisappeared, type IncidentTransition } from '../hold/incidents.ts'
-import {
+  type Check,
+  type ClaimRef,
   type CountedCheck,
   type LockedFare,
+  lockClaimed,
+  lockFares,
   type RecordedCheck,
   saveBeliefs,
-} from './belief-store.ts'
-import type { Check } from './check-fares.ts'
+} from './beliefs.ts'
+import {
+  type Decision,
+  type DecisionRules,
+  decide,
+  type FollowUp,
+  followUnknown,
+} from './decide.ts'
+import {
+  type AskedFlight,
+  findMasses,
+  followDisappeared,
+  type IncidentTransition,
+  markRecorded,
+} from './incidents.ts'
+import { askedLegs, returnsTo } from './mass.ts'
+import { type FareState, HELD_KIND, hiddenReasonOf, stateOfRow, withoutInstants } from './state.ts'
+
+/** The results since the last batch. */
+export interface CheckBatch {
+  readonly checks: readonly Check[]
+  /** Fares that were not checked: their slot had passed by more than a second. */
+  readonly late: readonly number[]
+  /** Fares that were not checked: the circuit breaker was open, or the upstream answered 429. */
+  readonly blocked: readonly number[]
+}
+
+/** A batch whose answers count as far as others of this time do. */
+export interface JudgedBatch {
+  readonly batch: CheckBatch
+  readonly habits: Habits
+}
+
+/**
+ * Records a batch in one transaction: locks the fares, then what `recordChecks` does, counts what answers have in common,
+ * and releases the fares that could not be checked from the claim. What they cost was paid when they were claimed.
+ * @param claim null for checks on demand, which no claim holds.
+ */
+export function writeBatch(
+  { db, rules }: { readonly db: Db; readonly rules: DecisionRules & ScheduleRules },
+  { batch, habits }: JudgedBatch,
+  claim: ClaimRef | null,
+) {
+  const { checks, late, blocked } = batch
+  const fareIds = checks.map(({ fareId }) => fareId)
+  return inTransaction(db, async (tx) => {
+    const locked = await (claim === null ? lockFares(tx, fareIds) : lockClaimed(tx, claim))
+    const claimId = claim?.claimId ?? null
+    const written = await recordChecks(tx, { checks, locked, rules, claimId })
+    await countHabits(tx, written.recorded.map(countedAnswer), habits)
+    if (claim !== null) await release(tx, claim.claimId, [...late, ...blocked])
+    return { ...written, copies: copiesIn(checks, locked) }
+  })
+}
 
 export interface RecordArgs {
   readonly checks: readonly Check[]
@@ -43,7 +86,7 @@ export interface RecordArgs {
 }
 
 /** What became of a batch. The incidents are reported after the commit. */
-export interface RecordedBatch {
+interface RecordedBatch {
   readonly recorded: readonly RecordedCheck[]
   readonly transitions: readonly IncidentTransition[]
 }
@@ -128,10 +171,7 @@ function isCopy({ askedAt, observation: { datedAt } }: Check, last: LockedFare):
   return isLater && datedAt !== undefined && datedAt.getTime() === last.datedAt?.getTime()
 }
 
-export function copiesIn(
-  checks: readonly Check[],
-  locked: readonly LockedFare[],
-): ReadonlySet<Check> {
+function copiesIn(checks: readonly Check[], locked: readonly LockedFare[]): ReadonlySet<Check> {
   const byFare = new Map(locked.map((fare) => [fare.fareId, fare]))
   return new Set(
     checks.filter((check) => {
@@ -300,4 +340,16 @@ async function saveEvidence(
       conflict.column('hash').doUpdateSet({ created_at: sql<Date>`clock_timestamp()` }),
     )
     .execute()
+}
+
+/** An answer, with what was believed before it. */
+function countedAnswer({
+  state: { belief },
+  check: { observation },
+}: RecordedCheck): CountedAnswer {
+  const areGone = {
+    outbound: belief.outbound.belief === 'unavailable',
+    return: belief.return?.belief === 'unavailable',
+  }
+  return { observation, areGone }
 }

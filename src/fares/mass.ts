@@ -1,8 +1,8 @@
-import { zoneOf } from '../../platform/airports/airports.ts'
-import type { HeldKind } from '../../platform/base/kinds.ts'
-import { zoneOffsetMs } from '../../platform/base/local-time.ts'
-import { toCents } from '../../platform/base/money.ts'
-import type { FlightSummary } from '../../upstream/observation.ts'
+import { zoneOf } from '../platform/airports/airports.ts'
+import type { HeldKind } from '../platform/base/kinds.ts'
+import { zoneOffsetMs } from '../platform/base/local-time.ts'
+import { toCents } from '../platform/base/money.ts'
+import type { FlightSummary } from '../upstream/observation.ts'
 import {
   hasPrices,
   isSame,
@@ -10,9 +10,9 @@ import {
   type LegPair,
   legContradiction,
   pairsOf,
-} from './compare-readings.ts'
-import { type FareState, HELD_KIND, isRecent } from './fare-state.ts'
-import type { Reading } from './reading.ts'
+  type Reading,
+} from './answer.ts'
+import { type FareState, HELD_KIND, isRecent } from './state.ts'
 
 /**
  * More flights show a kind of change at once than a market changes. It may be of one airline, or of one difference:

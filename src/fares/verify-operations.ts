@@ -1,26 +1,25 @@
 import { Type } from 'typebox'
-import type { Db } from '../../platform/db/database.ts'
-import type { Caller } from '../../platform/http/operation.ts'
-import { operations } from '../../platform/http/operation.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
-import { ignoreParameters } from '../../platform/http/read-parameters.ts'
-import { LANE_SHARE } from '../../upstream/budget/reserve-slots.ts'
-import type { PassengerMix, Question } from '../../upstream/observation.ts'
+import type { Db } from '../platform/db/database.ts'
+import { type Caller, operations } from '../platform/http/operation.ts'
+import { ProblemError } from '../platform/http/problems.ts'
+import { ignoreParameters } from '../platform/http/read-parameters.ts'
+import { LANE_SHARE } from '../upstream/budget/reserve-slots.ts'
+import type { PassengerMix, Question } from '../upstream/observation.ts'
 import {
   assertTwoFlights,
   MAX_FLIGHT_ID_CHARS,
   MAX_PASSENGERS,
   violatedIdRule,
   violatedPassengerRule,
-} from '../../upstream/passenger-rules.ts'
-import type { CallerKey } from './slot-queue.ts'
-import type { OnDemand } from './verify-on-demand.ts'
+} from '../upstream/passenger-rules.ts'
 import {
+  type CallerKey,
   DETAILS,
   findCachedObservation,
   MAX_AGE_SECONDS,
+  type OnDemand,
   type UnknownResult,
-} from './verify-result.ts'
+} from './verify.ts'
 
 interface VerifyEndpointDeps {
   readonly db: Db

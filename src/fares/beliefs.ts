@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import { PREPARED, sql, type Tx } from '../../platform/db/database.ts'
-import { isAhead } from '../../platform/db/transaction.ts'
-import { hold } from '../../schedule/follow.ts'
-import type { Decision } from '../decide/decide.ts'
+import type { CheckReason } from '../platform/base/kinds.ts'
+import { PREPARED, sql, type Tx } from '../platform/db/database.ts'
+import { isAhead } from '../platform/db/transaction.ts'
+import { hold } from '../schedule/queues.ts'
+import type { Observation } from '../upstream/observation.ts'
+import { departsAt } from './answer.ts'
+import type { Decision } from './decide.ts'
 import {
   type FareState,
   heldKindOf,
@@ -10,9 +13,21 @@ import {
   priceReasonOf,
   type StateRow,
   storedState,
-} from '../decide/fare-state.ts'
-import { departsAt } from '../decide/reading.ts'
-import type { Check, ClaimRef } from './check-fares.ts'
+} from './state.ts'
+
+/** A claim, and the fares that it was made for. It holds those that no later claim has. */
+export interface ClaimRef {
+  readonly claimId: string
+  readonly fareIds: readonly number[]
+}
+
+/** One observation of a fare, and when its request began by the database's clock. */
+export interface Check {
+  readonly fareId: number
+  readonly askedAt: Date
+  readonly why: CheckReason
+  readonly observation: Observation
+}
 
 /** The belief of a fare as its history shows it. */
 interface ShownBelief {

@@ -1,13 +1,13 @@
-import { AppError } from '../../platform/base/errors.ts'
+import { AppError } from '../platform/base/errors.ts'
 import type {
   Belief,
   HeldKind,
   HiddenReason,
   PairState,
   ShownPriceReason,
-} from '../../platform/base/kinds.ts'
-import { type Money, sumMoney } from '../../platform/base/money.ts'
-import type { FlightSummary, LegObservation } from '../../upstream/observation.ts'
+} from '../platform/base/kinds.ts'
+import { type Money, sumMoney } from '../platform/base/money.ts'
+import type { FlightSummary, LegObservation } from '../upstream/observation.ts'
 
 /**
  * A reading: what one answer shows of the whole fare. A belief is one reading, adopted whole, so records and pages
