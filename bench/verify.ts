@@ -17,7 +17,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
 import { sql } from '../src/platform/db/database.ts'
 import { inTransaction } from '../src/platform/db/transaction.ts'
-import { unfollow } from '../src/schedule/queues.ts'
+import { changeQueues, unfollow } from '../src/schedule/queues.ts'
 import { measureSmallBudgets } from './small-budgets.ts'
 import {
   countChecks,
@@ -200,7 +200,7 @@ async function measureUse(fixture: Fixture, budget: number, fares: number): Prom
     select tracked_fare_id as id from fare_schedule order by tracked_fare_id offset ${fares}
   `.execute(app.database.db)
   const others = rows.map(({ id }) => id)
-  await inTransaction(app.database.db, (tx) => unfollow(tx, others))
+  await inTransaction(app.database.db, async (tx) => changeQueues(tx, await unfollow(tx, others)))
   const args = { requestsPerSecond: budget, seconds: USAGE_SECONDS }
   const { perSecond } = await measureWorker(app, fixture, args)
   await app.close()

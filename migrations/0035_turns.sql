@@ -30,6 +30,7 @@ create table turn (
   weight          double precision not null,
   min_seconds     integer,
   max_seconds     integer,
+  promised        double precision not null default 0,
   score           double precision not null check (score > 0),
   vdue            double precision not null,
   primary key (tracked_fare_id, reseller_id)
@@ -38,13 +39,16 @@ comment on table turn is 'The turn of a fare in the queue of each reseller that 
 comment on column turn.weight is 'The sum of the priorities of its active watches.';
 comment on column turn.min_seconds is 'The shortest interval that all of them allow; null where one sets none.';
 comment on column turn.max_seconds is 'The longest delay that one of them asks for; null where none does.';
+comment on column turn.promised is 'The checks a second that it needs, as of the last change of its watches; 0 where none asks for it.';
 comment on column turn.score is 'What a check is worth to the reseller: √(w·v̄·λ), at least a fifth of its mean.';
 comment on column turn.vdue is 'When it is due in the virtual time of the reseller: the smallest comes first.';
 -- Serves the claim: the next turns of each reseller.
 create index turn_next on turn (reseller_id, vdue);
 
-insert into turn (tracked_fare_id, reseller_id, weight, min_seconds, max_seconds, score, vdue)
-select f.id, r.id, coalesce(f.weights[r.at], 1), f.min_intervals[r.at], f.max_delays[r.at], s.score,
+insert into turn (tracked_fare_id, reseller_id, weight, min_seconds, max_seconds, promised, score, vdue)
+select f.id, r.id, coalesce(f.weights[r.at], 1), f.min_intervals[r.at], f.max_delays[r.at],
+       case when f.max_delays[r.at] is null then 0
+            else 1.0::float8 / greatest(f.max_delays[r.at], f.min_intervals[r.at], c.min_recheck_seconds, 1) end, s.score,
        -- What is left of its interval, or anywhere in it: the first round is spread.
        case when q.rate is null or q.vdue = 'infinity' then random()
             else least(1, greatest(0, (q.vdue - c.v) * q.rate)) end / s.score
@@ -55,8 +59,7 @@ select f.id, r.id, coalesce(f.weights[r.at], 1), f.min_intervals[r.at], f.max_de
  cross join lateral (select greatest(1e-6, coalesce(q.scores[r.at], 1)) as score) s;
 
 insert into reseller_queue (reseller_id, fares, scores, promised)
-select t.reseller_id, count(*), sum(t.score),
-       coalesce(sum(1.0::float8 / greatest(t.max_seconds, t.min_seconds, 1)) filter (where t.max_seconds is not null), 0)
+select t.reseller_id, count(*), sum(t.score), sum(t.promised)
   from turn t
  group by t.reseller_id;
 
@@ -75,6 +78,9 @@ alter table fare_schedule
   drop constraint fare_schedule_lane_check,
   add constraint fare_schedule_lane_check check (lane in ('max_delay', 'confirmation', 'new_watch', 'retry')),
   add route_moved   boolean not null default false;
+update fare_schedule q
+   set lane_reseller = (select min(t.reseller_id) from turn t where t.tracked_fare_id = q.tracked_fare_id)
+ where q.lane = 'new_watch' and q.lane_reseller is null;
 update fare_schedule q
    set lane = 'max_delay',
        lane_due_at = coalesce((select s.last_check_at from fare_state s where s.tracked_fare_id = f.id), clock_timestamp())

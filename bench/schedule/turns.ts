@@ -1,5 +1,5 @@
 import { FAST_LANES, type FastLane } from '../../src/platform/base/kinds.ts'
-import { shareTurns, type Taker, withoutSavings } from '../../src/schedule/claim.ts'
+import { shareTurns, type Taker, withoutSavings } from '../../src/schedule/queues.ts'
 import { createRandom } from './random.ts'
 
 /** What a reseller asks of a fare. Times are in seconds. */
@@ -155,8 +155,11 @@ export class Turns {
       const score = scoreOf(want.weight, facts)
       queue.scores += score - turn.score
       turn.score = score
-      const seconds = Math.max(fare.minSeconds, want.minSeconds)
-      turn.vdue = queue.v + Math.max(1 / score, seconds * facts.speed)
+      const ahead =
+        want.minSeconds > fare.minSeconds
+          ? want.minSeconds * facts.speed
+          : Math.min(fare.minSeconds * facts.speed, 1 / facts.meanScore)
+      turn.vdue = queue.v + Math.max(1 / score, ahead)
     }
     this.#hasten(fare, this.#soonest(fare, now, urgent))
   }
@@ -243,7 +246,7 @@ export class Turns {
     const busy = this.#queues.filter((queue) => queue.fares > 0)
     const shares = busy.reduce((sum, queue) => sum + queue.share, 0) || share
     const part = (requestsPerSecond * share) / shares
-    const alone = part / Math.max(1e-6, scores)
+    const alone = (part - Math.min(promised, MOST_PROMISED * part)) / Math.max(1e-6, scores)
     const most = scores > 0 ? fares / (scores * minSeconds) : Number.POSITIVE_INFINITY
     return {
       alone,

@@ -367,7 +367,7 @@ interface Interval {
  */
 export function changesOf(
   state: FareState,
-  { belief: after, lastFlights }: Pick<FareState, 'belief' | 'lastFlights'>,
+  { belief: after, lastFlights }: KnownFlights,
   { since, at, heldSince }: Interval,
 ): FareChange[] {
   const before = state.belief

@@ -293,7 +293,8 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   await sql`${PREPARED}
     update fare_state s
        set outbound = b.outbound, return = b.return, pair = b.pair, price = b.amount, currency = b.currency,
-           state = b.state, asked_at = b."askedAt", dated_at = coalesce(b."datedAt", s.dated_at), last_check_at = clock_timestamp(), last_check_why = b.why,
+           state = b.state, asked_at = b."askedAt", dated_at = coalesce(b."datedAt", s.dated_at),
+           last_check_at = clock_timestamp(), last_check_why = b.why,
            last_good_check_at = b."lastGoodCheckAt",
            believed_since = case when (s.outbound, s.return) is distinct from (b.outbound, b.return)
                                  then b."askedAt" else s.believed_since end,

@@ -4,7 +4,7 @@ import type { Logger } from '../platform/base/logger.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { affected, inTransaction, selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
-import { expedite, unfollow } from '../schedule/queues.ts'
+import { changeQueues, expedite, type QueueChange, unfollow } from '../schedule/queues.ts'
 import { notifyWatches } from '../watches/notify-watches.ts'
 import { hasPassed, lockTrackedFares, syncTrackedFares } from '../watches/sync-tracked-fares.ts'
 import { STATE_COLUMNS } from './beliefs.ts'
@@ -294,7 +294,7 @@ async function postpone(tx: Tx, fares: readonly EndedFare[], massHoldMs: number)
 
 async function expire(tx: Tx, ended: readonly EndedFare[]): Promise<void> {
   const fareIds = ended.map((fare) => fare.fareId)
-  await endBeliefs(tx, fareIds)
+  const changes = await endBeliefs(tx, fareIds)
   const drafts = ended.map((fare) => {
     const { fareId, reason, heldSince, now } = fare
     const end = expiryOf(stateOfRow(fare), reason, now)
@@ -309,10 +309,11 @@ async function expire(tx: Tx, ended: readonly EndedFare[]): Promise<void> {
   const appended = await appendAvailabilityChanges(tx, drafts)
   await notifyWatches(tx, { changeSeqs: appended.map((change) => change.seq) })
   await endTheirWatches(tx, fareIds)
+  await changeQueues(tx, changes)
 }
 
 /** Nothing is believed of an expired fare: its history ends here, and so do its checks. */
-async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
+async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<readonly QueueChange[]> {
   await sql`
     update fare_state
        set expired_at = clock_timestamp(), outbound = 'unavailable',
@@ -321,7 +322,7 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
            hidden = null, held = null, held_since = null, contradicted_since = null, unusable = 0, unusable_since = null
      where tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
-  await unfollow(tx, fareIds)
+  const changes = await unfollow(tx, fareIds)
   await sql`
     update fare_belief_version v
        set valid_to = greatest(clock_timestamp(), v.valid_from + interval '1 millisecond'),
@@ -331,6 +332,7 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<void> {
      where s.tracked_fare_id = v.tracked_fare_id
        and v.tracked_fare_id = any(${fareIds}::bigint[]) and v.valid_to is null
   `.execute(tx)
+  return changes
 }
 
 /** After their records are written: a watch that has ended receives none. */
@@ -481,11 +483,12 @@ async function deleteFares(db: Db, limit: number): Promise<number> {
          for update skip locked
     `.execute(tx)
     const fareIds = rows.map(({ id }) => id)
-    await unfollow(tx, fareIds)
+    const changes = await unfollow(tx, fareIds)
     const ids = sql`any(${fareIds}::bigint[])`
     await sql`delete from fare_state where tracked_fare_id = ${ids}`.execute(tx)
     await sql`delete from fare_flights where tracked_fare_id = ${ids}`.execute(tx)
     await sql`delete from tracked_fare where id = ${ids}`.execute(tx)
+    await changeQueues(tx, changes)
     return rows.length
   })
 }

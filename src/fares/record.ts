@@ -5,7 +5,13 @@ import type { HeldKind } from '../platform/base/kinds.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { release } from '../schedule/claim.ts'
-import { type CompletedCheck, place, type ScheduleRules, STALE_SECONDS } from '../schedule/due.ts'
+import {
+  addPlaced,
+  type CompletedCheck,
+  place,
+  type ScheduleRules,
+  STALE_SECONDS,
+} from '../schedule/due.ts'
 import { comeForward } from '../schedule/queues.ts'
 import { eventValue } from '../schedule/score.ts'
 import { type CountedAnswer, countHabits, type Habits } from '../upstream/flights/answer-habits.ts'
@@ -107,12 +113,13 @@ export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedBa
   await saveBeliefs(tx, recorded)
   await markRecorded(tx, recorded.flatMap(recordedChange))
   await countMinute(tx, args.checks.length, recorded)
-  await place(tx, completedChecks(args, recorded), args.rules)
+  const placed = await place(tx, completedChecks(args, recorded), args.rules)
   await comeForward(tx, answeredReasons(recorded))
   await followDisappeared(tx, disappearedKinds(recorded))
-  // Last: both lock the heads of feeds until the commit.
+  // Last: they lock the heads of feeds, and the rows of queues that claims wait for, until the commit.
   const changeSeqs = await appendChanges(tx, recorded, args.claimId)
   await notifyWatches(tx, { changeSeqs, startingFareIds: startingFares(recorded) })
+  await addPlaced(tx, placed)
   return { recorded, transitions }
 }
 

@@ -86,10 +86,12 @@ async function addCalls(db: Db, counted: readonly Counted[]): Promise<PriorityCa
            where w.tracked_fare_id = f.id and w.reseller_id = r.id and w.paused_at is null and w.ended_at is null
            order by array_position(array['urgent', 'high', 'normal', 'low'], w.priority)
            limit 1) p on true
-       group by 1, 2, 3, 4
+       group by c.minute, c.lane, r.id, p.priority
     ), added as (
       insert into call_minute as m (minute, lane, reseller_id, priority, calls)
-      select * from shared order by 1, 2, 3, 4
+      select minute, lane, reseller_id, priority, calls
+        from shared
+       order by minute, lane, reseller_id, priority
           on conflict (minute, lane, reseller_id, priority) do update
          set calls = m.calls + excluded.calls
     )

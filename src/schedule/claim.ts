@@ -16,40 +16,14 @@ import {
   NEW_WATCH_SHARE,
   RETRY_SHARE,
 } from './due.ts'
-import { OWN_SECONDS, QUEUES } from './queues.ts'
-
-/** A reseller whose fares take turns. */
-export interface Taker {
-  readonly resellerId: number
-  readonly share: number
-  /** Who has the smallest comes next. A turn moves it by 1 / share. */
-  readonly pass: number
-}
-
-/** A reseller that had nothing to check comes back at most so many turns before the others, not with savings. */
-const MOST_SAVED_TURNS = 2
-
-/** Resellers with something to check, those that had nothing for a while at most two turns before the others. */
-export function withoutSavings(takers: readonly Taker[], least: number): Taker[] {
-  return takers.map((taker) => {
-    return { ...taker, pass: Math.max(taker.pass, least - MOST_SAVED_TURNS / taker.share) }
-  })
-}
-
-/**
- * How many of the next turns each reseller takes, by its number: each time the one with the smallest pass.
- * @example shareTurns([{ resellerId: 1, share: 3, pass: 0 }, { resellerId: 2, share: 1, pass: 0 }], 4) // 1: 3, 2: 1
- */
-export function shareTurns(takers: readonly Taker[], turns: number): Map<number, number> {
-  const counts = new Map<number, number>()
-  const waiting = takers.map((taker) => ({ ...taker }))
-  for (let turn = 0; turn < turns && waiting.length > 0; turn += 1) {
-    const next = waiting.reduce((a, b) => (b.pass < a.pass ? b : a))
-    next.pass += 1 / next.share
-    counts.set(next.resellerId, (counts.get(next.resellerId) ?? 0) + 1)
-  }
-  return counts
-}
+import {
+  MOST_SAVED_TURNS,
+  OWN_SECONDS,
+  QUEUES,
+  shareTurns,
+  type Taker,
+  withoutSavings,
+} from './queues.ts'
 
 /** A reseller that pays a part of a check, in proportion to the parts of all who pay. */
 interface Payer {
@@ -57,13 +31,17 @@ interface Payer {
   readonly part: number
 }
 
-/** A fare that is due, and why: in its turn (`scheduled`), or in a lane because it is urgent. */
-interface DueCheck {
-  readonly fareId: number
-  readonly lane: CheckLane
+/** What a check costs. */
+interface PaidCheck {
   readonly payers: readonly Payer[]
   /** Its virtual due time in the queue of the reseller whose turn it is; null in a lane. */
   readonly vdue: number | null
+}
+
+/** A fare that is due, and why: in its turn (`scheduled`), or in a lane because it is urgent. */
+interface DueCheck extends PaidCheck {
+  readonly fareId: number
+  readonly lane: CheckLane
 }
 
 /** A fare with the claim that holds it and the slot of its check. */
@@ -96,6 +74,15 @@ const PAYERS = sql`
    group by d.id
 `
 
+/** The resellers whose first checks wait: one step in the index for each. */
+const ADDER = sql`
+  select min(lane_reseller) as id from fare_schedule where lane = 'new_watch'
+   union all
+  select (select min(lane_reseller) from fare_schedule where lane = 'new_watch' and lane_reseller > a.id)
+    from adder a
+   where a.id is not null
+`
+
 /**
  * The urgent fares that are due, in their order, locked until the transaction ends: longest delays, confirmations, first
  * checks, retries. The last two have a share of the budget each, so that many new watches or ids that never answer delay
@@ -112,18 +99,20 @@ export async function findUrgent(tx: Tx, requestsPerSecond: number): Promise<Due
       limit ${limit})
   `
   const { rows } = await sql<DueCheck>`${PREPARED}
-    with due as materialized (
+    with recursive adder as (
+      ${ADDER}
+    ), due as materialized (
       select * from ${lane('max_delay', 1, horizonCalls(requestsPerSecond))} m
       union all
       select * from ${lane('confirmation', 2, horizonCalls(requestsPerSecond))} c
       union all
       (select q.tracked_fare_id, 3, q.rank / coalesce(r.share, 1) as rank
-         from reseller_queue p
-         left join reseller r on r.id = p.reseller_id
+         from adder a
+         left join reseller r using (id)
         cross join lateral (
           select tracked_fare_id, row_number() over (order by lane_due_at)::float8 as rank
             from fare_schedule q
-           where lane = 'new_watch' and lane_reseller = p.reseller_id and ${isDue}
+           where lane = 'new_watch' and lane_reseller = a.id and ${isDue}
            order by lane_due_at
            limit ${share(NEW_WATCH_SHARE)}) q
         order by rank
@@ -170,14 +159,16 @@ export async function findTurns(
 ): Promise<DueCheck[]> {
   const due: DueCheck[] = []
   let takers: readonly Taker[] = limit < 1 ? [] : await readTakers(tx)
-  while (due.length < limit && takers.length > 0) {
+  // Resellers that watch the same fares find the same heads: each time they look twice as deep.
+  for (let depth = 1; due.length < limit && takers.length > 0; depth *= 2) {
     const counts = shareTurns(takers, limit - due.length)
-    const found = await lockNext(tx, counts, [...without, ...due.map(({ fareId }) => fareId)])
+    const asked = new Map([...counts].map(([id, turns]) => [id, turns * depth]))
+    const found = await lockNext(tx, asked, [...without, ...due.map(({ fareId }) => fareId)])
     const ofReseller = Map.groupBy(found, ({ resellerId }) => resellerId)
-    const taken = takenOnce(found, takers)
+    const taken = takenOnce(takers, counts, ofReseller)
     due.push(...taken.map(dueInTurn))
     takers = takers
-      .filter(({ resellerId }) => ofReseller.get(resellerId)?.length === counts.get(resellerId))
+      .filter(({ resellerId }) => ofReseller.get(resellerId)?.length === asked.get(resellerId))
       .map((taker) => afterTurns(taker, taken))
   }
   return due
@@ -189,13 +180,18 @@ interface FoundTurn {
   readonly vdue: number
 }
 
-/** A fare that several resellers take is a turn of the first of them: the others take another one. */
-function takenOnce(found: readonly FoundTurn[], takers: readonly Taker[]): FoundTurn[] {
-  const order = takers.map(({ resellerId }) => resellerId)
-  const rankOf = ({ resellerId }: FoundTurn) => order.indexOf(resellerId)
-  return [...Map.groupBy(found, ({ fareId }) => fareId).values()].map((turns) =>
-    turns.reduce((first, one) => (rankOf(one) < rankOf(first) ? one : first)),
-  )
+/** The turns of each reseller. A fare that several of them found is a turn of the first, and the others take another one. */
+function takenOnce(
+  takers: readonly Taker[],
+  counts: ReadonlyMap<number, number>,
+  found: ReadonlyMap<number, readonly FoundTurn[]>,
+): FoundTurn[] {
+  const taken = new Map<number, FoundTurn>()
+  for (const { resellerId } of takers) {
+    const free = (found.get(resellerId) ?? []).filter(({ fareId }) => !taken.has(fareId))
+    for (const turn of free.slice(0, counts.get(resellerId) ?? 0)) taken.set(turn.fareId, turn)
+  }
+  return [...taken.values()]
 }
 
 function dueInTurn({ fareId, resellerId, vdue }: FoundTurn): DueCheck {
@@ -319,7 +315,7 @@ interface Cost {
 const NO_COST: Cost = { checks: 0, turns: 0, vdue: 0 }
 
 /** What checks cost the resellers that pay for them, by their numbers. */
-function costsOf(checks: readonly Pick<DueCheck, 'payers' | 'vdue'>[]): ReadonlyMap<number, Cost> {
+function costsOf(checks: readonly PaidCheck[]): ReadonlyMap<number, Cost> {
   const costs = new Map<number, Cost>()
   for (const { payers, vdue } of checks) {
     const parts = payers.reduce((sum, { part }) => sum + part, 0)
@@ -339,10 +335,7 @@ function costsOf(checks: readonly Pick<DueCheck, 'payers' | 'vdue'>[]): Readonly
  * Moves the passes of resellers that pay for checks, and the virtual times of those whose turns these are. Returns the
  * smallest pass at which one of them took its last turn; null if none took one. It is no later than those of the others.
  */
-export async function pay(
-  tx: Tx,
-  checks: readonly Pick<DueCheck, 'payers' | 'vdue'>[],
-): Promise<number | null> {
+export async function pay(tx: Tx, checks: readonly PaidCheck[]): Promise<number | null> {
   const costs = [...costsOf(checks)].map(([id, cost]) => ({ id, ...cost }))
   if (costs.length === 0) return null
   const { rows } = await sql<{ began: number | null }>`${PREPARED}
@@ -393,7 +386,9 @@ export async function release(tx: Tx, claimId: string, fareIds: readonly number[
   if (fareIds.length === 0) return
   await sql`
     update fare_schedule
-       set claim_id = null, slot_at = null, leased_until = '-infinity'
+       set claim_id = null, slot_at = null, leased_until = '-infinity',
+           -- One that had its turn while it waited in a lane.
+           lane_due_at = case when lane_due_at = leased_until then clock_timestamp() else lane_due_at end
      where claim_id = ${claimId} and tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
 }
@@ -539,8 +534,8 @@ const LEAD_MS = 1_500
 
 /**
  * In how many milliseconds fares can be claimed next: when one is due, and slots are free for it. While more fares
- * are due than the budget allows, that is every few seconds. A pause of checks moves it to its end. Undefined if no fare waits. Fares that are claimed do
- * not count: most are recorded, and due again, before their lease ends.
+ * are due than the budget allows, that is every few seconds. A pause of checks moves it to its end. Undefined if no
+ * fare waits. Fares that are claimed do not count: most are recorded, and due again, before their lease ends.
  */
 export async function nextDispatchMs(db: Db): Promise<number | undefined> {
   const { dueMs, aheadMs } = await selectOne(

@@ -96,8 +96,8 @@ export async function place(
   tx: Tx,
   checks: readonly CompletedCheck[],
   rules: ScheduleRules,
-): Promise<void> {
-  if (checks.length === 0) return
+): Promise<Placed> {
+  if (checks.length === 0) return { changes: [], lesson: NOTHING_KNOWN }
   const fares = await readFares(
     tx,
     checks.map(({ fareId }) => fareId),
@@ -116,8 +116,22 @@ export async function place(
     tx,
     changed.flatMap(({ rating }) => rating?.route ?? []),
   )
-  await changeQueues(tx, [...moved, ...neighbours])
-  await addLessons(tx, sumLessons(placed.map(({ lesson }) => lesson)))
+  return {
+    changes: [...moved, ...neighbours],
+    lesson: sumLessons(placed.map(({ lesson }) => lesson)),
+  }
+}
+
+/** What checks add to the queues and to what all fares show. */
+interface Placed {
+  readonly changes: readonly QueueChange[]
+  readonly lesson: AllFares
+}
+
+/** The last statements of their transaction: claims and records wait for the rows that they lock. */
+export async function addPlaced(tx: Tx, { changes, lesson }: Placed): Promise<void> {
+  await changeQueues(tx, changes)
+  await addLessons(tx, lesson)
 }
 
 /** A fare as the schedule knows it. */
@@ -261,19 +275,25 @@ async function savePlaced(tx: Tx, rows: readonly PlacedRow[]): Promise<QueueChan
                 "availableChanges" float8, "availableExposure" float8, "availableValue" float8,
                 "unavailableChanges" float8, "unavailableExposure" float8, "unavailableValue" float8)
     ), next as materialized (
-      select t.tracked_fare_id, t.reseller_id, n.score, greatest(g.seconds, t.min_seconds) as seconds, p.v, p.speed
+      select t.tracked_fare_id, t.reseller_id, n.score, p.v, p.speed, greatest(g.seconds, t.min_seconds) as seconds,
+             t.max_seconds / p.kept as most,
+             case when t.min_seconds > g.seconds then t.min_seconds * p.speed
+                  else least(g.seconds * p.speed, 1 / nullif(p.mean_score, 0)) end as ahead
         from given g
         join turn t on t.tracked_fare_id = g."fareId"
         join (${QUEUES}) p using (reseller_id)
        cross join lateral (select ${scoreOf('g.changesPerDay', 'g.value')} as score) n
     ), placed as (
       update turn t
-         set score = n.score, vdue = n.v + greatest(1 / n.score, n.seconds * n.speed)
+         set score = n.score, vdue = n.v + greatest(1 / n.score, n.ahead)
         from next n
        where t.tracked_fare_id = n.tracked_fare_id and t.reseller_id = n.reseller_id
       returning t.reseller_id, new.score - old.score as more
     ), usual as (
-      select tracked_fare_id, max(1 / greatest(seconds, 1 / (score * speed))) as rate from next where speed > 0 group by tracked_fare_id
+      select tracked_fare_id, max(1 / greatest(seconds, least(1 / (score * speed), most))) as rate
+        from next
+       where speed > 0
+       group by tracked_fare_id
     ), saved as (
       update fare_schedule s
          set claim_id = null,

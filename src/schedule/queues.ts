@@ -5,17 +5,22 @@ import { type AllFares, changesPerDay, MEMORY_SECONDS, NEW_FARE, NOTHING_KNOWN }
 
 /** The part of a reseller's checks that its longest delays may take. */
 export const MOST_PROMISED = 0.7
-/** λ counts up to three changes during one round of its fares, so that those which change more often than they can be followed do not use up the budget. */
+/**
+ * λ counts up to three changes during one round of its fares, so that those which change more often than they can be
+ * followed do not use up the budget.
+ */
 const MOST_CHANGES_A_ROUND = 3
 const DAY_SECONDS = 86_400
 
 /**
- * The queues, with what follows from the budget and the shares: `part`, the checks a second of the reseller's own;
- * `alone`, how fast its virtual time would move with them; `speed`, how fast it moves, at most by a round of mean scores in
- * the shortest interval, beyond which it waits for that; `kept`, the part of its longest delays that is kept; `most_changes` a day that count of a fare; `mean_score`.
+ * The queues, with what follows from the budget and the shares:
+ * `part`, the checks a second of the reseller's own; `alone`, how fast its virtual time would move with them;
+ * `speed`, how fast it moves, at most by a round of mean scores in the shortest interval, beyond which it waits for that;
+ * `kept`, the part of its longest delays that is kept; `most_changes` a day that count of a fare; `mean_score`.
  */
 export const QUEUES = sql`
-  select q.reseller_id, q.pass, q.v, q.fares, q.promised, b.part, d.alone, least(greatest(q.speed, d.alone), d.most) as speed,
+  select q.reseller_id, q.pass, q.v, q.fares, q.promised, b.part, d.alone,
+         least(greatest(q.speed, d.alone), d.most) as speed,
          q.scores / greatest(1, q.fares) as mean_score,
          ${MOST_CHANGES_A_ROUND * DAY_SECONDS}::float8 * b.part / greatest(1, q.fares) as most_changes,
          case when q.promised > 0 then least(1, ${MOST_PROMISED}::float8 * b.part / q.promised) else 1 end as kept
@@ -27,7 +32,7 @@ export const QUEUES = sql`
    cross join lateral (
          select coalesce(w.requests_per_second, 1) * r.share / coalesce(nullif(n.shares, 0), 1) as part) b
    cross join lateral (
-         select b.part / greatest(1e-6, q.scores) as alone,
+         select (b.part - least(q.promised, ${MOST_PROMISED}::float8 * b.part)) / greatest(1e-6, q.scores) as alone,
                 coalesce(q.fares / nullif(q.scores * w.min_recheck_seconds, 0), 'infinity') as most) d
 `
 
@@ -61,7 +66,10 @@ export interface QueueChange {
   readonly neighbours?: number
 }
 
-/** In the order of their numbers: transactions that meet must not deadlock. */
+/**
+ * The last statement of its transaction: claims wait for the rows that it locks. In the order of their numbers, because
+ * transactions that meet must not deadlock.
+ */
 export async function changeQueues(tx: Tx, changes: readonly QueueChange[]): Promise<void> {
   if (changes.length === 0) return
   await sql`${PREPARED}
@@ -168,12 +176,13 @@ const EARLIEST_CHECK = sql`
  *
  * @param watches the active watches of the fares by reseller, as SQL: `fare`, `reseller_id`, `weight`, `min_seconds`,
  * `max_seconds`.
+ * @returns what the caller adds to the queues, as its last statement.
  */
 export async function follow(
   tx: Tx,
   fareIds: readonly number[],
   watches: RawBuilder<unknown>,
-): Promise<void> {
+): Promise<readonly QueueChange[]> {
   await sql`
     insert into fare_schedule (tracked_fare_id, not_before, interval_seconds)
     select fare.id, ${EARLIEST_CHECK}, ${INTERVAL}
@@ -183,18 +192,19 @@ export async function follow(
      where s.expired_at is null
      order by fare.id
         on conflict (tracked_fare_id) do update
-       set not_before = case when fare_schedule.claim_id is null then least(fare_schedule.not_before, excluded.not_before)
-                             else fare_schedule.not_before end
+       set not_before = excluded.not_before, interval_seconds = excluded.interval_seconds
+     where fare_schedule.claim_id is null and fare_schedule.not_before > excluded.not_before
   `.execute(tx)
-  await changeTurns(tx, fareIds, watches)
+  const changes = await changeTurns(tx, fareIds, watches)
   await hastenLongest(tx, fareIds)
+  return changes
 }
 
 async function changeTurns(
   tx: Tx,
   fareIds: readonly number[],
   watches: RawBuilder<unknown>,
-): Promise<void> {
+): Promise<readonly QueueChange[]> {
   const changes = changesPerDay(await readAllFares(tx), NEW_FARE, 0)
   await sql`
     insert into reseller_queue (reseller_id, pass)
@@ -208,10 +218,10 @@ async function changeTurns(
       delete from turn t
        where t.tracked_fare_id = any(${fareIds}::bigint[])
          and not exists (select from asked w where w.fare = t.tracked_fare_id and w.reseller_id = t.reseller_id)
-      returning t.reseller_id, t.score, t.min_seconds, t.max_seconds
+      returning t.reseller_id, t.score, t.promised
     ), joined as (
-      insert into turn as o (tracked_fare_id, reseller_id, weight, min_seconds, max_seconds, score, vdue)
-      select t.fare, t.reseller_id, t.weight, t.min_seconds, t.max_seconds, n.score, p.v + random() / n.score
+      insert into turn as o (tracked_fare_id, reseller_id, weight, min_seconds, max_seconds, promised, score, vdue)
+      select t.fare, t.reseller_id, t.weight, t.min_seconds, t.max_seconds, ${PROMISED}, n.score, p.v + random() / n.score
         from asked t
         join fare_schedule q on q.tracked_fare_id = t.fare
         join queue p using (reseller_id)
@@ -221,44 +231,41 @@ async function changeTurns(
        cross join lateral (select ${scoreOf('k.changes', 'k.value')} as score) n
           on conflict (tracked_fare_id, reseller_id) do update
          set weight = excluded.weight, min_seconds = excluded.min_seconds, max_seconds = excluded.max_seconds,
-             score = o.score * sqrt(excluded.weight / o.weight),
+             promised = excluded.promised, score = o.score * sqrt(excluded.weight / o.weight),
              -- At most what is an interval now.
              vdue = least(o.vdue, (select p.v + greatest(1 / (o.score * sqrt(excluded.weight / o.weight)), excluded.min_seconds * p.speed)
                                      from queue p where p.reseller_id = o.reseller_id))
        where (o.weight, o.min_seconds, o.max_seconds) is distinct from (excluded.weight, excluded.min_seconds, excluded.max_seconds)
-      returning new.reseller_id, old.tracked_fare_id is null as is_new, old.score as old_score, new.score as new_score,
-                old.min_seconds as old_min, old.max_seconds as old_max, new.min_seconds as new_min, new.max_seconds as new_max
+      returning new.reseller_id, (old.tracked_fare_id is null)::int as fares, new.score - coalesce(old.score, 0) as scores,
+                new.promised - coalesce(old.promised, 0) as promised
     ), moved as (
-      select reseller_id, -1 as fares, -score as scores, -${promiseOf('min_seconds', 'max_seconds')} as promised from left_
+      select reseller_id, -1 as fares, -score as scores, -promised as promised from left_
        union all
-      select reseller_id, is_new::int, new_score - coalesce(old_score, 0),
-             ${promiseOf('new_min', 'new_max')} - ${promiseOf('old_min', 'old_max')}
-        from joined
+      select * from joined
     )
     select reseller_id as id, sum(fares) as fares, sum(scores) as scores, sum(promised) as promised
       from moved group by reseller_id
   `.execute(tx)
-  await changeQueues(tx, rows)
+  return rows
 }
 
-/** The checks a second that a longest delay needs; 0 where there is none. */
-function promiseOf(least: string, most: string) {
-  return sql`
-    case when ${sql.ref(most)} is null then 0
-         else 1.0::float8 / greatest(${sql.ref(most)}, ${sql.ref(least)}, (select min_recheck_seconds from schedule_facts), 1) end
-  `
-}
+/** The checks a second that the longest delay of turn `t` needs; 0 where it has none. */
+const PROMISED = sql`
+  case when t.max_seconds is null then 0
+       else 1.0::float8 / greatest(t.max_seconds, t.min_seconds, (select min_recheck_seconds from schedule_facts), 1) end
+`
 
 /** A longest delay counts from the last check. A fare that is urgent sooner stays so. */
 async function hastenLongest(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
+    with longest as materialized (${longestDelays(fareIds)})
     update fare_schedule q
        set lane = d.lane, lane_due_at = d.due, lane_reseller = null
       from (select q.tracked_fare_id as id, case when m.due is not null then 'max_delay' end as lane, m.due
               from fare_schedule q
               join tracked_fare f on f.id = q.tracked_fare_id
               join fare_state s on s.tracked_fare_id = f.id
-              left join (${longestDelays(fareIds)}) l on l.tracked_fare_id = f.id
+              left join longest l on l.tracked_fare_id = f.id
               left join lateral (
                    select s.last_check_at + make_interval(secs => greatest(l.seconds, q.interval_seconds)) as due) m
                 on l.seconds is not null
@@ -268,11 +275,18 @@ async function hastenLongest(tx: Tx, fareIds: readonly number[]): Promise<void> 
   `.execute(tx)
 }
 
-/** Takes fares out of the schedule. A check that is claimed finds its claim gone. */
-export async function unfollow(tx: Tx, fareIds: readonly number[]): Promise<void> {
-  if (fareIds.length === 0) return
-  await changeTurns(tx, fareIds, NO_WATCHES)
+/**
+ * Takes fares out of the schedule. A check that is claimed finds its claim gone. Returns what the caller adds to the
+ * queues, as its last statement.
+ */
+export async function unfollow(
+  tx: Tx,
+  fareIds: readonly number[],
+): Promise<readonly QueueChange[]> {
+  if (fareIds.length === 0) return []
+  const changes = await changeTurns(tx, fareIds, NO_WATCHES)
   await sql`delete from fare_schedule where tracked_fare_id = any(${fareIds}::bigint[])`.execute(tx)
+  return changes
 }
 
 const NO_WATCHES = sql`
@@ -281,7 +295,7 @@ const NO_WATCHES = sql`
 
 /**
  * Locks the schedule of fares against the recording of checks, in the order of their ids. Every transaction takes
- * its locks in one order: tracked fares, schedule, beliefs, feeds, watches.
+ * its locks in one order: tracked fares, schedule, beliefs, feeds, watches, queues.
  */
 export async function hold(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
@@ -418,4 +432,37 @@ export async function bringNeighbours(tx: Tx, routes: readonly string[]): Promis
     select reseller_id as id, count(*)::int as neighbours from forward group by reseller_id
   `.execute(tx)
   return rows
+}
+
+/** A reseller whose fares take turns. */
+export interface Taker {
+  readonly resellerId: number
+  readonly share: number
+  /** Who has the smallest comes next. A turn moves it by 1 / share. */
+  readonly pass: number
+}
+
+/** A reseller that had nothing to check comes back at most so many turns before the others, not with savings. */
+export const MOST_SAVED_TURNS = 2
+
+/** Resellers with something to check, those that had nothing for a while at most two turns before the others. */
+export function withoutSavings(takers: readonly Taker[], least: number): Taker[] {
+  return takers.map((taker) => {
+    return { ...taker, pass: Math.max(taker.pass, least - MOST_SAVED_TURNS / taker.share) }
+  })
+}
+
+/**
+ * How many of the next turns each reseller takes, by its number: each time the one with the smallest pass.
+ * @example shareTurns([{ resellerId: 1, share: 3, pass: 0 }, { resellerId: 2, share: 1, pass: 0 }], 4) // 1: 3, 2: 1
+ */
+export function shareTurns(takers: readonly Taker[], turns: number): Map<number, number> {
+  const counts = new Map<number, number>()
+  const waiting = takers.map((taker) => ({ ...taker }))
+  for (let turn = 0; turn < turns && waiting.length > 0; turn += 1) {
+    const next = waiting.reduce((a, b) => (b.pass < a.pass ? b : a))
+    next.pass += 1 / next.share
+    counts.set(next.resellerId, (counts.get(next.resellerId) ?? 0) + 1)
+  }
+  return counts
 }

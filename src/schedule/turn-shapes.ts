@@ -79,7 +79,8 @@ async function readTurns(db: Db, fareId: number) {
   const { rows } = await sql<Static<typeof Turn>>`
     select r.name as reseller, t.weight, t.score,
            greatest(0, t.vdue - p.v) / nullif(p.speed, 0) as "dueInSeconds",
-           greatest(f.min_recheck_seconds, t.min_seconds, 1 / nullif(t.score * p.speed, 0)) as "everySeconds",
+           greatest(f.min_recheck_seconds, t.min_seconds,
+                    least(1 / nullif(t.score * p.speed, 0), t.max_seconds / p.kept)) as "everySeconds",
            ${OWN_SECONDS} as "aloneSeconds"
       from turn t
       join (${QUEUES}) p using (reseller_id)
@@ -172,7 +173,12 @@ export function expectedCheck({
 }: ScheduleRow): Static<typeof ExpectedCheckShape> | null {
   if (notBefore === null) return null
   if (claimId !== null) return { at: now, why: 'it is being checked' }
-  if (lane !== null && laneDueAt !== null) return { at: laneDueAt, why: WHY[lane] ?? lane }
+  const turn = expectedTurn(notBefore, dueSeconds, now)
+  if (lane === null || laneDueAt === null || turn.at < laneDueAt) return turn
+  return { at: laneDueAt, why: WHY[lane] ?? lane }
+}
+
+function expectedTurn(notBefore: Date, dueSeconds: number | null, now: Date) {
   if (dueSeconds === null) return { at: notBefore, why: 'its shortest interval' }
   const due = new Date(now.getTime() + dueSeconds * 1_000)
   if (notBefore > now && due <= notBefore) return { at: notBefore, why: 'its shortest interval' }

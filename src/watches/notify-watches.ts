@@ -41,7 +41,7 @@ export async function notifyWatches(
 
 /**
  * Starts the watches of these fares that have not started and whose fare has a fresh belief: no check is needed for
- * them. Returns the fares that have watches which still wait, for the next good check, each with a reseller of these.
+ * them. Returns the fares that have watches which still wait and were not asked since, each with the reseller of the last.
  *
  * The caller holds the locks of `lockTrackedFares`.
  */
@@ -51,26 +51,33 @@ export async function startFreshWatches(tx: Tx, fareIds: readonly number[]): Pro
     tx,
     waiting.map(({ fareId }) => fareId),
   )
-  if (believed.length === 0) return waiting
+  if (believed.length === 0) return waiting.filter(isNew)
   await createWatchDrafts(tx)
   await draftStarts(tx, { fareIds: believed, onlyFresh: true })
   await appendDrafts(tx)
-  return findUnstarted(tx, fareIds)
+  return (await findUnstarted(tx, fareIds)).filter(isNew)
 }
 
-async function findUnstarted(tx: Tx, fareIds: readonly number[]): Promise<FirstCheck[]> {
-  return tx
-    .selectFrom('watch as w')
-    .innerJoin('reseller as r', 'r.id', 'w.reseller_id')
-    .select('w.tracked_fare_id as fareId')
-    .select(sql<number>`min(w.reseller_id)`.as('resellerId'))
-    .where(sql<boolean>`w.tracked_fare_id = any(${fareIds}::bigint[])`)
-    .where('w.started_at', 'is', null)
-    .where('w.paused_at', 'is', null)
-    .where('w.ended_at', 'is', null)
-    .where('r.disabled_at', 'is', null)
-    .groupBy('w.tracked_fare_id')
-    .execute()
+interface UnstartedFare extends FirstCheck {
+  /** Whether the fare was asked since the last of the watches began. */
+  readonly isAsked: boolean
+}
+
+const isNew = ({ isAsked }: UnstartedFare) => !isAsked
+
+/** The fares of watches that wait to start, with the reseller of the watch that began last. */
+async function findUnstarted(tx: Tx, fareIds: readonly number[]): Promise<UnstartedFare[]> {
+  const { rows } = await sql<UnstartedFare>`
+    select distinct on (w.tracked_fare_id) w.tracked_fare_id as "fareId", w.reseller_id as "resellerId",
+           coalesce(s.last_check_at > w.began_at, false) as "isAsked"
+      from watch w
+      join reseller r on r.id = w.reseller_id and r.disabled_at is null
+      left join fare_state s using (tracked_fare_id)
+     where w.tracked_fare_id = any(${fareIds}::bigint[])
+       and w.started_at is null and w.paused_at is null and w.ended_at is null
+     order by w.tracked_fare_id, w.began_at desc, w.id
+  `.execute(tx)
+  return rows
 }
 
 /**

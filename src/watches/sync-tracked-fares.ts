@@ -1,7 +1,7 @@
 import { PASSENGERS } from '../feeds/watch-record.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
-import { expediteFirstChecks, follow, hold, unfollow } from '../schedule/queues.ts'
+import { changeQueues, expediteFirstChecks, follow, hold, unfollow } from '../schedule/queues.ts'
 import { startFreshWatches } from './notify-watches.ts'
 
 export interface TrackedFaresEffect {
@@ -25,7 +25,7 @@ interface CountedFare {
 /**
  * Locks fares against other changes of their watches, and their rows of the schedule against the recording of
  * checks, in the order of their ids. Call it before watches or their reseller are changed. Every transaction takes
- * its locks in one order: tracked fares, schedule, beliefs, feeds, watches.
+ * its locks in one order: tracked fares, schedule, beliefs, feeds, watches, queues.
  */
 export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
@@ -53,13 +53,14 @@ export async function syncTrackedFares(
   const added = counted.filter((fare) => fare.watchersBefore === 0 && fare.watchers > 0)
   const ended = counted.filter((fare) => fare.watchersBefore > 0 && fare.watchers === 0)
   await reviveExpired(tx, fareIds)
-  await follow(tx, fareIds, activeWatches(fareIds))
-  await unfollow(
+  const followed = await follow(tx, fareIds, activeWatches(fareIds))
+  const unfollowed = await unfollow(
     tx,
     ended.map(({ id }) => id),
   )
   await expediteFirstChecks(tx, await startFreshWatches(tx, fareIds))
   await sql`select ${notify('due')}`.execute(tx)
+  await changeQueues(tx, [...followed, ...unfollowed])
   return { trackedFaresAdded: added.length, trackedFaresEnded: ended.length }
 }
 

@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest'
-import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { dispatchChecks, nextDispatchMs } from '../../src/schedule/claim.ts'
 import { CLAIM_FARES, LEASE_SECONDS } from '../../src/schedule/due.ts'
-import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
   complete,
@@ -107,23 +106,6 @@ describe('a dispatch', () => {
 
     expect(new Set(await dispatch(db, 10))).toEqual(new Set(fares))
     expect((await scheduleOf(db, fares[1] ?? 0)).lane).toBe('confirmation')
-  })
-
-  it('two dispatches at one moment claim each fare once', async ({ databaseUrl, db }) => {
-    await trackFares(
-      db,
-      many(400).map((vdue) => ({ vdue, lane: vdue % 4 === 0 ? ('new_watch' as const) : null })),
-    )
-    const open = () =>
-      openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog, maxConnections: 1 })
-    const pools = [open(), open(), open(), open()]
-
-    const given = await Promise.all(pools.map((pool) => dispatch(pool.db, 100)))
-    await Promise.all(pools.map((pool) => pool.close()))
-
-    const fares = given.flat()
-    expect(fares.length).toBeGreaterThan(0)
-    expect(new Set(fares).size).toBe(fares.length)
   })
 
   it('a dispatch enqueues a job for about each second, none with too many fares', async ({

@@ -2,8 +2,8 @@ import { expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { budgetFor, expectedDelays, readFareGroups } from '../../src/schedule/budget.ts'
-import { follow } from '../../src/schedule/queues.ts'
-import { readFareTurns, readOwnPace } from '../../src/schedule/turn-shapes.ts'
+import { changeQueues, follow } from '../../src/schedule/queues.ts'
+import { expectedCheck, readFareTurns, readOwnPace } from '../../src/schedule/turn-shapes.ts'
 import { it } from '../support/test-database.ts'
 import { type NewFare, trackFares } from './schedule-fixtures.ts'
 
@@ -32,7 +32,7 @@ it('what a reseller reads of its pace shows neither that another watches the far
     select ${fare}::bigint as fare, reseller_id, 1::float8 as weight, null::int as min_seconds, null::int as max_seconds
       from unnest(array[1, 2]::bigint[]) reseller_id
   `
-  await inTransaction(db, (tx) => follow(tx, [fare], watches))
+  await inTransaction(db, async (tx) => changeQueues(tx, await follow(tx, [fare], watches)))
   const shared = await read()
   await sql`update fare_schedule set rate = 9, route_moved = true`.execute(db)
   await sql`update reseller_queue set speed = 9`.execute(db)
@@ -56,10 +56,24 @@ it('the pace of a reseller follows from its part, its shortest interval and its 
   }
 
   await setRules(db, 0.1)
-  // Seven tenths of a part of a tenth of a check a second suffice for a check every 15 s.
-  expect([await read(own), await read(slow), await read(asked)]).toEqual([30, 40, 15])
+  // Seven tenths of a part of a tenth of a check a second suffice for a check every 15 s, and the rest is for the others.
+  expect([await read(own), await read(slow), await read(asked)]).toEqual([100, 100, 15])
   await setRules(db, 1)
-  expect([await read(own), await read(slow), await read(asked)]).toEqual([3, 40, 3])
+  expect([await read(own), await read(slow), await read(asked)]).toEqual([4, 40, 4])
+})
+
+it('the next check of a fare is its turn or what makes it urgent, whichever comes first', () => {
+  const now = new Date()
+  const row = {
+    lane: 'max_delay',
+    laneDueAt: new Date(now.getTime() + 60_000),
+    notBefore: now,
+    claimId: null,
+    now,
+  }
+
+  expect(expectedCheck({ ...row, dueSeconds: 30 })?.why).toMatch(/^its turn/)
+  expect(expectedCheck({ ...row, dueSeconds: 90 })?.at).toEqual(row.laneDueAt)
 })
 
 it('the turns of a fare are explained, the next one first', async ({ db }) => {

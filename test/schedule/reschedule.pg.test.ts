@@ -125,6 +125,8 @@ describe('a completed check', () => {
     expect(await dueAt(1)).toBeCloseTo(80, -1)
     // It needs a hundredth of a check a second; seven tenths of the half are left for it.
     expect(await dueAt(0.005)).toBeCloseTo(100 / 0.35 - 20, -1)
+    // It is the usual time between two checks: its turn would come later.
+    expect((await scheduleOf(db, asked)).rate).toBeCloseTo(0.35 / 100, 4)
   })
 
   it('the earlier of a confirmation and a longest delay counts', async ({ db }) => {
@@ -238,4 +240,11 @@ it('the claim on a fare that was not checked is released, and no other claim', a
   expect(row.claimId).toBeNull()
   expect(row.notBefore).toBeLessThanOrEqual(0)
   expect(row.laneDue).toBeLessThanOrEqual(0)
+  // The same of one that had its turn while it was urgent: it waits there for the lease.
+  await sql`update fare_schedule set claim_id = ${claimId}, leased_until = clock_timestamp() + interval '1 minute'`.execute(
+    db,
+  )
+  await sql`update fare_schedule set lane_due_at = leased_until`.execute(db)
+  await releaseClaim(claimId ?? '')
+  expect((await scheduleOf(db, fare)).laneDue).toBeLessThanOrEqual(0)
 })

@@ -7,7 +7,7 @@ import {
   findUrgent,
   saveClaims,
 } from '../../src/schedule/claim.ts'
-import { type CheckRating, type CompletedCheck, place } from '../../src/schedule/due.ts'
+import { addPlaced, type CheckRating, type CompletedCheck, place } from '../../src/schedule/due.ts'
 
 export interface NewFare {
   readonly vdue?: number
@@ -78,14 +78,15 @@ export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<num
              clock_timestamp() + make_interval(secs => "notBefore"), score
         from given join fare on flight = flight_id
     ), turns as (
-      insert into turn (tracked_fare_id, reseller_id, weight, min_seconds, max_seconds, score, vdue)
-      select fare.id, r.id, coalesce(g.weights[r.at], 1), g."minIntervals"[r.at], g."maxDelays"[r.at], g.score, g.vdue
+      insert into turn (tracked_fare_id, reseller_id, weight, min_seconds, max_seconds, promised, score, vdue)
+      select fare.id, r.id, coalesce(g.weights[r.at], 1), g."minIntervals"[r.at], g."maxDelays"[r.at],
+             coalesce(1.0::float8 / g."maxDelays"[r.at], 0), g.score, g.vdue
         from given g join fare on flight = flight_id
        cross join lateral unnest(g.resellers) with ordinality r (id, at)
-      returning reseller_id, score, max_seconds
+      returning reseller_id, score, promised
     ), queued as (
       insert into reseller_queue (reseller_id, fares, scores, promised)
-      select reseller_id, count(*), sum(score), coalesce(sum(1.0::float8 / max_seconds), 0) from turns group by reseller_id
+      select reseller_id, count(*), sum(score), sum(promised) from turns group by reseller_id
           on conflict (reseller_id) do update
          set fares = reseller_queue.fares + excluded.fares, scores = reseller_queue.scores + excluded.scores,
              promised = reseller_queue.promised + excluded.promised
@@ -144,7 +145,7 @@ export function complete(
   checks: readonly CompletedCheck[],
   rules = { requestsPerSecond: 10, minRecheckSeconds: 60 },
 ): Promise<void> {
-  return inTransaction(db, (tx) => place(tx, checks, rules))
+  return inTransaction(db, async (tx) => addPlaced(tx, await place(tx, checks, rules)))
 }
 
 /** Claims the next checks, urgent ones first, whatever the slots. Their lease has ended already. */
@@ -186,7 +187,7 @@ export async function runSchedule(
       const placed = done.map((fareId) => {
         return { fareId, askedAt, next: 'normal' as const, rating: rate(fareId) }
       })
-      await place(tx, placed, rules)
+      await addPlaced(tx, await place(tx, placed, rules))
     })
   }
   return (fare) => checks.get(fare) ?? []

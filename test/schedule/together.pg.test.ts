@@ -4,7 +4,7 @@ import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { dispatchChecks } from '../../src/schedule/claim.ts'
-import { type CompletedCheck, place } from '../../src/schedule/due.ts'
+import { addPlaced, type CompletedCheck, place } from '../../src/schedule/due.ts'
 import { bringNeighbours, changeQueues, expedite, hold } from '../../src/schedule/queues.ts'
 import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
 import { openAnother } from '../platform/db/empty-database.ts'
@@ -36,7 +36,7 @@ async function claimAndRecord(db: Db, round: number): Promise<number[]> {
   })
   await inTransaction(db, async (tx) => {
     await hold(tx, fareIds)
-    await place(tx, checks, RULES)
+    await addPlaced(tx, await place(tx, checks, RULES))
   })
   return fareIds
 }
@@ -141,7 +141,7 @@ it('a fare that a check on demand was recorded of while fares were claimed is no
   const record = (fareId: number) =>
     inTransaction(another, async (tx) => {
       await hold(tx, [fareId])
-      await place(tx, [{ fareId, askedAt: new Date(), next: 'normal' }], rules)
+      await addPlaced(tx, await place(tx, [{ fareId, askedAt: new Date(), next: 'normal' }], rules))
     })
 
   for (let round = 0; round < CLAIMS; round += 1) {

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { type CheckRating, correctSetBack } from '../../src/schedule/due.ts'
-import { expedite, follow, unfollow } from '../../src/schedule/queues.ts'
+import { changeQueues, expedite, follow, unfollow } from '../../src/schedule/queues.ts'
 import { it } from '../support/test-database.ts'
 import {
   claimNext,
@@ -204,8 +204,8 @@ describe('what happens to others', () => {
         from unnest(${theirs}::bigint[]) fare
     `
     const changes = [
-      () => inTransaction(db, (tx) => unfollow(tx, theirs)),
-      () => inTransaction(db, (tx) => follow(tx, theirs, watches)),
+      () => inTransaction(db, async (tx) => changeQueues(tx, await unfollow(tx, theirs))),
+      () => inTransaction(db, async (tx) => changeQueues(tx, await follow(tx, theirs, watches))),
     ]
     const times = new Map(own.map((fare) => [fare, [0]]))
     let checked = 0
@@ -222,6 +222,47 @@ describe('what happens to others', () => {
     expect(longest).toBeLessThanOrEqual(25)
     expect(mean).toBeLessThan(15)
     expect(checked).toBeGreaterThan(55)
+  })
+
+  it('one that comes makes fares with a long shortest interval wait for no more than a round of theirs', async ({
+    db,
+  }) => {
+    await setShares(db, 1, 9)
+    const [slow = []] = await trackKinds(db, [
+      many(2, { resellers: [1], minIntervalSeconds: 100 }),
+      many(18, { resellers: [1] }),
+    ])
+    await runSchedule(db, 200)
+    await trackFares(db, many(200, { resellers: [2] }))
+
+    const run = await runSchedule(db, 400)
+
+    // Its twenty fares have a tenth of a check a second now.
+    for (const fare of slow) expect(run(fare)[0]).toBeLessThanOrEqual(220)
+  })
+
+  it('claims go on while watches change, and a change reads no turn twice', async ({ db }) => {
+    await setShares(db, 1, 1)
+    const fares = await trackFares(db, many(1_000, { resellers: [1] }))
+    await sql`
+      insert into fare_state (tracked_fare_id, state, last_check_at)
+      select id, '{}', clock_timestamp() from tracked_fare
+    `.execute(db)
+    await sql`analyze`.execute(db)
+    const watches = sql`
+      select id as fare, 2::bigint as reseller_id, 1::float8 as weight, null::int as min_seconds, null::int as max_seconds
+        from tracked_fare
+    `
+
+    await inTransaction(db, async (tx) => {
+      const changes = await follow(tx, fares.slice(1), watches)
+      const { rows } = await sql<{ read: number }>`
+        select sum(seq_tup_read + idx_tup_fetch)::float8 as read from pg_stat_xact_user_tables where relname = 'turn'
+      `.execute(tx)
+      expect(rows[0]?.read).toBeLessThan(20_000)
+      expect(await dispatch(db, 1)).toEqual(fares.slice(0, 1))
+      await changeQueues(tx, changes)
+    })
   })
 
   it('after an outage of ten minutes each fare is checked within its interval, in the old order', async ({

@@ -129,7 +129,9 @@ describe('syncTrackedFares', () => {
   }) => {
     const resellerId = await resellerWith(db, [cells()])
     await fakeCheck(db)
-    const [{ vdues } = { vdues: [] }] = await fareRows(db)
+    // An interval that becomes shorter would bring a turn that lies later forward.
+    await sql`update turn set vdue = 0`.execute(db)
+    const vdues = [0]
     await sql`update watch set started_at = now()`.execute(db)
 
     await importRows(db, resellerId, [cells({ min_interval_seconds: '900' })])
@@ -137,6 +139,40 @@ describe('syncTrackedFares', () => {
 
     await importRows(db, resellerId, [cells({ reference: 'B' })])
     expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: 'new_watch', vdues }])
+  })
+
+  it('a fare that was asked since its last watch began has no early check when another watch of it changes', async ({
+    db,
+  }) => {
+    await resellerWith(db, [cells()], 'one')
+    const two = await resellerWith(db, [cells()], 'two')
+    await fakeCheck(db)
+    await sql`update fare_state set last_check_at = clock_timestamp()`.execute(db)
+
+    await pauseWatches(db, { resellerId: two, list: 'summer' })
+    expect(await lanes(db)).toEqual([null])
+    await resumeWatches(db, { resellerId: two, list: 'summer' })
+
+    expect(await lanes(db)).toEqual(['new_watch'])
+    const { rows } = await sql`select lane_reseller as payer from fare_schedule`.execute(db)
+    expect(rows).toEqual([{ payer: two }])
+  })
+
+  it('longest delays leave no promise behind when the shortest interval of the workers changes meanwhile', async ({
+    db,
+  }) => {
+    const sums = async () =>
+      (await sql`select fares, promised from reseller_queue`.execute(db)).rows
+    await sql`update schedule_facts set requests_per_second = 10, min_recheck_seconds = 10`.execute(
+      db,
+    )
+    const resellerId = await resellerWith(db, [cells({ max_delay_seconds: '30' })])
+    expect(await sums()).toEqual([{ fares: 1, promised: 1 / 30 }])
+
+    await sql`update schedule_facts set min_recheck_seconds = 60`.execute(db)
+    await pauseWatches(db, { resellerId, list: 'summer' })
+
+    expect(await sums()).toEqual([{ fares: 0, promised: 0 }])
   })
 
   it('a fare is unscheduled with its last active watch, not with an earlier one', async ({

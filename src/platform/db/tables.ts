@@ -513,6 +513,7 @@ export interface TrackedFare {
 export interface Turn {
   max_seconds: number | null
   min_seconds: number | null
+  promised: Generated<number>
   reseller_id: number
   score: number
   tracked_fare_id: number
