@@ -70,6 +70,8 @@ it.each([
   ['Fri, 31 Jul 2026 10:00:07 GMT', new Date('2026-07-31T10:00:07Z')],
   ['soon', undefined],
   ['', undefined],
+  ['0', undefined],
+  ['Fri, 01 Jan 20260 00:00:00 GMT', undefined],
 ])('an observation has the Date of its answer: %s', async (date, datedAt) => {
   await using server = await answering(json(BODY, { date }))
   await using fixture = clientOf(server.url)

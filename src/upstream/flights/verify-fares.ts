@@ -109,14 +109,16 @@ function evidenceOf({ path, status, latencyMs, body }: EvidenceArgs): Evidence {
 }
 
 const AGE = /^\d{1,9}$/
+const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} [12]\d{3} \d{2}:\d{2}:\d{2} GMT$/
 
 /**
- * What the headers say of the time of an answer. `Age` is a whole number of seconds (RFC 9111, 5.1); any other value
- * is ignored, as is a `Date` that is none.
+ * What the headers say of the time of an answer. `Age` is a whole number of seconds (RFC 9111, 5.1), `Date` is in the
+ * form that servers must send (RFC 9110, 5.6.7). Any other value is ignored: "0" reads as the year 2000, and
+ * PostgreSQL has no year 275760.
  */
 function sentAt({ headers }: HttpAnswer): Pick<Observation, 'ageSeconds' | 'datedAt'> {
   const { age = '', date = '' } = headers
-  const datedAt = new Date(date)
+  const datedAt = new Date(DATE.test(date) ? date : Number.NaN)
   return {
     ageSeconds: AGE.test(age) ? Number(age) : 0,
     ...(Number.isNaN(datedAt.getTime()) ? {} : { datedAt }),
