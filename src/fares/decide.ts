@@ -369,6 +369,8 @@ function replacedAfter(
 /** A belief is not shown after so many unusable answers in a row, over so long, and over three usual intervals. */
 const SILENT = { answers: 5, seconds: 120, intervals: 3 }
 const MOST_PAUSE_SECONDS = 900
+/** No more are counted: the column is a smallint. */
+const MOST_SILENT_ANSWERS = 1_000
 
 /**
  * The answer says nothing: it neither confirms nor cancels. After some in a row the belief is not shown any more, and
@@ -381,7 +383,7 @@ function remainSilent(
   { intervalSeconds }: { readonly intervalSeconds: number },
 ): Decision {
   const before = state.silence ?? { since: reading.at, answers: 0, isShown: false }
-  const answers = before.answers + 1
+  const answers = Math.min(MOST_SILENT_ANSWERS, before.answers + 1)
   const seconds = (Date.parse(reading.at) - Date.parse(before.since)) / 1_000
   const isLong = seconds >= Math.max(SILENT.seconds, SILENT.intervals * intervalSeconds)
   const isShown = before.isShown || (answers >= SILENT.answers && isLong)

@@ -160,6 +160,12 @@ describe('a decision', () => {
     expect(late.state.candidate).toMatchObject({ since: iso(60), heldUntil: iso(690) })
   })
 
+  it('at most a thousand answers of a silence are counted', () => {
+    const { state } = decideAll(Array.from({ length: 1_001 }, (_, i) => [i, unknown()]))
+
+    expect(state.silence?.answers).toBe(1_000)
+  })
+
   it('the state keeps when the fare was first bookable', () => {
     const half = decideAll([[0, available(), unknown()]])
     const whole = decideAll([
