@@ -172,10 +172,15 @@ function disappearedKinds(recorded: readonly RecordedCheck[]): HeldKind[] {
 /** The Date of answers is in whole seconds. */
 const SAME_DATE_MS = 2_000
 
-/** Whether an answer has the Date of the last counted one, which was asked well before: a cache has kept it. */
+/**
+ * Whether an answer has the Date of the last counted one, which was asked well before: a cache has kept it. A Date far
+ * from now says nothing: where a clock stands still, every answer has it.
+ */
 function isCopy({ askedAt, observation: { datedAt } }: Check, last: LockedFare): boolean {
-  const isLater = last.askedAt !== null && askedAt.getTime() - last.askedAt.getTime() > SAME_DATE_MS
-  return isLater && datedAt !== undefined && datedAt.getTime() === last.datedAt?.getTime()
+  if (datedAt === undefined || last.askedAt === null) return false
+  const isLater = askedAt.getTime() - last.askedAt.getTime() > SAME_DATE_MS
+  const isNear = Math.abs(askedAt.getTime() - datedAt.getTime()) <= STALE_SECONDS * 1_000
+  return isLater && isNear && datedAt.getTime() === last.datedAt?.getTime()
 }
 
 function copiesIn(checks: readonly Check[], locked: readonly LockedFare[]): ReadonlySet<Check> {

@@ -271,6 +271,7 @@ describe('an answer with the Date of the one before', () => {
     ['asked within two seconds', 2, 1],
     ['with another Date', 60, 61],
     ['without a Date', 60, undefined],
+    ['with a Date of more than ten minutes ago', 602, 1],
   ] as const)('counts %s', async ([_, seconds, date], { db }) => {
     const fareIds = await trackFares(db, 1)
     await answer(db, fareIds, { at: dated(0), outbound: available(), datedAt: dated(1) })
