@@ -159,9 +159,13 @@ function nextCandidate(
   return { candidate, counts: true, isReplacement: !atAnyPrice && contradiction !== 'loss' }
 }
 
+/** One answer in ten may be unusable, so one alone interrupts no hold. */
+const INTERRUPTION = 2
+
 /**
  * A candidate that a mass has counted waits for `massHoldMs` from then on, whether or not the mass goes on: what it had
- * shown before may have been something else. What began before an operator's release does not wait.
+ * shown before may have been something else. The time counts only while answers show the change: a lie before an outage
+ * and one after it are no ten minutes. What began before an operator's release does not wait.
  */
 function held(
   candidate: Candidate,
@@ -171,11 +175,21 @@ function held(
   const kind = HELD_KIND[candidate.contradiction]
   const isReleased = Date.parse(candidate.since) <= (context.releasedAt.get(kind)?.getTime() ?? 0)
   const isCounted = !isReleased && isPartOfMass(state, { kind, reading, masses: context.masses })
-  const heldSince = candidate.heldSince ?? (isCounted ? reading.at : null)
-  if (heldSince === null || isReleased) return { ...candidate, heldSince, heldUntil: null }
+  const isInterrupted = candidate.heldUntil !== null && (candidate.unshown ?? 0) >= INTERRUPTION
+  const heldSince = isInterrupted
+    ? reading.at
+    : (candidate.heldSince ?? (isCounted ? reading.at : null))
+  const shown = { ...candidate, heldSince, unshown: 0 }
+  if (heldSince === null || isReleased) return { ...shown, heldUntil: null }
   const end = new Date(Date.parse(heldSince) + rules.massHoldMs)
   const waits = Date.parse(reading.at) < end.getTime()
-  return { ...candidate, heldSince, heldUntil: waits ? end.toISOString() : null }
+  return { ...shown, heldUntil: waits ? end.toISOString() : null }
+}
+
+/** After an answer that says nothing of what a candidate shows. */
+function unshown(candidate: Candidate | null): Candidate | null {
+  if (candidate === null || candidate.heldUntil === null) return candidate
+  return { ...candidate, unshown: (candidate.unshown ?? 0) + 1 }
 }
 
 function circumstanceOf(
@@ -265,7 +279,7 @@ function agree(state: FareState, reading: Reading): Decision {
   const isOfPrice = state.candidate && HELD_KIND[state.candidate.contradiction] === 'price_changed'
   const after = {
     ...state,
-    candidate: isPriced || !isOfPrice ? null : state.candidate,
+    candidate: isPriced || !isOfPrice ? null : unshown(state.candidate),
     ...priceOr(state, view, at),
     silence: null,
     lastGoodCheckAt: at,
@@ -388,7 +402,7 @@ function remainSilent(
   const isLong = seconds >= Math.max(SILENT.seconds, SILENT.intervals * intervalSeconds)
   const isShown = before.isShown || (answers >= SILENT.answers && isLong)
   const silence: Silence = { since: before.since, answers, isShown }
-  const after = { ...state, silence }
+  const after = { ...state, candidate: unshown(state.candidate), silence }
   const pauseSeconds = Math.min(MOST_PAUSE_SECONDS, seconds)
   const next = isShown ? { pauseSeconds } : followUnknown(after, reading.at)
   return decisionOf(after, reading, { good: false, next })

@@ -62,10 +62,12 @@ export interface Candidate {
   readonly contradiction: Contradiction
   /** When the first answer began that contradicted the belief so, without one in between that agreed. */
   readonly since: string
-  /** When a mass counted it first; null if none has. From then on its answers must span MASS_HOLD_MINUTES. */
+  /** When its wait for a mass began, last; null if none has counted it. From then on its answers must span MASS_HOLD_MINUTES. */
   readonly heldSince: string | null
   /** Until when it waits for a mass; null if it does not, or not any more. */
   readonly heldUntil: string | null
+  /** While it waits: the answers in a row, up to the last one, that said nothing of it. */
+  readonly unshown?: number
   /** The reading of the last counted answer. */
   readonly view: FareView
   /** The number of counted answers in a row that show it. */
