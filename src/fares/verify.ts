@@ -6,6 +6,7 @@ import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { inTransaction, isAhead } from '../platform/db/transaction.ts'
 import { pausedForMs } from '../platform/ticks/pauses.ts'
 import { pay } from '../schedule/claim.ts'
+import { STALE_SECONDS } from '../schedule/due.ts'
 import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
 import {
   type Skew,
@@ -151,7 +152,7 @@ async function reserveUntil(
 }
 
 /** Why there is no answer: the observation was unknown, or the call was not made or not kept whole. */
-type UnknownResultReason = UnknownReason | 'paused' | 'no_slot' | 'too_large' | 'stopping'
+type UnknownResultReason = UnknownReason | 'aged' | 'paused' | 'no_slot' | 'too_large' | 'stopping'
 
 /** Constant texts: what the upstream sent with its answer is for the log only. */
 export const DETAILS: Readonly<Record<UnknownResultReason, string>> = {
@@ -169,6 +170,7 @@ export const DETAILS: Readonly<Record<UnknownResultReason, string>> = {
   unknown_members: 'the answer of the upstream has members that its interface does not have',
   identity_mismatch: 'the upstream answered with another flight',
   circuit_open: 'requests to the upstream are suspended, because it fails or has asked for a pause',
+  aged: 'the answer is an old one that a cache has kept',
   paused: 'operators have paused the checks; with maxAge a kept answer is returned',
   no_slot: 'the budget of requests to the upstream is used up',
   too_large: 'the answer of the upstream is too large',
@@ -202,6 +204,7 @@ export function unknownResult(
 
 /**
  * Turns an observation into the answer for the caller: the availability of every flight in the question, or unknown.
+ * One that is too old for the record of a tracked fare is too old for a caller.
  *
  * A result without one of the flights would be read as "not available". So one unknown flight makes the whole
  * result unknown.
@@ -211,6 +214,7 @@ function parseVerifyResult(question: Question, observation: Observation): Verify
   for (const { leg } of legs) {
     if (leg.kind === 'unknown') return unknownResult(leg.reason, observation.retryAfterMs)
   }
+  if (observation.ageSeconds > STALE_SECONDS) return unknownResult('aged')
   const someAvailable = legs.some(({ leg }) => leg.kind === 'available')
   // Reading the evidence's body has a cost, and the flights are needed only if one is available.
   const flights = someAvailable ? parseBody(observation.evidence.body) : undefined
@@ -269,7 +273,7 @@ export const MAX_AGE_SECONDS = 600
 
 /** An answer that an on-demand check received. */
 interface CachedObservation {
-  /** When the request to the upstream began, by the database's clock. */
+  /** When the request to the upstream began, by the database's clock, or the `Age` of the answer before. */
   readonly askedAt: Date
   /** The text of the interface's Verify result. */
   readonly body: string
@@ -381,7 +385,10 @@ export async function verifyOnDemand(
       const check = { fareId, askedAt, why: 'on_demand', observation } as const
       await recordBatch(deps, { checks: [check], late: [], blocked: [] }, null)
     }
-    if (result.kind === 'known') await publishResult(db, question, { askedAt, body: result.body })
+    if (result.kind === 'known') {
+      const madeAt = new Date(askedAt.getTime() - observation.ageSeconds * 1_000)
+      await publishResult(db, question, { askedAt: madeAt, body: result.body })
+    }
   }
   return { observation, result, fareId }
 }

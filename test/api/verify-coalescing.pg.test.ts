@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { createOnDemand, type OnDemandDeps } from '../../src/fares/verify.ts'
+import { createOnDemand, findCachedObservation, type OnDemandDeps } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
@@ -122,6 +122,18 @@ it('two processes make one call each for equal questions, each with a slot of th
   expect(state.calls).toBe(2)
   const slots = (await metrics.budgetSlots.get()).values
   expect(slots.find(({ labels }) => labels.lane === 'on_demand')?.value).toBe(2)
+})
+
+it.for([
+  ['over ten minutes is unknown', 601, { kind: 'unknown', reason: 'aged' }, false],
+  ['less is kept as of then', 300, UNAVAILABLE, true],
+] as const)('an answer with an Age of %s', async ([_, ageSeconds, result, isKept], { db }) => {
+  const onDemand = startProcess(db, async () => ({ ...observation(GONE), ageSeconds }))
+
+  expect(await onDemand.verify(question(), 'ana')).toMatchObject(result)
+
+  expect(await findCachedObservation(db, question(), 60)).toBeUndefined()
+  expect((await findCachedObservation(db, question(), 600)) !== undefined).toBe(isKept)
 })
 
 describe('a caller that disconnects', () => {
