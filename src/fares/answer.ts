@@ -274,9 +274,14 @@ export function samePrices(one: FareView, other: FareView): boolean {
 
 /** Whether two readings show the same availability by leg, identity and itinerary. */
 export function isSameFlight(one: FareView, other: FareView): boolean {
-  return pairsOf(one, other).every(
-    ({ was, is }) =>
-      was.belief === is.belief && was.identity === is.identity && was.itinerary === is.itinerary,
+  return pairsOf(one, other).every(({ was, is }) => isSameLeg(was, is))
+}
+
+export function isSameLeg(one: LegView, other: LegView): boolean {
+  return (
+    one.belief === other.belief &&
+    one.identity === other.identity &&
+    one.itinerary === other.itinerary
   )
 }
 

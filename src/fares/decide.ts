@@ -8,7 +8,12 @@ import {
   isComplete,
   isSame,
   isSameFlight,
+  isSameLeg,
+  LEFT_OUT,
   type LegOutcome,
+  type LegPair,
+  legContradiction,
+  pairsOf,
   type Reading,
   readingOf,
   samePrices,
@@ -23,6 +28,7 @@ import {
   HELD_KIND,
   isRecent,
   type LegView,
+  legOf,
   legsOf,
   mapLegs,
   type Silence,
@@ -319,10 +325,11 @@ function wait(
 }
 
 /**
- * The reading becomes the belief, as a whole. Only of a lost pair may a leg be unknown: it keeps what is believed
- * of it.
+ * The reading becomes the belief, as a whole. Only of a lost pair may a leg keep what is believed of it: where it is
+ * unknown, or shows what is not confirmed.
  */
-function adopt(state: FareState, { candidate }: Counted, { reading, context }: Deciding): Decision {
+function adopt(state: FareState, { candidate }: Counted, deciding: Deciding): Decision {
+  const { reading, context } = deciding
   const { at, isOdd } = reading
   const isOfPriceAlone = HELD_KIND[candidate.contradiction] === 'price_changed'
   // A price that comes with another change waits if it is odd or unlike that of the answers before, until a second answer shows
@@ -330,9 +337,11 @@ function adopt(state: FareState, { candidate }: Counted, { reading, context }: D
   const isSeenOnce = candidate.answers < 2 && (isOdd || candidate.atAnyPrice > 1)
   const isUnconfirmed = isSeenOnce || context.masses.some(({ kind }) => kind === 'price_changed')
   const isDoubtful = !isOfPriceAlone && isUnconfirmed
-  const whole = filledUp(reading.view, state.belief)
+  const confirmed =
+    candidate.contradiction === 'loss' ? confirmedByLoss(state, deciding) : reading.view
+  const whole = filledUp(confirmed, state.belief)
   const belief = isDoubtful ? withoutPrice(whole, 'unconfirmed') : whole
-  const good = isComplete(reading.view)
+  const good = isComplete(confirmed)
   const lastFlights = {
     outbound: lastFlight(belief.outbound, state.belief.outbound, state.lastFlights.outbound),
     return:
@@ -353,6 +362,26 @@ function adopt(state: FareState, { candidate }: Counted, { reading, context }: D
   const changes = changesOf(state, after, { since, at, heldSince })
   const next = good ? 'normal' : 'retry'
   return { ...decisionOf(after, reading, { good, next }), changes }
+}
+
+/**
+ * A loss is confirmed by the leg that is lost, so another flight of the other leg counts as unknown, unless the counted
+ * answer before showed the same and no mass of such changes goes on.
+ */
+function confirmedByLoss(state: FareState, { reading, context }: Deciding): FareView {
+  const last = state.candidate?.contradiction === 'loss' ? state.candidate.view : null
+  const isConfirmed = (pair: LegPair) => {
+    const contradiction = legContradiction(pair)
+    if (contradiction === null || contradiction === 'loss') return true
+    if (pair.was.belief === 'unknown') return true
+    const before = last?.[pair.leg]
+    const change = { kind: HELD_KIND[contradiction], reading, masses: context.masses }
+    return !!before && isSameLeg(before, pair.is) && !isPartOfMass(state, change)
+  }
+  const confirmed = pairsOf(state.belief, reading.view).filter(isConfirmed)
+  return mapLegs(reading.view, (leg) =>
+    confirmed.some(({ is }) => is === leg) ? leg : legOf(LEFT_OUT),
+  )
 }
 
 function lastFlight(

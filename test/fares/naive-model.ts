@@ -87,14 +87,31 @@ function fareAt({ fares }: Story, i: number): Fare {
   return fares[i] ?? []
 }
 
-/** A price that comes with another change, and that the answers before it did not show, is not believed. */
+/**
+ * A price that comes with another change, and that the answers before it did not show, is not believed; nor is another
+ * flight that comes with the loss of the other leg.
+ */
 function adopted(
   story: Story,
   i: number,
-  { kind, same, atAnyPrice }: Omit<Tails, 'answers'>,
+  { kind, same, atAnyPrice, before }: Omit<Tails, 'answers'>,
 ): Fare {
   const fare = shownAt(story, i)
+  if (kind === 'loss') {
+    const last = before === undefined ? [] : fareAt(story, before)
+    const believed = beliefBefore(story, i).fare
+    return fare.map((leg, at) => {
+      const was = believed[at] ?? 'nothing'
+      const isKept = typeof leg === 'object' && was !== 'nothing' && !sameFlight(leg, last[at])
+      return isKept ? was : leg
+    })
+  }
   return kind !== 'price' && same < 2 && atAnyPrice > 1 ? fare.map(withoutPrice) : fare
+}
+
+function sameFlight(one: LegAnswer | undefined, other: LegAnswer | undefined): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object') return one === other
+  return one.identity === other.identity && one.itinerary === other.itinerary
 }
 
 function shownAt(story: Story, i: number): Fare {
@@ -166,11 +183,8 @@ function near(one: Fare, other: Fare, part: number): boolean {
 function sameAtAnyPrice(one: Fare, other: Fare): boolean {
   return one.every((a, at) => {
     const b = other[at]
-    if (typeof a !== 'object' || typeof b !== 'object') return a === b
-    const currencies = [a.price?.currency ?? null, b.price?.currency ?? null]
-    return (
-      a.identity === b.identity && a.itinerary === b.itinerary && currencies[0] === currencies[1]
-    )
+    const currencies = [a, b].map((leg) => priceOfLeg(leg)?.currency ?? null)
+    return sameFlight(a, b) && currencies[0] === currencies[1]
   })
 }
 
@@ -254,6 +268,8 @@ interface Tails {
   /** How many answers in a row, up to this one, show it: at the same price, and at any. */
   readonly same: number
   readonly atAnyPrice: number
+  /** The counted answer before. */
+  readonly before: number | undefined
   /** How many it needs. */
   readonly answers: number
 }
@@ -279,14 +295,19 @@ function tailsAt(story: Story, i: number): Tails | null {
     return length
   }
   const { answers } = needed(story, i, kind)
-  return { kind, same: tail('same'), atAnyPrice: tail('atAnyPrice'), answers }
+  return {
+    kind,
+    same: tail('same'),
+    atAnyPrice: tail('atAnyPrice'),
+    before: counted.at(-2),
+    answers,
+  }
 }
 
 function isGood(story: Story, i: number): boolean {
   const fare = fareAt(story, i)
   if (fare.includes('nothing')) return false
-  if (story.beliefs[i]?.at === i) return true
-  const kind = kindOf(beliefBefore(story, i).fare, fare)
+  const kind = kindOf(story.beliefs[i]?.fare ?? [], fare)
   return kind === null || kind === 'price'
 }
 
