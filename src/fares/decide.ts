@@ -18,7 +18,7 @@ import {
   readingOf,
   samePrices,
 } from './answer.ts'
-import { isPartOfMass, type MassContext } from './mass.ts'
+import { isHeldReturn, isPartOfMass, type MassContext } from './mass.ts'
 import {
   type Candidate,
   type Contradiction,
@@ -171,7 +171,8 @@ const INTERRUPTION = 2
 /**
  * A candidate that a mass has counted waits for `massHoldMs` from then on, whether or not the mass goes on: what it had
  * shown before may have been something else. The time counts only while answers show the change: a lie before an outage
- * and one after it are no ten minutes. What began before an operator's release does not wait.
+ * and one after it are no ten minutes. What began before an operator's release does not wait,
+ * nor does a return to what a held record has replaced.
  */
 function held(
   candidate: Candidate,
@@ -186,7 +187,8 @@ function held(
     ? reading.at
     : (candidate.heldSince ?? (isCounted ? reading.at : null))
   const shown = { ...candidate, heldSince, unshown: 0 }
-  if (heldSince === null || isReleased) return { ...shown, heldUntil: null }
+  const isExempt = isReleased || isHeldReturn(state, reading)
+  if (heldSince === null || isExempt) return { ...shown, heldUntil: null }
   const end = new Date(Date.parse(heldSince) + rules.massHoldMs)
   const waits = Date.parse(reading.at) < end.getTime()
   return { ...shown, heldUntil: waits ? end.toISOString() : null }

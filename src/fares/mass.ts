@@ -58,8 +58,7 @@ export interface AskedLeg {
  */
 export function askedLegs(state: FareState, reading: Reading): AskedLeg[] {
   const { candidate, lastFlights } = state
-  const held = state.replaced.filter((one) => one.held)
-  const isReturn = returnsTo(held, reading)
+  const isReturn = isHeldReturn(state, reading)
   return pairsOf(state.belief, reading.view).flatMap((pair) => {
     const { leg, was, is } = pair
     if (is.belief === 'unknown' || was.belief === 'unknown') return []
@@ -105,6 +104,14 @@ export function returnsTo(
   { view, at }: Pick<Reading, 'view' | 'at'>,
 ): boolean {
   return replaced.some((one) => isRecent(one, at) && isSame(one.view, view))
+}
+
+/** Whether a reading shows what a held record has replaced. */
+export function isHeldReturn({ replaced }: FareState, reading: Reading): boolean {
+  return returnsTo(
+    replaced.filter(({ held }) => held),
+    reading,
+  )
 }
 
 /** Whether the change of a kind that a reading shows is part of one of the masses. */
