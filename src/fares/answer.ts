@@ -285,19 +285,19 @@ export function isSameLeg(one: LegView, other: LegView): boolean {
   )
 }
 
-/** Whether two readings show the same at any price. */
-function isSameAtAnyPrice(one: FareView, other: FareView): boolean {
+/** Whether two readings show the same at any price and itinerary. */
+function areAlike(one: FareView, other: FareView): boolean {
   const currency = (leg: LegView) => leg.price?.currency ?? null
-  return (
-    isSameFlight(one, other) &&
-    pairsOf(one, other).every(({ was, is }) => currency(was) === currency(is))
+  return pairsOf(one, other).every(
+    ({ was, is }) =>
+      was.belief === is.belief && was.identity === is.identity && currency(was) === currency(is),
   )
 }
 
 /**
  * Whether a reading shows the `same` as a candidate: availability by leg, identity, itinerary, currency, and
- * amounts that differ by at most a fifth; or `atAnyPrice`. A loss is the same where one leg is lost in both,
- * whatever the other shows.
+ * amounts that differ by at most a fifth; or is `alike`, itinerary and amounts apart. A loss is the same where one leg
+ * is lost in both, whatever the other shows.
  */
 export function agreementOf(
   contradiction: Contradiction,
@@ -311,22 +311,21 @@ export function agreementOf(
       )
     const before = lost(candidate)
     const same = lost(reading).some((isLost, at) => isLost && before[at])
-    return { same, atAnyPrice: same }
+    return { same, alike: same }
   }
-  const atAnyPrice = isSameAtAnyPrice(candidate, reading)
-  return { same: atAnyPrice && areWithin(candidate, reading, 20n), atAnyPrice }
+  return { same: isSame(candidate, reading), alike: areAlike(candidate, reading) }
 }
 
 /** Whether two readings show the same, and amounts that differ by at most a fifth. */
 export function isSame(one: FareView, other: FareView): boolean {
-  return isSameAtAnyPrice(one, other) && areWithin(one, other, 20n)
+  return isSameFlight(one, other) && areWithin(one, other, 20n)
 }
 
 /**
  * Whether every leg, and the sum, has a price in the same currency that differs by at most this share; or none in
  * both.
  */
-function areWithin(one: FareView, other: FareView, percent: bigint): boolean {
+export function areWithin(one: FareView, other: FareView, percent: bigint): boolean {
   const legs = pairsOf(one, other).map(({ was, is }) => [was.price, is.price] as const)
   return [...legs, [one.price, other.price] as const].every(([from, to]) =>
     isWithin(from, to, percent),

@@ -1,6 +1,7 @@
 import {
   type Answer,
   agreementOf,
+  areWithin,
   changesOf,
   contradictionOf,
   type FareChange,
@@ -75,10 +76,12 @@ export function confirmationOf(
 }
 
 /**
- * So many contradictions in a row that differ in their amounts alone are confirmed: the price jumps with every
- * answer.
+ * So many contradictions in a row that differ in their amounts and itineraries alone are confirmed: they jump with
+ * every answer.
  */
 const JUMPS = 3
+/** So often may a candidate take the place of one of another kind, and be asked for early. */
+const MOST_DISPLACED = 2
 
 /** The numbers that operators set. */
 export interface DecisionRules {
@@ -102,7 +105,7 @@ export interface Counted {
   readonly isConfirmed: boolean
   /** When its next answer counts. */
   readonly countsFrom: Date
-  /** Whether it took the place of another one of its kind. */
+  /** Whether it took the place of another one: of its kind, or the third time. */
   readonly isReplacement: boolean
 }
 
@@ -119,7 +122,7 @@ export function countContradiction(
   const { answers, gapMs } = neededOf(contradiction, circumstance, deciding.rules)
   const next = nextCandidate(state, contradiction, { ...deciding.reading, gapMs })
   const candidate = held(next.candidate, state, deciding)
-  const isShown = candidate.answers >= answers || candidate.atAnyPrice >= Math.max(JUMPS, answers)
+  const isShown = candidate.answers >= answers || candidate.alike >= Math.max(JUMPS, answers)
   return {
     candidate,
     isConfirmed: next.counts && isShown && candidate.heldUntil === null,
@@ -146,23 +149,24 @@ function nextCandidate(
   contradiction: Contradiction,
   { view, at, gapMs }: { readonly view: FareView; readonly at: string; readonly gapMs: number },
 ) {
-  const one = { contradiction, view, answers: 1, atAnyPrice: 1, countedAt: at }
+  const one = { contradiction, view, answers: 1, alike: 1, countedAt: at }
   if (last === null || HELD_KIND[last.contradiction] !== HELD_KIND[contradiction]) {
-    const candidate: Candidate = { ...one, since: at, heldSince: null, heldUntil: null }
-    return { candidate, counts: true, isReplacement: false }
+    const displaced = last === null ? 0 : (last.displaced ?? 0) + 1
+    const candidate: Candidate = { ...one, since: at, heldSince: null, heldUntil: null, displaced }
+    return { candidate, counts: true, isReplacement: displaced > MOST_DISPLACED }
   }
   if (Date.parse(at) - Date.parse(last.countedAt) < gapMs) {
     return { candidate: last, counts: false, isReplacement: false }
   }
   const views = { belief, candidate: last.view, reading: view }
-  const { same, atAnyPrice } = agreementOf(contradiction, views)
+  const { same, alike } = agreementOf(contradiction, views)
   const candidate: Candidate = {
     ...last,
     ...one,
     answers: same ? last.answers + 1 : 1,
-    atAnyPrice: atAnyPrice ? last.atAnyPrice + 1 : 1,
+    alike: alike ? last.alike + 1 : 1,
   }
-  return { candidate, counts: true, isReplacement: !atAnyPrice && contradiction !== 'loss' }
+  return { candidate, counts: true, isReplacement: !alike && contradiction !== 'loss' }
 }
 
 /** One answer in ten may be unusable, so one alone interrupts no hold. */
@@ -336,7 +340,8 @@ function adopt(state: FareState, { candidate }: Counted, deciding: Deciding): De
   const isOfPriceAlone = HELD_KIND[candidate.contradiction] === 'price_changed'
   // A price that comes with another change waits if it is odd or unlike that of the answers before, until a second answer shows
   // it, and while prices are a mass. A price alone is confirmed by itself.
-  const isSeenOnce = candidate.answers < 2 && (isOdd || candidate.atAnyPrice > 1)
+  const last = candidate.alike > 1 ? state.candidate : null
+  const isSeenOnce = last === null ? isOdd : !areWithin(last.view, reading.view, 20n)
   const isUnconfirmed = isSeenOnce || context.masses.some(({ kind }) => kind === 'price_changed')
   const isDoubtful = !isOfPriceAlone && isUnconfirmed
   const confirmed =

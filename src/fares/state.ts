@@ -72,8 +72,10 @@ export interface Candidate {
   readonly view: FareView
   /** The number of counted answers in a row that show it. */
   readonly answers: number
-  /** The number of counted answers in a row that show it at any price. */
-  readonly atAnyPrice: number
+  /** The number of counted answers in a row that show it at any price and itinerary. */
+  readonly alike: number
+  /** How many candidates of other kinds it and those before it have displaced, without an answer that agreed. */
+  readonly displaced?: number
   /** When the last counted answer began. */
   readonly countedAt: string
 }

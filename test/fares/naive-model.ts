@@ -72,8 +72,7 @@ function readBeliefs(checks: readonly ModelCheck[], rules: ModelRules): Story {
     const before = beliefBefore(story, i)
     const tails = tailsAt(story, i)
     const isAdopted =
-      tails !== null &&
-      (tails.same >= tails.answers || tails.atAnyPrice >= Math.max(3, tails.answers))
+      tails !== null && (tails.same >= tails.answers || tails.alike >= Math.max(3, tails.answers))
     story.beliefs.push(isAdopted ? { fare: adopted(story, i, tails), at: i } : before)
   }
   return story
@@ -94,11 +93,11 @@ function fareAt({ fares }: Story, i: number): Fare {
 function adopted(
   story: Story,
   i: number,
-  { kind, same, atAnyPrice, before }: Omit<Tails, 'answers'>,
+  { kind, alike, before = i }: Omit<Tails, 'answers' | 'same'>,
 ): Fare {
   const fare = shownAt(story, i)
   if (kind === 'loss') {
-    const last = before === undefined ? [] : fareAt(story, before)
+    const last = before === i ? [] : fareAt(story, before)
     const believed = beliefBefore(story, i).fare
     return fare.map((leg, at) => {
       const was = believed[at] ?? 'nothing'
@@ -106,7 +105,8 @@ function adopted(
       return isKept ? was : leg
     })
   }
-  return kind !== 'price' && same < 2 && atAnyPrice > 1 ? fare.map(withoutPrice) : fare
+  const isOther = alike > 1 && !near(bare(fareAt(story, before)), fare, 0.2)
+  return kind !== 'price' && isOther ? fare.map(withoutPrice) : fare
 }
 
 function sameFlight(one: LegAnswer | undefined, other: LegAnswer | undefined): boolean {
@@ -122,6 +122,10 @@ function shownAt(story: Story, i: number): Fare {
 /** A fare that is not bookable has no prices. */
 function bare(fare: Fare): Fare {
   return pairOf(fare) === 'bookable' ? fare : fare.map(withoutPrice)
+}
+
+function untimed(leg: LegAnswer): LegAnswer {
+  return typeof leg === 'string' ? leg : { ...leg, itinerary: '' }
 }
 
 function withoutPrice(leg: LegAnswer): LegAnswer {
@@ -196,10 +200,10 @@ function agree(story: Story, [first, second]: readonly [number, number], kind: K
       (leg, at) =>
         leg === 'unavailable' && other[at] === 'unavailable' && believed[at] !== 'unavailable',
     )
-    return { same, atAnyPrice: same }
+    return { same, alike: same }
   }
-  const atAnyPrice = sameAtAnyPrice(one, other)
-  return { same: atAnyPrice && near(one, other, 0.2), atAnyPrice }
+  const same = sameAtAnyPrice(one, other) && near(one, other, 0.2)
+  return { same, alike: sameAtAnyPrice(one.map(untimed), other.map(untimed)) }
 }
 
 /** So many beliefs that records have replaced are kept. */
@@ -267,7 +271,7 @@ interface Tails {
   readonly kind: Kind
   /** How many answers in a row, up to this one, show it: at the same price, and at any. */
   readonly same: number
-  readonly atAnyPrice: number
+  readonly alike: number
   /** The counted answer before. */
   readonly before: number | undefined
   /** How many it needs. */
@@ -286,7 +290,7 @@ function tailsAt(story: Story, i: number): Tails | null {
     if (counted.length === 0 || waited >= needed(story, j, kind).gap * 1_000) counted.push(j)
   }
   if (counted.at(-1) !== i) return null
-  const tail = (of: 'same' | 'atAnyPrice') => {
+  const tail = (of: 'same' | 'alike') => {
     let length = 1
     for (let k = counted.length - 1; k > 0; k -= 1) {
       if (!agree(story, [counted[k - 1] ?? i, counted[k] ?? i], kind)[of]) break
@@ -298,7 +302,7 @@ function tailsAt(story: Story, i: number): Tails | null {
   return {
     kind,
     same: tail('same'),
-    atAnyPrice: tail('atAnyPrice'),
+    alike: tail('alike'),
     before: counted.at(-2),
     answers,
   }

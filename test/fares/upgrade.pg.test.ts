@@ -21,7 +21,7 @@ const CANDIDATE = {
   since: SINCE,
   countedAt: SINCE,
   answers: 1,
-  atAnyPrice: 1,
+  alike: 1,
 }
 const GONE = { belief: 'unavailable', price: null, identity: null, itinerary: null, flight: null }
 
