@@ -301,6 +301,8 @@ describe('the members of an unavailable answer that the interface does not have'
     ['next to it', { 1234: { available: false }, retryAfter: 30 }, ['retryAfter']],
     ['in both, once', { 1234: { available: false, a: 1, b: 2 }, b: 3, c: null }, ['a', 'b', 'c']],
     ['a value that is no entry', { 1234: { available: false }, 99: { seats: 1 } }, ['99']],
+    ['named like no flight', { 1234: { available: false }, all: { available: false } }, ['all']],
+    ['in another entry', { 1234: { available: false }, 99: { available: false, a: 1 } }, ['a']],
     ['its name safe to show', { 1234: { available: false, [SECRET]: 1 } }, ['[redacted]']],
   ])('are named: %s', (_what, body, names) => {
     expect(members(body)).toEqual(names)

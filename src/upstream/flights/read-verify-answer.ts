@@ -4,7 +4,7 @@ import type { AnswerAnomaly, LegObservation, Observation, Question } from '../ob
 import { DUPLICATE_NAMES, readStrictJson } from '../strict-json.ts'
 import { quotable } from '../transport/body-snippet.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
-import { type Fields, hasUnknownFields, idText, isFields } from './flight-fields.ts'
+import { type Fields, fieldsOf, hasUnknownFields, idText, isFields } from './flight-fields.ts'
 import { readFlight } from './read-flight.ts'
 
 /** A verify answer nests five levels deep. */
@@ -60,12 +60,15 @@ export function unknownAnswer(
 function readLegs(result: Fields, question: Question, scrub: Scrub): VerifyAnswer {
   const { flightId, returnFlightId } = question
   const extra = Object.keys(result).filter((id) => id !== flightId && id !== returnFlightId)
-  const others = extra.filter((name) => !isEntry(result[name]))
+  const entries = extra.filter((name) => isEntry(name, result[name]))
+  const others = extra.flatMap((name) =>
+    entries.includes(name) ? unknownNames(Object.keys(fieldsOf(result[name]))) : [name],
+  )
   const read = (id: string) => readLeg(result, id, { question, scrub, others })
   const outbound = read(flightId)
   const back = returnFlightId === null ? undefined : read(returnFlightId)
   const anomalies = [...outbound.anomalies, ...(back?.anomalies ?? [])]
-  if (extra.length > others.length) anomalies.push('extra_ids')
+  if (entries.length > 0) anomalies.push('extra_ids')
   if (others.length > 0) anomalies.push('unknown_fields')
   const detail = outbound.detail ?? back?.detail
   return {
@@ -76,9 +79,9 @@ function readLegs(result: Fields, question: Question, scrub: Scrub): VerifyAnswe
   }
 }
 
-/** Whether a value next to the requested entries is the entry of another flight. */
-function isEntry(value: unknown): boolean {
-  return isFields(value) && typeof value.available === 'boolean'
+/** Whether a member next to the requested entries is the entry of another flight. */
+function isEntry(name: string, value: unknown): boolean {
+  return idText(name) !== undefined && typeof fieldsOf(value).available === 'boolean'
 }
 
 /** Whether a field `error` or `errors` says something. Null, false, '', [] and {} say that there is none. */
@@ -93,20 +96,22 @@ function hasError(fields: Fields): boolean {
 interface LegContext {
   readonly question: Question
   readonly scrub: Scrub
-  /** The names of the members next to the entries. */
+  /** The names of the members next to the entries, and of those in the entries of other flights that no entry has. */
   readonly others: readonly string[]
 }
 
 const NAMED = ['available', 'flight', 'error', 'errors']
+
+function unknownNames(names: readonly string[]): string[] {
+  return names.filter((name) => !NAMED.includes(name))
+}
 
 /**
  * The members in the entry of an unavailable flight and next to it that the interface does not have: they may say that
  * the answer is none. `error` and `errors` that say nothing are left out.
  */
 function unavailableLeg(entry: Fields, { others, scrub }: LegContext): LegObservation {
-  const names = [...new Set([...Object.keys(entry), ...others])].filter(
-    (name) => !NAMED.includes(name),
-  )
+  const names = unknownNames([...new Set([...Object.keys(entry), ...others])])
   if (names.length === 0) return { kind: 'unavailable' }
   const shown = names.slice(0, MAX_MEMBERS).map((name) => quotable(name, scrub, MAX_MEMBER_CHARS))
   const members = names.length > MAX_MEMBERS ? [...shown, '…'] : shown
