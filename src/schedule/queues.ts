@@ -420,14 +420,20 @@ export async function bringNeighbours(tx: Tx, routes: readonly string[]): Promis
         from fare_schedule q
        where q.tracked_fare_id in (select id from found) and q.claim_id is null
          for update skip locked
-    ), moved as (
-      update fare_schedule q set route_moved = true from locked l where q.tracked_fare_id = l.id
+    ), next as materialized (
+      select t.tracked_fare_id as id, p.reseller_id, p.v, p.credit,
+             row_number() over (partition by p.reseller_id order by t.score desc, t.tracked_fare_id) as rank
+        from locked l
+        join turn t on t.tracked_fare_id = l.id
+        join reseller_queue p on p.reseller_id = t.reseller_id and p.v < t.vdue
     ), forward as (
       update turn t
-         set vdue = least(t.vdue, p.v)
-        from locked l, reseller_queue p
-       where t.tracked_fare_id = l.id and p.reseller_id = t.reseller_id and t.vdue > p.v and p.credit >= 1
-      returning t.reseller_id
+         set vdue = n.v
+        from next n
+       where t.tracked_fare_id = n.id and t.reseller_id = n.reseller_id and n.rank <= n.credit
+      returning t.reseller_id, n.id
+    ), moved as (
+      update fare_schedule q set route_moved = true where q.tracked_fare_id in (select id from forward)
     )
     select reseller_id as id, count(*)::int as neighbours from forward group by reseller_id
   `.execute(tx)
