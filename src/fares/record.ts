@@ -61,8 +61,8 @@ export interface JudgedBatch {
 }
 
 /**
- * Records a batch in one transaction: locks the fares, then what `recordChecks` does, counts what answers have in common,
- * and releases the fares that could not be checked from the claim. What they cost was paid when they were claimed.
+ * Records a batch in one transaction: locks the fares, releases those that could not be checked from the claim, and then
+ * what `recordChecks` does. What they cost was paid when they were claimed.
  * @param claim null for checks on demand, which no claim holds.
  */
 export function writeBatch(
@@ -75,9 +75,8 @@ export function writeBatch(
   return inTransaction(db, async (tx) => {
     const locked = await (claim === null ? lockFares(tx, fareIds) : lockClaimed(tx, claim))
     const claimId = claim?.claimId ?? null
-    const written = await recordChecks(tx, { checks, locked, rules, claimId })
-    await countHabits(tx, written.recorded.map(countedAnswer), habits)
     if (claim !== null) await release(tx, claim.claimId, [...late, ...blocked])
+    const written = await recordChecks(tx, { checks, locked, rules, claimId, habits })
     return { ...written, copies: copiesIn(checks, locked) }
   })
 }
@@ -89,6 +88,8 @@ export interface RecordArgs {
   readonly rules: DecisionRules & ScheduleRules
   /** The claim of the schedule; null on demand. */
   readonly claimId: string | null
+  /** What answers had in common before; unset where that is not counted. */
+  readonly habits?: Habits
 }
 
 /** What became of a batch. The incidents are reported after the commit. */
@@ -112,6 +113,7 @@ export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedBa
   })
   await saveBeliefs(tx, recorded)
   await markRecorded(tx, recorded.flatMap(recordedChange))
+  if (args.habits) await countHabits(tx, recorded.map(countedAnswer), args.habits)
   await countMinute(tx, args.checks.length, recorded)
   const placed = await place(tx, completedChecks(args, recorded), args.rules)
   await comeForward(tx, answeredReasons(recorded))
