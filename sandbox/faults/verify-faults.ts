@@ -63,7 +63,7 @@ export const VERIFY_FAULTS = {
     result: (result, { requested }) => {
       const flight = requested.otherFlight()
       const extra = flight === undefined ? {} : { [flight.id]: { available: true, flight } }
-      return { ...result, ...extra, 'not-asked': { available: false } }
+      return { ...result, ...extra, '7': { available: false } }
     },
   }),
   'odd-prices': jsonFault({

@@ -48,7 +48,7 @@ export const FIELD_CASES: CasesOf<keyof typeof FIELD_FAULTS> = {
   'extra-fields': [accepted('contract violations', { anomalies: ['unknown_fields'] })],
   'proto-key': [
     accepted(hostile, {
-      anomalies: ['extra_ids', 'unknown_fields'],
+      anomalies: ['unknown_fields'],
       reasons: { sold: 'unknown_members' },
     }),
   ],

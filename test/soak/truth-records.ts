@@ -121,10 +121,13 @@ export function unlikeEvidence({
   const shown = legs.map((id) => legShown(id, answer[id]))
   const isLost = shown.some((leg) => leg?.belief === 'unavailable')
   const was = [before.outbound, before.return]
+  const is = [after.outbound, after.return]
   const expected = shown.map((leg, at) => {
-    if (leg !== undefined) return leg
-    // The one exception: an unknown leg of a confirmed loss keeps what was believed of it, without a price.
-    return isLost ? (was[at] ?? undefined) : undefined
+    // The one exception: in a confirmed loss the other leg keeps what was believed of it, without a price, where it is
+    // unknown, or shows another flight that is not confirmed.
+    const names = ['belief', 'identity', 'itinerary'] as const
+    const isKept = leg === undefined || names.every((name) => is[at]?.[name] === was[at]?.[name])
+    return isLost && leg?.belief !== 'unavailable' && isKept ? (was[at] ?? undefined) : leg
   })
   // A price that is unlike its parts, or that changes with those of many fares, is left out, and the record says so.
   const isDoubtful =
