@@ -75,13 +75,16 @@ export async function endLeases(db: Db): Promise<void> {
   `.execute(db)
 }
 
-/** Makes every fare due. */
+/** Makes every fare due. It takes its locks in the order in which records take them. */
 export async function makeDue(db: Db): Promise<void> {
   await sql`
+    with locked as (select tracked_fare_id as id from fare_schedule order by id for update)
     update fare_schedule
        set leased_until = '-infinity',
            not_before = clock_timestamp(),
            lane_due_at = case when lane is not null then clock_timestamp() end
+      from locked
+     where tracked_fare_id = id
   `.execute(db)
 }
 
