@@ -88,12 +88,29 @@ export async function openProduct({ databaseUrl, settings }: ProductArgs): Promi
     },
     everyMinute: async () => {
       await (await find<Action>('updateRates'))?.(db, rules)
+      await keepBudget(db, rules)
       const close = await find<Action>('closeUncheckedIncidents')
       await close?.({ db, log: silentLog }, rules.massHoldMs)
     },
     dropped,
     close: () => database.close(),
   }
+}
+
+/** A recorded stream is played without claims, so what they keep of the budget is written here; older versions have none. */
+async function keepBudget(
+  db: Db,
+  { requestsPerSecond, minRecheckSeconds }: VerifyDeps['rules'],
+): Promise<void> {
+  const { isKept } = await selectOne(
+    sql<{ isKept: boolean }>`select to_regclass('schedule_facts') is not null as "isKept"`,
+    db,
+  )
+  if (!isKept) return
+  await sql`
+    update schedule_facts
+       set requests_per_second = ${requestsPerSecond}, min_recheck_seconds = ${minRecheckSeconds}
+  `.execute(db)
 }
 
 async function claimTogether(db: Db, fareIds: readonly number[]): Promise<ClaimRef> {
