@@ -167,7 +167,7 @@ export class Turns {
   /** The largest of the scores; 0 where no reseller has its fares come forward. */
   mayGain(id: number): number {
     const { turns } = this.#fareOf(id)
-    if (turns.every(({ queue }) => queue.credit < 1)) return 0
+    if (turns.every(({ queue, vdue }) => queue.credit < 1 || vdue <= queue.v)) return 0
     return Math.max(...turns.map(({ score }) => score))
   }
 

@@ -332,7 +332,7 @@ export function areWithin(one: FareView, other: FareView, percent: bigint): bool
   )
 }
 
-/** Whether two amounts have one currency and differ by at most this share of the first; or there is none of both. */
+/** Whether neither amount is there, or both have one currency and differ by at most this share of the first. */
 export function isWithin(from: Money | null, to: Money | null, percent: bigint): boolean {
   if (from === null || to === null) return from === to
   if (from.currency !== to.currency) return false

@@ -175,8 +175,8 @@ function disappearedKinds(recorded: readonly RecordedCheck[]): HeldKind[] {
 const SAME_DATE_MS = 2_000
 
 /**
- * Whether an answer has the Date of the last counted one, which was asked well before: a cache has kept it. A Date far
- * from now says nothing: where a clock stands still, every answer has it.
+ * Whether a cache has kept an answer: it has the Date of the last counted one, which was asked well before. A Date that is
+ * far from now does not count, because an upstream whose clock stands still sends the same one always.
  */
 function isCopy({ askedAt, observation: { datedAt } }: Check, last: LockedFare): boolean {
   if (datedAt === undefined || last.askedAt === null) return false

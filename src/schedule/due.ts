@@ -6,6 +6,7 @@ import {
   addLessons,
   bringNeighbours,
   changeQueues,
+  dueAfter,
   longestDelays,
   QUEUES,
   type QueueChange,
@@ -144,7 +145,6 @@ interface StoredFare {
   readonly minSeconds: number | null
   /** The longest delay that a watch asks for, stretched where its reseller's part does not suffice; null where none asks. */
   readonly maxSeconds: number | null
-  readonly changesPerDay: number | null
   /** Checks a second: one in the usual time; null before the first. */
   readonly rate: number | null
 }
@@ -166,7 +166,7 @@ export async function readFares(
   fareIds: readonly number[],
 ): Promise<ReadonlyMap<number, StoredFare>> {
   const { rows } = await sql<FareRow>`${PREPARED}
-    select q.tracked_fare_id as "fareId", q.lane, q.route, q.changes_per_day as "changesPerDay", q.rate,
+    select q.tracked_fare_id as "fareId", q.lane, q.route, q.rate,
            q.rated_state as state, extract(epoch from q.rated_at)::float8 as "countedAt",
            extract(epoch from q.changed_at)::float8 as "changedAt",
            q.available_changes as "availableChanges", q.available_exposure as "availableExposure",
@@ -275,17 +275,16 @@ async function savePlaced(tx: Tx, rows: readonly PlacedRow[]): Promise<QueueChan
                 "availableChanges" float8, "availableExposure" float8, "availableValue" float8,
                 "unavailableChanges" float8, "unavailableExposure" float8, "unavailableValue" float8)
     ), next as materialized (
-      select t.tracked_fare_id, t.reseller_id, n.score, p.v, p.speed, greatest(g.seconds, t.min_seconds) as seconds,
+      select t.tracked_fare_id, t.reseller_id, n.score, p.speed, greatest(g.seconds, t.min_seconds) as seconds,
              t.max_seconds / p.kept as most,
-             case when t.min_seconds > g.seconds then t.min_seconds * p.speed
-                  else least(g.seconds * p.speed, 1 / nullif(p.mean_score, 0)) end as ahead
+             ${dueAfter(sql`n.score`, sql`g.seconds`, sql`t.min_seconds`)} as vdue
         from given g
         join turn t on t.tracked_fare_id = g."fareId"
         join (${QUEUES}) p using (reseller_id)
        cross join lateral (select ${scoreOf('g.changesPerDay', 'g.value')} as score) n
     ), placed as (
       update turn t
-         set score = n.score, vdue = n.v + greatest(1 / n.score, n.ahead)
+         set score = n.score, vdue = n.vdue
         from next n
        where t.tracked_fare_id = n.tracked_fare_id and t.reseller_id = n.reseller_id
       returning t.reseller_id, new.score - old.score as more

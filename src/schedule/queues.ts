@@ -1,7 +1,7 @@
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
-import { affected } from '../platform/db/transaction.ts'
-import { type AllFares, changesPerDay, MEMORY_SECONDS, NEW_FARE, NOTHING_KNOWN } from './score.ts'
+import { affected, selectOne } from '../platform/db/transaction.ts'
+import { type AllFares, changesPerDay, MEMORY_SECONDS, NEW_FARE } from './score.ts'
 
 /** The part of a reseller's checks that its longest delays may take. */
 export const MOST_PROMISED = 0.7
@@ -44,6 +44,21 @@ export const OWN_SECONDS = sql`
   greatest((select min_recheck_seconds from schedule_facts), t.min_seconds,
            least(1 / nullif(t.score * p.alone, 0), t.max_seconds / p.kept))
 `
+
+/**
+ * The due time of turn `t` in queue `p`: one interval from now, or the fare's shortest one if that is longer. Of that at most
+ * a round of mean scores counts: more would be too long where the queue slows down. What the reseller asks beyond the other
+ * watches of the fare counts in full.
+ */
+export function dueAfter(score: Sql, fareSeconds: Sql, ownSeconds: Sql): Sql {
+  return sql`
+    p.v + greatest(1 / ${score},
+                   case when ${ownSeconds} > ${fareSeconds} then ${ownSeconds} * p.speed
+                        else least(${fareSeconds} * p.speed, 1 / nullif(p.mean_score, 0)) end)
+  `
+}
+
+type Sql = RawBuilder<unknown>
 
 /** The longest delays of fares in seconds, of those that have one, stretched where a reseller's part does not suffice. */
 export function longestDelays(fareIds: readonly number[]): RawBuilder<unknown> {
@@ -120,17 +135,16 @@ type Sums = Readonly<Record<(typeof SUMS)[number], number>>
 /** What the checks of all fares have shown together. */
 export async function readAllFares(db: Db): Promise<AllFares> {
   const columns = SUMS.map((sum) => sql`a.${sql.ref(sum)} * ${KEPT} as ${sql.ref(sum)}`)
-  const { rows } = await sql<Sums>`${PREPARED}
-    select ${sql.join(columns)} from schedule_facts a
-  `.execute(db)
-  const [row] = rows
-  if (row === undefined) return NOTHING_KNOWN
+  const sums = await selectOne(
+    sql<Sums>`${PREPARED} select ${sql.join(columns)} from schedule_facts a`,
+    db,
+  )
   return {
     rates: {
-      available: { changes: row.available_changes, exposure: row.available_exposure },
-      unavailable: { changes: row.unavailable_changes, exposure: row.unavailable_exposure },
+      available: { changes: sums.available_changes, exposure: sums.available_exposure },
+      unavailable: { changes: sums.unavailable_changes, exposure: sums.unavailable_exposure },
     },
-    soon: { found: row.soon_found, expected: row.soon_expected },
+    soon: { found: sums.soon_found, expected: sums.soon_expected },
   }
 }
 
@@ -231,10 +245,11 @@ async function changeTurns(
        cross join lateral (select ${scoreOf('k.changes', 'k.value')} as score) n
           on conflict (tracked_fare_id, reseller_id) do update
          set weight = excluded.weight, min_seconds = excluded.min_seconds, max_seconds = excluded.max_seconds,
-             promised = excluded.promised, score = o.score * sqrt(excluded.weight / o.weight),
+             promised = excluded.promised, score = ${RESCORED},
              -- At most what is an interval now.
-             vdue = least(o.vdue, (select p.v + greatest(1 / (o.score * sqrt(excluded.weight / o.weight)), excluded.min_seconds * p.speed)
-                                     from queue p where p.reseller_id = o.reseller_id))
+             vdue = least(o.vdue, (select ${dueAfter(RESCORED, sql`q.interval_seconds`, sql`excluded.min_seconds`)}
+                                     from queue p, fare_schedule q
+                                    where p.reseller_id = o.reseller_id and q.tracked_fare_id = o.tracked_fare_id))
        where (o.weight, o.min_seconds, o.max_seconds) is distinct from (excluded.weight, excluded.min_seconds, excluded.max_seconds)
       returning new.reseller_id, (old.tracked_fare_id is null)::int as fares, new.score - coalesce(old.score, 0) as scores,
                 new.promised - coalesce(old.promised, 0) as promised
@@ -248,6 +263,9 @@ async function changeTurns(
   `.execute(tx)
   return rows
 }
+
+/** The score of turn `o` after a change of its weight. */
+const RESCORED = sql`(o.score * sqrt(excluded.weight / o.weight))`
 
 /** The checks a second that the longest delay of turn `t` needs; 0 where it has none. */
 const PROMISED = sql`
@@ -411,7 +429,7 @@ export async function bringNeighbours(tx: Tx, routes: readonly string[]): Promis
               where q.route = r.route and q.claim_id is null and not q.route_moved
                 and coalesce(q.rated_at, '-infinity') < clock_timestamp() - make_interval(secs => ${UNCHECKED_SECONDS})
                 and exists (select from turn t join reseller_queue p using (reseller_id)
-                             where t.tracked_fare_id = q.tracked_fare_id and p.credit >= 1)
+                             where t.tracked_fare_id = q.tracked_fare_id and p.credit >= 1 and p.v < t.vdue)
               order by (select max(t.score) from turn t where t.tracked_fare_id = q.tracked_fare_id)
                          * extract(epoch from clock_timestamp() - coalesce(q.rated_at, 'epoch')) desc
               limit ${NEIGHBOURS} * r.changes) n

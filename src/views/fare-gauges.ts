@@ -127,7 +127,9 @@ async function countFares(db: Db): Promise<number> {
  */
 async function countDue(db: Db) {
   const isUrgent = sql`q.lane_due_at <= now.at and q.leased_until <= now.at`
-  const inTurn = sql`q.not_before <= now.at and q.leased_until <= now.at`
+  const inTurn = sql`
+    q.not_before <= now.at and q.leased_until <= now.at and (q.lane_due_at <= now.at) is not true
+  `
   const { rows } = await sql<{ lane: CheckLane; due: number; oldest: number }>`
     with now as materialized (select clock_timestamp() as at)
     select q.lane, count(*) as due, extract(epoch from min(greatest(q.lane_due_at, q.leased_until)))::float8 as oldest
@@ -136,11 +138,11 @@ async function countDue(db: Db) {
      group by q.lane
      union all
     select 'scheduled', s.due, extract(epoch from greatest(o.not_before, o.leased_until))::float8
-      from (select ${countOf(sql`${inTurn} and (q.lane_due_at <= now.at) is not true`)} as due from now, ${SAMPLE}) s
+      from (select ${countOf(inTurn)} as due from now, ${SAMPLE}) s
      cross join lateral (
            select q.not_before, q.leased_until
              from now, fare_schedule q
-            where ${inTurn} and (q.lane_due_at <= now.at) is not true
+            where ${inTurn}
             order by q.not_before
             limit 1) o
   `.execute(db)

@@ -101,15 +101,14 @@ describe('the neighbours of a fare that changes', () => {
     expect(await creditsOf(db)).toEqual([96])
   })
 
-  it('a fare that is due before keeps its place', async ({ db }) => {
-    const [due = 0] = await trackRoute(db, [{ vdue: 40 }])
+  it('fares that are due before keep their places', async ({ db }) => {
+    const fares = await trackRoute(db, [...many(4), ...many(4, { vdue: 40, score: 9 })])
 
     await bring(db, ROUTE)
 
-    expect(await forwardOf(db)).toEqual([])
-    const { rows } = await sql`select vdue from turn where tracked_fare_id = ${due}`.execute(db)
+    expect(await forwardOf(db)).toEqual(fares.slice(0, 4))
+    const { rows } = await sql`select distinct vdue from turn where score = 9`.execute(db)
     expect(rows).toEqual([{ vdue: 40 }])
-    expect(await creditsOf(db)).toEqual([100])
   })
 
   it('a fare comes forward for the resellers that have credit, as far as it goes', async ({
