@@ -35,7 +35,7 @@ const FRESHNESS_CACHE_MS = 5_000
 const WORK_CACHE_MS = 3_000
 
 /** Creates the server of the API. */
-export function createApiServer(app: App, queue: Pick<QueueSystem, 'kind' | 'counts'>): HttpServer {
+export function createApiServer(app: App, queue: QueueSystem): HttpServer {
   const { config, log } = app
   const { db } = app.requestDatabase
   const nowMs = () => performance.now()

@@ -37,13 +37,13 @@ export function countStalled({ queueStalled }: Metrics, queue: string): () => vo
 }
 
 /**
- * Wraps the runs of a tick: records when one last succeeded in this process. The record begins with the start of the
- * process, because a rare tick runs once an hour in one of many processes.
+ * Wraps the runs of a loop or of periodic work: records when one last succeeded in this process. The record begins with
+ * the start of the process, because rare work runs once an hour in one of many processes.
  */
-export function countTick<T>(
+export function countRuns<T>(
   { metrics, clock }: Pick<App, 'metrics' | 'clock'>,
-  { name, everyMs, run }: CountedTick<T>,
-): CountedTick<T>['run'] {
+  { name, everyMs, run }: CountedWork<T>,
+): CountedWork<T>['run'] {
   const succeeded = () => metrics.tickLastSuccess.set({ tick: name }, clock.now().getTime() / 1000)
   metrics.tickInterval.set({ tick: name }, everyMs / 1000)
   succeeded()
@@ -54,7 +54,7 @@ export function countTick<T>(
   }
 }
 
-interface CountedTick<T> {
+interface CountedWork<T> {
   readonly name: string
   readonly everyMs: number
   readonly run: (signal: AbortSignal) => Promise<T>

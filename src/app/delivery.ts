@@ -1,6 +1,5 @@
 import { nextDeliveryMs } from '../delivery/dispatch/claim-deliveries.ts'
 import { createDispatcher, type Dispatcher } from '../delivery/dispatch/dispatcher.ts'
-import { endDeliveries, pruneDeliveries } from '../delivery/dispatch/end-deliveries.ts'
 import type { RecordedResults } from '../delivery/dispatch/record-results.ts'
 import { sendConfirmations } from '../delivery/dispatch/send-confirmations.ts'
 import { createUnsubscribeLinks } from '../delivery/endpoints/address-links.ts'
@@ -12,18 +11,17 @@ import { createSlackFormat } from '../delivery/formats/slack.ts'
 import { hashOfTarget, messageLimit, takeFromLimit } from '../delivery/formats/target-limits.ts'
 import { createTransport, type Transport } from '../delivery/formats/transport.ts'
 import { createWebhookFormat } from '../delivery/formats/webhook.ts'
+import type { Loop } from '../platform/base/loop.ts'
 import { createScrub } from '../platform/base/secrets.ts'
 import { splitList } from '../platform/base/text.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import { followHints } from '../platform/db/listener.ts'
-import { pausedForMs } from '../platform/ticks/pauses.ts'
-import type { DueTick, SharedTick } from '../platform/ticks/ticks.ts'
 import type { App } from './app.ts'
 import { publicUrlOf, targetPolicyOf, targetRulesOf } from './settings-for.ts'
-import type { Ticks } from './ticks.ts'
 
 /** The delivery of records to endpoints in a worker process. */
-export interface Delivery extends Ticks {
+export interface Delivery {
+  readonly loops: readonly Loop[]
   /** Gives the requests in progress some time, and releases the rest. */
   close(graceMs: number): Promise<void>
 }
@@ -47,14 +45,13 @@ export function createDelivery(app: App): Delivery {
     random: Math.random,
     log,
   })
-  // The tick repeats what fails here, and reports the error.
+  // The loop repeats what fails here, and reports the error.
   const unsubscribe = listener.subscribe(
     'watch',
     followHints(() => dispatcher.dispatch()),
   )
   return {
-    own: [deliverTick(app, dispatcher), confirmTick(app, mailer)],
-    shared: sharedTicks(app),
+    loops: [deliverLoop(app, dispatcher), confirmLoop(app, mailer)],
     close: async (graceMs) => {
       unsubscribe()
       await dispatcher.close(graceMs)
@@ -82,7 +79,7 @@ function unsubscribeLinksOf({ config, database: { db }, sealer }: App) {
   return createUnsubscribeLinks(db, { sealer, publicUrl: publicUrlOf(config) })
 }
 
-function deliverTick({ database: { db } }: App, dispatcher: Dispatcher): DueTick {
+function deliverLoop({ database: { db } }: App, dispatcher: Dispatcher): Loop {
   return {
     name: 'deliver',
     atMostMs: 5_000,
@@ -99,7 +96,7 @@ function deliverTick({ database: { db } }: App, dispatcher: Dispatcher): DueTick
 /** Requests of confirmations are few, and people wait for them. */
 const CONFIRMATIONS_EVERY_MS = 3_000
 
-function confirmTick(app: App, mailer: Mailer): DueTick {
+function confirmLoop(app: App, mailer: Mailer): Loop {
   const { config, database, metrics, sealer } = app
   const deps = {
     db: database.db,
@@ -119,26 +116,6 @@ function confirmTick(app: App, mailer: Mailer): DueTick {
       return undefined
     },
   }
-}
-
-function sharedTicks({ database: { db }, log }: App): SharedTick[] {
-  const end = async () => {
-    // What is not tried must not die of its age.
-    if ((await pausedForMs(db, 'deliveries')) !== undefined) return
-    const { dead, disabled } = await endDeliveries(db)
-    if (dead > 0) log.warn({ deliveries: dead }, 'deliveries were tried for too long and are dead')
-    for (const endpointId of disabled) {
-      log.warn({ endpointId }, 'endpoint failed for five days and is disabled')
-    }
-  }
-  return [
-    { name: 'end-deliveries', everyMs: 60_000, run: end },
-    {
-      name: 'prune-deliveries',
-      everyMs: 3_600_000,
-      run: (signal) => pruneDeliveries(db, signal),
-    },
-  ]
 }
 
 /** The lag is that of webhooks alone: a digest or a limit delays messages for people on purpose. */

@@ -8,7 +8,7 @@ import type { Work } from './work.ts'
 
 /** Something that a healthy process does repeatedly. */
 export interface Heartbeat {
-  /** The reason to report when it is missing: "no tick has ended". */
+  /** The reason to report when it is missing: "no loop has ended". */
   readonly missing: string
   readonly lastAt: Date
   /** How long it may be missing while the stores are available. */
@@ -21,8 +21,8 @@ export interface Heartbeat {
  * Only time in which the stores were available counts, so that an outage of a store is not blamed on the process:
  * `storesUpSince` is when they became available without interruption.
  * @example
- * findMissing([{ missing: 'no tick has ended', lastAt: t(0), limitMs: 60_000 }], { now: t(90), storesUpSince: t(0) })
- * // 'no tick has ended for 90 s although the stores are available'
+ * findMissing([{ missing: 'no loop has ended', lastAt: t(0), limitMs: 60_000 }], { now: t(90), storesUpSince: t(0) })
+ * // 'no loop has ended for 90 s although the stores are available'
  */
 export function findMissing(
   heartbeats: readonly Heartbeat[],
@@ -59,7 +59,7 @@ export interface Liveness {
 export interface LivenessDeps {
   readonly app: Pick<App, 'config' | 'clock' | 'log'>
   readonly queue: Pick<QueueSystem, 'facts'>
-  readonly work: Pick<Work, 'workers' | 'tickedAt' | 'tickingSince'>
+  readonly work: Pick<Work, 'workers' | 'loopedAt' | 'loopingSince'>
 }
 
 /** The number of checks within the limit. A check runs at least every ten seconds. */
@@ -71,9 +71,11 @@ const RECENT_CHECKS = 2
 const SUSPENDED_FACTOR = 3
 /** A list of a million routes takes minutes, everything else seconds. */
 const SYNC_FACTOR = 10
+/** A process may have only the loop of the schedulers, which waits so long. */
+const LOOP_PAUSE_MS = 60_000
 
 /**
- * Judges a process by its progress: workers poll their queues, handlers end, ticks end.
+ * Judges a process by its progress: workers poll their queues, handlers end, loops end.
  *
  * A worker that lost its connection is replaced by its supervisor long before. Only faults that a replacement does not
  * repair remain for this check, for example handlers that hang on stalled connections.
@@ -90,7 +92,7 @@ export function createLiveness({ app, queue, work }: LivenessDeps): Liveness {
     const isBusy = workHeartbeats(work, { limitMs, now: clock.now() }).every(
       ({ lastAt }) => now - lastAt.getTime() < RECENT_CHECKS * everyMs,
     )
-    // Polls and ticks need the stores: while they succeed, the stores answer.
+    // Polls and loops need the stores: while they succeed, the stores answer.
     if (!isBusy && !(await storesAnswer(config.DATABASE_URL, queue))) storesUpSince = clock.now()
     const heartbeats = workHeartbeats(work, { limitMs, now: clock.now() })
     fault = findMissing(heartbeats, { now: clock.now(), storesUpSince })
@@ -145,7 +147,7 @@ function workHeartbeats(
   })
   return [
     ...workers,
-    { missing: 'no tick has ended', lastAt: work.tickedAt(), limitMs },
-    { missing: 'a run of a tick has not ended', lastAt: work.tickingSince() ?? now, limitMs },
+    { missing: 'no loop has ended', lastAt: work.loopedAt(), limitMs: LOOP_PAUSE_MS + limitMs },
+    { missing: 'a run of a loop has not ended', lastAt: work.loopingSince() ?? now, limitMs },
   ]
 }

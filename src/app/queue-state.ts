@@ -1,15 +1,19 @@
 import type { Clock } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
-import type { Db } from '../platform/db/database.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
-import type { QueueSystem } from '../platform/queue/queue-system.ts'
-import { listLastTicks } from '../platform/ticks/ticks.ts'
+import type {
+  JobState,
+  QueuedJob,
+  QueueSystem,
+  SavedScheduler,
+} from '../platform/queue/queue-system.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
 import { VERIFY_QUEUE } from '../schedule/claim.ts'
 import type { QueueState } from '../views/status-shapes.ts'
+import { listAllSchedulers, PERIODIC_QUEUE } from './periodic.ts'
 
 /** Every queue. */
-export const QUEUES = [SYNC_QUEUE, VERIFY_QUEUE] as const
+export const QUEUES = [SYNC_QUEUE, VERIFY_QUEUE, PERIODIC_QUEUE] as const
 
 const DEPTH_STATES = ['waiting', 'active', 'delayed', 'dead'] as const
 
@@ -18,18 +22,21 @@ export type QueueDepth = { readonly queue: string } & {
   readonly [State in (typeof DEPTH_STATES)[number]]: number
 }
 
-/** Throws QueueUnavailableError. */
+/**
+ * Jobs of periodic work are never dead: the next run repeats one that failed. Throws QueueUnavailableError.
+ */
 export async function readDepth(
   queue: Pick<QueueSystem, 'counts'>,
   name: string,
 ): Promise<QueueDepth> {
   const { waiting, active, delayed, failed } = await queue.counts(name)
-  return { queue: name, waiting, active, delayed, dead: failed }
+  const dead = name === PERIODIC_QUEUE ? 0 : failed
+  return { queue: name, waiting, active, delayed, dead }
 }
 
 /** Sets the depths of the queues and the memory of Redis. While the store is unavailable there are none. */
 export async function setQueueGauges(
-  queue: Pick<QueueSystem, 'counts' | 'facts'>,
+  queue: Pick<QueueSystem, 'counts' | 'facts' | 'schedulers'>,
   metrics: Metrics,
 ): Promise<void> {
   const { redis } = await queue.facts().catch(() => ({ redis: undefined }))
@@ -40,6 +47,11 @@ export async function setQueueGauges(
     metrics.redisMemoryMax.set(redis.maxBytes)
   }
   const depths = await Promise.all(QUEUES.map((name) => readDepth(queue, name))).catch(() => [])
+  const schedulers = await listAllSchedulers(queue).catch(() => [])
+  metrics.scheduleDue.reset()
+  for (const { name, nextDueAt } of schedulers) {
+    metrics.scheduleDue.set({ schedule: name }, nextDueAt.getTime() / 1000)
+  }
   metrics.queueDepth.reset()
   for (const depth of depths) {
     for (const state of DEPTH_STATES) {
@@ -48,23 +60,45 @@ export async function setQueueGauges(
   }
 }
 
-/** Reads the state of all queues. Rejects if the database is down. */
+/** Reads the state of all queues. An unavailable store is part of the state. */
 export async function readQueueState(
-  db: Db,
-  queue: Pick<QueueSystem, 'kind' | 'counts'>,
-): Promise<QueueState> {
+  queue: QueueSystem,
+): Promise<{ readonly state: QueueState; readonly schedulers: readonly SavedScheduler[] }> {
   const { kind } = queue
-  const [lastTick = null] = await listLastTicks(db)
   try {
-    const queues = await Promise.all(QUEUES.map((name) => readDepth(queue, name)))
-    return { kind, fault: null, lastTick, queues }
+    const [queues, [lastTick = null], schedulers] = await Promise.all([
+      Promise.all(QUEUES.map((name) => readDepth(queue, name))),
+      listLastRuns(queue, 1),
+      listAllSchedulers(queue),
+    ])
+    return { state: { kind, fault: null, lastTick, queues }, schedulers }
   } catch (err) {
-    return { kind, fault: messageOf(err), lastTick, queues: [] }
+    const state = { kind, fault: messageOf(err), lastTick: null, queues: [] }
+    return { state, schedulers: [] }
   }
 }
 
+/** A run of periodic work that ended. */
+export interface LastRun {
+  readonly name: string
+  readonly at: Date
+  /** Null if it succeeded. */
+  readonly failure: string | null
+}
+
+const ENDED: readonly JobState[] = ['done', 'dead']
+
+/** The last runs of periodic work, the latest first. Throws QueueUnavailableError. */
+export async function listLastRuns(queue: QueueSystem, limit: number): Promise<LastRun[]> {
+  const jobs = await Promise.all(ENDED.map((state) => queue.jobs(PERIODIC_QUEUE, state, limit)))
+  const runs = jobs.flat().flatMap(({ name, endedAt: at, failure }: QueuedJob) => {
+    return at === null ? [] : [{ name, at, failure }]
+  })
+  return runs.toSorted((a, b) => b.at.getTime() - a.at.getTime())
+}
+
 interface DeadJobsDeps {
-  readonly queue: Pick<QueueSystem, 'jobs' | 'retryDead' | 'dropDead'>
+  readonly queue: QueueSystem
   readonly clock: Clock
   readonly signal: AbortSignal
   /** Called with the number of changed jobs. */

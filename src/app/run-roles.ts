@@ -53,7 +53,7 @@ const PART_GRACE_MS = {
   gauges: 1_200,
   admin: 500,
   queue: 6_500,
-  ticks: 1_000,
+  loops: 1_000,
   delivery: 2_000,
   api: 3_000,
 }
@@ -232,8 +232,8 @@ async function startWorker(
   if (delivery !== undefined) parts.push(part('delivery', (graceMs) => delivery.close(graceMs)))
   const queues = roles.some((role) => role !== 'deliver')
   if (queues) await queue.start()
-  const work = await startWork(app, queue, { roles, delivery })
-  parts.push(part('ticks', () => work.stop()))
+  const work = await startWork(app, queue, { roles, delivery: delivery?.loops })
+  parts.push(part('loops', () => work.stop()))
   if (!queues) return work
   onStep(`queue on ${queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`)
   return work
@@ -266,7 +266,7 @@ const TOLERANCE_MS = 100
 
 /**
  * Stops the parts, the last started first, each within its own time and all within `graceMs`. A part that hangs
- * takes no time from the parts after it. Returns the names of the parts that had not stopped when all had: a tick
+ * takes no time from the parts after it. Returns the names of the parts that had not stopped when all had: a loop
  * in a long statement ends while the queue stops. Never rejects.
  */
 export async function stopInOrder(

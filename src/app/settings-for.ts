@@ -2,15 +2,14 @@ import { isIPv6 } from 'node:net'
 import type { TargetRules } from '../delivery/endpoints/endpoint-settings.ts'
 import type { TargetPolicy } from '../delivery/formats/target-policy.ts'
 import type { VerifyDeps } from '../fares/check.ts'
-import { longestGapMs } from '../platform/base/cron.ts'
+import { type CronTimes, longestGapMs } from '../platform/base/cron.ts'
+import type { RouteListName } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { isLoopback, isLoopbackHost } from '../platform/base/loopback.ts'
 import { splitList } from '../platform/base/text.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
-import type { Schedule } from '../platform/ticks/schedules.ts'
 import { GUARD_LIMITS, type GuardLimits } from '../routes/plan/guard.ts'
-import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
 
 /** The limits of the guard: one is a setting, in percent. */
 export function guardLimitsOf(config: Config): GuardLimits {
@@ -82,33 +81,30 @@ export function verifyRulesOf(config: Config): VerifyDeps['rules'] {
   }
 }
 
-/** After the very first start the with-availability list is fetched this much later than the routes list. */
-const FIRST_AVAILABILITY_MS = 15_000
+/** The names of the job schedulers of the lists. */
+export const SYNC_NAMES: Readonly<Record<RouteListName, string>> = {
+  routes: 'sync-routes',
+  'with-availability': 'sync-availability',
+}
 
-/** The schedules of both route lists. */
-export function schedulesOf(config: Config): Schedule[] {
+/** When a list is fetched. */
+export interface ListSchedule {
+  readonly list: RouteListName
+  readonly times: CronTimes
+}
+
+/** The schedules of both route lists, the routes first. */
+export function schedulesOf(config: Config): ListSchedule[] {
+  const zone = config.SYNC_TIME_ZONE
   return [
-    {
-      name: 'sync-routes',
-      cron: config.ROUTE_SYNC_SCHEDULE,
-      queue: SYNC_QUEUE,
-      payload: { list: 'routes' },
-      firstAfterMs: 0,
-    },
-    {
-      name: 'sync-availability',
-      cron: config.AVAILABILITY_SYNC_SCHEDULE,
-      queue: SYNC_QUEUE,
-      payload: { list: 'with-availability' },
-      firstAfterMs: FIRST_AVAILABILITY_MS,
-    },
+    { list: 'routes', times: { pattern: config.ROUTE_SYNC_SCHEDULE, zone } },
+    { list: 'with-availability', times: { pattern: config.AVAILABILITY_SYNC_SCHEDULE, zone } },
   ]
 }
 
 /** Sets the longest time between two lists. The alert on the age of a list compares with it. */
 export function setIntervalGauges(config: Config, metrics: Metrics, now: Date): void {
-  for (const { cron, payload } of schedulesOf(config)) {
-    const { list = '' } = payload
-    if (list !== '') metrics.syncInterval.set({ list }, longestGapMs(cron, now) / 1000)
+  for (const { list, times } of schedulesOf(config)) {
+    metrics.syncInterval.set({ list }, longestGapMs(times, now) / 1000)
   }
 }

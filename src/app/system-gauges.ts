@@ -3,11 +3,11 @@ import { readFeedGauges } from '../feeds/feed-bounds.ts'
 import { daysUntilFull, readGrowth, readPartSizes } from '../history/roll-up-days.ts'
 import { endsWithin } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
+import { PAUSED_WORK } from '../platform/base/kinds.ts'
 import { type Db, openDatabase } from '../platform/db/database.ts'
 import { isStatementTimeout, readStorage } from '../platform/db/database-health.ts'
+import { listPauses } from '../platform/db/pauses.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
-import { readPauseGauges } from '../platform/ticks/pauses.ts'
-import { readScheduleGauges } from '../platform/ticks/schedules.ts'
 import { readSyncGauges } from '../routes/read/sync-state.ts'
 import { setHealthGauges } from '../upstream/telemetry.ts'
 import { readCheckGauges, readFareGauges } from '../views/fare-gauges.ts'
@@ -38,10 +38,7 @@ const CLOSE_TIMEOUT_MS = 1_000
 const DAY_SECONDS = 86_400
 
 /** Opens one connection outside the pool, so that the gauges can be read while the pool is exhausted. */
-export function createSystemGauges(
-  app: App,
-  queue: Pick<QueueSystem, 'counts' | 'facts'>,
-): SystemGauges {
+export function createSystemGauges(app: App, queue: QueueSystem): SystemGauges {
   const { config, log, clock, metrics } = app
   const database = openDatabase({
     url: config.DATABASE_URL,
@@ -85,13 +82,8 @@ export function createSystemGauges(
   }
 }
 
-async function setGauges(
-  { config, metrics }: App,
-  db: Db,
-  queue: Pick<QueueSystem, 'counts' | 'facts'>,
-): Promise<void> {
+async function setGauges({ config, metrics }: App, db: Db, queue: QueueSystem): Promise<void> {
   await readSyncGauges(db, metrics)
-  await readScheduleGauges(db, metrics)
   await setHealthGauges(db, metrics)
   await readCheckGauges(db, metrics, config.UPSTREAM_REQUESTS_PER_SECOND)
   await readFareGauges(db, metrics)
@@ -115,4 +107,16 @@ async function setStorageGauges(db: Db, metrics: App['metrics']): Promise<void> 
   metrics.diskSize.set(disk.totalBytes)
   const days = daysUntilFull(disk.freeBytes, await readGrowth(db))
   if (days !== null) metrics.diskFullIn.set(days * DAY_SECONDS)
+}
+
+/** Sets the gauges of pauses from their table. */
+export async function readPauseGauges(db: Db, metrics: App['metrics']): Promise<void> {
+  const running = (await listPauses(db)).filter((pause) => pause.running)
+  metrics.pausedWithoutEnd.reset()
+  for (const what of PAUSED_WORK) {
+    const own = running.filter((pause) => pause.what === what)
+    metrics.paused.set({ what }, own.length > 0 ? 1 : 0)
+    const open = own.find(({ until }) => until === null)
+    if (open !== undefined) metrics.pausedWithoutEnd.set({ what }, open.from.getTime() / 1000)
+  }
 }

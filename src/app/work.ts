@@ -1,10 +1,10 @@
 import { type VerifyFaresPayload, verifyFaresJob } from '../fares/check.ts'
+import { lastDueAt } from '../platform/base/cron.ts'
 import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
+import type { Loop } from '../platform/base/loop.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
-import { databaseNow } from '../platform/db/transaction.ts'
-import type { QueueSystem, WorkerHandle } from '../platform/queue/queue-system.ts'
-import { pausedForMs } from '../platform/ticks/pauses.ts'
-import { hasLaterDueTime, makeScheduleDue, saveSchedules } from '../platform/ticks/schedules.ts'
+import { pausedForMs } from '../platform/db/pauses.ts'
+import type { JobContext, QueueSystem, WorkerHandle } from '../platform/queue/queue-system.ts'
 import {
   SYNC_QUEUE,
   type SyncJobDeps,
@@ -15,17 +15,18 @@ import { VERIFY_QUEUE } from '../schedule/claim.ts'
 import type { App } from './app.ts'
 import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'
 import { countJobs, countStalled } from './count-work.ts'
+import { startLoops } from './loops.ts'
+import { PERIODIC_QUEUE, periodicHandler, periodicWork } from './periodic.ts'
 import { schedulesOf } from './settings-for.ts'
-import { startTicks, type Ticks } from './ticks.ts'
 
-/** The workers and the ticks of a process. */
+/** The workers and the loops of a process. */
 export interface Work {
   readonly workers: readonly NamedWorker[]
-  /** When a tick last succeeded in this process. */
-  tickedAt(): Date
-  /** When the oldest run of a tick that has not ended began; null if none runs. */
-  tickingSince(): Date | null
-  /** Stops the ticks. Closing the queue stops the workers. */
+  /** When a run of a loop last succeeded in this process. */
+  loopedAt(): Date
+  /** When the oldest run of a loop that has not ended began; null if none runs. */
+  loopingSince(): Date | null
+  /** Stops the loops. Closing the queue stops the workers. */
   stop(): Promise<void>
 }
 
@@ -49,66 +50,56 @@ const RECORDINGS = 2
 interface WorkOptions {
   /** Default: all of the work. */
   readonly roles?: readonly WorkRole[]
-  /** The ticks of the deliveries. If unset, nothing is delivered. */
-  readonly delivery?: Ticks | undefined
+  /** The loops of the deliveries. If unset, nothing is delivered. */
+  readonly delivery?: readonly Loop[] | undefined
 }
 
-/** Starts the workers of the queues, and the ticks, that the roles need. */
+/** Starts the workers of the queues, and the loops, that the roles need. */
 export async function startWork(
   app: App,
   queue: QueueSystem,
-  { roles = WORK_ROLES, delivery = { own: [], shared: [] } }: WorkOptions = {},
+  { roles = WORK_ROLES, delivery = [] }: WorkOptions = {},
 ): Promise<Work> {
   const { clock } = app
-  const { db } = app.database
-  const now = await databaseNow(db)
   const does = (role: WorkRole) => roles.includes(role)
-  if (does('sync')) await saveSchedules(db, schedulesOf(app.config), { now, random: Math.random })
-
   const capacity = createClaimCapacity(() => performance.now())
   const workers = [
-    ...(does('sync') ? [await startSyncs(app, queue)] : []),
+    ...(does('sync') ? [await startSyncs(app, queue), await startPeriodic(app, queue)] : []),
     ...(does('check') ? [await startChecks(app, queue, capacity)] : []),
   ]
-  let tickedAt = clock.now()
-  const onTick = () => {
-    tickedAt = clock.now()
+  let loopedAt = clock.now()
+  const onRun = () => {
+    loopedAt = clock.now()
   }
-  const ticks = startTicks(app, queue, { roles, more: delivery, capacity, onTick })
+  const loops = startLoops(app, queue, { roles, more: delivery, capacity, onRun })
   return {
     workers,
-    tickedAt: () => tickedAt,
-    tickingSince: () => ticks.busySince(),
-    stop: () => ticks.stop(),
+    loopedAt: () => loopedAt,
+    loopingSince: () => loops.busySince(),
+    stop: () => loops.stop(),
   }
 }
 
 async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
   const { db } = app.database
   const schedules = schedulesOf(app.config)
-  const nameOf = (list: string) => schedules.find(({ payload }) => payload.list === list)?.name
   const deps: SyncJobDeps = {
     ...app.syncDeps,
     metrics: app.metrics,
     log: app.log,
     clock: app.clock,
-    hasLaterDueTime: async ({ list, dueAt }) => {
-      const schedule = nameOf(list)
-      return schedule !== undefined && hasLaterDueTime(db, schedule, dueAt)
+    lastDueAt: (list, now) => {
+      const schedule = schedules.find((one) => one.list === list)
+      return schedule === undefined ? now : lastDueAt(schedule.times, now)
     },
   }
-  const run = async (payload: SyncListPayload, signal: AbortSignal) => {
-    const schedule = nameOf(payload.list)
-    if (schedule === undefined || (await pausedForMs(db, 'syncs')) === undefined) {
-      return syncListJob(deps, payload, signal)
-    }
-    // Then it is enqueued again at the end of the pause.
-    await makeScheduleDue(db, schedule)
+  const run = async (payload: SyncListPayload, context: JobContext) => {
+    if ((await pausedForMs(db, 'syncs')) === undefined) return syncListJob(deps, payload, context)
     app.log.info({ ...payload }, 'route sync left to the end of the pause')
   }
   const handle = await queue.work<SyncListPayload>(
     SYNC_QUEUE,
-    countJobs(app.metrics, SYNC_QUEUE, (payload, { signal }) => run(payload, signal)),
+    countJobs(app.metrics, SYNC_QUEUE, run),
     {
       concurrency: 2,
       retryBackoff: SYNC_RETRY,
@@ -117,6 +108,16 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
     },
   )
   return { queue: SYNC_QUEUE, handle }
+}
+
+async function startPeriodic(app: App, queue: QueueSystem): Promise<NamedWorker> {
+  const handler = countJobs(app.metrics, PERIODIC_QUEUE, periodicHandler(app))
+  const handle = await queue.work(PERIODIC_QUEUE, handler, {
+    // None waits for another one.
+    concurrency: periodicWork(app).length,
+    onStalled: countStalled(app.metrics, PERIODIC_QUEUE),
+  })
+  return { queue: PERIODIC_QUEUE, handle }
 }
 
 async function startChecks(

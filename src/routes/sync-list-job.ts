@@ -3,14 +3,14 @@ import { ROUTE_LISTS, type RouteChangeKind, type RouteListName } from '../platfo
 import type { Logger } from '../platform/base/logger.ts'
 import { type Attributes, span } from '../platform/base/tracing.ts'
 import { sql } from '../platform/db/database.ts'
-import { inTransaction } from '../platform/db/transaction.ts'
+import { databaseNow, inTransaction } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import { SnoozeError } from '../platform/queue/job-processor.ts'
 import { bringNeighbours, changeQueues } from '../schedule/queues.ts'
 import { waitMsOf } from '../upstream/upstream-errors.ts'
 import type { SyncDeps } from './plan/plan-snapshot.ts'
 import { listBusyError } from './runs/run-records.ts'
-import { SyncFailedError } from './runs/sync-errors.ts'
+import { ListNotDueError, SyncFailedError } from './runs/sync-errors.ts'
 import type { SyncCounts, SyncOutcome } from './runs/sync-run.ts'
 import { type SyncResult, syncList } from './sync-list.ts'
 
@@ -18,16 +18,16 @@ export const SYNC_QUEUE = 'route-sync'
 
 export interface SyncListPayload {
   readonly list: RouteListName
-  /** When the schedule was due, ISO 8601. */
-  readonly dueAt: string
+  /** When it was due by the database's clock, ISO 8601, if the job is not that of a job scheduler. */
+  readonly dueAt?: string
 }
 
 export interface SyncJobDeps extends SyncDeps {
   readonly metrics: Metrics
   readonly log: Logger
   readonly clock: Clock
-  /** Whether the same schedule has enqueued a job for a later due time. */
-  readonly hasLaterDueTime: (sync: DueSync) => Promise<boolean>
+  /** When a list was due last. */
+  readonly lastDueAt: (list: RouteListName, now: Date) => Date
 }
 
 /** A run takes a few seconds. */
@@ -42,8 +42,8 @@ interface DueSync {
  * Syncs one route list for one due time of its schedule.
  *
  * Safe to run twice: a list has one run at a time across all processes, and a due time is done once a run that started
- * since then has got a list. So a job that runs again after its commit counts no absence twice, and one list does the
- * work of several due times that an outage delayed.
+ * since then has got a list. So a job that runs again after its commit counts no absence twice. A job whose list was due
+ * again in the meantime leaves it to the job of that time: one list does the work of all that an outage delayed.
  *
  * Outcomes: a timeout or a 503 fails the job, and the queue tries again. A held or rejected list does not: the next due
  * time brings the next list. If the upstream asked us to wait or refused our credential, or its circuit breaker is
@@ -52,12 +52,21 @@ interface DueSync {
  */
 export async function syncListJob(
   deps: SyncJobDeps,
-  { list, dueAt }: SyncListPayload,
-  signal: AbortSignal,
+  payload: SyncListPayload,
+  context: { readonly dueAt: Date; readonly signal: AbortSignal },
 ): Promise<void> {
-  const due = { list: assertList(list), dueAt: new Date(dueAt) }
+  const list = assertList(payload.list)
+  const dueAt = payload.dueAt === undefined ? context.dueAt : new Date(payload.dueAt)
+  const due = { list, dueAt }
+  const now = await databaseNow(deps.db)
+  // A run that began before its due time, by the clock of the database, would not count as its work.
+  if (dueAt > now) throw new SnoozeError(dueAt.getTime() - now.getTime(), new ListNotDueError(list))
+  if (dueAt < deps.lastDueAt(list, now)) {
+    deps.log.info(due, 'route sync left to the job of a later due time')
+    return
+  }
   await span('sync', { 'farewatch.list': list }, async (annotate) => {
-    const result = await syncList(deps, due, signal)
+    const result = await syncList(deps, due, context.signal)
     annotate(typeof result === 'string' ? { 'farewatch.status': result } : attributesOf(result))
     await handleResult(deps, due, result)
   })
@@ -75,7 +84,7 @@ function attributesOf({ runId, status, reason, added, removed }: SyncOutcome): A
 
 async function handleResult(deps: SyncJobDeps, due: DueSync, result: SyncResult): Promise<void> {
   if (result === 'busy') {
-    return snooze(deps, due, new SnoozeError(BUSY_WAIT_MS, await listBusyError(deps.db, due.list)))
+    throw new SnoozeError(BUSY_WAIT_MS, await listBusyError(deps.db, due.list))
   }
   if (result === 'done') {
     deps.log.info({ ...due }, 'route sync already done')
@@ -85,7 +94,7 @@ async function handleResult(deps: SyncJobDeps, due: DueSync, result: SyncResult)
   await followAvailability(deps, result)
   if (result.reason?.wait !== undefined) {
     const waitMs = waitMsOf(result.reason.wait, deps.clock.now())
-    return snooze(deps, due, new SnoozeError(waitMs, new SyncFailedError(result)))
+    throw new SnoozeError(waitMs, new SyncFailedError(result))
   }
   if (result.status === 'failed' || result.reason?.retryable === true) {
     throw new SyncFailedError(result)
@@ -110,16 +119,6 @@ async function followAvailability(
   `.execute(db)
   const routes = rows.map(({ route }) => route)
   await inTransaction(db, async (tx) => changeQueues(tx, await bringNeighbours(tx, routes)))
-}
-
-/** If a later due time has a job, that job is snoozed as long, and one list does for both. */
-async function snooze(
-  { log, hasLaterDueTime }: SyncJobDeps,
-  due: DueSync,
-  snoozed: SnoozeError,
-): Promise<void> {
-  if (!(await hasLaterDueTime(due))) throw snoozed
-  log.info({ ...due }, 'route sync left to the job of a later due time')
 }
 
 function assertList(list: string): RouteListName {

@@ -1,10 +1,11 @@
 import { readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
 import type { Clock } from '../platform/base/clock.ts'
+import type { RouteListName } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
+import { listPauses, type Pause } from '../platform/db/pauses.ts'
 import { readVersions } from '../platform/db/schema-version.ts'
 import { type Caller, operations } from '../platform/http/operation.ts'
-import { listPauses, type Pause } from '../platform/ticks/pauses.ts'
 import { GUARD_LIMITS } from '../routes/plan/guard.ts'
 import { readSyncStates } from '../routes/read/sync-state.ts'
 import { listHeldRuns, type SyncRunRow } from '../routes/runs/sync-run-queries.ts'
@@ -31,8 +32,22 @@ import { warningsOf } from './status-warnings.ts'
 /** What does the work: the queues, the processes, and the disk of the database. */
 export interface WorkState {
   readonly queue: QueueState
+  readonly schedules: readonly Schedule[]
   readonly processes: KnownProcess[]
   readonly disk: Status['disk']
+}
+
+/** When periodic work is due: by a pattern in a time zone, or at an interval. */
+export interface Schedule {
+  readonly name: string
+  /** The list that it fetches; null for other work. */
+  readonly list: RouteListName | null
+  readonly cron: string | null
+  readonly zone: string | null
+  readonly everySeconds: number | null
+  readonly nextDueAt: Date
+  /** Null if there was none before the next one. */
+  readonly lastDueAt: Date | null
 }
 
 interface StatusDeps {
@@ -61,8 +76,8 @@ export async function readStatus(
   deps: StatusDeps,
   { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
 ): Promise<Status> {
-  const { db, clock, requestsPerSecond, version } = deps
-  const [lists, heldRuns, beliefs, health, incidents, held, deliveries, unkept, pauses] =
+  const { db, clock, requestsPerSecond, version, readWork } = deps
+  const [lists, heldRuns, beliefs, health, incidents, held, deliveries, unkept, pauses, work] =
     await Promise.all([
       readSyncStates(db),
       listHeldRuns(db, { limit: SHOWN_HELD }),
@@ -73,11 +88,13 @@ export async function readStatus(
       readDeliveryState(db, resellerId),
       findUnkeptMaxDelays(db, { resellerId }),
       listPauses(db),
+      readWork?.() ?? UNKNOWN_WORK,
     ])
+  const { schedules, ...shown } = work
   const asked = { requestsPerSecond, share: health.share }
   const status = {
     at: clock.now(),
-    lists,
+    lists: lists.map((one) => ({ ...one, nextDueAt: nextDueAt(schedules, one.list) })),
     heldRuns: heldRuns.map((run) => heldRun(run, heldRuns)),
     beliefs,
     upstream: upstreamState(health),
@@ -85,11 +102,18 @@ export async function readStatus(
     incidents: incidents.map(({ kind, openedAt }) => ({ kind, openedAt })),
     held,
     deliveries,
-    ...(resellerId === undefined ? await readForOperators(deps, asked) : HIDDEN),
+    ...(resellerId === undefined ? { ...(await readForOperators(deps, asked)), ...shown } : HIDDEN),
     unkeptMaxDelays: unkept,
     versions: { farewatch: version, ...(await readVersions(db)) },
   }
   return { ...status, warnings: warningsOf(status) }
+}
+
+const UNKNOWN_WORK = { queue: null, processes: null, disk: null, schedules: [] }
+
+/** Null while no worker has started, or while the queue does not answer. */
+function nextDueAt(schedules: readonly Schedule[], list: RouteListName): Date | null {
+  return schedules.find((one) => one.list === list)?.nextDueAt ?? null
 }
 
 /** A reason may name what resellers are not to know. */
@@ -109,18 +133,17 @@ const HIDDEN = {
 }
 
 async function readForOperators(
-  { db, readDelays, readWork }: StatusDeps,
+  { db, readDelays }: StatusDeps,
   asked: Parameters<typeof readBudgetUse>[1],
-): Promise<Pick<Status, keyof typeof HIDDEN>> {
-  const [budget, detectionDelays, contradicted, habits, work] = await Promise.all([
+): Promise<Omit<Pick<Status, keyof typeof HIDDEN>, keyof typeof UNKNOWN_WORK>> {
+  const [budget, detectionDelays, contradicted, habits] = await Promise.all([
     readBudgetUse(db, asked),
     readDelays?.() ?? readDetectionDelays(db),
     readContradicted(db),
     listHabits(db),
-    readWork?.() ?? { queue: null, processes: null, disk: null },
   ])
   const unusualAnswers = habits.filter(({ isUsual, isRecent }) => isRecent && !isUsual)
-  return { budget, detectionDelays, contradicted, unusualAnswers, ...work }
+  return { budget, detectionDelays, contradicted, unusualAnswers }
 }
 
 const HOUR_MS = 3_600_000

@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
+import { readPauseGauges } from '../../src/app/system-gauges.ts'
 import { nextDeliveryMs } from '../../src/delivery/dispatch/claim-deliveries.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
+import { addPause, endPauses, pausedForMs } from '../../src/platform/db/pauses.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { addPause, endPauses, readPauseGauges } from '../../src/platform/ticks/pauses.ts'
-import { nextScheduleMs } from '../../src/platform/ticks/schedules.ts'
 import { nextDispatchMs } from '../../src/schedule/claim.ts'
 import { gone, ONE_ADULT, startFixture } from '../api/verify-fixture.ts'
 import {
@@ -13,7 +13,6 @@ import {
   startReceiver,
 } from '../delivery/delivery-fixtures.ts'
 import { trackFare } from '../fares/fare-fixtures.ts'
-import { aSchedule, saveDue } from '../platform/ticks/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 
@@ -23,33 +22,29 @@ const resume = (db: Db, planned = false) =>
   endPauses(db, { what: ['checks', 'syncs', 'deliveries'], planned, by: 'cli' })
 
 describe('a pause', () => {
-  it('of the syncs makes schedules due at its end, and at once when it is resumed', async ({
-    db,
-  }) => {
-    expect(await nextScheduleMs(db)).toBeUndefined()
-    await saveDue(db, [aSchedule('sync')])
+  it('lasts to its end, or without one until it is resumed', async ({ db }) => {
+    expect(await pausedForMs(db, 'syncs')).toBeUndefined()
 
     await addPause(db, { what: ['syncs'], until: inMs(3_600_000), ...BY })
-    expect(await nextScheduleMs(db)).toBeGreaterThan(3_590_000)
+    expect(await pausedForMs(db, 'syncs')).toBeGreaterThan(3_590_000)
     await addPause(db, { what: ['syncs'], ...BY })
-    expect(await nextScheduleMs(db)).toBe(Infinity)
+    expect(await pausedForMs(db, 'syncs')).toBe(Infinity)
 
     expect(await resume(db)).toHaveLength(2)
-    expect(await nextScheduleMs(db)).toBeLessThan(0)
+    expect(await pausedForMs(db, 'syncs')).toBeUndefined()
   })
 
   it('that is planned begins by itself, ends by itself, and is cancelled by name alone', async ({
     db,
   }) => {
-    await saveDue(db, [aSchedule('sync')])
     await addPause(db, { what: ['syncs'], from: inMs(60_000), until: inMs(120_000), ...BY })
 
-    expect(await nextScheduleMs(db)).toBeLessThan(0)
+    expect(await pausedForMs(db, 'syncs')).toBeUndefined()
     expect(await resume(db)).toEqual([])
     await passPauses(db, 70_000)
-    expect(await nextScheduleMs(db)).toBeGreaterThan(40_000)
+    expect(await pausedForMs(db, 'syncs')).toBeGreaterThan(40_000)
     await passPauses(db, 60_000)
-    expect(await nextScheduleMs(db)).toBeLessThan(0)
+    expect(await pausedForMs(db, 'syncs')).toBeUndefined()
 
     await addPause(db, { what: ['syncs'], from: inMs(60_000), ...BY })
     expect(await resume(db, true)).toHaveLength(1)

@@ -6,6 +6,7 @@ import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 const queue = {
   counts: async () => ({ waiting: 1, active: 2, delayed: 5, failed: 50, completed: 9 }),
   facts: async () => ({ clockSkewMs: 0 }),
+  schedulers: async () => [],
 }
 
 describe('the depth of the queues', () => {
@@ -25,6 +26,8 @@ describe('the depth of the queues', () => {
     expect(dead.map(({ labels, value }) => [labels.queue, value])).toEqual([
       ['route-sync', 50],
       ['verify', 50],
+      // The next run repeats what failed.
+      ['periodic', 0],
     ])
     expect(values).toHaveLength(4 * QUEUES.length)
   })

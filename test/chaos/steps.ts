@@ -1,6 +1,7 @@
 import pg from 'pg'
+import { ROUTE_LISTS, type RouteListName } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { makeScheduleDue } from '../../src/platform/ticks/schedules.ts'
+import { notify } from '../../src/platform/db/listener.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { cells, importRows, newReseller } from '../watches/watch-fixtures.ts'
 import { eventually } from './eventually.ts'
@@ -49,9 +50,19 @@ export async function watch({ db }: World, flightIds: readonly string[]): Promis
   }
 }
 
-/** Makes the list due at the next tick. */
+/** Makes the routes list due: its runs began before its last due time. */
 export async function makeListDue({ db }: World): Promise<void> {
-  await makeScheduleDue(db, 'sync-routes')
+  await makeListsDue(db, ['routes'])
+}
+
+export async function makeListsDue(
+  db: Db,
+  lists: readonly RouteListName[] = ROUTE_LISTS,
+): Promise<void> {
+  await sql`
+    update sync_run set started_at = started_at - interval '2 years' where list = any(${lists}::text[])
+  `.execute(db)
+  await sql`select ${notify('schedule')}`.execute(db)
 }
 
 /**

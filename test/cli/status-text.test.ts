@@ -3,6 +3,8 @@ import type { Overview } from '../../src/app/read-overview.ts'
 import { statusText } from '../../src/cli/text/status-text.ts'
 import { warningsOf } from '../../src/views/status-warnings.ts'
 
+/** The syncs of every hour. */
+const HOURLY = { zone: 'UTC', everySeconds: null }
 const AT = new Date('2026-01-31T03:12:07Z')
 const ago = (seconds: number) => new Date(AT.getTime() - seconds * 1000)
 
@@ -35,8 +37,22 @@ const WELL: Overview = {
   unusualAnswers: [],
   warnings: [],
   schedules: [
-    { name: 'sync-availability', cron: '15 * * * *', nextDueAt: ago(-7_320), lastDueAt: null },
-    { name: 'sync-routes', cron: '0 * * * *', nextDueAt: ago(-6_420), lastDueAt: null },
+    {
+      ...HOURLY,
+      name: 'sync-availability',
+      list: 'with-availability',
+      cron: '15 * * * *',
+      nextDueAt: ago(-7_320),
+      lastDueAt: null,
+    },
+    {
+      ...HOURLY,
+      name: 'sync-routes',
+      list: 'routes',
+      cron: '0 * * * *',
+      nextDueAt: ago(-6_420),
+      lastDueAt: null,
+    },
   ],
   beliefs: {
     fares: 1_200,
@@ -206,7 +222,16 @@ describe('the status', () => {
           releasableAt: null,
         },
       ],
-      schedules: [{ name: 'sync-routes', cron: '0 * * * *', nextDueAt: ago(600), lastDueAt: null }],
+      schedules: [
+        {
+          ...HOURLY,
+          name: 'sync-routes',
+          list: 'routes',
+          cron: '0 * * * *',
+          nextDueAt: ago(600),
+          lastDueAt: null,
+        },
+      ],
       upstream: {
         pausedUntil: ago(-30),
         openBreakers: [

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { FAULT_NAMES, FAULTS, type FaultRule } from '../../sandbox/faults/fault-rule.ts'
 import { sql } from '../../src/platform/db/database.ts'
-import { makeScheduleDue } from '../../src/platform/ticks/schedules.ts'
+import { makeListsDue } from '../chaos/steps.ts'
 import { until } from '../support/until.ts'
 import type { CanaryFixture } from './canary-fixture.ts'
 import { ruleOf } from './fault-case.ts'
@@ -48,7 +48,7 @@ const OF_LISTS: readonly FaultRule[] = [
 
 /** Lets the worker receive every fault of a verify answer at least once, and quoted requests for its lists. */
 export async function meetEveryFault(fixture: CanaryFixture): Promise<void> {
-  for (const name of ['sync-routes', 'sync-availability']) await makeScheduleDue(fixture.db, name)
+  await makeListsDue(fixture.db)
   await meet(fixture, verifyRules())
   for (const rule of CLOSING) await meet(fixture, [rule])
   await until('syncs that failed', async () => {

@@ -38,21 +38,21 @@ describeStores('a list whose sync must wait', (store) => {
       metrics: createMetrics(),
       log: silentLog,
       clock: systemClock,
-      hasLaterDueTime: () => Promise.resolve(false),
+      lastDueAt: () => new Date(0),
     }
     const system = systems.open()
     const queue = aQueue()
-    const dueAt = new Date().toISOString()
+    const dueAt = new Date()
     await system.work<SyncListPayload>(
       queue,
-      (payload, { signal }) => syncListJob(deps, payload, signal),
+      (payload, context) => syncListJob(deps, payload, context),
       options,
     )
-    await system.enqueue(queue, { payload: { list: 'routes', dueAt }, attempts: 1 })
+    await system.enqueue(queue, { payload: { list: 'routes' }, attempts: 1 })
     const reasons = async () => {
       const runs = await listSyncRuns(db, { limit: 20 })
       return runs
-        .filter(({ startedAt }) => startedAt >= new Date(dueAt))
+        .filter(({ startedAt }) => startedAt >= dueAt)
         .map(({ reason, status }) => reason?.code ?? status)
     }
     return { system, queue, reasons }

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createListener } from '../../src/platform/db/listener.ts'
-import { addPause } from '../../src/platform/ticks/pauses.ts'
+import { addPause } from '../../src/platform/db/pauses.ts'
 import { fareOf } from '../api/reseller-calls.ts'
 import { seedApi } from '../api/seed.ts'
 import { available, passSeconds, record } from '../fares/fare-fixtures.ts'
@@ -18,6 +18,7 @@ async function startLiveApi(db: Db, url: string): Promise<string> {
     streams: { lasting: true },
     readWork: async () => ({
       queue: { kind: 'postgres', fault: null, lastTick: null, queues: [] },
+      schedules: [],
       processes: [],
       disk: null,
     }),

@@ -24,7 +24,7 @@ function jobDeps(db: Db, upstream = upstreamOf(JSON.stringify(routes('PMI-BCN'))
     metrics: createMetrics(),
     log: silentLog,
     clock: systemClock,
-    hasLaterDueTime: () => Promise.resolve(false),
+    lastDueAt: () => new Date(0),
   }
 }
 
@@ -34,10 +34,11 @@ describe('the job of a due time', () => {
   it('a job is snoozed while another process syncs its list, and names the holder of the lock', async ({
     db,
   }) => {
-    const job = { list: 'routes', dueAt: new Date().toISOString() } as const
+    const job = { list: 'routes' } as const
+    const context = { dueAt: new Date(), signal }
 
     const attempt = withSessionLock(db, 'route-sync:routes', () =>
-      syncListJob(jobDeps(db), job, signal),
+      syncListJob(jobDeps(db), job, context),
     )
 
     await expect(attempt).rejects.toMatchObject({
@@ -47,34 +48,32 @@ describe('the job of a due time', () => {
         message: expect.stringMatching(/its lock is held by role \S+, process \d+ \(test\)$/),
       },
     })
-    await syncListJob(jobDeps(db), job, signal)
+    await syncListJob(jobDeps(db), job, context)
     expect(await livePairs(db)).toEqual(['PMI-BCN'])
   })
 
   it('one list does the work of all jobs that waited during an outage', async ({ db }) => {
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    const waiting = Array.from({ length: 5 }, () => ({
-      list: 'routes' as const,
-      dueAt: new Date().toISOString(),
-    }))
+    const waiting = Array.from({ length: 5 }, () => ({ dueAt: new Date(), signal }))
 
-    for (const job of waiting) await syncListJob(jobDeps(db), job, signal)
+    for (const context of waiting) await syncListJob(jobDeps(db), { list: 'routes' }, context)
 
     expect(await listSyncRuns(db, { limit: 10 })).toHaveLength(2)
     expect(await livePairs(db)).toEqual(['PMI-BCN', 'PMI-MAD'])
   })
 
   it('a run that got no list does not do the work of a job', async ({ db }) => {
-    const job = { list: 'routes', dueAt: new Date().toISOString() } as const
+    const job = { list: 'routes' } as const
+    const context = { dueAt: new Date(), signal }
     const silent = {
       fetchRouteListIfModified: () =>
         Promise.reject(new UpstreamTimeoutError({ endpoint: 'routes', phase: 'body', afterMs: 1 })),
     }
 
-    await expect(syncListJob(jobDeps(db, silent), job, signal)).rejects.toMatchObject({
+    await expect(syncListJob(jobDeps(db, silent), job, context)).rejects.toMatchObject({
       code: 'sync.failed',
     })
-    await syncListJob(jobDeps(db), job, signal)
+    await syncListJob(jobDeps(db), job, context)
 
     expect(await livePairs(db)).toEqual(['PMI-BCN'])
   })
@@ -82,7 +81,8 @@ describe('the job of a due time', () => {
   it('a job is snoozed while the upstream asks to wait, and left to a later due time if there is one', async ({
     db,
   }) => {
-    const job = { list: 'routes', dueAt: new Date().toISOString() } as const
+    const job = { list: 'routes' } as const
+    const context = { dueAt: new Date(), signal }
     const until = new Date(Date.now() + 60_000)
     const stopped = {
       fetchRouteListIfModified: () =>
@@ -90,32 +90,44 @@ describe('the job of a due time', () => {
     }
     const deps = jobDeps(db, stopped)
 
-    const snoozed: unknown = await syncListJob(deps, job, signal).catch((err: unknown) => err)
-    await syncListJob({ ...deps, hasLaterDueTime: () => Promise.resolve(true) }, job, signal)
+    const snoozed: unknown = await syncListJob(deps, job, context).catch((err: unknown) => err)
+    await syncListJob({ ...deps, lastDueAt: (_list, now) => now }, job, context)
 
     expect(snoozed).toMatchObject({ code: 'queue.snoozed', reason: { code: 'sync.failed' } })
     expect(snoozed).toHaveProperty('waitMs', expect.closeTo(60_000, -4))
-    expect((await listSyncRuns(db, { limit: 10 })).map(({ status }) => status)).toEqual([
-      'failed',
-      'failed',
-    ])
+    expect(await listSyncRuns(db, { limit: 10 })).toMatchObject([{ status: 'failed' }])
+  })
+
+  it('a job of a clock that is ahead is snoozed until its list is due by the database', async ({
+    db,
+  }) => {
+    const context = { dueAt: new Date(Date.now() + 600_000), signal }
+
+    const snoozed: unknown = await syncListJob(jobDeps(db), { list: 'routes' }, context).catch(
+      (err: unknown) => err,
+    )
+
+    expect(snoozed).toMatchObject({ code: 'queue.snoozed', reason: { code: 'sync.not_due' } })
+    expect(snoozed).toHaveProperty('waitMs', expect.closeTo(600_000, -4))
+    expect(await listSyncRuns(db, { limit: 10 })).toEqual([])
   })
 
   it('a list with which two attempts failed is rejected at the third, until the next due time', async ({
     db,
   }) => {
-    const job = { list: 'routes', dueAt: new Date().toISOString() } as const
+    const job = { list: 'routes' } as const
+    const context = { dueAt: new Date(), signal }
     const scrub = () => {
       throw new Error('fails with this list')
     }
     const failing = { ...jobDeps(db), scrub }
-    await expect(syncListJob(failing, job, signal)).rejects.toThrow('fails with this list')
+    await expect(syncListJob(failing, job, context)).rejects.toThrow('fails with this list')
     // The row of a process that was killed after the list had arrived.
     await sql`update sync_run set status = null, finished_at = null, reason_code = null`.execute(db)
-    await expect(syncListJob(failing, job, signal)).rejects.toThrow('fails with this list')
+    await expect(syncListJob(failing, job, context)).rejects.toThrow('fails with this list')
 
-    await syncListJob(failing, job, signal)
-    await syncListJob(jobDeps(db), { ...job, dueAt: new Date().toISOString() }, signal)
+    await syncListJob(failing, job, context)
+    await syncListJob(jobDeps(db), job, { dueAt: new Date(), signal })
 
     expect(await listSyncRuns(db, { limit: 10 })).toMatchObject([
       { status: 'applied' },

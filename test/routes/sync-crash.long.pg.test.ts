@@ -148,16 +148,17 @@ describe('a sync job that runs again after its commit', () => {
       metrics: createMetrics(),
       log: silentLog,
       clock: systemClock,
-      hasLaterDueTime: () => Promise.resolve(false),
+      lastDueAt: () => new Date(0),
     }
-    const job = { list: 'routes', dueAt: new Date().toISOString() } as const
+    const job = { list: 'routes' } as const
     const signal = new AbortController().signal
+    const context = { dueAt: new Date(), signal }
 
-    await syncListJob(deps, job, signal)
-    await syncListJob(deps, job, signal)
+    await syncListJob(deps, job, context)
+    await syncListJob(deps, job, context)
     expect(await livePairs(db)).toEqual(['PMI-BCN', 'PMI-MAD'])
 
-    await syncListJob(deps, { ...job, dueAt: new Date().toISOString() }, signal)
+    await syncListJob(deps, job, { dueAt: new Date(), signal })
     expect(await livePairs(db)).toEqual(['PMI-BCN'])
   })
 })

@@ -16,7 +16,7 @@ export interface Finding {
 
 export interface DoctorDeps {
   readonly app: App
-  readonly queue: Pick<QueueSystem, 'kind' | 'facts' | 'counts' | 'jobs'>
+  readonly queue: QueueSystem
   /** The configuration as given. Stores that it does not set are embedded. */
   readonly given: Config
 }

@@ -1,11 +1,10 @@
 import { messageOf } from '../../platform/base/errors.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { QueuedJob, RedisFacts, StoreFacts } from '../../platform/queue/queue-system.ts'
-import { listLastTicks } from '../../platform/ticks/ticks.ts'
 import { hasWrongClock, isTickLate, isWithoutProgress, LIMITS } from '../../views/status-limits.ts'
 import { missingRoles } from '../../views/work-warnings.ts'
 import { listProcesses } from '../processes.ts'
-import { QUEUES, readDepth } from '../queue-state.ts'
+import { type LastRun, listLastRuns, QUEUES, readDepth } from '../queue-state.ts'
 import { processText } from '../state-text.ts'
 import { SYNCHRONIZE } from './doctor-database.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
@@ -98,32 +97,43 @@ export async function examineProcesses({ app }: DoctorDeps): Promise<Finding[]> 
   return [...missing.map(start), ...found]
 }
 
-/** Whether workers run: ticks end, and enqueued jobs start. */
+/** Whether workers run: periodic work ends, and enqueued jobs start. */
 export async function examineProgress(deps: DoctorDeps): Promise<Finding[]> {
-  return [...(await examineTicks(deps)), await examineWaiting(deps)]
+  return [...(await examinePeriodic(deps)), await examineWaiting(deps)]
 }
 
-async function examineTicks({ app }: DoctorDeps): Promise<Finding[]> {
+/** So many runs cover a day of the rarest work and some minutes of the rest. */
+const RUNS_READ = 1_000
+
+async function examinePeriodic({ app, queue }: DoctorDeps): Promise<Finding[]> {
   const start =
     'start bin/farewatch worker or bin/farewatch up; /readyz and /livez of a running worker show the cause'
-  const ticks = await listLastTicks(app.database.db)
-  const [last] = ticks
-  if (last === undefined) return [wrong('workers', 'no tick has ever ended: no worker runs', start)]
+  const runs = await listLastRuns(queue, RUNS_READ)
+  const [last] = runs
+  if (last === undefined) {
+    return [wrong('workers', 'no periodic work has ever ended: no worker runs', start)]
+  }
   const now = app.clock.now()
   const sinceMs = now.getTime() - last.at.getTime()
   if (isTickLate(last.at, now)) {
-    return [wrong('workers', `no tick has ended for ${durationText(sinceMs)}`, start)]
+    return [wrong('workers', `no periodic work has ended for ${durationText(sinceMs)}`, start)]
   }
-  // The tick of another version may never run again.
-  const failing = ticks.filter(
-    ({ failure, at }) => failure !== null && now.getTime() - at.getTime() < DAY_MS,
-  )
+  const failing = failingNow(runs, now)
   if (failing.length === 0) {
-    return [ok('workers', `the last tick ended ${durationText(sinceMs)} ago`)]
+    return [ok('workers', `the last periodic work ended ${durationText(sinceMs)} ago`)]
   }
-  const todo = 'see the log of the worker: "tick failed"'
+  const todo = 'see the log of the worker: "job failed"'
   return failing.map(({ name, failure }) =>
-    wrong('workers', `ticks fail: "${name}", ${failure ?? ''}`, todo),
+    wrong('workers', `periodic work fails: "${name}", ${failure ?? ''}`, todo),
+  )
+}
+
+/** The work whose last run failed. That of another version may never run again. */
+function failingNow(runs: readonly LastRun[], now: Date): LastRun[] {
+  const byName = Map.groupBy(runs, ({ name }) => name).values()
+  const lastOfEach = [...byName].flatMap(([last]) => (last === undefined ? [] : [last]))
+  return lastOfEach.filter(
+    ({ failure, at }) => failure !== null && now.getTime() - at.getTime() < DAY_MS,
   )
 }
 

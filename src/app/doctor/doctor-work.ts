@@ -1,19 +1,19 @@
 import { readDeliveryState } from '../../delivery/dispatch/delivery-gauges.ts'
 import { listUnreached, type UnreachedEndpoint } from '../../delivery/endpoints/endpoint-queries.ts'
-import { longestGapMs } from '../../platform/base/cron.ts'
+import { type CronTimes, longestGapMs } from '../../platform/base/cron.ts'
 import { HELD_BY } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { Config } from '../../platform/config/settings.ts'
-import { listSchedules } from '../../platform/ticks/schedules.ts'
 import { countPastDepartures } from '../../views/fare-operations.ts'
 import { deliveryLateMs, LIMITS, longRoundMs } from '../../views/status-limits.ts'
 import type { Status } from '../../views/status-shapes.ts'
 import { isForgotten, isPausedNow } from '../../views/work-warnings.ts'
-import { publicUrlOf, schedulesOf } from '../settings-for.ts'
+import { listAllSchedulers } from '../periodic.ts'
+import { publicUrlOf, SYNC_NAMES, schedulesOf } from '../settings-for.ts'
 import { checksStopText, heldText, pauseText, sinceText, unkeptText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
-/** A tick enqueues due schedules within five seconds. */
+/** A worker begins what is due within seconds. */
 const OVERDUE_MS = 120_000
 /** The age of a list is a fault when the lists of two due times are missing and the second sync has had time to end. */
 const MISSED_LISTS = 2
@@ -26,15 +26,17 @@ export async function examineSchedules(deps: DoctorDeps, status: Status): Promis
   const { lists, at } = status
   // The pause is a finding of its own.
   if (isPausedNow(status, 'syncs')) return []
-  const saved = await listSchedules(deps.app.database.db)
+  // A store that does not answer is a finding of its own.
+  const saved = await listAllSchedulers(deps.queue).catch(() => undefined)
+  if (saved === undefined) return []
   const findings: Finding[] = []
   const due: string[] = []
-  for (const { name, cron, payload } of schedulesOf(deps.app.config)) {
+  for (const { list: listName, times } of schedulesOf(deps.app.config)) {
+    const name = SYNC_NAMES[listName]
     const found = saved.find((one) => one.name === name)
-    if (found === undefined) {
-      findings.push(
-        wrong('schedules', `${name} is not saved yet`, 'start a worker, which saves the schedules'),
-      )
+    if (found === undefined || 'everyMs' in found.times) {
+      const says = `${name} is not in the queue`
+      findings.push(wrong('schedules', says, 'start a worker, which writes the schedules'))
       continue
     }
     const overdueMs = at.getTime() - found.nextDueAt.getTime()
@@ -46,22 +48,27 @@ export async function examineSchedules(deps: DoctorDeps, status: Status): Promis
       continue
     }
     // The sandbox has schedules of its own.
-    if (deps.given.UPSTREAM_BASE_URL !== undefined && found.cron !== cron) {
-      const says = `${name} runs by "${found.cron}", but "${cron}" is configured here`
+    const [inQueue, here] = [timesText(found.times), timesText(times)]
+    if (deps.given.UPSTREAM_BASE_URL !== undefined && inQueue !== here) {
+      const says = `${name} runs by "${inQueue}", but "${here}" is configured here`
       findings.push(
         warning('schedules', says, 'restart the workers, or correct this configuration'),
       )
     }
     due.push(overdueMs >= 0 ? `${name} now` : `${name} in ${durationText(-overdueMs)}`)
-    const list = lists.find((one) => one.list === payload.list)
-    if (list !== undefined) findings.push(...listFindings(list, { cron: found.cron, now: at }))
+    const list = lists.find((one) => one.list === listName)
+    if (list !== undefined) findings.push(...listFindings(list, { times: found.times, now: at }))
   }
   return due.length === 0 ? findings : [ok('schedules', `due: ${due.join(', ')}`), ...findings]
 }
 
+function timesText({ pattern, zone }: CronTimes): string {
+  return `${pattern} ${zone}`
+}
+
 function listFindings(
   { list, lastSuccessAt, lastAttemptAt, held }: Status['lists'][number],
-  { cron, now }: { cron: string; now: Date },
+  { times, now }: { times: CronTimes; now: Date },
 ): Finding[] {
   const todo = `bin/farewatch sync runs --list ${list} --limit 5; then bin/farewatch sync --list ${list}`
   if (lastSuccessAt === null) {
@@ -71,7 +78,7 @@ function listFindings(
   }
   const ageMs = now.getTime() - lastSuccessAt.getTime()
   const says = `the last accepted ${list} list is ${durationText(ageMs)} old`
-  const late = ageMs > MISSED_LISTS * longestGapMs(cron, now) + SYNC_MS
+  const late = ageMs > MISSED_LISTS * longestGapMs(times, now) + SYNC_MS
   if (!late) return [ok('lists', says)]
   // A held list has a finding of its own.
   return held > 0

@@ -3,18 +3,16 @@ import type { Command } from 'commander'
 import { type App, openApp, openQueue } from '../../app/app.ts'
 import { examine, isWrong } from '../../app/doctor/doctor.ts'
 import type { Finding, FindingLevel } from '../../app/doctor/doctor-finding.ts'
-import { type Overview, readOverview } from '../../app/read-overview.ts'
+import { listAllSchedulers, runNow } from '../../app/periodic.ts'
+import { type Overview, readOverview, scheduleOf } from '../../app/read-overview.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
 import { type Clock, systemClock, TimeoutError, withTimeout } from '../../platform/base/clock.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
+import { durationText } from '../../platform/base/text.ts'
 import { openDatabase } from '../../platform/db/database.ts'
 import { blockerText, endSession, listBlockers } from '../../platform/db/database-health.ts'
-import {
-  listSchedules,
-  makeScheduleDue,
-  type SavedSchedule,
-} from '../../platform/ticks/schedules.ts'
-import { type CliContext, createContext, withApp, withQueue } from '../context.ts'
+import type { Schedule } from '../../views/status-operations.ts'
+import { type CliContext, createContext, withQueue } from '../context.ts'
 import { EXIT, exitSoon, UsageError, untilInterrupted } from '../exit-codes.ts'
 import { dueText, statusText } from '../text/status-text.ts'
 import {
@@ -111,8 +109,6 @@ function redrawn(text: string): string {
   return `${CURSOR_HOME}${text.replaceAll('\n', `${ERASE_LINE}\n`)}${ERASE_LINE}${ERASE_BELOW}\n`
 }
 
-const NEEDS = { role: 'schedules' }
-
 interface JsonOption {
   readonly json?: boolean
 }
@@ -120,50 +116,55 @@ interface JsonOption {
 export function addSchedulesCommands(program: Command): void {
   const schedules = program
     .command('schedules')
-    .description('List the schedules of the syncs, and run one now')
+    .description('List when periodic work is due, and do some now')
   schedules
     .command('list')
-    .description('List when each schedule was due last and is due next, in UTC')
+    .description('List the job schedulers: when each was due last and is due next, in UTC')
     .option('--json', 'print one line of JSON per schedule')
     .addHelpText('after', example('schedules list'))
     .action(printSchedules)
   schedules
     .command('run')
     .argument('<name>', 'as "schedules list" prints it')
-    .description('Make a schedule due now; a worker starts it within five seconds')
+    .description('Do the work of a schedule now, once; a worker starts it within five seconds')
     .option('--json', 'print one JSON object')
     .addHelpText('after', example('schedules run sync-routes'))
     .action(runSchedule)
 }
 
 async function printSchedules({ json }: JsonOption): Promise<void> {
-  await withApp(NEEDS, async ({ database, clock }, { terminal }) => {
-    const schedules = await listSchedules(database.db)
+  await withQueue('schedules', async ({ clock }, queue, { terminal }) => {
+    const schedules = (await listAllSchedulers(queue)).map(scheduleOf)
     terminal.printRows(json, schedules, () =>
       schedules.length === 0
-        ? 'no schedules yet: the first worker saves them'
+        ? 'no schedules yet: the first worker writes them'
         : schedulesTable(schedules, clock.now()),
     )
   })
 }
 
-function schedulesTable(schedules: readonly SavedSchedule[], now: Date): string {
-  const rows = schedules.map(({ name, cron, nextDueAt, lastDueAt }) => [
+function schedulesTable(schedules: readonly Schedule[], now: Date): string {
+  const rows = schedules.map(({ name, nextDueAt, lastDueAt, ...when }) => [
     name,
-    cron,
+    whenText(when),
     lastDueAt === null ? 'never' : agoText(lastDueAt, now),
     secondText(nextDueAt).slice(0, 16),
     dueText(nextDueAt, now),
   ])
-  return table(['schedule', 'pattern', 'due last', 'next, UTC', ''], rows)
+  return table(['schedule', 'when', 'due last', 'next, UTC', ''], rows)
+}
+
+function whenText({ cron, zone, everySeconds }: Pick<Schedule, 'cron' | 'zone' | 'everySeconds'>) {
+  if (everySeconds !== null) return `every ${durationText(everySeconds * 1_000)}`
+  return zone === 'UTC' ? (cron ?? '') : `${cron} ${zone}`
 }
 
 async function runSchedule(name: string, { json }: JsonOption): Promise<void> {
-  await withApp(NEEDS, async ({ database: { db } }, { terminal }) => {
-    const dueAt = await makeScheduleDue(db, name)
+  await withQueue('schedules', async ({ database: { db } }, queue, { terminal }) => {
+    const dueAt = await runNow(db, queue, name)
     if (dueAt === undefined) {
-      const known = (await listSchedules(db)).map((schedule) => schedule.name)
-      const names = known.length === 0 ? 'the first worker saves them' : known.join(', ')
+      const known = (await listAllSchedulers(queue)).map((schedule) => schedule.name)
+      const names = known.length === 0 ? 'the first worker writes them' : known.join(', ')
       throw new UsageError(`there is no schedule "${name}": ${names}`)
     }
     terminal.print(

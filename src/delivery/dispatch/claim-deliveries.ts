@@ -1,8 +1,8 @@
 import { type FeedSource, readRecords } from '../../feeds/watch-feed-queries.ts'
 import type { EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { pauseEnd } from '../../platform/db/pauses.ts'
 import { selectOne, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
-import { pauseEnd } from '../../platform/ticks/pauses.ts'
 import type { SealedEndpoint } from '../endpoints/sealer.ts'
 import type { Format, Message } from '../formats/format.ts'
 

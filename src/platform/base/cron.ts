@@ -1,33 +1,54 @@
 import { CronExpressionParser } from 'cron-parser'
 
-const MAX_JITTER_MS = 5 * 60_000
-const JITTER_SHARE = 0.1
+/** When a list is fetched: a cron pattern, and the time zone of its hours (an IANA name). */
+export interface CronTimes {
+  readonly pattern: string
+  readonly zone: string
+}
 
 /**
- * The next due time of a schedule: the first match of the pattern after `after`, in UTC, plus jitter.
- *
- * The jitter is at most a tenth of the pattern's step and at most five minutes. It keeps different installations from
- * calling the upstream in the same second, and due times keep their order.
- * @param random uniform in [0, 1).
- * @example nextDueAt('30 4 * * *', new Date('2026-01-01T00:30Z'), () => 0) // 2026-01-01T04:30Z
+ * The first due time after an instant.
+ * @example nextDueAt({ pattern: '30 4 * * *', zone: 'UTC' }, new Date('2026-01-01T00:30Z')) // 2026-01-01T04:30Z
  */
-export function nextDueAt(pattern: string, after: Date, random: () => number): Date {
-  const matches = parse(pattern, after)
-  const first = matches.next().getTime()
-  const step = matches.next().getTime() - first
-  const jitterMs = Math.floor(random() * Math.min(MAX_JITTER_MS, step * JITTER_SHARE))
-  return new Date(first + jitterMs)
+export function nextDueAt(times: CronTimes, after: Date): Date {
+  return dueAround(times, after).next
+}
+
+/**
+ * The last due time at or before an instant.
+ * @example lastDueAt({ pattern: '30 4 * * *', zone: 'UTC' }, new Date('2026-01-01T04:30Z')) // 2026-01-01T04:30Z
+ */
+export function lastDueAt(times: CronTimes, at: Date): Date {
+  return dueAround(times, at).last
+}
+
+/**
+ * The due times on both sides of an instant. They are those that follow each other from an earlier match on: the parser
+ * alone would match an hour that a change of summer time repeats twice, and going back would miss one that it skips.
+ */
+function dueAround(times: CronTimes, at: Date): { readonly last: Date; readonly next: Date } {
+  const back = parse(times, at)
+  back.prev()
+  back.prev()
+  let last = back.prev().toDate()
+  const matches = parse(times, last)
+  for (;;) {
+    const next = matches.next().toDate()
+    if (next > at) return { last, next }
+    last = next
+  }
 }
 
 /** Enough matches to cover every gap of a pattern, including those of a month of working days. */
 const GAPS_EXAMINED = 32
 
 /**
- * The longest time between two successive matches of a pattern, in milliseconds.
- * @example longestGapMs('0 8,20 * * 1-5', new Date('2026-01-01T00:00Z')) // 216_000_000, from Friday to Monday
+ * The longest time between two successive matches, in milliseconds.
+ * @example longestGapMs({ pattern: '0 8,20 * * 1-5', zone: 'UTC' }, new Date('2026-01-01T00:00Z'))
+ * // 216_000_000, from Friday to Monday
  */
-export function longestGapMs(pattern: string, after: Date): number {
-  const matches = parse(pattern, after)
+export function longestGapMs(times: CronTimes, after: Date): number {
+  const matches = parse(times, after)
   let previous = matches.next().getTime()
   let longest = 0
   for (let i = 0; i < GAPS_EXAMINED; i += 1) {
@@ -46,14 +67,24 @@ export function cronFault(pattern: string): string | undefined {
     return `it has ${fields} of five fields, or six with seconds`
   }
   try {
-    parse(pattern, new Date()).next()
+    parse({ pattern, zone: 'UTC' }, new Date()).next()
     return undefined
   } catch (err) {
     return err instanceof Error ? err.message : String(err)
   }
 }
 
+/** Whether the name of a time zone is known. */
+export function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The seed gives an `H` in the pattern the same value each time. */
-function parse(pattern: string, currentDate: Date) {
-  return CronExpressionParser.parse(pattern, { currentDate, tz: 'UTC', hashSeed: pattern })
+function parse({ pattern, zone }: CronTimes, currentDate: Date) {
+  return CronExpressionParser.parse(pattern, { currentDate, tz: zone, hashSeed: pattern })
 }

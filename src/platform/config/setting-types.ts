@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { cronFault } from '../base/cron.ts'
+import { cronFault, isZone } from '../base/cron.ts'
 import { parseMailbox } from '../base/email-address.ts'
 import { MIN_SECRET_CHARS } from '../base/secrets.ts'
 import { splitList } from '../base/text.ts'
@@ -88,6 +88,13 @@ export function cron(about: string, preset: string): Setting<string> {
     if (fault === undefined) return undefined
     return `must be a cron pattern such as "${preset}", not "${value}": ${fault}`
   })
+}
+
+export function zone(about: string, preset: string): Setting<string> {
+  const accepts = 'the name of a time zone such as Europe/Madrid'
+  return textual({ about, accepts, preset }, (value) =>
+    isZone(value) ? undefined : `must be ${accepts}, not "${value}"`,
+  )
 }
 
 export function choice<T extends string>(

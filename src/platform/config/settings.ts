@@ -12,6 +12,7 @@ import {
   secret,
   text,
   url,
+  zone,
 } from './setting-types.ts'
 
 /** Settings that an installation commonly changes. */
@@ -32,11 +33,12 @@ export const COMMON_SETTINGS = {
     'budget: upstream requests a second of all processes together',
     { min: 0.01, max: 10_000, preset: 5 },
   ),
-  ROUTE_SYNC_SCHEDULE: cron('when the routes list is fetched (cron, UTC)', '0 */2 * * *'),
+  ROUTE_SYNC_SCHEDULE: cron('when the routes list is fetched (cron)', '0 */2 * * *'),
   AVAILABILITY_SYNC_SCHEDULE: cron(
-    'when the with-availability list is fetched (cron, UTC)',
+    'when the with-availability list is fetched (cron)',
     '15 */2 * * *',
   ),
+  SYNC_TIME_ZONE: zone('the time zone of both patterns', 'UTC'),
   ROUTE_ABSENCE_CONFIRMATIONS: integer(
     'number of accepted lists in a row that must lack a route before it is removed',
     { min: 1, max: 100, preset: 2 },

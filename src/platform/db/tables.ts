@@ -396,13 +396,6 @@ export interface ResellerQueue {
   v: Generated<number>
 }
 
-export interface Schedule {
-  cron: string
-  last_due_at: Date | null
-  name: string
-  next_due_at: Date
-}
-
 export interface ScheduleFacts {
   available_changes: Generated<number>
   available_exposure: Generated<number>
@@ -483,13 +476,6 @@ export interface TargetPace {
   next_at: Date
   purpose: LimitedPurpose
   target_hash: Buffer
-}
-
-export interface Tick {
-  due_at: Date
-  ended_at: Date | null
-  failure: string | null
-  name: string
 }
 
 export interface TrackedFare {
@@ -661,14 +647,12 @@ export interface DB {
   renumbered_route_version: RenumberedRouteVersion
   reseller: Reseller
   reseller_queue: ResellerQueue
-  schedule: Schedule
   schedule_facts: ScheduleFacts
   sign_in_code: SignInCode
   snapshot: Snapshot
   snapshot_part: SnapshotPart
   sync_run: SyncRun
   target_pace: TargetPace
-  tick: Tick
   tracked_fare: TrackedFare
   turn: Turn
   upstream_breaker: UpstreamBreaker

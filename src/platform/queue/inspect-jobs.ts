@@ -1,5 +1,6 @@
 import { PostgresQueueBackend } from 'bullmq'
 import { cleanText } from '../base/text.ts'
+import { dueAtOf } from './job-processor.ts'
 import type { JsonObject } from './queue-connection.ts'
 import { isRefusal } from './queue-errors.ts'
 import type { StoreQueue } from './store-client.ts'
@@ -10,12 +11,13 @@ export type JobState = (typeof JOB_STATES)[number]
 
 export interface QueuedJob {
   readonly id: string
-  /** The name of the tick; of any other job the name of its queue. */
+  /** The name of its scheduler; of any other job the name of its queue. */
   readonly name: string
   /** Ids only. */
   readonly payload: JsonObject
   readonly attempts: number
   readonly enqueuedAt: Date
+  readonly dueAt: Date
   /** When its last attempt began; null before the first. */
   readonly startedAt: Date | null
   /** When it ended finally; null before. */
@@ -69,6 +71,7 @@ function jobOf(job: Awaited<ReturnType<StoreQueue['getJobs']>>[number]): QueuedJ
     payload: (job.data ?? {}) as JsonObject,
     attempts: job.attemptsMade,
     enqueuedAt: new Date(job.timestamp),
+    dueAt: dueAtOf(job),
     startedAt: instantOf(job.processedOn),
     endedAt: instantOf(job.finishedOn),
     failure: job.failedReason ?? null,

@@ -15,6 +15,10 @@ import { failureFields, JobAbortedError, toJobError } from './queue-errors.ts'
 
 export interface JobContext {
   readonly jobId: string
+  /** The name of its scheduler; of any other job the name of its queue. */
+  readonly name: string
+  /** When it was due first, by the clock of the process that made it. */
+  readonly dueAt: Date
   /** 1 at the first attempt. */
   readonly attempt: number
   /** The time from the due time of the job to now; null at a later attempt. As exact as the clocks. */
@@ -53,7 +57,15 @@ export function createProcessor(deps: ProcessorDeps) {
     const snoozable = canSnooze(runningJob(deps, job), limits)
     const { signal, end } = jobs.begin(jobId)
     try {
-      const context = { jobId, attempt, waitedMs: waitedMs(job), canSnooze: snoozable, signal }
+      const context = {
+        jobId,
+        name: job.name,
+        dueAt: dueAtOf(job),
+        attempt,
+        waitedMs: waitedMs(job),
+        canSnooze: snoozable,
+        signal,
+      }
       await handler(job.data, context)
     } catch (thrown) {
       if (closing.aborted && signal.aborted) return await release(job, token)
@@ -68,11 +80,15 @@ export function createProcessor(deps: ProcessorDeps) {
 
 function runningJob({ clock }: ProcessorDeps, job: BullJob): RunningJob {
   const { attemptsMade: made, attemptsStarted: started, opts } = job
-  const dueAtMs = job.timestamp + (opts.delay ?? 0)
   return {
-    ageMs: clock.now().getTime() - dueAtMs,
+    ageMs: clock.now().getTime() - dueAtOf(job).getTime(),
     attempts: { allowed: opts.attempts ?? 1, made, started },
   }
+}
+
+/** A snooze and a retry change when a job runs, not when it was due. */
+export function dueAtOf({ timestamp, opts }: Pick<BullJob, 'timestamp' | 'opts'>): Date {
+  return new Date(timestamp + (opts.delay ?? 0))
 }
 
 /** Delays a job without using up an attempt. */
@@ -90,9 +106,10 @@ async function snooze(
 }
 
 /** Null for a job that was started before: only the store knows when it became due again. */
-function waitedMs({ attemptsStarted, processedOn, timestamp, opts }: BullJob): number | null {
+function waitedMs(job: BullJob): number | null {
+  const { attemptsStarted, processedOn } = job
   if (attemptsStarted > 1 || processedOn === undefined) return null
-  return Math.max(0, processedOn - timestamp - (opts.delay ?? 0))
+  return Math.max(0, processedOn - dueAtOf(job).getTime())
 }
 
 /** Returns a job to the queue without using up an attempt. */

@@ -19,6 +19,7 @@ import {
   type JsonObject,
   KEY_PREFIX,
   type QueueContext,
+  repeatStrategy,
   type StoreFactory,
   storeFactory,
 } from './queue-connection.ts'
@@ -179,6 +180,7 @@ function workerOptions({ random, timings }: QueueContext, settings: WorkerSettin
     drainDelay: timings.pollMs / 1000,
     runRetryDelay: 1_000,
     settings: {
+      repeatStrategy,
       backoffStrategy: (attemptsMade: number) =>
         backoffMs(settings.retryBackoff, attemptsMade - 1, random),
     },

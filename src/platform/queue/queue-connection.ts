@@ -8,6 +8,7 @@ import {
   runMigrations,
 } from 'bullmq'
 import type { Clock } from '../base/clock.ts'
+import { nextDueAt } from '../base/cron.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 import { takeServerOptions } from '../base/server-options.ts'
@@ -135,4 +136,13 @@ function redisConfig(url: string, maxRetries: number | null): RedisOptions {
     // After a failover the old connection leads to a replica, which refuses writes.
     reconnectOnError: (err: Error) => err.message.startsWith('READONLY'),
   }
+}
+
+/** BullMQ's own strategy would match an hour twice that a change of summer time repeats. */
+export function repeatStrategy(
+  afterMs: number,
+  { pattern, tz }: { readonly pattern?: string; readonly tz?: string },
+): number | undefined {
+  if (pattern === undefined) return undefined
+  return nextDueAt({ pattern, zone: tz ?? 'UTC' }, new Date(afterMs)).getTime()
 }

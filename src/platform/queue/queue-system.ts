@@ -9,7 +9,7 @@ import {
   type QueuedJob,
   retryJob,
 } from './inspect-jobs.ts'
-import type { JobHandler } from './job-processor.ts'
+import type { JobContext, JobHandler } from './job-processor.ts'
 import {
   DEFAULT_TIMINGS,
   type JsonObject,
@@ -17,6 +17,12 @@ import {
   type QueueContext,
   type QueueTimings,
 } from './queue-connection.ts'
+import {
+  listSchedulers,
+  reconcileSchedulers,
+  type SavedScheduler,
+  type Scheduler,
+} from './schedulers.ts'
 import {
   createStoreClient,
   type RedisFacts,
@@ -27,7 +33,17 @@ import {
 import { createStoreMonitor, createWorkerErrors } from './store-monitor.ts'
 import { superviseWorker, type WorkerHandle } from './supervised-worker.ts'
 
-export type { JobHandler, JobState, QueuedJob, RedisFacts, StoreFacts, WorkerHandle }
+export type {
+  JobContext,
+  JobHandler,
+  JobState,
+  QueuedJob,
+  RedisFacts,
+  SavedScheduler,
+  Scheduler,
+  StoreFacts,
+  WorkerHandle,
+}
 export { JOB_STATES }
 
 export interface QueueSystemOptions {
@@ -77,6 +93,10 @@ export interface QueueSystem {
   /** Runs the queue's jobs until closed, through outages of the store. */
   work<P>(queue: string, handler: JobHandler<P>, options?: WorkOptions): Promise<WorkerHandle>
   enqueue(queue: string, job: NewJob): Promise<void>
+  /** Gives a queue exactly these job schedulers. Returns the names of those that were missing or different. */
+  reconcile(queue: string, schedulers: readonly Scheduler[]): Promise<string[]>
+  /** The job schedulers of a queue, by name. */
+  schedulers(queue: string): Promise<SavedScheduler[]>
   counts(queue: string): Promise<JobCounts>
   /** Lists jobs of a state: ended jobs newest first, all others oldest first. */
   jobs(queue: string, state: JobState, limit: number): Promise<QueuedJob[]>
@@ -119,7 +139,7 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
     start: async () => warnOfDangers(await facts(), context.log),
     facts,
     onReconnect: monitor.onReconnect,
-    ...callsOf(client),
+    ...callsOf(client, context.clock),
 
     async work<P>(queue: string, handler: JobHandler<P>, given: WorkOptions = {}) {
       const spec = {
@@ -156,26 +176,30 @@ function warnOfDangers({ clockSkewMs, redis }: StoreFacts, log: Logger): void {
   }
 }
 
-function callsOf(
-  client: StoreClient,
-): Pick<QueueSystem, 'enqueue' | 'counts' | 'jobs' | 'retryDead' | 'dropDead'> {
+function callsOf(client: StoreClient, clock: Clock) {
   return {
-    enqueue: async (queue, { payload, id, delayMs, attempts }) => {
+    enqueue: async (queue: string, { name = queue, payload, id, delayMs, attempts }: NewJob) => {
       const options = {
         ...(id === undefined ? {} : { deduplication: { id } }),
         ...(delayMs === undefined ? {} : { delay: Math.max(0, Math.round(delayMs)) }),
         ...(attempts === undefined ? {} : { attempts }),
       }
-      await client.call(queue, (target) => target.add(queue, payload, options))
+      await client.call(queue, (target) => target.add(name, payload, options))
     },
-    counts: (queue) =>
+    reconcile: (queue: string, schedulers: readonly Scheduler[]) =>
+      client.call(queue, (target) => reconcileSchedulers(target, schedulers, clock)),
+    schedulers: (queue: string) => client.call(queue, listSchedulers),
+    counts: (queue: string) =>
       client.call(queue, async (target) => {
         const counts = await target.getJobCounts(...COUNTED_STATES)
         return Object.fromEntries(COUNTED_STATES.map((s) => [s, counts[s] ?? 0])) as JobCounts
       }),
-    jobs: (queue, state, limit) => client.call(queue, (target) => listJobs(target, state, limit)),
-    retryDead: (queue, jobId) => client.call(queue, (target) => retryJob(target, jobId)),
-    dropDead: (queue, jobId) => client.call(queue, (target) => dropJob(target, jobId)),
+    jobs: (queue: string, state: JobState, limit: number) =>
+      client.call(queue, (target) => listJobs(target, state, limit)),
+    retryDead: (queue: string, jobId: string) =>
+      client.call(queue, (target) => retryJob(target, jobId)),
+    dropDead: (queue: string, jobId: string) =>
+      client.call(queue, (target) => dropJob(target, jobId)),
   }
 }
 
@@ -193,6 +217,8 @@ const DEFAULT_WORK_OPTIONS = {
 }
 
 export interface NewJob {
+  /** The name of the scheduler whose work it does. The default is the name of the queue. */
+  readonly name?: string
   readonly payload: JsonObject
   /**
    * While a job with this id waits, runs or is to be retried, another one is dropped. A job that failed for good gives

@@ -10,6 +10,7 @@ import {
   KEY_PREFIX,
   listenForTrouble,
   type QueueContext,
+  repeatStrategy,
   storeFactory,
 } from './queue-connection.ts'
 import { toUnavailableError } from './queue-errors.ts'
@@ -138,6 +139,7 @@ function openQueue(backend: IQueueBackend, name: string): StoreQueue {
     defaultJobOptions: DEFAULT_JOB_OPTIONS,
     // Nothing reads BullMQ's event stream.
     streams: { events: { maxLen: 1_000 } },
+    settings: { repeatStrategy },
   }
   const queue: StoreQueue = new Queue(name, options, () => backend.forQueue(name, KEY_PREFIX))
   // The shared backend’s listener receives the errors.

@@ -9,8 +9,6 @@ export interface SyncState {
   readonly list: RouteListName
   readonly lastSuccessAt: Date | null
   readonly lastAttemptAt: Date | null
-  /** When the next sync is due; null if no worker has started yet. */
-  readonly nextDueAt: Date | null
   readonly held: number
 }
 
@@ -19,7 +17,6 @@ export async function readSyncStates(db: Db): Promise<SyncState[]> {
     select list.name as list,
            (select max(${ARRIVED_AT}) from sync_run where sync_run.list = list.name and status in ${ACCEPTED}) as "lastSuccessAt",
            (select max(started_at) from sync_run where sync_run.list = list.name) as "lastAttemptAt",
-           (select next_due_at from schedule where schedule.name = 'sync-' || replace(list.name, 'with-', '')) as "nextDueAt",
            (select count(*) from sync_run where sync_run.list = list.name and status = 'held') as held
       from unnest(${ROUTE_LISTS}::text[]) list (name)
   `.execute(db)

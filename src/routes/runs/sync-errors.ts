@@ -24,6 +24,17 @@ export class ListBusyError extends AppError {
   }
 }
 
+/** The clock of the process that made the job is ahead of the database's. */
+export class ListNotDueError extends AppError {
+  override readonly name = 'ListNotDueError'
+  override readonly code = 'sync.not_due'
+  override readonly retryable = true
+
+  constructor(list: RouteListName) {
+    super(`the list ${list} is not due yet by the clock of the database`)
+  }
+}
+
 /** A with-availability list means nothing before there are routes: all its pairs would be unknown. */
 export class NoRoutesYetError extends AppError {
   override readonly name = 'NoRoutesYetError'

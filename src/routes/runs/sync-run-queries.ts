@@ -1,5 +1,6 @@
 import type { RouteChangeKind, RouteListName, RunStatus } from '../../platform/base/kinds.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
+import { selectOne } from '../../platform/db/transaction.ts'
 import { RunNotFoundError } from './sync-errors.ts'
 import type { SyncReason } from './sync-run.ts'
 
@@ -65,6 +66,23 @@ export async function hasRunSince(db: Db, list: RouteListName, instant: Date): P
     .limit(1)
     .executeTakeFirst()
   return run !== undefined
+}
+
+/** Whether a run since an instant got a list, and whether any has begun since then. */
+export function readAttempts(
+  db: Db,
+  list: RouteListName,
+  since: Date,
+): Promise<{ readonly gotList: boolean; readonly began: boolean }> {
+  return selectOne(
+    sql<{ gotList: boolean; began: boolean }>`
+      select coalesce(bool_or(status not in ('failed', 'rejected')), false) as "gotList",
+             count(*) > 0 as began
+        from sync_run
+       where list = ${list} and started_at >= ${since}
+    `,
+    db,
+  )
 }
 
 /** The runs since an instant that got a list with this hash and failed or died. An interrupted run does not count. */

@@ -1,10 +1,16 @@
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
-import { cronFault, longestGapMs, nextDueAt } from '../../../src/platform/base/cron.ts'
+import { describe, expect, it } from 'vitest'
+import {
+  cronFault,
+  isZone,
+  lastDueAt,
+  longestGapMs,
+  nextDueAt,
+} from '../../../src/platform/base/cron.ts'
 
 const instant = (text: string) => new Date(text)
-const early = () => 0
-const late = () => 1 - Number.EPSILON
+const utc = (pattern: string) => ({ pattern, zone: 'UTC' })
+const inMadrid = (pattern: string) => ({ pattern, zone: 'Europe/Madrid' })
 
 describe('the next due time', () => {
   it.each([
@@ -17,85 +23,99 @@ describe('the next due time', () => {
     ['*/10 * * * * *', '2026-01-01T00:00:09.999Z', '2026-01-01T00:00:10Z'],
     ['* * * * * *', '2026-01-01T00:00:09.001Z', '2026-01-01T00:00:10Z'],
   ])('of "%s" after %s is %s', (pattern, after, expected) => {
-    expect(nextDueAt(pattern, instant(after), early)).toEqual(instant(expected))
+    expect(nextDueAt(utc(pattern), instant(after))).toEqual(instant(expected))
   })
 
-  it.each([
-    ['a tenth of a short step', '* * * * *', 6_000],
-    ['a tenth of a step of seconds', '*/10 * * * * *', 1_000],
-    ['five minutes of a long step', '0 */2 * * *', 5 * 60_000],
-  ])('is jittered by at most %s', (_what, pattern, mostMs) => {
-    const after = instant('2026-01-01T00:00:00Z')
-    const slot = nextDueAt(pattern, after, early).getTime()
-
-    expect(nextDueAt(pattern, after, () => 0.5).getTime() - slot).toBe(mostMs / 2)
-    expect(nextDueAt(pattern, after, late).getTime() - slot).toBe(mostMs - 1)
-  })
-
-  it('never passes the next match, whatever the pattern and the random number', () => {
+  it('follows the last one without a gap, whatever the pattern, the zone and the instant', () => {
     const patterns = fc.constantFrom(
       '* * * * * *',
       '0,59 * * * * *',
       '0,1 0,23 * * *',
       '0 0 L * *',
       '15 */2 * * *',
+      '30 2 * * *',
       '0 9 * * 1-5',
       'H H * * *',
     )
+    const zones = fc.constantFrom('UTC', 'Europe/Madrid', 'America/New_York', 'Australia/Lord_Howe')
     const instants = fc.date({
       min: instant('2026-01-01'),
       max: instant('2030-01-01'),
       noInvalidDate: true,
     })
-    const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
     fc.assert(
-      fc.property(patterns, instants, chance, (pattern, after, random) => {
-        const slot = nextDueAt(pattern, after, early)
-        const following = nextDueAt(pattern, slot, early)
+      fc.property(patterns, zones, instants, (pattern, zone, at) => {
+        const times = { pattern, zone }
+        const [last, next] = [lastDueAt(times, at), nextDueAt(times, at)]
 
-        const due = nextDueAt(pattern, after, () => random)
-
-        expect(slot.getTime()).toBeGreaterThan(after.getTime())
-        expect(due.getTime()).toBeGreaterThanOrEqual(slot.getTime())
-        expect(due.getTime()).toBeLessThan(following.getTime())
+        expect(last.getTime()).toBeLessThanOrEqual(at.getTime())
+        expect(next.getTime()).toBeGreaterThan(at.getTime())
+        expect(nextDueAt(times, last)).toEqual(next)
+        expect(lastDueAt(times, new Date(next.getTime() - 1))).toEqual(last)
+        expect(lastDueAt(times, next)).toEqual(next)
       }),
     )
   })
 
-  it('is the same each time for an H in the pattern', () => {
-    const first = nextDueAt('H H * * *', instant('2026-01-01T00:00:00Z'), early)
+  it('an H stands for the same moment each time', () => {
+    const first = nextDueAt(utc('H H * * *'), instant('2026-01-01T00:00:00Z'))
 
-    const second = nextDueAt('H H * * *', first, early)
+    const second = nextDueAt(utc('H H * * *'), first)
 
     expect(second.getTime() - first.getTime()).toBe(24 * 3_600_000)
   })
 
-  it('cannot be computed for an invalid pattern', () => {
-    expect(() => nextDueAt('61 * * * *', instant('2026-01-01'), early)).toThrow(/61/)
+  it('of a wrong pattern is an error that names it', () => {
+    expect(() => nextDueAt(utc('61 * * * *'), instant('2026-01-01'))).toThrow(/61/)
   })
 })
 
-describe('daylight saving', () => {
-  const zone = process.env.TZ
-  afterEach(() => {
-    if (zone === undefined) delete process.env.TZ
-    else process.env.TZ = zone
+describe('summer time', () => {
+  const dueTimes = (pattern: string, from: string, count: number): string[] => {
+    const found = [nextDueAt(inMadrid(pattern), instant(from))]
+    while (found.length < count) {
+      found.push(nextDueAt(inMadrid(pattern), found.at(-1) ?? instant(from)))
+    }
+    return found.map((due) => due.toISOString().slice(5, 16))
+  }
+
+  it('an hour that it skips is due at once after it, and once', () => {
+    expect(dueTimes('30 2 * * *', '2026-03-28T00:00:00Z', 3)).toEqual([
+      '03-28T01:30',
+      '03-29T01:30',
+      '03-30T00:30',
+    ])
   })
 
-  it.each([
-    ['springs forward', '2026-03-29T00:00:00Z'],
-    ['falls back', '2026-10-25T00:00:00Z'],
-  ])('does not matter when a clock of the place %s', (_how, midnight) => {
-    process.env.TZ = 'Europe/Madrid'
-    const start = instant(midnight)
-    expect(start.getTimezoneOffset()).not.toBe(new Date(start.getTime() + 6e7).getTimezoneOffset())
-
-    const slots = [nextDueAt('30 * * * *', start, early)]
-    while (slots.length < 6) slots.push(nextDueAt('30 * * * *', slots.at(-1) ?? start, early))
-
-    expect(slots.map((slot) => (slot.getTime() - start.getTime()) / 60_000)).toEqual([
-      30, 90, 150, 210, 270, 330,
+  it('an hour that it repeats is due once', () => {
+    expect(dueTimes('30 2 * * *', '2026-10-24T00:00:00Z', 3)).toEqual([
+      '10-24T00:30',
+      '10-25T00:30',
+      '10-26T01:30',
     ])
+    expect(lastDueAt(inMadrid('30 2 * * *'), instant('2026-10-25T01:45:00Z'))).toEqual(
+      instant('2026-10-25T00:30:00Z'),
+    )
+  })
+
+  it.each(['2026-03-28T23:00:00Z', '2026-10-24T23:00:00Z'])(
+    'does not matter to a pattern of every hour, from %s on',
+    (midnight) => {
+      const start = instant(midnight)
+      const due = [nextDueAt(inMadrid('30 * * * *'), start)]
+      while (due.length < 6) due.push(nextDueAt(inMadrid('30 * * * *'), due.at(-1) ?? start))
+
+      expect(due.map((at) => (at.getTime() - start.getTime()) / 60_000)).toEqual([
+        30, 90, 150, 210, 270, 330,
+      ])
+    },
+  )
+})
+
+describe('the name of a time zone', () => {
+  it('is known or not', () => {
+    expect(['UTC', 'Europe/Madrid'].every(isZone)).toBe(true)
+    expect(['', 'Madrid', 'Europe/Atlantis'].some(isZone)).toBe(false)
   })
 })
 
@@ -134,6 +154,8 @@ describe('the longest gap of a pattern', () => {
     ['from Friday evening to Monday morning', '0 8,20 * * 1-5', 216_000],
     ['every five seconds', '*/5 * * * * *', 5],
   ] as const)('is found: %s', ([, pattern, seconds]) => {
-    expect(longestGapMs(pattern, new Date('2026-01-01T00:30:00Z'))).toBe(seconds * 1_000)
+    expect(longestGapMs({ pattern, zone: 'UTC' }, new Date('2026-01-01T00:30:00Z'))).toBe(
+      seconds * 1_000,
+    )
   })
 })

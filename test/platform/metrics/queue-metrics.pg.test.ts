@@ -106,7 +106,8 @@ describeStores('the metrics of the queue', (store) => {
     expect(await memory()).toEqual(ofRedis)
     expect(await read(metrics.redisMemoryMax, {})).toEqual(ofRedis)
     const unavailable = () => Promise.reject(new Error('unavailable'))
-    await setQueueGauges({ counts: unavailable, facts: unavailable }, metrics)
+    const down = { counts: unavailable, facts: unavailable, schedulers: unavailable }
+    await setQueueGauges(down, metrics)
     expect(await depth('waiting')).toBeUndefined()
     expect(await memory()).toBeUndefined()
   })

@@ -23,7 +23,13 @@ export async function openPostgres(): Promise<TestStore> {
       await ask(`select pg_terminate_backend(pid) from pg_stat_activity
                   where datname = current_database() and pid <> pg_backend_pid()`)
     },
-    wipe: () => Promise.reject(new Error('Postgres forgets nothing')),
+    wipe: async () => {
+      const tables = `select string_agg(format('%I.%I', schemaname, tablename), ', ') as names
+                        from pg_tables
+                       where schemaname = 'farewatch_queue' and tablename !~ 'migration|version'`
+      const [found] = (await ask(tables)) as { names: string }[]
+      await ask(`truncate ${found?.names}`)
+    },
     dump: async () =>
       JSON.stringify([
         await ask('select * from farewatch_queue.job'),

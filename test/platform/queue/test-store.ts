@@ -8,7 +8,7 @@ export interface TestStore {
   readonly door: TcpProxy
   /** Closes all its connections on the server, and stops a server that belongs to this file alone. */
   restart(): Promise<void>
-  /** Redis only: deletes all data. */
+  /** Deletes all data. */
   wipe(): Promise<void>
   /** Runs a statement or a command, not through the proxy. Postgres returns rows. */
   ask(command: string): Promise<unknown>

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Clock } from '../../../src/platform/base/clock.ts'
-import { type RunningDueTick, runWhenDue } from '../../../src/platform/ticks/ticks.ts'
+import { type RunningLoop, startLoop } from '../../../src/platform/base/loop.ts'
 import { silentLog } from '../../support/silent-log.ts'
 import { until } from '../../support/until.ts'
 
@@ -31,14 +31,14 @@ function heldClock() {
   return { clock, pause, count: () => pauses.length }
 }
 
-describe('a tick that follows its work', () => {
-  const running: RunningDueTick[] = []
+describe('a loop that follows its work', () => {
+  const running: RunningLoop[] = []
   afterEach(async () => {
     await Promise.all(running.splice(0).map((tick) => tick.stop()))
   })
 
-  function start(clock: Clock, run: () => Promise<number | undefined>): RunningDueTick {
-    const tick = runWhenDue(
+  function start(clock: Clock, run: () => Promise<number | undefined>): RunningLoop {
+    const tick = startLoop(
       { name: 'test', atMostMs: 10_000, run },
       { clock, log: silentLog, random: () => 1 },
     )
@@ -46,7 +46,7 @@ describe('a tick that follows its work', () => {
     return tick
   }
 
-  it('a tick waits until something is due, and a second at least', async () => {
+  it('a loop waits until something is due, and a second at least', async () => {
     const { clock, pause } = heldClock()
     const due = [3_000, 200, 0]
     let runs = 0
@@ -64,7 +64,7 @@ describe('a tick that follows its work', () => {
   })
 
   it.each([undefined, 3_600_000])(
-    'a tick runs at its upper bound where %s ms remain',
+    'a loop runs at its upper bound where %s ms remain',
     async (ms) => {
       const { clock, pause } = heldClock()
       start(clock, async () => ms)
@@ -93,7 +93,7 @@ describe('a tick that follows its work', () => {
     await until('a run after the notification during the second', () => runs === 3)
   })
 
-  it('a tick that fails runs again', async () => {
+  it('a loop that fails runs again', async () => {
     const { clock, pause } = heldClock()
     let runs = 0
     start(clock, async () => {
@@ -108,7 +108,7 @@ describe('a tick that follows its work', () => {
     await until('second run', () => runs === 2)
   })
 
-  it('a tick that was stopped does not run again', async () => {
+  it('a loop that was stopped does not run again', async () => {
     const { clock, pause, count } = heldClock()
     let runs = 0
     const tick = start(clock, async () => {

@@ -1,9 +1,8 @@
-import { PAUSED_WORK, type PausedWork } from '../base/kinds.ts'
-import { recordAction } from '../db/audit.ts'
-import { type Db, type RawBuilder, sql, type Tx } from '../db/database.ts'
-import { notify } from '../db/listener.ts'
-import { inTransaction, selectOne } from '../db/transaction.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import type { PausedWork } from '../base/kinds.ts'
+import { recordAction } from './audit.ts'
+import { type Db, type RawBuilder, sql, type Tx } from './database.ts'
+import { notify } from './listener.ts'
+import { inTransaction, selectOne } from './transaction.ts'
 
 /** Work that operators have stopped, or will stop. */
 export interface Pause {
@@ -112,16 +111,4 @@ export function endPauses(db: Db, { what, planned, by }: Resumption): Promise<Pa
 /** The hints of the work itself: each process looks what is due. */
 function notifyWork(tx: Tx): Promise<unknown> {
   return sql`select ${notify('due')}, ${notify('schedule')}, ${notify('watch')}`.execute(tx)
-}
-
-/** Sets the gauges of pauses from their table. */
-export async function readPauseGauges(db: Db, metrics: Metrics): Promise<void> {
-  const running = (await listPauses(db)).filter((pause) => pause.running)
-  metrics.pausedWithoutEnd.reset()
-  for (const what of PAUSED_WORK) {
-    const own = running.filter((pause) => pause.what === what)
-    metrics.paused.set({ what }, own.length > 0 ? 1 : 0)
-    const open = own.find(({ until }) => until === null)
-    if (open !== undefined) metrics.pausedWithoutEnd.set({ what }, open.from.getTime() / 1000)
-  }
 }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { countTick } from '../../src/app/count-work.ts'
+import { countRuns } from '../../src/app/count-work.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 
 const NOW = new Date('2026-01-31T12:00:00Z')
 
-describe('the tick metric', () => {
-  it('begins with the start of the process and is updated when a tick succeeds', async () => {
+describe('the metric of a loop or of periodic work', () => {
+  it('begins with the start of the process and is updated when a run succeeds', async () => {
     const metrics = createMetrics()
     let now = NOW
     const failures = [new Error('canceling statement')]
-    const run = countTick(
+    const run = countRuns(
       { metrics, clock: { ...systemClock, now: () => now } },
       {
         name: 'expire-fares',
