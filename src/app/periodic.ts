@@ -8,7 +8,6 @@ import type { Loop } from '../platform/base/loop.ts'
 import { endLongSessions } from '../platform/db/analyst-logins.ts'
 import type { Db } from '../platform/db/database.ts'
 import { pausedForMs } from '../platform/db/pauses.ts'
-import { withSessionLock } from '../platform/db/session-lock.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
 import type {
   JobHandler,
@@ -135,16 +134,14 @@ export function schedulerLoop(app: App, queue: QueueSystem): Loop {
   return {
     name: 'schedulers',
     atMostMs: MINUTE_MS,
-    // One process at a time: an interval that two write at once would begin twice.
-    run: () =>
-      withSessionLock(app.database.db, 'schedulers', async () => {
-        const written = [
-          ...(await queue.reconcile(SYNC_QUEUE, syncs)),
-          ...(await queue.reconcile(PERIODIC_QUEUE, others)),
-        ]
-        if (written.length > 0) app.log.info({ schedulers: written }, 'job schedulers written')
-        return makeUpSyncs(app, queue, lists)
-      }),
+    run: async () => {
+      const written = [
+        ...(await queue.reconcile(SYNC_QUEUE, syncs)),
+        ...(await queue.reconcile(PERIODIC_QUEUE, others)),
+      ]
+      if (written.length > 0) app.log.info({ schedulers: written }, 'job schedulers written')
+      return makeUpSyncs(app, queue, lists)
+    },
   }
 }
 

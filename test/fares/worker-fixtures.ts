@@ -49,6 +49,16 @@ export async function workerSessions(db: Db): Promise<WorkerSession[]> {
   return rows
 }
 
+/** Whether a session of the workers, or of their queue, has an open transaction or runs a statement. */
+async function isAnyBusy(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_stat_activity
+     where datname = current_database() and state <> 'idle'
+       and (application_name like 'farewatch worker%' or application_name = 'farewatch queue')
+  `.execute(db)
+  return rows.length > 0
+}
+
 /** Locks a table against writers until released, or until the test ends. */
 export async function blockTable(url: string, table: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url })
@@ -121,7 +131,7 @@ export async function countedChecks(db: Db): Promise<number> {
 export async function stopQuietly(db: Db, worker: RunningCommand): Promise<void> {
   await until('a moment without transactions', async () => {
     worker.child.kill('SIGSTOP')
-    if ((await workerSessions(db)).every((session) => session.state === 'idle')) return true
+    if (!(await isAnyBusy(db))) return true
     worker.child.kill('SIGCONT')
     return false
   })
