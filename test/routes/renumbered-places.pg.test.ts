@@ -25,7 +25,7 @@ async function syncAll(db: Db, ...lists: Route[][]): Promise<void> {
 async function renumberings(db: Db): Promise<string[]> {
   const { rows } = await sql<{ text: string }>`
     select previous_id || ' > ' || place_id || ': ' || routes_taken_over || ' of ' || routes as text
-      from farewatch.place_renumberings order by sync_run_id, 1
+      from farewatch.place_renumberings order by sync_run_id, previous_id
   `.execute(db)
   return rows.map(({ text }) => text)
 }
@@ -34,9 +34,8 @@ async function renumberings(db: Db): Promise<string[]> {
 async function churn(db: Db): Promise<{ marked: string[]; unmarked: string[] }> {
   const { rows } = await sql<{ change: string; renumbered: boolean }>`
     select case kind when 'route_added' then '+' else '-' end || departure_id || '-' || destination_id as change,
-           exists (select from farewatch.route_changes r
-                    where r.id = c.renumbered and r.kind = 'place_renumbered' and r.seq < c.seq) as renumbered
-      from farewatch.route_changes c
+           renumbered
+      from farewatch.route_changes
      where kind in ('route_added', 'route_removed')
      order by seq
   `.execute(db)
@@ -55,6 +54,14 @@ async function durable(db: Db): Promise<string[]> {
   return rows.map(({ text }) => text)
 }
 
+/** The places of airport codes, as 'PMI 9'. */
+async function codes(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ text: string }>`
+    select concat_ws(' ', iata, place_id) as text from place_code where iata in ('PMI', 'MAD') order by iata
+  `.execute(db)
+  return rows.map(({ text }) => text)
+}
+
 const OLD = list('1:PMI-2:MAD', '1:PMI-3:BCN', '1:PMI-4:LIS', '2:MAD-1:PMI', '3:BCN-4:LIS')
 /** PMI and MAD have other ids, MAD without a country, PMI-LIS is not flown any more, and PMI-NCE is new. */
 const OTHER_IDS = list('9:PMI-8:MAD:', '9:PMI-3:BCN', '8:MAD:-9:PMI', '9:PMI-5:NCE', '3:BCN-4:LIS')
@@ -63,7 +70,13 @@ describe('places under other ids', () => {
   it('are recognised in one list at both ends of a route, and what follows from them is marked', async ({
     db,
   }) => {
-    await syncAll(db, OLD, OTHER_IDS, OTHER_IDS)
+    await syncAll(db, OLD, OTHER_IDS)
+
+    expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2'])
+    expect(await durable(db)).toEqual(['1-2 2', '1-3 2', '1-4 1', '1-5 1', '2-1 2', '3-4 1'])
+    expect(await codes(db)).toEqual(['MAD 8', 'PMI 9'])
+
+    await syncAll(db, OTHER_IDS)
 
     expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2'])
     expect(await churn(db)).toEqual({
@@ -76,9 +89,7 @@ describe('places under other ids', () => {
         from farewatch.daily_route_churn
     `.execute(db)
     expect(rows).toEqual([{ places_renumbered: 2, added: 1, removed: 1 }])
-    const codes =
-      await sql`select iata, place_id from place_code where place_id in ('9', '8')`.execute(db)
-    expect(codes.rows).toHaveLength(2)
+    expect(await codes(db)).toEqual(['MAD 8', 'PMI 9'])
     expect(await replay(db)).toMatchObject({ all: [] })
   })
 
@@ -120,10 +131,24 @@ describe('places under other ids', () => {
     expect(await replay(db)).toMatchObject({ all: [] })
   })
 
+  it('are no other ids if the next list takes them back', async ({ db }) => {
+    await syncAll(db, OLD, OTHER_IDS, OLD)
+
+    expect(await renumberings(db)).toEqual([])
+    expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
+
+    await syncAll(db, OLD)
+
+    expect(await renumberings(db)).toEqual([])
+    expect(await churn(db)).toMatchObject({ marked: [] })
+    expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
+    expect(await replay(db)).toMatchObject({ all: [] })
+  })
+
   it('return to their first ids once the removal of the other ones is confirmed', async ({
     db,
   }) => {
-    await syncAll(db, OLD, OTHER_IDS, OLD)
+    await syncAll(db, OLD, OTHER_IDS, OTHER_IDS, OLD)
     expect(await renumberings(db)).toHaveLength(2)
     await syncAll(db, OLD)
 
@@ -134,10 +159,19 @@ describe('places under other ids', () => {
       '9 > 1: 3 of 4',
     ])
     expect(await churn(db)).toEqual({
-      marked: ['+8-9', '+9-3', '+9-8', '-8-9', '-9-3', '-9-8'],
-      unmarked: ['+9-5', '-9-5'],
+      marked: '+8-9 +9-3 +9-8 -1-2 -1-3 -2-1 +1-2 +1-3 +2-1 -8-9 -9-3 -9-8'.split(' '),
+      unmarked: ['+9-5', '-1-4', '+1-4', '-9-5'],
     })
-    expect(await durable(db)).toEqual(['1-2 2', '1-3 2', '1-4 1', '1-5 x 1', '2-1 2', '3-4 1'])
+    expect(await durable(db)).toEqual([
+      '1-2 3',
+      '1-3 3',
+      '1-4 x 1',
+      '1-4 1',
+      '1-5 x 1',
+      '2-1 3',
+      '3-4 1',
+    ])
+    expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
     expect(await replay(db)).toMatchObject({ all: [] })
   })
 })
