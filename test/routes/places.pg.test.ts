@@ -1,9 +1,11 @@
 import { describe, expect } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
+import { migrate } from '../../src/platform/db/migrate.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
+import { createEmptyDatabase, openAnother } from '../platform/db/empty-database.ts'
 import { it } from '../support/test-database.ts'
-import { place, sync } from './sync-fixtures.ts'
+import { NO_GUARD, place, sync } from './sync-fixtures.ts'
 
 async function cityOf(db: Db, id: string): Promise<string[]> {
   const { rows } = await sql<{ city: string }>`
@@ -34,5 +36,67 @@ describe('places', () => {
       status: 'rejected',
       reason: { code: 'upstream.contract_violation' },
     })
+  })
+})
+
+describe('the code of a place', () => {
+  const placeOf = async (db: Db, iata: string) => {
+    const { rows } = await sql<{ place_id: string | null }>`
+      select place_id from place_code where iata = ${iata}
+    `.execute(db)
+    return rows.map((row) => row.place_id)
+  }
+
+  it('stands for the place that the last list shows, and for none of two', async ({ db }) => {
+    const other = {
+      departure: place('X', { iata: 'PMI', country: 'France' }),
+      destination: place('MAD'),
+    }
+    await sync(db, [to(place('MAD')), other], { guard: NO_GUARD })
+    expect(await placeOf(db, 'PMI')).toEqual([null])
+
+    await sync(db, [other], { guard: NO_GUARD })
+
+    expect(await placeOf(db, 'PMI')).toEqual(['X'])
+  })
+})
+
+/** Text as lists before the normalization left it: the letters in parts, with white space around them. */
+const loose = (text: string) => `${WHITE_SPACE}${text.normalize('NFD')}${WHITE_SPACE}`
+const WHITE_SPACE = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+  .filter((char) => char.trim() === '')
+  .join('')
+
+describe('the upgrade to normalized texts', () => {
+  it('makes the next list change nothing, also where new texts were pending', async () => {
+    const { db } = openAnother(await createEmptyDatabase())
+    await migrate(db, { last: '0035_turns' })
+    const lists = ['Málaga', 'Mallorca'].map((city) => [
+      to(place('MAD', { city, country: 'España' })),
+    ])
+    for (const list of lists) await sync(db, list)
+    for (const table of ['place_version', 'pending_place']) {
+      const was = sql`iata || ' ', ${loose('Málaga')}, ${loose('España')}`
+      await sql`update ${sql.table(table)} set (iata, city, country) = (select ${was}) where place_id = 'MAD'`.execute(
+        db,
+      )
+    }
+
+    await migrate(db)
+    const { added, placesChanged, pendingPlaces } = await sync(db, [
+      to(place('MAD', { iata: 'MAD ', city: loose('Málaga'), country: 'España' })),
+      to(place('BCN')),
+    ])
+
+    expect({ added, placesChanged, pendingPlaces }).toEqual({
+      added: 1,
+      placesChanged: 0,
+      pendingPlaces: 0,
+    })
+    const { rows } = await sql`select kind from farewatch.route_changes`.execute(db)
+    expect(rows).toEqual([{ kind: 'route_added' }])
+    const { rows: places } =
+      await sql`select iata, city, country from farewatch.places where place_id = 'MAD'`.execute(db)
+    expect(places).toEqual([{ iata: 'MAD', city: 'Málaga', country: 'España' }])
   })
 })

@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
+import { migrate } from '../../src/platform/db/migrate.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
+import { createEmptyDatabase, openAnother } from '../platform/db/empty-database.ts'
 import { it } from '../support/test-database.ts'
 import { replay } from './replay-fixtures.ts'
 import { place, sync } from './sync-fixtures.ts'
@@ -174,4 +176,28 @@ describe('places under other ids', () => {
     expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
     expect(await replay(db)).toMatchObject({ all: [] })
   })
+})
+
+it('records of renumberings keep their numbers as changes that change nothing', async () => {
+  const { db } = openAnother(await createEmptyDatabase())
+  await migrate(db, { last: '0035_turns' })
+  await syncAll(db, OLD, OTHER_IDS)
+  await sql`
+    update route_change
+       set kind = 'place_renumbered', departure_id = null, destination_id = null, place_id = '9',
+           before = '{"id": "1", "iata": "PMI", "city": "Palma", "country": "Spain"}',
+           after = '{"id": "9", "iata": "PMI", "city": "PMI", "country": "Spain"}'
+     where departure_id = '9' and destination_id = '5'
+  `.execute(db)
+
+  await migrate(db)
+
+  const { rows } = await sql`
+    select seq, place_id, before, after from farewatch.route_changes where kind = 'place_changed'
+  `.execute(db)
+  const attributes = { iata: 'PMI', city: 'PMI', country: 'Spain' }
+  expect(rows).toEqual([
+    { seq: expect.any(Number), place_id: '9', before: attributes, after: attributes },
+  ])
+  expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2'])
 })
