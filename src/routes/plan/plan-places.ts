@@ -158,6 +158,15 @@ async function openPlaces(tx: Tx, { fetchedAt, confirmations }: ApplyArgs): Prom
   `.execute(tx)
 }
 
+/** Whether the last list has a route of a place. Only places of shared codes are looked up. */
+const IS_LISTED = sql`
+  (place_id in (select place_id from place_of_shared_code)
+   and exists (select
+                 from route_version r
+                 left join pending_absence p
+                        on p.list = 'routes' and (p.departure_id, p.destination_id) = (r.departure_id, r.destination_id)
+                where place_id in (r.departure_id, r.destination_id) and r.valid_to is null and p.list is null))`
+
 /**
  * Makes the table of airport codes equal to the present places: fares join routes by it. Where several places have a
  * code, those count that the last list shows.
@@ -166,9 +175,9 @@ export async function savePlaceCodes(tx: Tx): Promise<void> {
   await sql`
     merge into place_code c
     using (select iata, case when count(*) = 1 then min(place_id) end as place_id
-             from (select v.iata, v.place_id, rank() over (partition by v.iata order by ${isListed('v.place_id')} desc) as n
-                     from place_version v
-                    where v.valid_to is null and v.iata <> '') p
+             from (select iata, place_id, rank() over (partition by iata order by ${IS_LISTED} desc) as n
+                     from place_version
+                    where valid_to is null and iata <> '') p
             where n = 1
             group by iata) p
        on p.iata = c.iata
@@ -176,15 +185,4 @@ export async function savePlaceCodes(tx: Tx): Promise<void> {
      when not matched by target then insert values (p.iata, p.place_id)
      when not matched by source then delete
   `.execute(tx)
-}
-
-/** Whether the last list has a route from or to a place. */
-function isListed(id: string): RawBuilder<unknown> {
-  const hasRoute = (end: string) => sql`
-    exists (select
-              from route_version r
-              left join pending_absence p
-                     on p.list = 'routes' and (p.departure_id, p.destination_id) = (r.departure_id, r.destination_id)
-             where ${sql.ref(end)} = ${sql.ref(id)} and r.valid_to is null and p.list is null)`
-  return sql`(${hasRoute('r.departure_id')} or ${hasRoute('r.destination_id')})`
 }
