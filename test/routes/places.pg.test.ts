@@ -71,17 +71,21 @@ describe('the upgrade to normalized texts', () => {
   it('makes the next list change nothing, also where new texts were pending', async () => {
     const { db } = openAnother(await createEmptyDatabase())
     await migrate(db, { last: '0035_turns' })
-    const lists = ['Málaga', 'Mallorca'].map((city) => [
-      to(place('MAD', { city, country: 'España' })),
-    ])
-    for (const list of lists) await sync(db, list)
-    for (const table of ['place_version', 'pending_place']) {
-      const was = sql`iata || ' ', ${loose('Málaga')}, ${loose('España')}`
-      await sql`update ${sql.table(table)} set (iata, city, country) = (select ${was}) where place_id = 'MAD'`.execute(
-        db,
-      )
-    }
-
+    const mad = sql`'MAD', 'MAD ', ${loose('Málaga')}, ${loose('España')}`
+    await sql`
+      with run as (
+             insert into sync_run (list, status, baseline, started_at, fetched_at, finished_at)
+             select 'routes', 'applied', true, at, at, at from (select date_trunc('day', now()) as at) t
+             returning id, fetched_at as at),
+           known as (
+             insert into place_version (place_id, iata, city, country, valid_from)
+             select 'PMI', 'PMI', 'City PMI', 'Spain', at from run union all select ${mad}, at from run),
+           pending as (
+             insert into pending_place (place_id, iata, city, country, lists, last_seen_at, first_missed_at)
+             select ${mad}, 1, at, at from run)
+      insert into route_version (departure_id, destination_id, valid_from, added_by)
+      select 'PMI', 'MAD', at, id from run
+    `.execute(db)
     await migrate(db)
     const again = [
       to(place('MAD', { iata: 'MAD ', city: loose('Málaga'), country: 'España' })),

@@ -194,12 +194,12 @@ describe('places under other ids', () => {
 it('records of renumberings become changes that change nothing', async () => {
   const { db } = openAnother(await createEmptyDatabase())
   await migrate(db, { last: '0035_turns' })
-  await syncAll(db, OLD, OTHER_IDS)
   await sql`
-    update route_change
-       set kind = 'place_renumbered', departure_id = null, destination_id = null, place_id = '9',
-           before = '{"id": "1", "iata": "PMI"}', after = '{"id": "9", "iata": "PMI"}'
-     where destination_id = '5'
+    with run as (
+      insert into sync_run (list, status, started_at, finished_at) values ('routes', 'applied', now(), now()) returning id)
+    insert into route_change (seq, kind, place_id, before, after, first_missed_at, sync_run_id)
+    select 1, 'place_renumbered', '9', '{"id": "1", "iata": "PMI"}', '{"id": "9", "iata": "PMI"}', now(), id
+      from run
   `.execute(db)
 
   await migrate(db)
