@@ -8,14 +8,13 @@ const LAST_TAKEN = sql`greatest(last_seq, numbers_from - 1)`
 
 /**
  * Drafts the records of changes while the tables still hold the state before them. `drafts` selects kind, departure_id,
- * destination_id, place_id, before, after, last_seen_at, first_missed_at and the record's id, in this order. Without an id it
- * gets a new one. What marks drafts as following from a renumbering sets `renumbered`.
+ * destination_id, place_id, before, after, last_seen_at and first_missed_at, in this order.
  */
 export async function draftRouteChanges(tx: Tx, drafts: RawBuilder<unknown>): Promise<void> {
   await sql`
     create temp table route_change_draft (
       kind text, departure_id text, destination_id text, place_id text,
-      before jsonb, after jsonb, last_seen_at timestamptz, first_missed_at timestamptz, id uuid, renumbered uuid
+      before jsonb, after jsonb, last_seen_at timestamptz, first_missed_at timestamptz
     ) on commit drop
   `.execute(tx)
   await sql`insert into route_change_draft ${drafts}`.execute(tx)
@@ -37,11 +36,11 @@ export async function appendDraftedRouteChanges(tx: Tx, runId: number): Promise<
   if (head === undefined) return
   await sql`
     insert into route_change
-           (seq, id, kind, departure_id, destination_id, place_id, before, after,
-            last_seen_at, first_missed_at, renumbered, sync_run_id)
+           (seq, kind, departure_id, destination_id, place_id, before, after,
+            last_seen_at, first_missed_at, sync_run_id)
     select ${head.before} + row_number() over (order by kind, departure_id, destination_id, place_id),
-           coalesce(id, uuidv7()), kind, departure_id, destination_id, place_id, before, after,
-           last_seen_at, first_missed_at, renumbered, ${runId}
+           kind, departure_id, destination_id, place_id, before, after,
+           last_seen_at, first_missed_at, ${runId}
       from route_change_draft
   `.execute(tx)
 }

@@ -133,9 +133,6 @@ const State = Type.Union(
   [
     object({ available: orNull(Type.Boolean()) }),
     object({
-      id: Type.Optional(
-        Type.String({ description: 'Of `place_renumbered`: the id of the place.' }),
-      ),
       iata: Type.String(),
       city: Type.String(),
       country: Type.String(),
@@ -185,11 +182,6 @@ export const RouteChange = object(
     ),
     recordedAt: Instant,
     runId: Type.Integer(),
-    renumbered: orNull(
-      Type.String({ format: 'uuid' }),
-      'The `id` of the record `place_renumbered` that an addition or a removal follows from: the route itself neither began nor ' +
-        'ended. Null for all others.',
-    ),
   },
   { title: 'RouteChange' },
 )

@@ -120,7 +120,7 @@ export async function readRouteChanges(
       left join lateral (
            select seq, ${generationAt(sql.ref('seq'), ofRoutes)} as generation, id, kind, departure_id as "departureId", destination_id as "destinationId",
                   place_id as "placeId", before, after, last_seen_at as "lastSeenAt",
-                  first_missed_at as "firstMissedAt", recorded_at as "recordedAt", sync_run_id as "runId", renumbered
+                  first_missed_at as "firstMissedAt", recorded_at as "recordedAt", sync_run_id as "runId"
              from route_change
             where seq > ${after} and seq <= ${through} and ${passing(filter)}
             order by seq
@@ -168,6 +168,5 @@ function passing({ kinds, places, since, until }: RouteChangeFilter): RawBuilder
 
 function ofPlaces(places: readonly string[]): RawBuilder<unknown> {
   const among = sql`any(${places}::text[])`
-  return sql`(departure_id = ${among} or destination_id = ${among} or place_id = ${among}
-              or kind = 'place_renumbered' and before ->> 'id' = ${among})`
+  return sql`(departure_id = ${among} or destination_id = ${among} or place_id = ${among})`
 }

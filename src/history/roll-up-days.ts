@@ -204,12 +204,7 @@ async function saveDelays(tx: Tx, day: string): Promise<void> {
 
 /** The tables behind each part of the database. All others are `other`. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
-  route_history: [
-    'route_version',
-    'route_availability_version',
-    'place_version',
-    'place_renumbering',
-  ],
+  route_history: ['route_version', 'route_availability_version', 'place_version'],
   route_changes: ['route_change'],
   fare_history: ['fare_belief_version', 'fare_flights'],
   fare_changes: ['availability_change', 'watch_change', 'watch_event'],

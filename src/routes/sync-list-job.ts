@@ -135,7 +135,6 @@ const CHANGES: Readonly<Record<RouteChangeKind, keyof SyncCounts>> = {
   route_gained_availability: 'gained',
   route_lost_availability: 'lost',
   place_changed: 'placesChanged',
-  place_renumbered: 'placesRenumbered',
 }
 
 /** Reports the outcome of a run to the metrics and the log. */

@@ -188,7 +188,6 @@ async function hold(
     removed: 0,
     returned: 0,
     placesChanged: 0,
-    placesRenumbered: 0,
     gained: 0,
     lost: 0,
   }

@@ -91,7 +91,6 @@ describe('the feed of route changes', () => {
         firstMissedAt: instant(row.first_missed_at),
         recordedAt: instant(row.recorded_at),
         runId: row.sync_run_id,
-        renumbered: row.renumbered,
       })),
     )
   })

@@ -66,7 +66,7 @@ async function readChurn(db: Db): Promise<Expected['churn']> {
     select to_char(valid_at at time zone 'UTC', 'YYYY-MM') || ' ' || departure_country as key,
            count(*) filter (where kind = 'route_added') as added, count(*) filter (where kind = 'route_removed') as removed
       from farewatch.route_changes
-     where kind in ('route_added', 'route_removed') and renumbered is null
+     where kind in ('route_added', 'route_removed') and not renumbered
      group by 1
   `.execute(db)
   return new Map(rows.map(({ key, ...counts }) => [key, counts]))

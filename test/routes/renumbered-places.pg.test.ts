@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
+import { migrate } from '../../src/platform/db/migrate.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
+import { createEmptyDatabase, openAnother } from '../platform/db/empty-database.ts'
 import { it } from '../support/test-database.ts'
 import { replay } from './replay-fixtures.ts'
 import { place, sync } from './sync-fixtures.ts'
@@ -25,7 +27,7 @@ async function syncAll(db: Db, ...lists: Route[][]): Promise<void> {
 async function renumberings(db: Db): Promise<string[]> {
   const { rows } = await sql<{ text: string }>`
     select previous_id || ' > ' || place_id || ': ' || routes_taken_over || ' of ' || routes as text
-      from farewatch.place_renumberings order by sync_run_id, 1
+      from farewatch.place_renumberings order by sync_run_id, previous_id
   `.execute(db)
   return rows.map(({ text }) => text)
 }
@@ -34,9 +36,8 @@ async function renumberings(db: Db): Promise<string[]> {
 async function churn(db: Db): Promise<{ marked: string[]; unmarked: string[] }> {
   const { rows } = await sql<{ change: string; renumbered: boolean }>`
     select case kind when 'route_added' then '+' else '-' end || departure_id || '-' || destination_id as change,
-           exists (select from farewatch.route_changes r
-                    where r.id = c.renumbered and r.kind = 'place_renumbered' and r.seq < c.seq) as renumbered
-      from farewatch.route_changes c
+           renumbered
+      from farewatch.route_changes
      where kind in ('route_added', 'route_removed')
      order by seq
   `.execute(db)
@@ -55,6 +56,14 @@ async function durable(db: Db): Promise<string[]> {
   return rows.map(({ text }) => text)
 }
 
+/** The places of airport codes, as 'PMI 9'. */
+async function codes(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ text: string }>`
+    select concat_ws(' ', iata, place_id) as text from place_code where iata in ('PMI', 'MAD') order by iata
+  `.execute(db)
+  return rows.map(({ text }) => text)
+}
+
 const OLD = list('1:PMI-2:MAD', '1:PMI-3:BCN', '1:PMI-4:LIS', '2:MAD-1:PMI', '3:BCN-4:LIS')
 /** PMI and MAD have other ids, MAD without a country, PMI-LIS is not flown any more, and PMI-NCE is new. */
 const OTHER_IDS = list('9:PMI-8:MAD:', '9:PMI-3:BCN', '8:MAD:-9:PMI', '9:PMI-5:NCE', '3:BCN-4:LIS')
@@ -63,7 +72,13 @@ describe('places under other ids', () => {
   it('are recognised in one list at both ends of a route, and what follows from them is marked', async ({
     db,
   }) => {
-    await syncAll(db, OLD, OTHER_IDS, OTHER_IDS)
+    await syncAll(db, OLD, OTHER_IDS)
+
+    expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2'])
+    expect(await durable(db)).toEqual(['1-2 2', '1-3 2', '1-4 1', '1-5 1', '2-1 2', '3-4 1'])
+    expect(await codes(db)).toEqual(['MAD 8', 'PMI 9'])
+
+    await syncAll(db, OTHER_IDS)
 
     expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2'])
     expect(await churn(db)).toEqual({
@@ -76,9 +91,7 @@ describe('places under other ids', () => {
         from farewatch.daily_route_churn
     `.execute(db)
     expect(rows).toEqual([{ places_renumbered: 2, added: 1, removed: 1 }])
-    const codes =
-      await sql`select iata, place_id from place_code where place_id in ('9', '8')`.execute(db)
-    expect(codes.rows).toHaveLength(2)
+    expect(await codes(db)).toEqual(['MAD 8', 'PMI 9'])
     expect(await replay(db)).toMatchObject({ all: [] })
   })
 
@@ -120,10 +133,37 @@ describe('places under other ids', () => {
     expect(await replay(db)).toMatchObject({ all: [] })
   })
 
+  it('are no other ids if the next list takes them back', async ({ db }) => {
+    await syncAll(db, OLD, OTHER_IDS, OLD)
+
+    expect(await renumberings(db)).toEqual([])
+    expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
+
+    await syncAll(db, OLD)
+
+    expect(await renumberings(db)).toEqual([])
+    expect(await churn(db)).toMatchObject({ marked: [] })
+    expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
+    expect(await replay(db)).toMatchObject({ all: [] })
+  })
+
+  it('keep their successors when what ended and began again since is archived', async ({ db }) => {
+    const winter = list('3:BCN-4:LIS')
+    await syncAll(db, OLD, OTHER_IDS, OTHER_IDS, winter, winter, OTHER_IDS)
+
+    await sql`
+      delete from route_version
+       where (departure_id, destination_id, valid_from)
+             in (select departure_id, destination_id, valid_from from archivable_route_version)
+    `.execute(db)
+
+    expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2'])
+  })
+
   it('return to their first ids once the removal of the other ones is confirmed', async ({
     db,
   }) => {
-    await syncAll(db, OLD, OTHER_IDS, OLD)
+    await syncAll(db, OLD, OTHER_IDS, OTHER_IDS, OLD)
     expect(await renumberings(db)).toHaveLength(2)
     await syncAll(db, OLD)
 
@@ -134,10 +174,38 @@ describe('places under other ids', () => {
       '9 > 1: 3 of 4',
     ])
     expect(await churn(db)).toEqual({
-      marked: ['+8-9', '+9-3', '+9-8', '-8-9', '-9-3', '-9-8'],
-      unmarked: ['+9-5', '-9-5'],
+      marked: '+8-9 +9-3 +9-8 -1-2 -1-3 -2-1 +1-2 +1-3 +2-1 -8-9 -9-3 -9-8'.split(' '),
+      unmarked: ['+9-5', '-1-4', '+1-4', '-9-5'],
     })
-    expect(await durable(db)).toEqual(['1-2 2', '1-3 2', '1-4 1', '1-5 x 1', '2-1 2', '3-4 1'])
+    expect(await durable(db)).toEqual([
+      '1-2 3',
+      '1-3 3',
+      '1-4 x 1',
+      '1-4 1',
+      '1-5 x 1',
+      '2-1 3',
+      '3-4 1',
+    ])
+    expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
     expect(await replay(db)).toMatchObject({ all: [] })
   })
+})
+
+it('records of renumberings become changes that change nothing', async () => {
+  const { db } = openAnother(await createEmptyDatabase())
+  await migrate(db, { last: '0035_turns' })
+  await sql`
+    with run as (
+      insert into sync_run (list, status, started_at, finished_at) values ('routes', 'applied', now(), now()) returning id)
+    insert into route_change (seq, kind, place_id, before, after, first_missed_at, sync_run_id)
+    select 1, 'place_renumbered', '9', '{"id": "1", "iata": "PMI"}', '{"id": "9", "iata": "PMI"}', now(), id
+      from run
+  `.execute(db)
+
+  await migrate(db)
+
+  const { rows } = await sql`
+    select place_id, before, after from farewatch.route_changes where kind = 'place_changed'
+  `.execute(db)
+  expect(rows).toEqual([{ place_id: '9', before: { iata: 'PMI' }, after: { iata: 'PMI' } }])
 })

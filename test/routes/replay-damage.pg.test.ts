@@ -112,16 +112,6 @@ const DAMAGE: readonly (readonly [string, string, Readonly<Record<string, number
     { feed_number: 1, feed_route_change: 1 },
   ],
   [
-    'a renumbering is of another place',
-    `update place_renumbering set previous_id = 'Q', durable_id = 'Q'`,
-    { feed_route_change: 3, history_renumbering: 2 },
-  ],
-  [
-    'a mark of a change that follows from a renumbering is deleted',
-    `update route_change set renumbered = null where seq = (select max(seq) from route_change where kind = 'route_removed')`,
-    { feed_route_change: 1 },
-  ],
-  [
     'a change of a fare is deleted',
     `delete from watch_change where change_id = (select id from availability_change where seq = 3); delete from availability_change where seq = 3`,
     { feed_availability_chain: 1, feed_availability_change: 1, feed_number: 3 },

@@ -11,7 +11,8 @@ const anyId = fc.oneof(
   fc.bigInt({ min: 0n, max: 10n ** 30n }).map(String),
   anyText.filter((id) => id.trim() !== ''),
 )
-const anyPlace = fc.record({ id: anyId, iata: anyText, city: anyText, country: anyText })
+const anyName = anyText.map((text) => text.normalize('NFC').trim())
+const anyPlace = fc.record({ id: anyId, iata: anyName, city: anyName, country: anyName })
 const anyRoutes: fc.Arbitrary<Route[]> = fc.array(
   fc.record({ departure: anyPlace, destination: anyPlace }),
   { maxLength: 8 },

@@ -207,6 +207,21 @@ it.each([
   expect(await countsOf(body)).toEqual({ ...NO_COUNTS, cleanedTexts: 1 })
 })
 
+it('the attributes of a place are one spelling, without white space around them, and its id stays', async () => {
+  const plain = place('A\u030a ', { iata: 'PMI', city: 'M\u00e1laga', country: 'Espa\u00f1a' })
+  const loose = {
+    ...plain,
+    iata: 'PMI ',
+    city: 'Ma\u0301laga\t',
+    country: '\u00a0Espan\u0303a\ufeff',
+  }
+
+  const { routes } = await readAll(`[${[plain, loose].map(elementWith).join()}]`)
+
+  expect(routes[0]?.departure).toEqual(plain)
+  expect(routes[1]?.departure).toBe(routes[0]?.departure)
+})
+
 it.each(['مطار', '🛫🛬', '\u202eABC', '<script>', '=1+1', "'; drop table"])(
   'the attribute %j stays unchanged',
   async (city) => {

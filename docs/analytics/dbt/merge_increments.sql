@@ -53,7 +53,9 @@ create or replace view sync_runs as
 -- The ids of its places are those of the present lists, also in intervals that ended long ago.
 create or replace view fare_history as
   with codes as (
-    select iata, case when count(*) = 1 then min(place_id) end as place_id from places where iata <> '' and successor_id is null group by iata)
+    select iata, case when count(*) = 1 then min(place_id) end as place_id
+      from (from places where iata <> '' and successor_id is null qualify last_seen_at = max(last_seen_at) over (partition by iata))
+     group by iata)
   select h.* replace (
            od.place_id as outbound_departure_id, oa.place_id as outbound_destination_id,
            rd.place_id as return_departure_id, ra.place_id as return_destination_id)

@@ -172,11 +172,8 @@ function effectText(outcome: SyncOutcome): string {
     ? []
     : [`${count(outcome.added)} added`, `${count(outcome.removed)} removed`]
   const changed = outcome.placesChanged ?? 0
-  const renumbered = outcome.placesRenumbered ?? 0
-  const placeMoves = [
-    ...(changed > 0 && !outcome.baseline ? [`${countOf(changed, 'place')} changed`] : []),
-    ...(renumbered > 0 ? [`${countOf(renumbered, 'place')} renumbered`] : []),
-  ]
+  const placeMoves =
+    changed > 0 && !outcome.baseline ? [`${countOf(changed, 'place')} changed`] : []
   return [...moves, ...placeMoves, ...awaiting, `${count(outcome.live)} live`].join(', ')
 }
 

@@ -15,7 +15,6 @@ export const records = {
     route_gained_availability: 'route can be booked',
     route_lost_availability: 'route cannot be booked any more',
     place_changed: 'place changed',
-    place_renumbered: 'place has another id',
   },
   reasons: {
     sold_out: 'sold out',

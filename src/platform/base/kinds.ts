@@ -38,7 +38,6 @@ export const ROUTE_CHANGE_KINDS = [
   'route_gained_availability',
   'route_lost_availability',
   'place_changed',
-  'place_renumbered',
 ] as const
 export type RouteChangeKind = (typeof ROUTE_CHANGE_KINDS)[number]
 

@@ -173,11 +173,16 @@ export interface DeliveryAttempt {
   status: number | null
 }
 
-export interface DurablePlace {
-  change_id: string | null
-  durable_id: string | null
-  place_id: string | null
-  present_id: string | null
+export interface DurableRouteVersion {
+  added_run_id: number | null
+  changed_at: Date | null
+  departure_id: string | null
+  departure_then: string | null
+  destination_id: string | null
+  destination_then: string | null
+  removed_run_id: number | null
+  span: string | null
+  written_in: number | null
 }
 
 export interface EmailAddress {
@@ -326,14 +331,8 @@ export interface PendingPlace {
   place_id: string
 }
 
-export interface PlaceRenumbering {
-  change_id: Generated<string>
-  durable_id: string
-  place_id: string
-  previous_id: string
-  routes: number
-  routes_taken_over: number
-  sync_run_id: number
+export interface PlaceOfSharedCode {
+  place_id: string | null
 }
 
 export interface PlaceVersion {
@@ -364,12 +363,17 @@ export interface Process {
   version: string
 }
 
-export interface RenumberedRouteVersion {
-  changed_at: Date | null
+export interface RenumberedChange {
   departure_id: string | null
   destination_id: string | null
-  span: string | null
-  written_in: number | null
+  kind: string | null
+  sync_run_id: number | null
+}
+
+export interface RenumberedPlace {
+  durable_id: string | null
+  place_id: string | null
+  present_id: string | null
 }
 
 export interface Reseller {
@@ -455,7 +459,6 @@ export interface SyncRun {
   pending_absences: number | null
   pending_places: number | null
   places_changed: number | null
-  places_renumbered: number | null
   reason: string | null
   reason_code: string | null
   removed: number | null
@@ -626,7 +629,7 @@ export interface DB {
   check_minute: CheckMinute
   delivery: Delivery
   delivery_attempt: DeliveryAttempt
-  durable_place: DurablePlace
+  durable_route_version: DurableRouteVersion
   email_address: EmailAddress
   email_link: EmailLink
   evidence: Evidence
@@ -640,11 +643,12 @@ export interface DB {
   pause: Pause
   pending_absence: PendingAbsence
   pending_place: PendingPlace
-  place_renumbering: PlaceRenumbering
+  place_of_shared_code: PlaceOfSharedCode
   place_version: PlaceVersion
   previous_secret: PreviousSecret
   process: Process
-  renumbered_route_version: RenumberedRouteVersion
+  renumbered_change: RenumberedChange
+  renumbered_place: RenumberedPlace
   reseller: Reseller
   reseller_queue: ResellerQueue
   schedule_facts: ScheduleFacts

@@ -109,12 +109,12 @@ export function draftsOfAvailability({
   return sql`
     select 'route_gained_availability', departure_id, destination_id, null,
            jsonb_build_object('available', before), jsonb_build_object('available', true),
-           ${previousAt}::timestamptz, ${arrivedAt}::timestamptz, null::uuid
+           ${previousAt}::timestamptz, ${arrivedAt}::timestamptz
       from snapshot_gained
     union all
     select 'route_lost_availability', departure_id, destination_id, null,
            jsonb_build_object('available', true), jsonb_build_object('available', false),
-           last_seen_at, first_missed_at, null
+           last_seen_at, first_missed_at
       from pending_absence
      where list = ${LIST} and absences >= ${confirmations}
   `

@@ -114,23 +114,18 @@ export function draftsOfPlaces(confirmations: number): RawBuilder<unknown> {
   return sql`
     select 'place_changed', null, null, s.place_id,
            jsonb_build_object('iata', v.iata, 'city', v.city, 'country', v.country),
-           jsonb_build_object('iata', s.iata, 'city', s.city, 'country', s.country), s.last_seen_at, s.first_missed_at, null
+           jsonb_build_object('iata', s.iata, 'city', s.city, 'country', s.country), s.last_seen_at, s.first_missed_at
       from pending_place s
       join place_version v on v.place_id = s.place_id and v.valid_to is null
      where s.lists >= ${confirmations}
   `
 }
 
-/**
- * Opens new places, and gives known ones their confirmed attributes. `renumbered` places came under other ids. Returns
- * how many changed.
- */
-export async function applyPlaces(
-  tx: Tx,
-  { renumbered, ...args }: ApplyArgs & { readonly renumbered: number },
-): Promise<number> {
+/** Opens new places, and gives known ones their confirmed attributes. Returns how many changed. */
+export async function applyPlaces(tx: Tx, args: ApplyArgs): Promise<number> {
   const changed = await closeChangedPlaces(tx, args)
-  if ((await openPlaces(tx, args)) + renumbered > 0) await savePlaceCodes(tx)
+  await openPlaces(tx, args)
+  await savePlaceCodes(tx)
   await tx.deleteFrom('pending_place').where('lists', '>=', args.confirmations).execute()
   return changed
 }
@@ -150,30 +145,40 @@ async function closeChangedPlaces(
   )
 }
 
-async function openPlaces(tx: Tx, { fetchedAt, confirmations }: ApplyArgs): Promise<number> {
-  return affected(
-    sql`
-      insert into place_version (place_id, iata, city, country, valid_from)
-      select place_id, iata, city, country, ${fetchedAt}::timestamptz
-        from snapshot_place
-       where not known
-      union all
-      select place_id, iata, city, country, ${fetchedAt}::timestamptz
-        from pending_place
-       where lists >= ${confirmations}
-    `,
-    tx,
-  )
+async function openPlaces(tx: Tx, { fetchedAt, confirmations }: ApplyArgs): Promise<void> {
+  await sql`
+    insert into place_version (place_id, iata, city, country, valid_from)
+    select place_id, iata, city, country, ${fetchedAt}::timestamptz
+      from snapshot_place
+     where not known
+    union all
+    select place_id, iata, city, country, ${fetchedAt}::timestamptz
+      from pending_place
+     where lists >= ${confirmations}
+  `.execute(tx)
 }
 
-/** Makes the table of airport codes equal to the present places: fares join routes by it. A place counts under its present id. */
+/** Whether the last list has a route of a place. Only places of shared codes are looked up. */
+const IS_LISTED = sql`
+  (place_id in (select place_id from place_of_shared_code)
+   and exists (select
+                 from route_version r
+                 left join pending_absence p
+                        on p.list = 'routes' and (p.departure_id, p.destination_id) = (r.departure_id, r.destination_id)
+                where place_id in (r.departure_id, r.destination_id) and r.valid_to is null and p.list is null))`
+
+/**
+ * Makes the table of airport codes equal to the present places: fares join routes by it. Where several places have a
+ * code, those count that the last list shows.
+ */
 export async function savePlaceCodes(tx: Tx): Promise<void> {
   await sql`
     merge into place_code c
     using (select iata, case when count(*) = 1 then min(place_id) end as place_id
-             from place_version v
-            where valid_to is null and iata <> ''
-              and not exists (select from durable_place d where d.place_id = v.place_id and d.present_id <> v.place_id)
+             from (select iata, place_id, rank() over (partition by iata order by ${IS_LISTED} desc) as n
+                     from place_version
+                    where valid_to is null and iata <> '') p
+            where n = 1
             group by iata) p
        on p.iata = c.iata
      when matched and c.place_id is distinct from p.place_id then update set place_id = p.place_id

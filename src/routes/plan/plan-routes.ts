@@ -9,7 +9,6 @@ import {
   draftsOfPlaces,
   repeatPlaces,
 } from './plan-places.ts'
-import { draftsOfRenumberings } from './plan-renumberings.ts'
 
 /** Compares a `routes` list with the live routes: fills `snapshot_added`, `snapshot_missing` and `snapshot_place`. */
 export async function diffRoutes(
@@ -82,28 +81,29 @@ async function countDiff(tx: Tx, confirmations: number): Promise<SnapshotDiff> {
 }
 
 /** The changes that applying records, while the state still shows what held before. */
-export function draftsOfRoutes(args: ApplyArgs): RawBuilder<unknown> {
-  const { arrivedAt, previousAt, confirmations } = args
+export function draftsOfRoutes({
+  arrivedAt,
+  previousAt,
+  confirmations,
+}: ApplyArgs): RawBuilder<unknown> {
   return sql`
     select 'route_added', departure_id, destination_id, null, null::jsonb,
-           jsonb_build_object('available', null), ${previousAt}::timestamptz, ${arrivedAt}::timestamptz, null::uuid
+           jsonb_build_object('available', null), ${previousAt}::timestamptz, ${arrivedAt}::timestamptz
       from snapshot_added
     union all
     select 'route_removed', p.departure_id, p.destination_id, null,
-           jsonb_build_object('available', v.available), null, p.last_seen_at, p.first_missed_at, null
+           jsonb_build_object('available', v.available), null, p.last_seen_at, p.first_missed_at
       from pending_absence p
       left join route_availability_version v
              on (v.departure_id, v.destination_id) = (p.departure_id, p.destination_id) and v.valid_to is null
      where p.list = 'routes' and p.absences >= ${confirmations}
     union all
     ${draftsOfPlaces(confirmations)}
-    union all
-    ${draftsOfRenumberings(args)}
   `
 }
 
 /** Applies what was compared to the history of routes and places. */
-export async function applyRoutes(tx: Tx, args: Parameters<typeof applyPlaces>[1]) {
+export async function applyRoutes(tx: Tx, args: ApplyArgs) {
   await deleteLossesOfRemoved(tx, args)
   // The availability of a route ends with the route.
   await closeAvailability(tx, { ...args, list: 'routes' })

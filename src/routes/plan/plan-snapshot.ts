@@ -17,7 +17,6 @@ import {
 import type { GuardLimits, SnapshotDiff, SnapshotEffect } from './guard.ts'
 import { applyAvailability, diffAvailability, draftsOfAvailability } from './plan-availability.ts'
 import { advancePlaces, countPendingPlaces } from './plan-places.ts'
-import { markRenumbered, recordRenumberings } from './plan-renumberings.ts'
 import { applyRoutes, diffRoutes, draftsOfRoutes } from './plan-routes.ts'
 import { type StagedSnapshot, stageSnapshot } from './stage-snapshot.ts'
 
@@ -163,10 +162,8 @@ async function applyDiff(
   await advanceAbsences(tx, { ...args, list })
   if (list === 'routes') await advancePlaces(tx, args)
   const isBaseline = args.previousAt === null
-  const placesRenumbered = list === 'routes' && !isBaseline ? await recordRenumberings(tx, args) : 0
   if (!isBaseline) await draftRouteChanges(tx, draftsOf(args))
-  if (list === 'routes' && !isBaseline) await markRenumbered(tx)
-  const counts = await apply(tx, { ...args, renumbered: placesRenumbered })
+  const counts = await apply(tx, args)
   await deleteConfirmed(tx, { ...args, list })
   const pendingAbsences = await countPending(tx, list)
   // Until it is analyzed, Postgres plans queries as if a table that a baseline filled were empty.
@@ -175,7 +172,6 @@ async function applyDiff(
   const { added, gained, removed, lost } = counts
   return {
     ...counts,
-    placesRenumbered,
     live: diff.live + added + gained - removed - lost,
     unknownPairs: diff.unknownPairs,
     returned,

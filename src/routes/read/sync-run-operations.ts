@@ -40,10 +40,6 @@ const members = {
   returned: orNull(Type.Integer(), 'Routes that returned before their removal was confirmed.'),
   pendingAbsences: orNull(Type.Integer(), 'Routes whose removal is not yet confirmed.'),
   placesChanged: Count,
-  placesRenumbered: orNull(
-    Type.Integer(),
-    'Places that came under other ids. Null for runs of earlier versions.',
-  ),
   pendingPlaces: orNull(Type.Integer(), 'Places whose new attributes are not yet confirmed.'),
   gained: orNull(Type.Integer(), 'Routes that became available.'),
   lost: orNull(Type.Integer(), 'Routes that are no longer available.'),

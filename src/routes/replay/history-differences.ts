@@ -211,68 +211,6 @@ const OTHER_ABSENCE = sql`
                       i (field, arrived_at, stored)
    where s.kind = 'routes' and s.begin_known and s.until = s.confirmed and i.stored is distinct from i.arrived_at`
 
-/** The code of a place before a run; of a new place, with it. A place without a code stands for itself. */
-const codeOf = (id: string) => sql`
-  coalesce(nullif((select named.iata from place_version named where named.place_id = ${sql.ref(id)} and named.valid_from <= c.at
-                    order by named.valid_from < c.at desc, named.valid_from desc limit 1), ''), '#' || ${sql.ref(id)})`
-const LISTED_THEN = sql`l.kind = 'routes' and l.first <= c.position and l.until > c.position`
-
-/**
- * Renumberings that the known lists show and that are not recorded, and recorded ones that they do not show. Runs of
- * earlier versions searched for none.
- */
-const RENUMBERING = sql`
-  with run as (
-         select r.position, r.id, r.at
-           from replay_run r join sync_run s on s.id = r.id
-          where r.list = 'routes' and r.known and not s.baseline and s.places_renumbered is not null),
-       candidate as materialized (
-         select r.*, o.place_id as previous_id, n.place_id, false as is_return
-           from run r
-           join place_version n on n.valid_from = r.at and n.iata <> ''
-           join place_version o on o.iata = n.iata and o.place_id <> n.place_id and (o.country in (n.country, '') or n.country = '')
-                               and o.valid_from < r.at and coalesce(o.valid_to, 'infinity') >= r.at
-          where not exists (select from place_version e where e.place_id = n.place_id and e.valid_from < r.at)
-         union all
-         select r.*, p.place_id, m.place_id, true
-           from run r
-          cross join lateral (select distinct on (durable_id) durable_id, place_id from place_renumbering
-                               where sync_run_id < r.id order by durable_id, sync_run_id desc) p
-           join durable_place m on m.durable_id = p.durable_id and m.place_id <> p.place_id
-          where exists (select from place_version e where e.place_id = m.place_id and e.valid_from < r.at)),
-       shown as (
-         select distinct c.position, c.place_id, l.a = c.place_id as departs,
-                case when l.a = c.place_id then ${codeOf('l.b')} else ${codeOf('l.a')} end as code
-           from candidate c join replay_listed l on (l.a = c.place_id or l.b = c.place_id) and ${LISTED_THEN}),
-       live as (
-         select c.*, v.departure_id = c.previous_id as departs, v.valid_to is not distinct from c.at as ends,
-                case when v.departure_id = c.previous_id then ${codeOf('v.destination_id')} else ${codeOf('v.departure_id')} end as code,
-                exists (select from replay_listed l where (l.a, l.b) = (v.departure_id, v.destination_id) and ${LISTED_THEN}) as listed
-           from candidate c
-           join route_version v on (v.departure_id = c.previous_id or v.destination_id = c.previous_id)
-                               and v.valid_from < c.at and coalesce(v.valid_to, 'infinity') >= c.at),
-       successor as (
-         select at, id, previous_id, place_id, count(*) as routes, count(s.code) as taken
-           from live left join shown s using (position, place_id, departs, code)
-          group by at, id, previous_id, place_id
-         having 2 * count(s.code) > count(*) and every(case when is_return then ends else not listed end)),
-       best as (
-         select *, row_number() over (partition by id, place_id order by taken desc, previous_id) as of_place
-           from (select *, row_number() over (partition by id, previous_id order by taken desc, place_id) as of_previous
-                   from successor) o
-          where of_previous = 1),
-       stored as (
-         select n.*, r.at, coalesce((select min(p.durable_id) from place_renumbering p
-                                      where p.place_id = n.previous_id and p.sync_run_id < n.sync_run_id), n.previous_id) as first_id
-           from place_renumbering n join run r on r.id = n.sync_run_id)
-  select coalesce(b.at, s.at) as at, coalesce(b.id, s.sync_run_id) as run_id,
-         jsonb_build_object('placeId', coalesce(b.place_id, s.place_id)) as subject, 'renumbered' as field,
-         case when b.id is not null then jsonb_build_array(b.previous_id, b.taken, b.routes) end as replayed,
-         case when s.sync_run_id is not null then jsonb_build_array(s.previous_id, s.routes_taken_over, s.routes) end as stored
-    from (select * from best where of_place = 1) b
-    full join stored s on (s.sync_run_id, s.previous_id, s.place_id) = (b.id, b.previous_id, b.place_id)
-   where (b.routes, b.taken) is distinct from (s.routes, s.routes_taken_over) or s.durable_id <> s.first_id`
-
 /** The kinds of differences between the histories and the lists, each with the query of its rows. */
 export const HISTORY_DIFFERENCES: Readonly<Record<string, RawBuilder<unknown>>> = {
   history_not_stored: NOT_STORED,
@@ -282,5 +220,4 @@ export const HISTORY_DIFFERENCES: Readonly<Record<string, RawBuilder<unknown>>> 
   history_other_instant: OTHER_INSTANT,
   history_overlap: OVERLAP,
   history_other_absence: OTHER_ABSENCE,
-  history_renumbering: RENUMBERING,
 }

@@ -12,35 +12,13 @@ export const RUNS = sql`
       from sync_run
      where status in ${ACCEPTED})`
 
-/** The attributes of a place before the run `r`; of a new place, with it. */
-const placeThen = (id: string) => sql`
-  (select jsonb_build_object('id', p.place_id, 'iata', p.iata, 'city', p.city, 'country', p.country)
-     from place_version p where p.place_id = ${sql.ref(id)} and p.valid_from <= r.at
-    order by p.valid_from < r.at desc, p.valid_from desc limit 1)`
-
 /**
  * Route changes that the intervals do not imply, and implied ones that are missing. Each beginning and each end of
  * an interval is one, except for those of a baseline. When an availability was last seen, and when a place was, the
- * intervals do not show. A beginning follows from a renumbering if an interval under other ids of its places was open
- * by then, and an end if one is open after it.
+ * intervals do not show. A record whose place stayed as it was is one of a renumbering, from an earlier version.
  */
 export const ROUTE_CHANGE = sql`
   with ${RUNS},
-       durable as materialized (
-         select v.departure_id, v.destination_id, v.valid_from, coalesce(v.valid_to, 'infinity') as valid_to,
-                array[coalesce(f.durable_id, v.departure_id), coalesce(t.durable_id, v.destination_id)] as key
-           from route_version v
-           left join durable_place f on f.place_id = v.departure_id
-           left join durable_place t on t.place_id = v.destination_id
-          where f.place_id is not null or t.place_id is not null),
-       followed as (
-         select 'route_added' as kind, v.departure_id, v.destination_id, v.valid_from as at
-           from durable v join durable o on o.key = v.key and o.valid_from < v.valid_from and o.valid_to >= v.valid_from
-          where (o.departure_id, o.destination_id) <> (v.departure_id, v.destination_id)
-         union
-         select 'route_removed', v.departure_id, v.destination_id, v.valid_to
-           from durable v join durable o on o.key = v.key and o.valid_from <= v.valid_to and o.valid_to > v.valid_to
-          where (o.departure_id, o.destination_id) <> (v.departure_id, v.destination_id)),
        implied as (
          select 'route_added' as kind, v.departure_id, v.destination_id, null::text as place_id, r.id as run_id, null::jsonb as before,
                 jsonb_build_object('available', null) as after, r.previous_at as last_seen_at, r.arrived_at as first_missed_at
@@ -68,41 +46,33 @@ export const ROUTE_CHANGE = sql`
                 jsonb_build_object('iata', v.iata, 'city', v.city, 'country', v.country), null, null
            from place_version v
            join place_version p on (p.place_id, p.valid_to) = (v.place_id, v.valid_from)
-           join run r on r.list = 'routes' and r.at = v.valid_from
-         union all
-         select 'place_renumbered', null, null, n.place_id, r.id, ${placeThen('n.previous_id')}, ${placeThen('n.place_id')},
-                r.previous_at, r.arrived_at
-           from place_renumbering n join run r on r.id = n.sync_run_id),
+           join run r on r.list = 'routes' and r.at = v.valid_from),
        change as (
-         select i.*, r.*, f.kind is not null as renumbered,
+         select i.*, r.*,
                 row_number() over (partition by i.kind, i.departure_id, i.destination_id, i.place_id, i.run_id) as n
            from implied i
            join run r on r.id = i.run_id
-           left join followed f on (f.kind, f.departure_id, f.destination_id, f.at) = (i.kind, i.departure_id, i.destination_id, r.at)
           where not r.baseline and r.at > ${FLOOR}),
        record as (
          select c.seq, c.kind, c.departure_id, c.destination_id, c.place_id, c.sync_run_id as run_id, c.before, c.after,
                 case when c.kind not in ('route_lost_availability', 'place_changed') then c.last_seen_at end as last_seen_at,
                 case when c.kind not in ('route_lost_availability', 'place_changed') then c.first_missed_at end as first_missed_at,
                 lag(r.at) over (order by c.seq) as at_before, r.at,
-                case when c.renumbered is null then false
-                     when exists (select from place_renumbering p where p.change_id = c.renumbered and p.sync_run_id <= c.sync_run_id)
-                     then true end as renumbered,
                 row_number() over (partition by c.kind, c.departure_id, c.destination_id, c.place_id, c.sync_run_id order by c.seq) as n
            from route_change c left join run r on r.id = c.sync_run_id
-          where r.at > ${FLOOR} or r.at is null)
+          where (r.at > ${FLOOR} or r.at is null) and c.before is distinct from c.after)
   select coalesce(i.at, c.at) as at, coalesce(i.run_id, c.run_id) as run_id,
          jsonb_strip_nulls(jsonb_build_object('feed', 'route', 'seq', c.seq::text, 'placeId', coalesce(i.place_id, c.place_id),
                                               'departureId', coalesce(i.departure_id, c.departure_id),
                                               'destinationId', coalesce(i.destination_id, c.destination_id))) as subject,
          coalesce(i.kind, c.kind) as field,
-         case when i.kind is not null then jsonb_build_object('before', i.before, 'after', i.after, 'renumbered', i.renumbered) end as replayed,
-         case when c.kind is not null then jsonb_build_object('before', c.before, 'after', c.after, 'renumbered', c.renumbered) end as stored
+         case when i.kind is not null then jsonb_build_object('before', i.before, 'after', i.after) end as replayed,
+         case when c.kind is not null then jsonb_build_object('before', c.before, 'after', c.after) end as stored
     from change i
     full join record c
            on (i.kind, i.run_id, i.n) = (c.kind, c.run_id, c.n)
           and coalesce(i.place_id, i.departure_id) = coalesce(c.place_id, c.departure_id)
           and coalesce(i.destination_id, '') = coalesce(c.destination_id, '')
    where i.kind is null or c.kind is null or c.at < c.at_before
-      or (i.before, i.after, i.last_seen_at, i.first_missed_at, i.renumbered)
-         is distinct from (c.before, c.after, c.last_seen_at, c.first_missed_at, c.renumbered)`
+      or (i.before, i.after, i.last_seen_at, i.first_missed_at)
+         is distinct from (c.before, c.after, c.last_seen_at, c.first_missed_at)`

@@ -165,7 +165,6 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
       returned: counts.returned,
       pending_absences: counts.pendingAbsences,
       places_changed: counts.placesChanged,
-      places_renumbered: counts.placesRenumbered,
       pending_places: counts.pendingPlaces,
       gained: counts.gained,
       lost: counts.lost,

@@ -155,7 +155,6 @@ function selectFinished(db: Db) {
       'returned',
       'pending_absences as pendingAbsences',
       'places_changed as placesChanged',
-      'places_renumbered as placesRenumbered',
       'pending_places as pendingPlaces',
       'gained',
       'lost',

@@ -31,8 +31,6 @@ export const NO_COUNTS = {
   returned: null,
   pendingAbsences: null,
   placesChanged: null,
-  /** Places that came under other ids. */
-  placesRenumbered: null,
   /** Places whose new attributes await confirmation. */
   pendingPlaces: null,
   gained: null,

@@ -224,6 +224,7 @@ class RouteChecker {
     return String(value)
   }
 
+  /** One spelling of the texts that look alike, so that they neither differ within a list nor between two. */
   #text(value: unknown): string {
     if (typeof value !== 'string') {
       this.#counts.blankTexts += 1
@@ -231,7 +232,7 @@ class RouteChecker {
     }
     const clean = cleanText(value, MAX_TEXT_CHARS)
     if (clean !== value) this.#counts.cleanedTexts += 1
-    return clean
+    return clean.normalize('NFC').trim()
   }
 
   #violation(what: string): UpstreamContractError {

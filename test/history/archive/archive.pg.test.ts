@@ -47,7 +47,7 @@ describe('an archive', () => {
     expect(await filedRows(directory)).toEqual(without(before, after))
     const counts = Object.fromEntries(result.files.map(({ name, rows }) => [name, rows]))
     expect(counts).toEqual({
-      'route_history.parquet': 11,
+      'route_history.parquet': 10,
       'route_availability_history.parquet': 2,
       'fare_history.parquet': 8,
       'route_changes.parquet': 31,
@@ -128,8 +128,8 @@ describe('an archive', () => {
     expect(steps.filter((step) => step.startsWith('computing'))).toEqual([
       'computing the tables of 2026-05-31, 1 of 1',
     ])
-    expect(steps).toContain('writing route_history.parquet: 11 rows')
-    expect(steps).toContain('comparing route_history.parquet with the database: 11 rows')
+    expect(steps).toContain('writing route_history.parquet: 10 rows')
+    expect(steps).toContain('comparing route_history.parquet with the database: 10 rows')
     expect(steps.at(-1)).toMatch(/^deleting the rows: \d+ of them are deleted$/)
   })
 
