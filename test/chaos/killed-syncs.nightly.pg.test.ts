@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, it, onTestFinished } from 'vitest'
+import { describe, it } from 'vitest'
 import { listAllSchedulers } from '../../src/app/periodic.ts'
 import { lastDueAt, nextDueAt } from '../../src/platform/base/cron.ts'
 import { sql } from '../../src/platform/db/database.ts'
@@ -21,7 +21,7 @@ describe('workers that are killed while the lists are synced', { concurrent: tru
   it.for(BACKENDS)(
     'lose no due time and do none twice, with the queue on %s',
     { timeout: 400_000 },
-    async (backend, { expect }) => {
+    async (backend, { expect, onTestFinished }) => {
       const world = await openWorld(backend, { routes: ROUTES })
       onTestFinished(() => world.close())
       const delaysMs = fc.sample(fc.nat(SYNC_MS), { numRuns: KILLS, seed: SEED })
