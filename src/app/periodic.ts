@@ -145,6 +145,19 @@ export function schedulerLoop(app: App, queue: QueueSystem): Loop {
   }
 }
 
+/**
+ * What a list is not fetched before; undefined if it may be fetched now. Its sync is made up then. All pairs of
+ * `with-availability` would be unknown before there are routes.
+ */
+export async function whatSyncWaitsFor(
+  db: Db,
+  list: RouteListName,
+): Promise<'the end of the pause' | 'the first routes' | undefined> {
+  if ((await pausedForMs(db, 'syncs')) !== undefined) return 'the end of the pause'
+  const isEmpty = list !== 'routes' && (await findLastAccepted(db, 'routes')) === null
+  return isEmpty ? 'the first routes' : undefined
+}
+
 /** Until the first routes list is accepted. */
 const FIRST_ROUTES_MS = 3_000
 
@@ -159,11 +172,11 @@ async function makeUpSyncs(
   queue: QueueSystem,
   lists: readonly ListSchedule[],
 ): Promise<number | undefined> {
-  if ((await pausedForMs(db, 'syncs')) !== undefined) return undefined
   const now = await databaseNow(db)
   for (const { list, times } of lists) {
-    // Its pairs would all be unknown.
-    if (list !== 'routes' && (await findLastAccepted(db, 'routes')) === null) return FIRST_ROUTES_MS
+    const waitsFor = await whatSyncWaitsFor(db, list)
+    if (waitsFor === 'the end of the pause') return undefined
+    if (waitsFor === 'the first routes') return FIRST_ROUTES_MS
     const dueAt = lastDueAt(times, now)
     if (await isHandled({ db, queue }, { list, since: dueAt, until: now })) continue
     await enqueueSync(queue, list, dueAt)

@@ -3,7 +3,6 @@ import { lastDueAt } from '../platform/base/cron.ts'
 import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
 import type { Loop } from '../platform/base/loop.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
-import { pausedForMs } from '../platform/db/pauses.ts'
 import type { JobContext, QueueSystem, WorkerHandle } from '../platform/queue/queue-system.ts'
 import {
   SYNC_QUEUE,
@@ -16,7 +15,7 @@ import type { App } from './app.ts'
 import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'
 import { countJobs, countStalled } from './count-work.ts'
 import { startLoops } from './loops.ts'
-import { PERIODIC_QUEUE, periodicHandler, periodicWork } from './periodic.ts'
+import { PERIODIC_QUEUE, periodicHandler, periodicWork, whatSyncWaitsFor } from './periodic.ts'
 import { schedulesOf } from './settings-for.ts'
 
 /** The workers and the loops of a process. */
@@ -94,8 +93,9 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
     },
   }
   const run = async (payload: SyncListPayload, context: JobContext) => {
-    if ((await pausedForMs(db, 'syncs')) === undefined) return syncListJob(deps, payload, context)
-    app.log.info({ ...payload }, 'route sync left to the end of the pause')
+    const waitsFor = await whatSyncWaitsFor(db, payload.list)
+    if (waitsFor === undefined) return syncListJob(deps, payload, context)
+    app.log.info({ ...payload, waitsFor }, 'route sync left for later')
   }
   const handle = await queue.work<SyncListPayload>(
     SYNC_QUEUE,
