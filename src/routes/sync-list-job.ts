@@ -149,15 +149,15 @@ export function reportSyncFinished(
     metrics.syncStageDuration.observe({ list, stage }, ms / 1000)
   }
   if (ACCEPTED.has(status)) countAccepted(metrics, outcome)
-  if (opensReview(outcome)) metrics.syncReviews.inc({ list })
-  const expected = ACCEPTED.has(status) || (status === 'held' && !opensReview(outcome))
+  if (isFirstHeld(outcome)) metrics.syncReviews.inc({ list })
+  const expected = ACCEPTED.has(status) || (status === 'held' && !isFirstHeld(outcome))
   const counted = Object.entries(outcome).filter(([, value]) => value !== null)
   log[expected ? 'info' : 'warn'](Object.fromEntries(counted), 'route sync finished')
 }
 
-/** A list that joins a review raises no new alert. */
-function opensReview({ status, runId, reviewId }: SyncOutcome): boolean {
-  return status === 'held' && (reviewId ?? runId) === runId
+/** A list that agrees with the held one raises no new alert. */
+function isFirstHeld({ status, agreeingLists }: SyncOutcome): boolean {
+  return status === 'held' && agreeingLists === 1
 }
 
 function countAccepted(metrics: Metrics, outcome: SyncOutcome): void {

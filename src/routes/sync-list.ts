@@ -6,16 +6,15 @@ import type { Db, Tx } from '../platform/db/database.ts'
 import { withSessionLock } from '../platform/db/session-lock.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { waitOf } from '../upstream/upstream-errors.ts'
+import { endHeldList, type Judgement, judgeSnapshot, recordHeldList } from './held.ts'
 import { countPending } from './plan/absences.ts'
 import { countPendingPlaces } from './plan/plan-places.ts'
 import { beginApply, planSnapshot, type SnapshotPlan, type SyncDeps } from './plan/plan-snapshot.ts'
-import { judgeSnapshot, type Suspicion } from './review/judge-snapshot.ts'
 import {
   type Arrival,
   assignValidTime,
   closeRun,
   createStopwatch,
-  dropHeldRuns,
   LIST_WAIT_MS,
   listBusyError,
   listLock,
@@ -144,31 +143,27 @@ async function applyOrHold(
     previous,
     confirmations,
   })
-  const suspicion = await judgeSnapshot(tx, deps, { ...run, ...instants, fetched, plan })
+  const judgement = await judgeSnapshot(tx, deps, { ...run, ...instants, fetched, plan })
   await keepSnapshot(tx, fetched.contentHash, () => fetched.packed())
-  if (suspicion !== null && suspicion.release === null) return hold(tx, run, plan, suspicion)
+  if (judgement.isHeld) return hold(tx, run, plan, judgement)
 
-  const release = suspicion?.release ?? null
+  const { reason, agreed, lists } = judgement
   const counts = await run.stopwatch.time('apply', () =>
     plan.apply({
       runId: run.runId,
       ...instants,
       previousAt: previous?.arrivedAt ?? null,
       confirmations,
-      lists: release?.lists ?? 1,
+      lists,
     }),
   )
-  const dropping = { list: run.list, resolvedBy: run.runId }
-  if (release !== null) {
-    await dropHeldRuns(tx, { ...dropping, resolution: 'agreed', reviewId: release.reviewId })
-  }
-  await dropHeldRuns(tx, { ...dropping, resolution: 'normal_list' })
+  await endHeldList(tx, run, judgement)
   return closeRun(tx, {
     ...run,
     status: plan.effect.repeated && !hasEffect(counts) ? 'unchanged' : 'applied',
     baseline: previous === null,
-    reason: release?.reason,
-    reviewId: release?.reviewId,
+    reason,
+    agreed: agreed && { ...agreed, lists },
     confirmations,
     counts: { ...plan.staged, ...counts },
     durationsMs: run.stopwatch.durations(),
@@ -179,9 +174,10 @@ async function hold(
   tx: Tx,
   run: SyncRun,
   { staged, effect, forecast }: SnapshotPlan,
-  { reason, reviewId }: Suspicion,
+  judgement: Judgement,
 ): Promise<SyncOutcome> {
   const wouldAdd = forecast.added + forecast.gained
+  await recordHeldList(tx, run, judgement)
   await recordHeldEffect(tx, run.runId, { wouldAdd, wouldRemove: effect.missing })
   const nothing = {
     added: 0,
@@ -191,11 +187,10 @@ async function hold(
     gained: 0,
     lost: 0,
   }
-  return closeRun(tx, {
+  const outcome = await closeRun(tx, {
     ...run,
     status: 'held',
-    reason,
-    reviewId: reviewId ?? run.runId,
+    reason: judgement.reason,
     counts: {
       ...staged,
       ...nothing,
@@ -205,6 +200,7 @@ async function hold(
     },
     durationsMs: run.stopwatch.durations(),
   })
+  return { ...outcome, agreeingLists: judgement.lists }
 }
 
 function hasEffect(counts: Partial<SyncCounts>): boolean {

@@ -5,7 +5,7 @@ import type { SyncOutcome } from '../../src/routes/runs/sync-run.ts'
 import { syncList } from '../../src/routes/sync-list.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { it } from '../support/test-database.ts'
-import { depsOf } from './review-fixtures.ts'
+import { depsOf } from './held-fixtures.ts'
 import {
   availability,
   type ListUpstream,

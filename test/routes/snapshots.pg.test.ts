@@ -10,7 +10,7 @@ import {
   saveSnapshot,
 } from '../../src/routes/snapshots/snapshots.ts'
 import { it } from '../support/test-database.ts'
-import { hoursPass, keptLists } from './review-fixtures.ts'
+import { hoursPass, keptLists } from './held-fixtures.ts'
 import { manyRoutes, NO_GUARD, noScrub, place, routes, sync, syncBody } from './sync-fixtures.ts'
 
 async function keptText(db: Db, runId: number): Promise<string> {

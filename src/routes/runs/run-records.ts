@@ -132,8 +132,8 @@ export interface RunEnd {
   readonly status: RunStatus
   readonly baseline?: boolean
   readonly reason?: SyncReason | null | undefined
-  /** The first run of the review that the list belongs to, if it was suspicious. */
-  readonly reviewId?: number | null | undefined
+  /** The agreeing lists that were accepted together, if there are several. */
+  readonly agreed?: { readonly lists: number; readonly firstRunId: number } | null
   /** Lists that had to lack a route, if the list was accepted. */
   readonly confirmations?: number
   readonly counts?: Partial<SyncCounts>
@@ -142,7 +142,7 @@ export interface RunEnd {
 
 /** Ends a run: in the transaction that applies it, or in its own if nothing is applied. */
 export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
-  const { runId, list, status, baseline = false, reason = null, reviewId = null, durationsMs } = end
+  const { runId, list, status, baseline = false, reason = null, durationsMs } = end
   const counts = { ...NO_COUNTS, ...end.counts }
   await db
     .updateTable('sync_run')
@@ -153,7 +153,8 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
       baseline,
       reason_code: reason?.code ?? null,
       reason: reason?.text ?? null,
-      review_id: reviewId,
+      agreed_lists: end.agreed?.lists ?? null,
+      agreed_with: end.agreed?.firstRunId ?? null,
       confirmations: end.confirmations ?? null,
       fetched: counts.fetched,
       duplicates: counts.duplicates,
@@ -179,7 +180,6 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
     status,
     baseline,
     reason,
-    ...(reviewId === null ? {} : { reviewId }),
     durationsMs,
   }
 }
@@ -202,28 +202,18 @@ export interface Dropping {
   readonly resolution: Exclude<RunResolution, 'approved'>
   /** The run whose list decided it; null if an operator did. */
   readonly resolvedBy: number | null
-  /** The review that ends; all reviews of the list if missing. */
-  readonly reviewId?: number
 }
 
-/** Drops the held runs of a list; they keep the reason that they were held for. Returns their ids in order. */
-export async function dropHeldRuns(
+/** Drops the held run of a list, if there is one; it keeps the reason that it was held for. */
+export async function dropHeldRun(
   tx: Tx,
-  { list, resolution, resolvedBy, reviewId }: Dropping,
-): Promise<number[]> {
-  const rows = await tx
+  { list, resolution, resolvedBy }: Dropping,
+): Promise<void> {
+  const resolved = { resolution, resolved_at: NOW, resolved_by: resolvedBy }
+  await tx
     .updateTable('sync_run')
-    .set({
-      ...WRITTEN_NOW,
-      status: 'dropped',
-      resolution,
-      resolved_at: NOW,
-      resolved_by: resolvedBy,
-    })
+    .set({ ...WRITTEN_NOW, ...resolved, status: 'dropped' })
     .where('list', '=', list)
     .where('status', '=', 'held')
-    .$if(reviewId !== undefined, (runs) => runs.where('review_id', '=', reviewId ?? 0))
-    .returning('id')
     .execute()
-  return rows.map(({ id }) => id).sort((a, b) => a - b)
 }

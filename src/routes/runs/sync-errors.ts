@@ -78,19 +78,6 @@ export class NotHeldError extends AppError {
   }
 }
 
-/** A list older than the last accepted one would undo what the later one has shown. */
-export class StaleRunError extends AppError {
-  override readonly name = 'StaleRunError'
-  override readonly code = 'sync.stale_run'
-  override readonly retryable = false
-
-  constructor(runId: number, laterRunId: number) {
-    super(
-      `run ${runId} cannot be approved: run ${laterRunId} has brought a later list that was accepted`,
-    )
-  }
-}
-
 /** The list of a run was never kept, or its retention is over. */
 export class SnapshotNotKeptError extends AppError {
   override readonly name = 'SnapshotNotKeptError'

@@ -9,15 +9,6 @@ export const ACCEPTED = sql`('applied', 'unchanged', 'approved')`
 /** When the list of a run arrived; runs of an early version have `fetched_at` alone. */
 export const ARRIVED_AT = sql<Date | null>`coalesce(arrived_at, fetched_at)`
 
-/**
- * Runs `r` whose review an agreeing list joins: held ones, and dropped ones that were neither superseded nor agreed.
- * A review is over once a list of it was applied.
- */
-export const JOINABLE = sql<boolean>`(
-  (r.status = 'held' or r.status = 'dropped' and r.resolution in ('rejected', 'normal_list'))
-  and not exists (select from sync_run d where d.review_id = r.review_id and d.status in ('approved', 'applied'))
-)`
-
 /** The run that a later one of the same list builds on. `fetchedAt` is the valid time of what it applied. */
 export type AcceptedRun = NonNullable<Awaited<ReturnType<typeof findLastAccepted>>>
 
@@ -114,7 +105,8 @@ export async function findOpenRun(
     .executeTakeFirst()
 }
 
-function selectFinished(db: Db) {
+/** Finished runs, as listings show them. */
+export function selectFinished(db: Db) {
   return db
     .selectFrom('sync_run')
     .select([
@@ -144,7 +136,6 @@ function selectFinished(db: Db) {
       sql<SyncReason | null>`
         case when reason_code is not null then jsonb_build_object('code', reason_code, 'text', reason) end
       `.as('reason'),
-      'review_id as reviewId',
       'content_hash as contentHash',
       'would_add as wouldAdd',
       'would_remove as wouldRemove',
@@ -185,15 +176,6 @@ export async function findFinishedRun(db: Db, runId: number) {
   return selectFinished(db).where('id', '=', runId).executeTakeFirst()
 }
 
-/** Held runs after a run, the oldest first. */
-export async function listHeldRuns(
-  db: Db,
-  { after = 0, limit }: { readonly after?: number | undefined; readonly limit?: number } = {},
-): Promise<SyncRunRow[]> {
-  const runs = selectFinished(db).where('status', '=', 'held').where('id', '>', after).orderBy('id')
-  return (limit === undefined ? runs : runs.limit(limit)).execute()
-}
-
 export type ShownRun = Awaited<ReturnType<typeof showRun>>
 
 /** Everything that is known of a run. Throws RunNotFoundError, also for a run that is under way. */
@@ -206,9 +188,6 @@ export async function showRun(db: Db, runId: number) {
       'resolution',
       'resolved_at as resolvedAt',
       'resolved_by as resolvedBy',
-      sql<number[]>`
-        (select coalesce(json_agg(o.id order by o.id), '[]') from sync_run o where o.review_id = sync_run.review_id)
-      `.as('reviewRuns'),
       sql<number | null>`
         (select s.stored_bytes from snapshot s where s.content_hash = sync_run.content_hash)
       `.as('storedBytes'),

@@ -55,7 +55,7 @@ export interface SyncOutcome extends SyncCounts {
   readonly status: RunStatus
   readonly baseline: boolean
   readonly reason: SyncReason | null
-  /** The first run of the review that the list belongs to, or its own id if it opened one; null if not suspicious. */
-  readonly reviewId?: number | null
+  /** Of a list that was held: agreeing lists in a row, this one included. */
+  readonly agreeingLists?: number
   readonly durationsMs: StageDurations
 }
