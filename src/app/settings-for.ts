@@ -9,7 +9,7 @@ import { splitList } from '../platform/base/text.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import type { Schedule } from '../platform/ticks/schedules.ts'
-import { GUARD_LIMITS, type GuardLimits } from '../routes/plan/guard.ts'
+import { GUARD_LIMITS, type GuardLimits } from '../routes/guard.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
 
 /** The limits of the guard: one is a setting, in percent. */

@@ -29,7 +29,7 @@ import {
   type SharedTick,
   shareTick,
 } from '../platform/ticks/ticks.ts'
-import { pruneSnapshots } from '../routes/snapshots/snapshots.ts'
+import { pruneSnapshots } from '../routes/snapshots.ts'
 import { dispatchChecks, nextDispatchMs, pacedRate, readClosedSeconds } from '../schedule/claim.ts'
 import { correctSetBack } from '../schedule/due.ts'
 import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'

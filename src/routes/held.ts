@@ -4,24 +4,33 @@ import type { Scrub } from '../platform/base/secrets.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { withSessionLock } from '../platform/db/session-lock.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
-import { type GuardLimits, type SnapshotEffect, suspicionOf } from './plan/guard.ts'
-import { beginApply, planSnapshot, type SnapshotPlan, type SyncDeps } from './plan/plan-snapshot.ts'
-import { createStagingTables, stageSnapshot } from './plan/stage-snapshot.ts'
+import { beginApply, planSnapshot, type SnapshotPlan, type SyncDeps } from './diff.ts'
+import { NotHeldError, RunNotFoundError } from './errors.ts'
+import { type GuardLimits, type SnapshotEffect, suspicionOf } from './guard.ts'
+import {
+  createStagingTables,
+  type FetchedList,
+  isReadable,
+  listOfRun,
+  readSlices,
+  stageSnapshot,
+} from './list.ts'
 import {
   assignValidTime,
   closeRun,
   createStopwatch,
   dropHeldRun,
+  findFinishedRun,
+  findLastAccepted,
   LIST_WAIT_MS,
   listBusyError,
   listLock,
+  type SyncOutcome,
+  type SyncReason,
+  selectFinished,
   WRITTEN_NOW,
-} from './runs/run-records.ts'
-import { NotHeldError, RunNotFoundError } from './runs/sync-errors.ts'
-import type { SyncOutcome, SyncReason } from './runs/sync-run.ts'
-import { findFinishedRun, findLastAccepted, selectFinished } from './runs/sync-run-queries.ts'
-import { type FetchedList, isReadable, listOfRun, readSlices } from './snapshots/fetched-list.ts'
-import { touchSnapshot } from './snapshots/snapshots.ts'
+} from './runs.ts'
+import { touchSnapshot } from './snapshots.ts'
 
 /**
  * The suspicious list of a kind that is held, or that an operator has rejected. There is at most one of each kind:

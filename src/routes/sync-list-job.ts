@@ -8,11 +8,10 @@ import type { Metrics } from '../platform/metrics/metrics.ts'
 import { SnoozeError } from '../platform/queue/job-processor.ts'
 import { bringNeighbours, changeQueues } from '../schedule/queues.ts'
 import { waitMsOf } from '../upstream/upstream-errors.ts'
-import type { SyncDeps } from './plan/plan-snapshot.ts'
-import { listBusyError } from './runs/run-records.ts'
-import { SyncFailedError } from './runs/sync-errors.ts'
-import type { SyncCounts, SyncOutcome } from './runs/sync-run.ts'
-import { type SyncResult, syncList } from './sync-list.ts'
+import type { SyncDeps } from './diff.ts'
+import { SyncFailedError } from './errors.ts'
+import { listBusyError, type SyncCounts, type SyncOutcome } from './runs.ts'
+import { type SyncResult, syncList } from './sync.ts'
 
 export const SYNC_QUEUE = 'route-sync'
 
@@ -58,7 +57,9 @@ export async function syncListJob(
   const due = { list: assertList(list), dueAt: new Date(dueAt) }
   await span('sync', { 'farewatch.list': list }, async (annotate) => {
     const result = await syncList(deps, due, signal)
-    annotate(typeof result === 'string' ? { 'farewatch.status': result } : attributesOf(result))
+    annotate(
+      result.kind === 'ran' ? attributesOf(result.outcome) : { 'farewatch.status': result.kind },
+    )
     await handleResult(deps, due, result)
   })
 }
@@ -74,21 +75,22 @@ function attributesOf({ runId, status, reason, added, removed }: SyncOutcome): A
 }
 
 async function handleResult(deps: SyncJobDeps, due: DueSync, result: SyncResult): Promise<void> {
-  if (result === 'busy') {
+  if (result.kind === 'busy') {
     return snooze(deps, due, new SnoozeError(BUSY_WAIT_MS, await listBusyError(deps.db, due.list)))
   }
-  if (result === 'done') {
+  if (result.kind === 'done') {
     deps.log.info({ ...due }, 'route sync already done')
     return
   }
-  reportSyncFinished(deps, result)
-  await followAvailability(deps, result)
-  if (result.reason?.wait !== undefined) {
-    const waitMs = waitMsOf(result.reason.wait, deps.clock.now())
-    return snooze(deps, due, new SnoozeError(waitMs, new SyncFailedError(result)))
+  const { outcome } = result
+  reportSyncFinished(deps, outcome)
+  await followAvailability(deps, outcome)
+  if (outcome.reason?.wait !== undefined) {
+    const waitMs = waitMsOf(outcome.reason.wait, deps.clock.now())
+    return snooze(deps, due, new SnoozeError(waitMs, new SyncFailedError(outcome)))
   }
-  if (result.status === 'failed' || result.reason?.retryable === true) {
-    throw new SyncFailedError(result)
+  if (outcome.status === 'failed' || outcome.reason?.retryable === true) {
+    throw new SyncFailedError(outcome)
   }
 }
 

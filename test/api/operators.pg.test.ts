@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { runOf } from '../routes/held-fixtures.ts'
 import { changes, livePairs, manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'

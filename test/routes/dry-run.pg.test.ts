@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { planText } from '../../src/cli/text/sync-report-text.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { dryRun } from '../../src/routes/read/plan-report.ts'
 import { it } from '../support/test-database.ts'
 import { depsOf, hoursPass } from './held-fixtures.ts'

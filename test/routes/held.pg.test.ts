@@ -4,17 +4,10 @@ import { createScrub } from '../../src/platform/base/secrets.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
 import { approveRun } from '../../src/routes/held.ts'
-import { pruneSnapshots } from '../../src/routes/snapshots/snapshots.ts'
+import { pruneSnapshots } from '../../src/routes/snapshots.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, keptLists, reject, review, runOf } from './held-fixtures.ts'
-import {
-  availability,
-  changes,
-  manyRoutes,
-  noScrub,
-  routes,
-  sync,
-} from './sync-fixtures.ts'
+import { availability, changes, manyRoutes, noScrub, routes, sync } from './sync-fixtures.ts'
 
 const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)

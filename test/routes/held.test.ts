@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { type HeldList, releaseOf } from '../../src/routes/held.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
 
 const HELD: HeldList = {
   firstRunId: 7,

@@ -1,5 +1,5 @@
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
-import type { GuardLimits } from '../../src/routes/plan/guard.ts'
+import type { GuardLimits } from '../../src/routes/guard.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import type { ModelChange } from './sync-model-history.ts'
 

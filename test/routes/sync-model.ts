@@ -1,5 +1,5 @@
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
-import type { GuardLimits } from '../../src/routes/plan/guard.ts'
+import type { GuardLimits } from '../../src/routes/guard.ts'
 import {
   agreesWith,
   emptiedDepartures,
@@ -83,7 +83,7 @@ export class SyncModel {
     const limits = this.#limits
     if (reasons.length > 0 && !releases(reasons, effect, { lists, rejected, limits })) {
       this.#drop(list.list)
-      const first = agreed?.first ?? record
+      const { first = record } = agreed ?? {}
       this.#held.set(list.list, { first, lists, rejected })
       this.runs.push({ ...record, status: 'held' })
       const pendingAbsences = this.#absent[list.list].size

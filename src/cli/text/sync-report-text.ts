@@ -1,4 +1,4 @@
-import { percent } from '../../routes/plan/guard.ts'
+import { percent } from '../../routes/guard.ts'
 import type { ListDifference } from '../../routes/read/diff-snapshots.ts'
 import type { PlanExamples, RouteExample } from '../../routes/read/plan-examples.ts'
 import type { DryRun, PlanReport, Review } from '../../routes/read/plan-report.ts'

@@ -1,6 +1,5 @@
 import type { HeldRun } from '../../routes/held.ts'
-import type { SyncOutcome } from '../../routes/runs/sync-run.ts'
-import type { ShownRun, SyncRunRow } from '../../routes/runs/sync-run-queries.ts'
+import type { ShownRun, SyncOutcome, SyncRunRow } from '../../routes/runs.ts'
 import { type Fact, factsText } from './sync-report-text.ts'
 import {
   count,

@@ -6,10 +6,10 @@ import { sql } from '../../platform/db/database.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, instant, object, orNull, RowId } from '../../platform/http/schemas.ts'
+import { RunNotFoundError } from '../errors.ts'
 import { approveRun, findHeldRun, listHeldRuns, rejectRun } from '../held.ts'
-import { RunNotFoundError } from '../runs/sync-errors.ts'
-import { findFinishedRun } from '../runs/sync-run-queries.ts'
-import { listOfRun } from '../snapshots/fetched-list.ts'
+import { listOfRun } from '../list.ts'
+import { findFinishedRun } from '../runs.ts'
 import { destinations, readDestinations } from './network-operations.ts'
 import { type ReviewDeps, reviewRun, withPlan } from './plan-report.ts'
 import { Place, Route } from './route-operations.ts'
@@ -232,10 +232,9 @@ async function withBusyTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Pr
 async function readRunDifference(deps: ReviewDeps, runId: number) {
   const run = await findHeldRun(deps.db, runId)
   const { list, arrivedAt } = run
-  const added = list === 'routes' ? sql`snapshot_added` : sql`snapshot_gained`
   const args = { list, fetched: listOfRun(run), arrivedAt, confirmations: 1 }
   return withPlan(deps, args, async (tx) => ({
     missing: await readDestinations(tx, sql`snapshot_missing`),
-    added: await readDestinations(tx, added),
+    added: await readDestinations(tx, sql`snapshot_added`),
   }))
 }

@@ -1,21 +1,19 @@
 import type { RouteListName } from '../../platform/base/kinds.ts'
-import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { sql, type Tx } from '../../platform/db/database.ts'
 import { databaseNow, openScratchTransaction } from '../../platform/db/transaction.ts'
-import { findHeldRun, judgeSnapshot } from '../held.ts'
-import { countConfirmed } from '../plan/absences.ts'
-import { suspicionOf } from '../plan/guard.ts'
-import { countConfirmedPlaces } from '../plan/plan-places.ts'
+import { countConfirmed } from '../absences.ts'
 import {
   type Forecast,
   type PlanArgs,
   planSnapshot,
   type SnapshotPlan,
   type SyncDeps,
-} from '../plan/plan-snapshot.ts'
-import { createStopwatch } from '../runs/run-records.ts'
-import type { SyncReason } from '../runs/sync-run.ts'
-import { findLastAccepted } from '../runs/sync-run-queries.ts'
-import { fetchList, listOfRun } from '../snapshots/fetched-list.ts'
+} from '../diff.ts'
+import { suspicionOf } from '../guard.ts'
+import { findHeldRun, judgeSnapshot } from '../held.ts'
+import { fetchList, listOfRun } from '../list.ts'
+import { countConfirmedPlaces } from '../places.ts'
+import { createStopwatch, findLastAccepted, type SyncReason } from '../runs.ts'
 import { readExamples } from './plan-examples.ts'
 
 export type ReviewDeps = Pick<SyncDeps, 'db' | 'scrub' | 'guard' | 'onProgress'>

@@ -4,7 +4,7 @@ import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../../platform/http/schemas.ts'
-import { listSyncRuns, showRun } from '../runs/sync-run-queries.ts'
+import { listSyncRuns, showRun } from '../runs.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 

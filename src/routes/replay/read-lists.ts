@@ -2,8 +2,8 @@ import type { RouteListName } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { HISTORY_FLOOR } from '../../platform/db/history-floor.ts'
-import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
-import { type FetchedList, isReadable, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
+import { type FetchedList, isReadable, listOfRun, readSlices } from '../list.ts'
+import { ACCEPTED, ARRIVED_AT } from '../runs.ts'
 
 export interface ListDeps {
   readonly scrub: Scrub

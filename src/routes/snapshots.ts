@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { Scrub } from '../../platform/base/secrets.ts'
-import { type Db, sql, type Tx } from '../../platform/db/database.ts'
-import { affected } from '../../platform/db/transaction.ts'
-import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
-import { ACCEPTED } from '../runs/sync-run-queries.ts'
+import type { Scrub } from '../platform/base/secrets.ts'
+import { type Db, sql, type Tx } from '../platform/db/database.ts'
+import { affected } from '../platform/db/transaction.ts'
+import { SnapshotDamagedError, SnapshotNotKeptError } from './errors.ts'
+import { ACCEPTED } from './runs.ts'
 
 const gzipAsync = promisify(gzip)
 const gunzipAsync = promisify(gunzip)

@@ -1,6 +1,11 @@
-import { AppError } from '../../platform/base/errors.ts'
-import type { RouteListName, RunStatus } from '../../platform/base/kinds.ts'
-import type { SyncOutcome } from './sync-run.ts'
+import { AppError } from '../platform/base/errors.ts'
+import type { RouteListName, RunStatus } from '../platform/base/kinds.ts'
+
+interface FailedRun {
+  readonly runId: number
+  readonly list: RouteListName
+  readonly reason: { readonly text: string } | null
+}
 
 /** The run is recorded; the queue tries again after its pause. */
 export class SyncFailedError extends AppError {
@@ -8,7 +13,7 @@ export class SyncFailedError extends AppError {
   override readonly code = 'sync.failed'
   override readonly retryable = true
 
-  constructor({ runId, list, reason }: SyncOutcome) {
+  constructor({ runId, list, reason }: FailedRun) {
     super(`run ${runId} of ${list} failed: ${reason?.text ?? 'no reason given'}`)
   }
 }
