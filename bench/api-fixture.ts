@@ -1,12 +1,13 @@
 /** The data of bench/api.ts: a network of routes with some changes, and a watch with a history. */
+
 import { createHash } from 'node:crypto'
 import type { App } from '../src/app/app.ts'
 import type { RouteListName } from '../src/platform/base/kinds.ts'
 import { sql } from '../src/platform/db/database.ts'
 import { selectOne } from '../src/platform/db/transaction.ts'
 import { createApiKey } from '../src/resellers/api-keys.ts'
-import { GUARD_LIMITS } from '../src/routes/plan/guard.ts'
-import { syncList } from '../src/routes/sync-list.ts'
+import { GUARD_LIMITS } from '../src/routes/guard.ts'
+import { syncList } from '../src/routes/sync.ts'
 import type { Route } from '../src/upstream/route-list.ts'
 import { seedFares } from './verify-fixture.ts'
 
@@ -73,9 +74,9 @@ async function pull(app: App, list: RouteListName, routes: readonly Route[]): Pr
     }),
   }
   const deps = { ...app.syncDeps, upstream, guard: GUARD_LIMITS }
-  const outcome = await syncList(deps, { list }, new AbortController().signal)
-  if (typeof outcome === 'string' || outcome.status !== 'applied') {
-    throw new Error(`the list was not applied: ${JSON.stringify(outcome)}`)
+  const result = await syncList(deps, { list }, new AbortController().signal)
+  if (result.kind !== 'ran' || result.outcome.status !== 'applied') {
+    throw new Error(`the list was not applied: ${JSON.stringify(result)}`)
   }
 }
 

@@ -7,6 +7,7 @@
  *
  * BENCH_DATABASE_URL names an empty database whose history is kept for the next run.
  */
+
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
@@ -20,10 +21,8 @@ import { asAnalyst } from '../src/platform/db/analyst-session.ts'
 import { type Database, type Db, openDatabase, sql } from '../src/platform/db/database.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
 import { inTransaction, openScratchTransaction, selectOne } from '../src/platform/db/transaction.ts'
-import { diffAvailability } from '../src/routes/plan/plan-availability.ts'
-import { savePlaceCodes } from '../src/routes/plan/plan-places.ts'
-import { diffRoutes } from '../src/routes/plan/plan-routes.ts'
-import { beginApply } from '../src/routes/plan/plan-snapshot.ts'
+import { beginApply, diffList } from '../src/routes/diff.ts'
+import { savePlaceCodes } from '../src/routes/places.ts'
 import { seedHistory } from './sql-history.ts'
 
 const SCALE = Number(process.argv[2] ?? 1)
@@ -226,9 +225,7 @@ async function measureDiff(db: Db, list: 'routes' | 'with-availability'): Promis
     await sql`analyze staged_route`.execute(tx)
     const args = { isStaged: true, confirmations: 2, arrivedAt: null }
     const cpu = await cpuOf(tx)
-    const ms = await timeOf(() =>
-      list === 'routes' ? diffRoutes(tx, args) : diffAvailability(tx, args),
-    )
+    const ms = await timeOf(() => diffList(tx, { ...args, list }))
     print(`the diff of ${list}`, [ms], { goalMs: 1_500, rows: '', cpuMs: (await cpuOf(tx)) - cpu })
   } finally {
     await tx.end()

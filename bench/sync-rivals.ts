@@ -1,7 +1,8 @@
 /** The comparisons of bench/sync.ts: the minimum that a sync must do, and the common alternatives. */
+
 import { createHash } from 'node:crypto'
 import { type Db, sql, type Tx } from '../src/platform/db/database.ts'
-import { stageSnapshot } from '../src/routes/plan/stage-snapshot.ts'
+import { stageSnapshot } from '../src/routes/list.ts'
 import { readRouteList } from '../src/upstream/lists/read-route-list.ts'
 import type { Route } from '../src/upstream/route-list.ts'
 import type { UpstreamClient } from '../src/upstream/upstream-client.ts'

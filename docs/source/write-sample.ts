@@ -1,7 +1,7 @@
 import { rollUpDay } from '../../src/history/roll-up-days.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { savePlaceCodes } from '../../src/routes/plan/plan-places.ts'
+import { savePlaceCodes } from '../../src/routes/places.ts'
 import { instantOf, type SampleNetwork } from './sample-network.ts'
 
 const at = (day: number) => new Date(instantOf(day)).toISOString()

@@ -58,8 +58,7 @@ export const ROUTES: Dashboard = {
           ],
           {
             title: 'Held runs',
-            about:
-              'Healthy: 0. Several runs of one list may belong to one review, because agreeing lists join it.',
+            about: 'Healthy: 0. At most one of each list is held.',
             unit: 'short',
             limits: [1, 3],
             runbook: 'RouteSyncHeld',

@@ -23,13 +23,13 @@ import type { Scrub } from '../platform/base/secrets.ts'
 import type { Operation } from '../platform/http/operation.ts'
 import { KEY_OPERATIONS } from '../resellers/key-operations.ts'
 import { RESELLER_OPERATIONS } from '../resellers/reseller-operations.ts'
-import type { GuardLimits } from '../routes/plan/guard.ts'
+import type { GuardLimits } from '../routes/guard.ts'
+import { HELD_RUN_OPERATIONS } from '../routes/read/held-run-operations.ts'
 import { HISTORY_OPERATIONS } from '../routes/read/history-operations.ts'
 import { NETWORK_OPERATIONS } from '../routes/read/network-operations.ts'
 import type { RenderedLists } from '../routes/read/rendered-lists.ts'
 import { ROUTE_OPERATIONS } from '../routes/read/route-operations.ts'
 import { SYNC_RUN_OPERATIONS } from '../routes/read/sync-run-operations.ts'
-import { REVIEW_OPERATIONS } from '../routes/review/review-operations.ts'
 import { BUDGET_OPERATIONS } from '../schedule/budget-operations.ts'
 import { ANSWER_OPERATIONS } from '../views/answer-operations.ts'
 import type { DelayReader } from '../views/detection-delays.ts'
@@ -96,7 +96,7 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...STATUS_OPERATIONS,
   ...STATUS_HISTORY_OPERATIONS,
   ...SYNC_RUN_OPERATIONS,
-  ...REVIEW_OPERATIONS,
+  ...HELD_RUN_OPERATIONS,
   ...RESELLER_OPERATIONS,
   ...KEY_OPERATIONS,
   ...INCIDENT_OPERATIONS,

@@ -17,8 +17,8 @@ import type {
   SavedScheduler,
   Scheduler,
 } from '../platform/queue/queue-system.ts'
-import { findLastAccepted, readAttempts } from '../routes/runs/sync-run-queries.ts'
-import { pruneSnapshots } from '../routes/snapshots/snapshots.ts'
+import { findLastAccepted, readAttempts } from '../routes/runs.ts'
+import { pruneSnapshots } from '../routes/snapshots.ts'
 import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
 import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'

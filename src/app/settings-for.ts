@@ -9,7 +9,7 @@ import { isLoopback, isLoopbackHost } from '../platform/base/loopback.ts'
 import { splitList } from '../platform/base/text.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
-import { GUARD_LIMITS, type GuardLimits } from '../routes/plan/guard.ts'
+import { GUARD_LIMITS, type GuardLimits } from '../routes/guard.ts'
 
 /** The limits of the guard: one is a setting, in percent. */
 export function guardLimitsOf(config: Config): GuardLimits {

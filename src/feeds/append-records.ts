@@ -8,7 +8,7 @@ const LAST_TAKEN = sql`greatest(last_seq, numbers_from - 1)`
 
 /**
  * Drafts the records of changes while the tables still hold the state before them. `drafts` selects kind, departure_id,
- * destination_id, place_id, before, after, last_seen_at and first_missed_at, in this order.
+ * destination_id, place_id, before, after, last_seen_at and first_missed_at.
  */
 export async function draftRouteChanges(tx: Tx, drafts: RawBuilder<unknown>): Promise<void> {
   await sql`
@@ -17,7 +17,12 @@ export async function draftRouteChanges(tx: Tx, drafts: RawBuilder<unknown>): Pr
       before jsonb, after jsonb, last_seen_at timestamptz, first_missed_at timestamptz
     ) on commit drop
   `.execute(tx)
-  await sql`insert into route_change_draft ${drafts}`.execute(tx)
+  await sql`
+    insert into route_change_draft
+           (kind, departure_id, destination_id, place_id, before, after, last_seen_at, first_missed_at)
+    select kind, departure_id, destination_id, place_id, before, after, last_seen_at, first_missed_at
+      from (${drafts}) d
+  `.execute(tx)
 }
 
 /**

@@ -8,11 +8,10 @@ import type { Metrics } from '../platform/metrics/metrics.ts'
 import { SnoozeError } from '../platform/queue/job-processor.ts'
 import { bringNeighbours, changeQueues } from '../schedule/queues.ts'
 import { waitMsOf } from '../upstream/upstream-errors.ts'
-import type { SyncDeps } from './plan/plan-snapshot.ts'
-import { listBusyError } from './runs/run-records.ts'
-import { ListNotDueError, SyncFailedError } from './runs/sync-errors.ts'
-import type { SyncCounts, SyncOutcome } from './runs/sync-run.ts'
-import { type SyncResult, syncList } from './sync-list.ts'
+import type { SyncDeps } from './diff.ts'
+import { ListNotDueError, SyncFailedError } from './errors.ts'
+import { listBusyError, type SyncCounts, type SyncOutcome } from './runs.ts'
+import { type SyncResult, syncList } from './sync.ts'
 
 export const SYNC_QUEUE = 'route-sync'
 
@@ -67,7 +66,9 @@ export async function syncListJob(
   }
   await span('sync', { 'farewatch.list': list }, async (annotate) => {
     const result = await syncList(deps, due, context.signal)
-    annotate(typeof result === 'string' ? { 'farewatch.status': result } : attributesOf(result))
+    annotate(
+      result.kind === 'ran' ? attributesOf(result.outcome) : { 'farewatch.status': result.kind },
+    )
     await handleResult(deps, due, result)
   })
 }
@@ -83,21 +84,22 @@ function attributesOf({ runId, status, reason, added, removed }: SyncOutcome): A
 }
 
 async function handleResult(deps: SyncJobDeps, due: DueSync, result: SyncResult): Promise<void> {
-  if (result === 'busy') {
+  if (result.kind === 'busy') {
     throw new SnoozeError(BUSY_WAIT_MS, await listBusyError(deps.db, due.list))
   }
-  if (result === 'done') {
+  if (result.kind === 'done') {
     deps.log.info({ ...due }, 'route sync already done')
     return
   }
-  reportSyncFinished(deps, result)
-  await followAvailability(deps, result)
-  if (result.reason?.wait !== undefined) {
-    const waitMs = waitMsOf(result.reason.wait, deps.clock.now())
-    throw new SnoozeError(waitMs, new SyncFailedError(result))
+  const { outcome } = result
+  reportSyncFinished(deps, outcome)
+  await followAvailability(deps, outcome)
+  if (outcome.reason?.wait !== undefined) {
+    const waitMs = waitMsOf(outcome.reason.wait, deps.clock.now())
+    throw new SnoozeError(waitMs, new SyncFailedError(outcome))
   }
-  if (result.status === 'failed' || result.reason?.retryable === true) {
-    throw new SyncFailedError(result)
+  if (outcome.status === 'failed' || outcome.reason?.retryable === true) {
+    throw new SyncFailedError(outcome)
   }
 }
 
@@ -148,15 +150,15 @@ export function reportSyncFinished(
     metrics.syncStageDuration.observe({ list, stage }, ms / 1000)
   }
   if (ACCEPTED.has(status)) countAccepted(metrics, outcome)
-  if (opensReview(outcome)) metrics.syncReviews.inc({ list })
-  const expected = ACCEPTED.has(status) || (status === 'held' && !opensReview(outcome))
+  if (isFirstHeld(outcome)) metrics.syncReviews.inc({ list })
+  const expected = ACCEPTED.has(status) || (status === 'held' && !isFirstHeld(outcome))
   const counted = Object.entries(outcome).filter(([, value]) => value !== null)
   log[expected ? 'info' : 'warn'](Object.fromEntries(counted), 'route sync finished')
 }
 
-/** A list that joins a review raises no new alert. */
-function opensReview({ status, runId, reviewId }: SyncOutcome): boolean {
-  return status === 'held' && (reviewId ?? runId) === runId
+/** A list that agrees with the held one raises no new alert. */
+function isFirstHeld({ status, agreeingLists }: SyncOutcome): boolean {
+  return status === 'held' && agreeingLists === 1
 }
 
 function countAccepted(metrics: Metrics, outcome: SyncOutcome): void {

@@ -6,9 +6,9 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { listPauses, type Pause } from '../platform/db/pauses.ts'
 import { readVersions } from '../platform/db/schema-version.ts'
 import { type Caller, operations } from '../platform/http/operation.ts'
-import { GUARD_LIMITS } from '../routes/plan/guard.ts'
+import { GUARD_LIMITS } from '../routes/guard.ts'
+import { type HeldRun, listHeldRuns } from '../routes/held.ts'
 import { readSyncStates } from '../routes/read/sync-state.ts'
-import { listHeldRuns, type SyncRunRow } from '../routes/runs/sync-run-queries.ts'
 import { listBreakers } from '../upstream/breaker/breaker-state.ts'
 import { readHealth, type UpstreamHealth } from '../upstream/breaker/circuit-breaker.ts'
 import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
@@ -65,7 +65,6 @@ interface StatusDeps {
   readonly readWork?: (() => Promise<WorkState>) | undefined
 }
 
-const SHOWN_HELD = 10
 const SHOWN_INCIDENTS = 10
 
 /**
@@ -80,7 +79,7 @@ export async function readStatus(
   const [lists, heldRuns, beliefs, health, incidents, held, deliveries, unkept, pauses, work] =
     await Promise.all([
       readSyncStates(db),
-      listHeldRuns(db, { limit: SHOWN_HELD }),
+      listHeldRuns(db),
       readBeliefAges(db, { resellerId }),
       readHealth(db),
       listIncidents(db, { open: true, limit: SHOWN_INCIDENTS }),
@@ -95,7 +94,7 @@ export async function readStatus(
   const status = {
     at: clock.now(),
     lists: lists.map((one) => ({ ...one, nextDueAt: nextDueAt(schedules, one.list) })),
-    heldRuns: heldRuns.map((run) => heldRun(run, heldRuns)),
+    heldRuns: heldRuns.map(heldRun),
     beliefs,
     upstream: upstreamState(health),
     pauses: resellerId === undefined ? pauses : pauses.map(withoutOperators),
@@ -149,15 +148,13 @@ async function readForOperators(
 const HOUR_MS = 3_600_000
 
 /** A held run as the status shows it. The limits of the guard say which lists no others release. */
-function heldRun(run: SyncRunRow, all: readonly SyncRunRow[]): Status['heldRuns'][number] {
-  const { runId, reviewId = null, list, fetchedAt, reason, fetched, wouldRemove, live } = run
+function heldRun(run: HeldRun): Status['heldRuns'][number] {
+  const { runId, list, since, lists, reason, fetched, wouldRemove, live, rejectedAt } = run
   const { releaseHours, releaseLostShare } = GUARD_LIMITS
-  const mayBeReleased = fetched !== 0 && (wouldRemove ?? 0) <= releaseLostShare * (live ?? 0)
-  const agreeing = all.filter((other) => (other.reviewId ?? null) === reviewId)
-  const firstMs = Math.min(...agreeing.map((one) => one.fetchedAt?.getTime() ?? Infinity))
-  const releasableAt =
-    mayBeReleased && Number.isFinite(firstMs) ? new Date(firstMs + releaseHours * HOUR_MS) : null
-  return { runId, reviewId, list, fetchedAt, reason, releasableAt }
+  const mayBeReleased =
+    rejectedAt === null && fetched !== 0 && (wouldRemove ?? 0) <= releaseLostShare * (live ?? 0)
+  const releasableAt = mayBeReleased ? new Date(since.getTime() + releaseHours * HOUR_MS) : null
+  return { runId, list, since, lists, reason, releasableAt }
 }
 
 /** The fares whose belief an answer contradicts. */

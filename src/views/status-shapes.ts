@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { PAUSED_WORK, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
-import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
+import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { ListName, Reason } from '../routes/read/sync-run-operations.ts'
 import { AnswerHabitShape } from './answer-operations.ts'
 import { HeldFaresShape, IncidentShape } from './incident-operations.ts'
@@ -18,9 +18,9 @@ const List = object({
 
 const HeldRun = object({
   runId: Type.Integer(),
-  reviewId: orNull(Type.Integer(), 'Held runs whose lists agree have one review.'),
   list: ListName,
-  fetchedAt: MaybeInstant,
+  since: instant('When the first of the lists that agree was held.'),
+  lists: Type.Integer({ description: 'Lists in a row that agree.' }),
   reason: orNull(Reason),
   releasableAt: orNull(
     Instant,
@@ -238,7 +238,7 @@ export const StatusShape = object(
   {
     at: Instant,
     lists: Type.Array(List),
-    heldRuns: Type.Array(HeldRun, { description: 'The oldest ten.' }),
+    heldRuns: Type.Array(HeldRun, { description: 'At most one of each list.' }),
     beliefs: Beliefs,
     upstream: Upstream,
     pauses: Type.Array(PauseShape, {

@@ -89,20 +89,14 @@ function listWarnings(status: JudgedStatus): StatusWarning[] {
   })
 }
 
-/** A person decides about one review, not about each run. */
 function heldRunWarnings({ heldRuns }: JudgedStatus): StatusWarning[] {
-  const reviews = [...Map.groupBy(heldRuns, ({ reviewId, runId }) => reviewId ?? -runId).values()]
-  return reviews.flatMap(([first, ...agreeing]) => {
-    if (first === undefined) return []
-    const { runId, list, fetchedAt, reason } = first
-    const also = agreeing.length === 0 ? '' : `, with ${agreeing.length} that agree,`
-    const says = `Run ${runId} of the list ${list}${also} waits for a decision`
-    return [
-      warn(
-        { about: 'held', code: 'list_held', subject: String(runId), since: fetchedAt },
-        `${says}: ${reason?.text ?? 'no reason given'}.`,
-      ),
-    ]
+  return heldRuns.map(({ runId, list, since, lists, reason }) => {
+    const agree = lists === 1 ? '' : `, with which ${lists} lists agree,`
+    const says = `Run ${runId} of the list ${list}${agree} waits for a decision`
+    return warn(
+      { about: 'held', code: 'list_held', subject: String(runId), since },
+      `${says}: ${reason?.text ?? 'no reason given'}.`,
+    )
   })
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
-import { runOf } from '../routes/review-fixtures.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
+import { runOf } from '../routes/held-fixtures.ts'
 import { changes, livePairs, manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { collectLog } from '../support/collected-log.ts'
@@ -65,18 +65,15 @@ it('what answers have that the interface does not have is listed, accepted and t
 })
 
 describe('held runs', () => {
-  it('held runs are listed page by page, oldest first', async ({ db }) => {
+  it('the one held run of each list is listed, with how many lists agree', async ({ db }) => {
     await sync(db, ALL)
-    const held = [await sync(db, FEW), await sync(db, []), await sync(db, FEW)]
+    for (const list of [FEW, [], FEW]) await sync(db, list)
+    const held = await sync(db, FEW)
     const { send } = await anOperator(db)
 
-    const first = await send('GET', 'held-runs?limit=2')
-    const second = await send('GET', `held-runs?limit=2&cursor=${String(first.body.next)}`)
+    const { body } = await send('GET', 'held-runs')
 
-    const items = [first, second].flatMap(({ body }) => body.items as { runId: number }[])
-    expect(items.map(({ runId }) => runId)).toEqual(held.map(({ runId }) => runId))
-    expect(items[2]).toMatchObject({ status: 'held', reviewId: held[0]?.runId })
-    expect(second.body.next).toBeNull()
+    expect(body.items).toMatchObject([{ runId: held.runId, status: 'held', lists: 2 }])
   })
 
   it('reviewing a held run changes nothing', async ({ db }) => {
@@ -87,9 +84,8 @@ describe('held runs', () => {
     const { body } = await send('GET', `held-runs/${runId}`)
 
     expect(body).toMatchObject({
-      run: { runId, status: 'held' },
-      heldWith: [runId],
-      rejected: null,
+      run: { runId, status: 'held', lists: 1, rejectedAt: null },
+      isLikelyReal: false,
       plan: {
         liveBefore: 40,
         missing: 30,
@@ -137,20 +133,17 @@ describe('held runs', () => {
     ])
   })
 
-  it('rejecting a held run also rejects those that agree with it, and no others', async ({
-    db,
-  }) => {
+  it('rejecting a held run drops it and changes nothing else', async ({ db }) => {
     await sync(db, ALL)
-    const first = await sync(db, FEW)
-    const second = await sync(db, FEW)
-    const other = await sync(db, ALL.slice(0, 20))
+    const { runId } = await sync(db, FEW)
+    const other = await sync(db, ALL.slice(0, 20), { list: 'with-availability' })
     const { send } = await anOperator(db)
 
-    const { body } = await send('POST', `held-runs/${second.runId}/reject`)
+    const { body } = await send('POST', `held-runs/${runId}/reject`)
 
-    expect(body).toEqual({ dropped: [first.runId, second.runId] })
-    expect(await runOf(db, first.runId)).toMatchObject({ resolution: 'rejected' })
-    expect(await runOf(db, other.runId)).toMatchObject({ status: 'held' })
+    expect(body).toEqual({ dropped: [runId] })
+    expect(await runOf(db, runId)).toMatchObject({ resolution: 'rejected' })
+    expect(await runOf(db, other.runId)).toMatchObject({ status: 'applied' })
     expect(await livePairs(db)).toHaveLength(40)
     expect(await changes(db)).toEqual([])
   })
@@ -174,19 +167,14 @@ describe('held runs', () => {
     }
   })
 
-  it('a run whose list is outdated or no longer stored cannot be approved', async ({ db }) => {
+  it('a run whose list is no longer stored cannot be approved', async ({ db }) => {
     await sync(db, ALL)
     const { runId } = await sync(db, FEW)
     const { send } = await anOperator(db)
 
-    await sql`update sync_run set fetched_at = fetched_at + interval '1 day' where id = 1`.execute(
-      db,
-    )
-    const stale = await send('POST', `held-runs/${runId}/approve`)
     await sql`delete from snapshot`.execute(db)
     const gone = await send('POST', `held-runs/${runId}/approve`)
 
-    expect(stale.body).toMatchObject({ status: 409, code: 'sync.stale_run' })
     expect(gone.body).toMatchObject({ status: 409, code: 'sync.snapshot_gone' })
     expect(await runOf(db, runId)).toMatchObject({ status: 'held' })
   })

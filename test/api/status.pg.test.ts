@@ -106,9 +106,9 @@ describe('the status', () => {
     expect(heldRuns).toEqual([
       {
         runId: held.runId,
-        reviewId: held.runId,
         list: 'routes',
-        fetchedAt: expect.any(String) as string,
+        since: expect.any(String) as string,
+        lists: 1,
         reason: { code: 'mass_absence', text: expect.any(String) as string },
         // It lacks over half of the routes.
         releasableAt: null,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { ROUTE_LISTS } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { listLock } from '../../src/routes/runs/run-records.ts'
+import { listLock } from '../../src/routes/runs.ts'
 import { until } from '../support/until.ts'
 import { brokenFeeds, brokenHistory } from './records.ts'
 import { routesUnlikeTheirList } from './routes-and-list.ts'

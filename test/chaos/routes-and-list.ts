@@ -1,5 +1,5 @@
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { loadSnapshot } from '../../src/routes/snapshots/snapshots.ts'
+import { loadSnapshot } from '../../src/routes/snapshots.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { livePairs } from '../routes/sync-fixtures.ts'
 

@@ -7,7 +7,7 @@ import {
   InvalidResellerNameError,
   UnknownResellerError,
 } from '../../src/resellers/resellers.ts'
-import { NotHeldError, RunNotFoundError } from '../../src/routes/runs/sync-errors.ts'
+import { NotHeldError, RunNotFoundError } from '../../src/routes/errors.ts'
 import { QuestionError, SameFlightError } from '../../src/upstream/passenger-rules.ts'
 import { UnknownReferencesError } from '../../src/watches/change-watches.ts'
 import { UnknownWatchListError } from '../../src/watches/watch-lists.ts'

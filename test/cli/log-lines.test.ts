@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createLogLines } from '../../src/cli/text/log-lines.ts'
 import { createLogger } from '../../src/platform/base/logger.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
-import { NO_COUNTS } from '../../src/routes/runs/sync-run.ts'
+import { NO_COUNTS } from '../../src/routes/runs.ts'
 
 function aTerminalLog(secrets: readonly string[] = [], debug = true) {
   const written: string[] = []

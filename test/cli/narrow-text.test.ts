@@ -3,9 +3,8 @@ import { incidentsText } from '../../src/cli/commands/incidents-commands.ts'
 import { probeText } from '../../src/cli/commands/upstream-commands.ts'
 import { planText, reviewText } from '../../src/cli/text/sync-report-text.ts'
 import { heldText, runsText } from '../../src/cli/text/sync-runs-text.ts'
-import type { PlanReport } from '../../src/routes/review/report-plan.ts'
-import { NO_COUNTS } from '../../src/routes/runs/sync-run.ts'
-import type { SyncRunRow } from '../../src/routes/runs/sync-run-queries.ts'
+import type { PlanReport } from '../../src/routes/read/plan-report.ts'
+import { NO_COUNTS, type SyncRunRow } from '../../src/routes/runs.ts'
 import type { ProbeReport } from '../../src/upstream/probe/probe-upstream.ts'
 import type { Incident } from '../../src/views/incident-operations.ts'
 
@@ -28,15 +27,16 @@ function aRun(changes: Partial<SyncRunRow>): SyncRunRow {
     fetchedAt: AT,
     finishedAt: AT,
     bytes: 1,
-    reviewId: 7,
     ...changes,
   } as SyncRunRow
 }
 
 const RUNS = [
-  aRun({ runId: 1_234, reviewId: 1_234 }),
+  aRun({ runId: 1_234 }),
   aRun({ runId: 9, status: 'unchanged', reason: null, live: 5 }),
 ]
+
+const HELD_RUNS = RUNS.map((run) => ({ ...run, lists: 2, since: AT, rejectedAt: AT }))
 
 const PLACE = { id: '1', iata: 'PMI', city: 'Palma de Mallorca', country: 'Spain' }
 const PLAN = {
@@ -105,11 +105,14 @@ const HELD = [
 
 const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
   ['sync runs', (width) => runsText(RUNS, width)],
-  ['sync review', (width) => heldText(RUNS, width)],
+  ['sync review', (width) => heldText(HELD_RUNS, width)],
   [
     'sync review RUN',
     (width) =>
-      reviewText({ run: RUNS[0], heldWith: [7], rejected: null, plan: PLAN } as never, width),
+      reviewText(
+        { run: HELD_RUNS[0], lastAcceptedAt: AT, isLikelyReal: true, plan: PLAN } as never,
+        width,
+      ),
   ],
   ['sync --dry-run', (width) => planText({ ...PLAN, release: null }, width)],
   ['upstream probe', (width) => probeText(PROBE, width)],
@@ -177,7 +180,7 @@ describe('on a narrow screen', () => {
   })
 
   it('a command is not wrapped and has its own line', () => {
-    const review = { run: RUNS[0], heldWith: [7], rejected: null, plan: PLAN } as never
+    const review = { run: HELD_RUNS[0], isLikelyReal: false, plan: PLAN } as never
 
     expect(reviewText(review, 80)).toMatch(/^ {4}bin\/farewatch sync approve 1234$/m)
   })

@@ -215,9 +215,9 @@ describe('the status', () => {
       heldRuns: [
         {
           runId: 7,
-          reviewId: 7,
           list: 'routes',
-          fetchedAt: ago(60),
+          since: ago(60),
+          lists: 1,
           reason: { code: 'guard.empty', text: 'the list is empty' },
           releasableAt: null,
         },

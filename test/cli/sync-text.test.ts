@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { syncResult, syncSentence } from '../../src/cli/text/sync-runs-text.ts'
-import { NO_COUNTS, type SyncOutcome } from '../../src/routes/runs/sync-run.ts'
+import { NO_COUNTS, type SyncOutcome } from '../../src/routes/runs.ts'
 
 function anOutcome(changes: Partial<SyncOutcome> = {}): SyncOutcome {
   return {

@@ -1,6 +1,6 @@
 import type { FaultName, FaultRule } from '../../sandbox/faults/fault-rule.ts'
 import type { RouteListName, RunStatus, UnknownReason } from '../../src/platform/base/kinds.ts'
-import type { SyncCounts } from '../../src/routes/runs/sync-run.ts'
+import type { SyncCounts } from '../../src/routes/runs.ts'
 import type { AnswerAnomaly } from '../../src/upstream/observation.ts'
 import type { UpstreamLimits } from '../../src/upstream/transport/http-exchange.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
-import type { SyncOutcome } from '../../src/routes/runs/sync-run.ts'
-import { syncList } from '../../src/routes/sync-list.ts'
-import { availability, livePairs, noScrub } from '../routes/sync-fixtures.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
+import type { SyncOutcome } from '../../src/routes/runs.ts'
+import { syncList } from '../../src/routes/sync.ts'
+import { availability, livePairs, noScrub, outcomeOf } from '../routes/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { type Json, ok } from './answers.ts'
@@ -144,9 +144,7 @@ describe('the contents of a list of an upstream that was written from the interf
       const deps: Deps = { db, upstream: client, confirmations: 2, guard, scrub: noScrub }
       const sync = async (sent: unknown, to: typeof list = list) => {
         upstream.answerWith(ok(sent))
-        const outcome = await syncList(deps, { list: to }, new AbortController().signal)
-        if (typeof outcome === 'string') throw new Error(outcome)
-        return outcome
+        return outcomeOf(await syncList(deps, { list: to }, new AbortController().signal))
       }
       await sync(ALL, 'routes')
       await sync(ALL)

@@ -1,11 +1,11 @@
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
-import type { SyncOutcome } from '../../src/routes/runs/sync-run.ts'
-import { syncList } from '../../src/routes/sync-list.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
+import type { SyncOutcome } from '../../src/routes/runs.ts'
+import { syncList } from '../../src/routes/sync.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
-import { noScrub } from '../routes/sync-fixtures.ts'
+import { noScrub, outcomeOf } from '../routes/sync-fixtures.ts'
 
 /** Everything that a list can change, as counts and hashes. */
 export interface ListFacts {
@@ -56,7 +56,5 @@ export async function syncOnce(
   list: RouteListName = 'routes',
 ): Promise<SyncOutcome> {
   const deps = { db, upstream, confirmations: 2, guard: GUARD_LIMITS, scrub: noScrub }
-  const outcome = await syncList(deps, { list }, new AbortController().signal)
-  if (typeof outcome === 'string') throw new Error(`no run: ${outcome}`)
-  return outcome
+  return outcomeOf(await syncList(deps, { list }, new AbortController().signal))
 }

@@ -5,7 +5,7 @@ import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createCallLedger } from '../../src/schedule/budget.ts'
 import { syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { trackFare, watchFare } from '../fares/fare-fixtures.ts'
-import { hoursPass, runOf } from '../routes/review-fixtures.ts'
+import { hoursPass, runOf } from '../routes/held-fixtures.ts'
 import { manyRoutes, NO_GUARD, routes, sync } from '../routes/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
@@ -123,7 +123,7 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
     expect(complaints).toEqual([])
   })
 
-  it('a held pair is reviewed on the map and approved by one decision', async ({ db }) => {
+  it('held lists are reviewed on the map and approved one by one', async ({ db }) => {
     const all = manyRoutes(100)
     const listed = { list: 'with-availability' } as const
     await sync(db, all)
@@ -141,22 +141,17 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
     await page
       .getByRole('application', { name: 'World map of the difference: 40 routes missing, 2 added' })
       .waitFor()
-    await page.getByText('Approving one approves both.').waitFor()
     await page.getByRole('link', { name: `Run ${ofAvailability.runId}`, exact: true }).click()
     await page
       .getByRole('application', { name: 'World map of the difference: 50 routes missing, 0 added' })
       .waitFor()
+    await page.getByText('Decide about the routes first.').waitFor()
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByText('with-availability: approved').waitFor()
 
-    expect(questions).toEqual([
-      expect.stringContaining(
-        `Run ${ofRoutes.runId}, the other list of the same pull, is approved`,
-      ),
-    ])
-    for (const { runId } of [ofRoutes, ofAvailability]) {
-      expect(await runOf(db, runId)).toMatchObject({ status: 'approved' })
-    }
+    expect(questions).toEqual([expect.stringContaining(`Approve run ${ofAvailability.runId}?`)])
+    expect(await runOf(db, ofAvailability.runId)).toMatchObject({ status: 'approved' })
+    expect(await runOf(db, ofRoutes.runId)).toMatchObject({ status: 'held' })
     expect(complaints).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { savePlaceCodes } from '../../src/routes/plan/plan-places.ts'
+import { savePlaceCodes } from '../../src/routes/places.ts'
 import { seedFares } from './analytics-fares.ts'
 
 /** The first and last day of an interval, at the hour of the daily list. An interval without a last day lasts. */

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { it } from '../support/test-database.ts'
-import { approve, hoursPass } from './review-fixtures.ts'
+import { approve, hoursPass } from './held-fixtures.ts'
 import {
   arrivedAt,
   availability,

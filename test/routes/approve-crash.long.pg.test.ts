@@ -3,7 +3,7 @@ import { runFarewatch, startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { blockTable, sessionsOf, untilStatement } from './crash-tools.ts'
-import { runOf } from './review-fixtures.ts'
+import { runOf } from './held-fixtures.ts'
 import { changes, livePairs, manyRoutes, sync } from './sync-fixtures.ts'
 
 const ROLE = 'sync approve'

@@ -3,9 +3,9 @@ import { differenceText } from '../../src/cli/text/sync-report-text.ts'
 import { runText } from '../../src/cli/text/sync-runs-text.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import { diffSnapshots, type ListDifference } from '../../src/routes/read/diff-snapshots.ts'
-import { showRun } from '../../src/routes/runs/sync-run-queries.ts'
+import { showRun } from '../../src/routes/runs.ts'
 import { it } from '../support/test-database.ts'
-import { approve } from './review-fixtures.ts'
+import { approve } from './held-fixtures.ts'
 import { manyRoutes, noScrub, place, route, routes, sync } from './sync-fixtures.ts'
 
 async function diff(db: Db, from: number, to: number): Promise<ListDifference[]> {
@@ -76,7 +76,7 @@ describe('the differences between two lists', () => {
 })
 
 describe('showing a run', () => {
-  it('a run is shown with its list, its changes and its review', async ({ db }) => {
+  it('a run is shown with its list, its changes and its resolution', async ({ db }) => {
     await sync(db, manyRoutes(40))
     const held = await sync(db, manyRoutes(20))
     await approve(db, held.runId)
@@ -86,7 +86,6 @@ describe('showing a run', () => {
     expect(shown).toMatchObject({
       status: 'approved',
       reason: { code: 'mass_absence' },
-      reviewRuns: [held.runId],
       resolution: 'approved',
       changes: { route_removed: 20 },
     })

@@ -3,8 +3,8 @@ import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
-import { listSyncRuns } from '../../src/routes/runs/sync-run-queries.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
+import { listSyncRuns } from '../../src/routes/runs.ts'
 import { syncListJob } from '../../src/routes/sync-list-job.ts'
 import {
   UpstreamCircuitOpenError,

@@ -8,7 +8,7 @@ import {
   HISTORY_DAYS,
   type SnapshotEffect,
   suspicionOf,
-} from '../../src/routes/plan/guard.ts'
+} from '../../src/routes/guard.ts'
 
 /** The routes that begin and end on a day of a network, as 'PMI-MAD'. */
 export interface NetworkDay {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { guardLimitsOf } from '../../src/app/settings-for.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
 import { SETTINGS } from '../../src/platform/config/settings.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 
 const PAGE = readFileSync(new URL('../../docs/reference/guard.md', import.meta.url), 'utf8')
 /** A row of the page's tables: setting or limit, its value, and the accident as its last cell. */

@@ -6,7 +6,7 @@ import {
   GUARD_LIMITS,
   type SnapshotEffect,
   suspicionOf,
-} from '../../src/routes/plan/guard.ts'
+} from '../../src/routes/guard.ts'
 
 const CALM: SnapshotEffect = {
   baseline: false,

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { it } from '../support/test-database.ts'
-import { approve, hoursPass, review } from './review-fixtures.ts'
+import { approve, hoursPass, review } from './held-fixtures.ts'
 import { changes, livePairs, manyRoutes, place, type SyncArgs, sync } from './sync-fixtures.ts'
 
 /** A hub with 1,975 routes and five places with five each: 2,000 in all. */

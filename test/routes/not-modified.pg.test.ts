@@ -1,16 +1,17 @@
 import { describe, expect } from 'vitest'
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import type { SyncOutcome } from '../../src/routes/runs/sync-run.ts'
-import { syncList } from '../../src/routes/sync-list.ts'
+import type { SyncOutcome } from '../../src/routes/runs.ts'
+import { syncList } from '../../src/routes/sync.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { it } from '../support/test-database.ts'
-import { depsOf } from './review-fixtures.ts'
+import { depsOf } from './held-fixtures.ts'
 import {
   availability,
   type ListUpstream,
   livePairs,
   manyRoutes,
+  outcomeOf,
   routes,
   upstreamOf,
 } from './sync-fixtures.ts'
@@ -40,9 +41,7 @@ async function run(
   upstream: ListUpstream,
   list: RouteListName = 'routes',
 ): Promise<SyncOutcome> {
-  const outcome = await syncList({ ...depsOf(db), upstream }, { list }, never)
-  if (typeof outcome === 'string') throw new Error(`no run: ${outcome}`)
-  return outcome
+  return outcomeOf(await syncList({ ...depsOf(db), upstream }, { list }, never))
 }
 
 async function listedRun(db: Db, runId: number) {

@@ -5,6 +5,7 @@ import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { temporaryDirectory } from '../history/archive/archive-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase, it, type TestDatabase } from '../support/test-database.ts'
+import { approve, hoursPass } from './held-fixtures.ts'
 import {
   approveBoth,
   changeFares,
@@ -13,7 +14,6 @@ import {
   replay,
   syncChanges,
 } from './replay-fixtures.ts'
-import { approve, hoursPass } from './review-fixtures.ts'
 import { manyRoutes, sync } from './sync-fixtures.ts'
 
 const NONE = { differences: 0, kinds: {}, all: [] }
@@ -339,7 +339,7 @@ describe('a replay of an undamaged history', () => {
     expect(await replay(db)).toMatchObject(NONE)
   })
 
-  it('finds no difference after a joint approval of both lists, and after that of one list', async ({
+  it('finds no difference after an approval of both lists, and after that of one list', async ({
     db,
   }) => {
     await approveBoth(db)

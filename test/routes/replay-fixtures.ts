@@ -1,7 +1,5 @@
-import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type ReplayResult, replayHistory } from '../../src/routes/replay/replay-history.ts'
-import { approvePull } from '../../src/routes/review/decide-run.ts'
 import {
   available,
   endFares,
@@ -12,7 +10,7 @@ import {
   trackFare,
   watchFare,
 } from '../fares/fare-fixtures.ts'
-import { depsOf, hoursPass } from './review-fixtures.ts'
+import { approve, hoursPass } from './held-fixtures.ts'
 import { manyRoutes, NO_GUARD, noScrub, place, route, routes, sync } from './sync-fixtures.ts'
 
 const never = new AbortController().signal
@@ -24,16 +22,17 @@ export function replay(db: Db): Promise<ReplayResult> {
 export const LISTED = { list: 'with-availability', guard: NO_GUARD } as const
 const ALL = manyRoutes(100)
 
-/** Both held lists of one pull are approved together: 40 routes are removed, 20 are added, half of them available. */
+/** The held lists of both kinds are approved, the routes first: 40 routes are removed, 20 are added, half of them available. */
 export async function approveBoth(db: Db): Promise<void> {
   await sync(db, ALL)
   await sync(db, ALL, LISTED)
   await hoursPass(db, 3)
   const fresh = manyRoutes(20, 'NEW')
-  const { runId } = await sync(db, [...ALL.slice(0, 60), ...fresh])
-  await sync(db, [...ALL.slice(0, 50), ...fresh.slice(0, 10)], { list: 'with-availability' })
-  const deps = { ...depsOf(db), clock: systemClock }
-  await approvePull(deps, runId, never)
+  const ofRoutes = await sync(db, [...ALL.slice(0, 60), ...fresh])
+  const listed = [...ALL.slice(0, 50), ...fresh.slice(0, 10)]
+  const ofAvailability = await sync(db, listed, { list: 'with-availability' })
+  await approve(db, ofRoutes.runId)
+  await approve(db, ofAvailability.runId)
 }
 
 /** Routes end, return and begin, availability is lost and gained, a place gets another name, and one another id. */

@@ -1,11 +1,19 @@
 import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
-import { listSyncRuns } from '../../src/routes/runs/sync-run-queries.ts'
-import { runOrAwait, syncList } from '../../src/routes/sync-list.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
+import { listSyncRuns } from '../../src/routes/runs.ts'
+import { runOrAwait, syncList } from '../../src/routes/sync.ts'
 import { it } from '../support/test-database.ts'
-import { changes, livePairs, noScrub, routes, sync, upstreamOf } from './sync-fixtures.ts'
+import {
+  changes,
+  livePairs,
+  noScrub,
+  outcomeOf,
+  routes,
+  sync,
+  upstreamOf,
+} from './sync-fixtures.ts'
 
 const never = new AbortController().signal
 
@@ -37,9 +45,11 @@ describe('runs', () => {
     }
     const deps = { db, upstream: upstreamOf('[]'), confirmations: 2, guard: GUARD_LIMITS, scrub }
 
-    const outcome = await syncList(deps, { list: 'routes' }, interrupting.signal)
+    const result = await syncList(deps, { list: 'routes' }, interrupting.signal)
 
-    expect(outcome).toMatchObject({ reason: { code: 'interrupted', text: 'the process stops' } })
+    expect(outcomeOf(result)).toMatchObject({
+      reason: { code: 'interrupted', text: 'the process stops' },
+    })
   })
 
   it('a second sync of the same list awaits the first run and fetches nothing', async ({ db }) => {

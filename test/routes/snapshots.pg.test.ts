@@ -2,15 +2,15 @@ import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { showRun } from '../../src/routes/runs/sync-run-queries.ts'
+import { showRun } from '../../src/routes/runs.ts'
 import {
   loadSnapshot,
   packSnapshot,
   pruneSnapshots,
   saveSnapshot,
-} from '../../src/routes/snapshots/snapshots.ts'
+} from '../../src/routes/snapshots.ts'
 import { it } from '../support/test-database.ts'
-import { hoursPass, keptLists } from './review-fixtures.ts'
+import { hoursPass, keptLists } from './held-fixtures.ts'
 import { manyRoutes, NO_GUARD, noScrub, place, routes, sync, syncBody } from './sync-fixtures.ts'
 
 async function keptText(db: Db, runId: number): Promise<string> {

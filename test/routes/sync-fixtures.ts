@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import type { Scrub } from '../../src/platform/base/secrets.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { GUARD_LIMITS, type GuardLimits } from '../../src/routes/plan/guard.ts'
-import type { SyncOutcome } from '../../src/routes/runs/sync-run.ts'
-import { syncList } from '../../src/routes/sync-list.ts'
+import { GUARD_LIMITS, type GuardLimits } from '../../src/routes/guard.ts'
+import type { SyncOutcome } from '../../src/routes/runs.ts'
+import { type SyncResult, syncList } from '../../src/routes/sync.ts'
 import type { Place, Route } from '../../src/upstream/route-list.ts'
 import type { UpstreamClient } from '../../src/upstream/upstream-client.ts'
 
@@ -89,13 +89,14 @@ export async function syncBody(db: Db, body: string, args: SyncArgs = {}): Promi
     guard: args.guard ?? GUARD_LIMITS,
     scrub: args.scrub ?? noScrub,
   }
-  const outcome = await syncList(
-    deps,
-    { list: args.list ?? 'routes', dueAt: args.dueAt },
-    new AbortController().signal,
-  )
-  if (typeof outcome === 'string') throw new Error(`no run: ${outcome}`)
-  return outcome
+  const request = { list: args.list ?? 'routes', dueAt: args.dueAt } as const
+  return outcomeOf(await syncList(deps, request, new AbortController().signal))
+}
+
+/** The outcome of a sync that ran. */
+export function outcomeOf(result: SyncResult): SyncOutcome {
+  if (result.kind !== 'ran') throw new Error(`no run: ${result.kind}`)
+  return result.outcome
 }
 
 /** Live routes as 'PMI-MAD', in order. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { NO_COUNTS } from '../../src/routes/runs/sync-run.ts'
+import { NO_COUNTS } from '../../src/routes/runs.ts'
 import { reportSyncFinished } from '../../src/routes/sync-list-job.ts'
 import { collectLog } from '../support/collected-log.ts'
 

@@ -1,5 +1,5 @@
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
-import type { GuardLimits } from '../../src/routes/plan/guard.ts'
+import type { GuardLimits } from '../../src/routes/guard.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import type { ModelChange } from './sync-model-history.ts'
 
@@ -10,9 +10,15 @@ export interface ModelRun {
   readonly pairs: ReadonlySet<string>
   readonly spellings: readonly Place[]
   status: string
-  /** The first run of its review, if the list was suspicious. */
-  review?: number
-  resolution?: string
+  /** Whether agreeing lists released it. */
+  readonly agreed?: boolean
+}
+
+/** The list of a kind that is held, or that was rejected. */
+export interface ModelHeld {
+  readonly first: ModelRun
+  readonly lists: number
+  rejected: boolean
 }
 
 /** What a list would change, in the numbers that the rules use. */
@@ -56,59 +62,12 @@ export function suspicionsOf(effect: ModelEffect, limits: GuardLimits): string[]
   return Object.keys(rules).filter((code) => rules[code])
 }
 
-/** A suspicious list is compared with this many of the newest reviews. */
-const COMPARED = 3
-
-/**
- * The review that a suspicious list joins: one of the same bytes, else one of the same routes. The lists of these tests
- * are so short that one route is more than 1 %.
- */
-export function matchReview(
-  runs: readonly ModelRun[],
-  list: Pick<ModelRun, 'list' | 'body' | 'pairs'>,
-): number | undefined {
-  const over = new Set(runs.filter(({ status }) => ACCEPTED.has(status)).map((run) => run.review))
-  const open = runs.filter(
-    (run) =>
-      run.list === list.list &&
-      run.review !== undefined &&
-      !over.has(run.review) &&
-      (run.status === 'held' || ['rejected', 'normal_list'].includes(run.resolution ?? '')),
-  )
-  const same = open.find((run) => run.body === list.body)
-  if (same !== undefined) return same.review
-  const reviews = [...new Set(open.map(({ review }) => review))].sort((a = 0, b = 0) => b - a)
-  return reviews
-    .map((review) => {
-      const ofReview = open.filter((run) => run.review === review)
-      return ofReview.find(({ status }) => status === 'held') ?? ofReview[0]
-    })
-    .filter((run) => run?.pairs.size === list.pairs.size)
-    .slice(0, COMPARED)
-    .find((run) => run && isSame(run.pairs, list.pairs))?.review
-}
-
-const ACCEPTED = new Set(['applied', 'unchanged', 'approved'])
-
-/** The list that one with other bytes is compared with: the first that its review holds. */
-export function comparedList(
-  runs: readonly ModelRun[],
-  { review, body }: { readonly review: number | undefined; readonly body: string },
-): ModelRun | undefined {
-  const ofReview = runs.filter((run) => run.review === review && run.body !== '')
-  if (ofReview.some((run) => run.body === body)) return undefined
-  return ofReview.find(({ status }) => status === 'held')
-}
-
-/** Counts the held runs of a review since the last suspicious list of another review. */
-export function heldInARow(
-  runs: readonly ModelRun[],
-  list: RouteListName,
-  review: number | undefined,
-): number {
-  const suspicious = runs.filter((run) => run.list === list && run.review !== undefined)
-  const since = suspicious.findLastIndex((run) => run.review !== review)
-  return suspicious.slice(since + 1).filter(({ status }) => status === 'held').length
+/** Whether a list agrees with the held one. The lists of these tests are so short that one route is more than 1 %. */
+export function agreesWith(
+  { first }: ModelHeld,
+  { body, pairs }: Pick<ModelRun, 'body' | 'pairs'>,
+): boolean {
+  return first.body === body || isSame(first.pairs, pairs)
 }
 
 function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
@@ -119,10 +78,10 @@ function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
 export function releases(
   reasons: readonly string[],
   { missing, live }: ModelEffect,
-  { lists, limits }: { lists: number; limits: GuardLimits },
+  { lists, rejected, limits }: { lists: number; rejected: boolean; limits: GuardLimits },
 ): boolean {
-  if (reasons.includes('empty') || missing > limits.releaseLostShare * live) return false
-  return lists >= limits.releaseLists
+  if (rejected || reasons.includes('empty')) return false
+  return missing <= limits.releaseLostShare * live && lists >= limits.releaseLists
 }
 
 /** Routes that unsuspicious lists removed and that are still removed; in these tests all within the last day. */
@@ -133,7 +92,7 @@ export function stillRemoved(
 ): Set<string> {
   const kind = list === 'routes' ? 'route_removed' : 'route_lost_availability'
   const suspicious = new Set(
-    runs.filter((r) => r.status === 'approved' || r.review !== undefined).map(({ run }) => run),
+    runs.filter((r) => r.status === 'approved' || r.agreed).map(({ run }) => run),
   )
   const removed = changes.filter((change) => change.kind === kind && !suspicious.has(change.run))
   return new Set(removed.map(({ of }) => of)).difference(new Set(live))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import type { Place, Route } from '../../src/upstream/route-list.ts'
 import { place } from './sync-fixtures.ts'
 

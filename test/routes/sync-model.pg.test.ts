@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import type { Db } from '../../src/platform/db/database.ts'
-import { approveRun, rejectRun } from '../../src/routes/review/decide-run.ts'
-import type { SyncOutcome } from '../../src/routes/runs/sync-run.ts'
+import { approveRun, rejectRun } from '../../src/routes/held.ts'
+import type { SyncOutcome } from '../../src/routes/runs.ts'
 import { it } from '../support/test-database.ts'
 import { noScrub, syncBody } from './sync-fixtures.ts'
 import { SyncModel } from './sync-model.ts'
@@ -62,7 +62,7 @@ async function playDecision(world: World, { kind, pick }: DecisionStep): Promise
     expectOutcome(await approveRun(deps, run, never), model.approve(run, list))
   else {
     await rejectRun(deps, run, never)
-    model.reject(run)
+    model.reject(list)
   }
 }
 
@@ -114,10 +114,8 @@ function stableJson(value: unknown): string {
 
 /** The statuses of the runs of a sequence, and the kinds of its changes. */
 function eventsOf({ runs, history }: SyncModel): string[] {
-  const released = ({ review, status }: SyncModel['runs'][number]) =>
-    review !== undefined && ['applied', 'unchanged'].includes(status)
   return [
-    ...runs.map((run) => (released(run) ? 'agreed' : run.status)),
+    ...runs.map(({ agreed, status }) => (agreed ? 'agreed' : status)),
     ...history.changes.map((change) => change.kind),
   ]
 }

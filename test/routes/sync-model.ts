@@ -1,12 +1,11 @@
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
-import type { GuardLimits } from '../../src/routes/plan/guard.ts'
+import type { GuardLimits } from '../../src/routes/guard.ts'
 import {
-  comparedList,
+  agreesWith,
   emptiedDepartures,
-  heldInARow,
   type ModelEffect,
+  type ModelHeld,
   type ModelRun,
-  matchReview,
   releases,
   stillRemoved,
   suspicionsOf,
@@ -43,6 +42,7 @@ export class SyncModel {
   /** Attributes that places have in the last accepted lists, and that are not confirmed. */
   readonly #edits = new Map<string, Absence & { readonly now: string }>()
   readonly #accepted = new Map<RouteListName, { readonly run: number; readonly body: string }>()
+  readonly #held = new Map<RouteListName, ModelHeld>()
   /** When the list of each run arrived, and when it was accepted, as increasing numbers. */
   readonly #arrivals = new Map<number, number>()
   readonly #acceptances = new Map<number, number>()
@@ -76,53 +76,49 @@ export class SyncModel {
     const reasons = suspicionsOf(effect, this.#limits)
     const { body, pairs, spellings } = list
     const record: ModelRun = { run, list: list.list, body, pairs, spellings, status: 'applied' }
-    const review = reasons.length === 0 ? undefined : matchReview(this.runs, list)
-    const lists = 1 + heldInARow(this.runs, list.list, review)
-    const released = review !== undefined && this.#releases(review, { reasons, effect, lists })
-    if (reasons.length > 0 && !released) {
-      this.runs.push({ ...record, status: 'held', review: review ?? run })
+    const held = this.#held.get(list.list)
+    const agreed = reasons.length > 0 && held && agreesWith(held, list) ? held : undefined
+    const lists = 1 + (agreed?.lists ?? 0)
+    const rejected = agreed?.rejected ?? false
+    const limits = this.#limits
+    if (reasons.length > 0 && !releases(reasons, effect, { lists, rejected, limits })) {
+      this.#drop(list.list)
+      const { first = record } = agreed ?? {}
+      this.#held.set(list.list, { first, lists, rejected })
+      this.runs.push({ ...record, status: 'held' })
       const pendingAbsences = this.#absent[list.list].size
       const pendingPlaces = list.list === 'routes' ? this.#edits.size : 0
       const { live } = effect
       return { ...NOTHING, status: 'held', reasons, pendingAbsences, pendingPlaces, live }
     }
-    const compared = released ? comparedList(this.runs, { review, body }) : undefined
-    const weight = { confirmations: this.#confirmations, lists: released ? lists : 1, compared }
+    const compared = agreed?.first.body === body ? undefined : agreed?.first
+    const weight = { confirmations: this.#confirmations, lists, compared }
     const outcome = this.#apply(run, list, weight)
-    if (released) this.#drop('agreed', (other) => other.review === review)
-    this.#drop('normal_list', (other) => other.list === list.list)
-    this.runs.push({ ...record, status: outcome.status, ...(released ? { review } : {}) })
-    return released ? { ...outcome, reasons: ['agreed'] } : outcome
+    this.#drop(list.list)
+    if (agreed || !held?.rejected) this.#held.delete(list.list)
+    this.runs.push({ ...record, status: outcome.status, agreed: agreed !== undefined })
+    return agreed ? { ...outcome, reasons: ['agreed'] } : outcome
   }
 
-  #releases(
-    review: number,
-    held: { reasons: readonly string[]; effect: ModelEffect; lists: number },
-  ): boolean {
-    const rejected = this.runs.some((r) => r.review === review && r.resolution === 'rejected')
-    const { reasons, effect, lists } = held
-    return !rejected && releases(reasons, effect, { lists, limits: this.#limits })
-  }
-
-  /** An operator approves a held run: missing routes are removed at once; other held runs of the list are dropped. */
+  /** An operator approves a held run: missing routes are removed at once. */
   approve(run: number, list: ModelList): ModelOutcome {
     const outcome = this.#apply(run, list, { confirmations: 1, lists: 1 })
     for (const record of this.runs) if (record.run === run) record.status = 'approved'
-    this.#drop('superseded', (other) => other.list === list.list)
+    this.#held.delete(list.list)
     return { ...outcome, status: 'approved' }
   }
 
-  /** An operator rejects a held run, and with it all runs of its review. */
-  reject(run: number): void {
-    const review = this.runs.find((record) => record.run === run)?.review
-    this.#drop('rejected', (other) => other.review === review)
+  /** An operator rejects a held run. A normal list does not end what was rejected. */
+  reject({ list }: Pick<ModelList, 'list'>): void {
+    this.#drop(list)
+    const held = this.#held.get(list)
+    if (held !== undefined) held.rejected = true
   }
 
-  #drop(resolution: string, which: (run: ModelRun) => boolean): void {
+  /** There is one held run of a list at most. */
+  #drop(list: RouteListName): void {
     for (const run of this.runs) {
-      if (run.status !== 'held' || !which(run)) continue
-      run.status = 'dropped'
-      run.resolution = resolution
+      if (run.status === 'held' && run.list === list) run.status = 'dropped'
     }
   }
 

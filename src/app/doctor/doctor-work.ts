@@ -88,10 +88,9 @@ function listFindings(
 
 export function examineHeldRuns({ heldRuns, at }: Status): Finding[] {
   if (heldRuns.length === 0) return [ok('held runs', 'none')]
-  return heldRuns.map(({ runId, list, fetchedAt, reason }) => {
-    const since =
-      fetchedAt === null ? '' : ` for ${durationText(at.getTime() - fetchedAt.getTime())}`
-    const says = `run ${runId} of ${list} is held${since}: ${reason?.text ?? 'no reason given'}`
+  return heldRuns.map(({ runId, list, since, reason }) => {
+    const age = durationText(at.getTime() - since.getTime())
+    const says = `run ${runId} of ${list} is held for ${age}: ${reason?.text ?? 'no reason given'}`
     return wrong('held runs', says, `bin/farewatch sync review ${runId}`)
   })
 }

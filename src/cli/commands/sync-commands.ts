@@ -5,11 +5,10 @@ import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { assertKept } from '../../platform/db/history-floor.ts'
 import { EXPORT_FORMATS, type ExportFormat, exportRoutes } from '../../routes/read/export-routes.ts'
+import { dryRun } from '../../routes/read/plan-report.ts'
 import { readHistorySpan } from '../../routes/read/route-queries.ts'
-import { dryRun } from '../../routes/review/report-plan.ts'
-import type { SyncOutcome } from '../../routes/runs/sync-run.ts'
-import { listSyncRuns } from '../../routes/runs/sync-run-queries.ts'
-import { runOrAwait } from '../../routes/sync-list.ts'
+import { listSyncRuns, type SyncOutcome } from '../../routes/runs.ts'
+import { runOrAwait } from '../../routes/sync.ts'
 import { type CliContext, withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { instantOption, integerOption } from '../option-parsers.ts'
@@ -121,7 +120,7 @@ async function printRuns({ list, limit, json }: RunsOptions): Promise<void> {
     const runs = await listSyncRuns(database.db, { limit, ...only })
     const rows = runs.map((run) => ({
       ...syncResult(run),
-      ...pick(run, 'startedAt', 'arrivedAt', 'fetchedAt', 'finishedAt', 'bytes', 'reviewId'),
+      ...pick(run, 'startedAt', 'arrivedAt', 'fetchedAt', 'finishedAt', 'bytes'),
     }))
     terminal.printRows(json, rows, () => runsText(runs, terminal.width))
   })

@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
 import { recordAction } from '../../platform/db/audit.ts'
 import type { Db } from '../../platform/db/database.ts'
+import { approveRun, listHeldRuns, rejectRun } from '../../routes/held.ts'
 import { diffSnapshots } from '../../routes/read/diff-snapshots.ts'
-import { approvePull, approveRun, rejectRun } from '../../routes/review/decide-run.ts'
-import { reviewRun } from '../../routes/review/report-plan.ts'
-import { findFinishedRun, listHeldRuns, showRun } from '../../routes/runs/sync-run-queries.ts'
+import { reviewRun } from '../../routes/read/plan-report.ts'
+import { findFinishedRun, showRun } from '../../routes/runs.ts'
 import { withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
 import { writeOut } from '../terminal.ts'
-import { differenceText, namesOf, reviewText } from '../text/sync-report-text.ts'
+import { differenceText, reviewText } from '../text/sync-report-text.ts'
 import { heldText, runText, syncResult, syncSentence } from '../text/sync-runs-text.ts'
 import { example, pick } from '../text/text-format.ts'
 
@@ -28,13 +28,8 @@ export function addSyncReviewCommands(sync: Command): void {
     .action((runId: number | undefined, _options: unknown, command: Command) =>
       runId === undefined ? printHeld(jsonOf(command)) : printReview(runId, jsonOf(command)),
     )
-  addRunCommand(
-    sync,
-    'approve',
-    'Apply the list of a held run as it was fetched, with the other held list of its pull',
-    approve,
-  ).option('--only', 'apply this list alone')
-  addRunCommand(sync, 'reject', 'Drop the list of a held run and those that agree with it', reject)
+  addRunCommand(sync, 'approve', 'Apply the list of a held run as it was fetched', approve)
+  addRunCommand(sync, 'reject', 'Drop the list of a held run', reject)
   addRunCommand(sync, 'show', 'Show everything about a finished run', printRun)
   sync
     .command('diff')
@@ -56,17 +51,15 @@ function addRunCommand(
   sync: Command,
   name: string,
   about: string,
-  run: (runId: number, json: Json, options: { only?: boolean }) => Promise<void>,
-): Command {
-  return sync
+  run: (runId: number, json: Json) => Promise<void>,
+): void {
+  sync
     .command(name)
     .description(about)
     .argument('<run>', 'the number of the run', runNumber)
     .option('--json', 'print one JSON object')
     .addHelpText('after', example(`sync ${name} 7`))
-    .action((runId: number, options: { only?: boolean }, command: Command) =>
-      run(runId, jsonOf(command), options),
-    )
+    .action((runId: number, _options: unknown, command: Command) => run(runId, jsonOf(command)))
 }
 
 function jsonOf(command: Command): Json {
@@ -78,7 +71,7 @@ function printHeld(json: Json): Promise<void> {
     const held = await listHeldRuns(database.db)
     const rows = held.map((run) => ({
       ...syncResult(run),
-      ...pick(run, 'fetchedAt', 'reviewId', 'wouldAdd', 'wouldRemove'),
+      ...pick(run, 'fetchedAt', 'lists', 'since', 'rejectedAt', 'wouldAdd', 'wouldRemove'),
     }))
     terminal.printRows(json, rows, () =>
       held.length === 0 ? 'nothing is held' : heldText(held, terminal.width),
@@ -89,38 +82,30 @@ function printHeld(json: Json): Promise<void> {
 function printReview(runId: number, json: Json): Promise<void> {
   return withApp({ role: 'sync review' }, async ({ syncDeps }, { terminal }) => {
     const review = await reviewRun(syncDeps, runId)
-    const { heldWith, rejected, pairedWith, plan } = review
-    const { reason } = review.run
-    terminal.print(json, { runId, heldWith, rejected, pairedWith, reason, plan }, () =>
-      reviewText(review, terminal.width),
-    )
+    const { run, ...report } = review
+    const about = pick(run, 'runId', 'lists', 'since', 'rejectedAt', 'reason')
+    terminal.print(json, { ...about, ...report }, () => reviewText(review, terminal.width))
   })
 }
 
-function approve(runId: number, json: Json, { only }: { only?: boolean }): Promise<void> {
+function approve(runId: number, json: Json): Promise<void> {
   return withApp({ role: 'sync approve' }, async ({ syncDeps, clock }, { terminal, signal }) => {
     const deps = { ...syncDeps, clock }
-    const { outcome, paired } =
-      only === true
-        ? { outcome: await approveRun(deps, runId, signal), paired: null }
-        : await approvePull(deps, runId, signal)
+    const outcome = await approveRun(deps, runId, signal)
     await recordAction(deps.db, { by: 'cli', action: 'held run approved', target: `run ${runId}` })
-    const pair = paired === null ? {} : { paired: syncResult(paired) }
-    terminal.print(json, { ...syncResult(outcome), ...pair }, () =>
-      [outcome, ...(paired === null ? [] : [paired])].map(syncSentence).join('\n'),
-    )
+    terminal.print(json, syncResult(outcome), () => syncSentence(outcome))
   })
 }
 
 function reject(runId: number, json: Json): Promise<void> {
   return withApp({ role: 'sync reject' }, async ({ syncDeps, clock }, { terminal, signal }) => {
-    const dropped = await rejectRun({ ...syncDeps, clock }, runId, signal)
+    await rejectRun({ ...syncDeps, clock }, runId, signal)
     await recordAction(syncDeps.db, {
       by: 'cli',
       action: 'held run rejected',
       target: `run ${runId}`,
     })
-    terminal.print(json, { dropped }, () => `dropped ${namesOf(dropped)}; nothing else changed`)
+    terminal.print(json, { dropped: [runId] }, () => `dropped run ${runId}; nothing else changed`)
   })
 }
 

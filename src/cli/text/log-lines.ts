@@ -1,5 +1,5 @@
 import { changeSentence, type ShownChange } from '../../delivery/formats/change-sentence.ts'
-import { NO_COUNTS, type SyncOutcome } from '../../routes/runs/sync-run.ts'
+import { NO_COUNTS, type SyncOutcome } from '../../routes/runs.ts'
 import { syncSentence } from './sync-runs-text.ts'
 import { printable } from './text-format.ts'
 

@@ -1,7 +1,7 @@
-import { percent } from '../../routes/plan/guard.ts'
+import { percent } from '../../routes/guard.ts'
 import type { ListDifference } from '../../routes/read/diff-snapshots.ts'
-import type { PlanExamples, RouteExample } from '../../routes/review/plan-examples.ts'
-import type { DryRun, PlanReport, Review } from '../../routes/review/report-plan.ts'
+import type { PlanExamples, RouteExample } from '../../routes/read/plan-examples.ts'
+import type { DryRun, PlanReport, Review } from '../../routes/read/plan-report.ts'
 import type { Place } from '../../upstream/route-list.ts'
 import { count, countOf, hangingIndent, megabytes, printable } from './text-format.ts'
 
@@ -36,33 +36,30 @@ function verdictText({ verdict, release }: DryRun): string {
 
 /** Why a run is held, and what each decision would do. */
 export function reviewText(
-  { run, heldWith, rejected, pairedWith, plan }: Review,
+  { run, lastAcceptedAt, isLikelyReal, plan }: Review,
   width = Number.POSITIVE_INFINITY,
 ): string {
-  const { runId, reason } = run
-  const others = heldWith.filter((id) => id !== runId)
-  const since = (run.arrivedAt ?? run.startedAt).toISOString()
-  const head = `run ${runId} of ${plan.list} is held since ${since}: ${reason?.text ?? 'no reason given'}`
-  const agreement: Fact[] = others.length === 0 ? [] : [['agrees with', `held ${namesOf(others)}`]]
-  const rejection: Fact[] = rejected === null ? [] : [['rejected', rejectionText(rejected)]]
-  const pair: Fact[] =
-    pairedWith === null
-      ? []
-      : [['one pull', `with run ${pairedWith}, which is held too: approving one approves both`]]
-  const facts: Fact[] = [
+  const { runId, reason, lists, since, rejectedAt } = run
+  const head = `run ${runId} of ${plan.list} is held since ${since.toISOString()}: ${reason?.text ?? 'no reason given'}`
+  const rejection = `at ${rejectedAt?.toISOString()}: only an operator can release such a list`
+  const cause = `the last accepted list is of ${lastAcceptedAt?.toISOString()}: what changed since then, so that this list is likely real`
+  const facts: (Fact | false)[] = [
     ['', head],
-    ...agreement,
-    ...rejection,
-    ...pair,
+    lists > 1 && ['agreement', `${lists} lists in a row agree`],
+    rejectedAt !== null && ['rejected', rejection],
+    isLikelyReal && ['cause', cause],
     ...planFacts(plan),
-    ...adviceFacts(`approve it to ${effectText(plan)}:`, `sync approve ${runId}`, width),
+    ...adviceFacts(
+      `approve it to ${effectText(plan)} from now on, without a second list:`,
+      `sync approve ${runId}`,
+      width,
+    ),
     ...adviceFacts('reject it to drop it and change nothing:', `sync reject ${runId}`, width),
   ]
-  return factsText(facts, width)
-}
-
-function rejectionText({ runs, at }: NonNullable<Review['rejected']>): string {
-  return `${namesOf(runs)} of this review at ${at.toISOString()}: only an operator can release it`
+  return factsText(
+    facts.filter((fact) => fact !== false),
+    width,
+  )
 }
 
 /** A command is not wrapped, so that it can be copied: one that does not fit gets its own line. */
@@ -74,10 +71,6 @@ function adviceFacts(what: string, args: string, width: number): Fact[] {
     ['', what],
     ['', `    ${command}`],
   ]
-}
-
-export function namesOf(runIds: readonly number[]): string {
-  return `run${runIds.length === 1 ? '' : 's'} ${runIds.join(', ')}`
 }
 
 function planFacts(plan: PlanReport): Fact[] {

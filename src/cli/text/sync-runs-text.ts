@@ -1,6 +1,6 @@
-import type { SyncOutcome } from '../../routes/runs/sync-run.ts'
-import type { ShownRun, SyncRunRow } from '../../routes/runs/sync-run-queries.ts'
-import { type Fact, factsText, namesOf } from './sync-report-text.ts'
+import type { HeldRun } from '../../routes/held.ts'
+import type { ShownRun, SyncOutcome, SyncRunRow } from '../../routes/runs.ts'
+import { type Fact, factsText } from './sync-report-text.ts'
 import {
   count,
   countOf,
@@ -46,14 +46,14 @@ function rowOf(run: SyncRunRow): string[] {
 }
 
 /** The held runs, one line each. */
-export function heldText(held: readonly SyncRunRow[], width: number): string {
+export function heldText(held: readonly HeldRun[], width: number): string {
   return held
     .map((run) => {
-      const { runId, list, arrivedAt, reason, reviewId } = run
-      const joined = (reviewId ?? runId) === runId ? '' : ` (agrees with run ${reviewId})`
+      const { runId, list, arrivedAt, reason, lists, since } = run
+      const agree = lists === 1 ? '' : ` (${lists} lists agree since ${since.toISOString()})`
       const would = heldEffectText(run)
       const effect = would === null ? '' : `; ${would}`
-      const text = `${arrivedAt?.toISOString() ?? ''}  ${list}  ${reason?.text ?? ''}${effect}${joined}`
+      const text = `${arrivedAt?.toISOString() ?? ''}  ${list}  ${reason?.text ?? ''}${effect}${agree}`
       return hangingIndent(`run ${runId}  `, printable(text), width)
     })
     .join('\n')
@@ -76,7 +76,7 @@ export function runText(run: ShownRun, width = Number.POSITIVE_INFINITY): string
     ['counts', countsText(run)],
     ['changes', numbersText(run.changes)],
     ['when held', heldEffectText(run)],
-    ['review', reviewOf(run)],
+    ['then', resolutionOf(run)],
   ]
   const head = `run ${runId} of ${list}: ${status}${baseline ? ', the baseline' : ''}`
   const known = facts.flatMap(([label, text]): Fact[] => (text ? [[label, text]] : []))
@@ -125,11 +125,10 @@ function numbersText(numbers: Readonly<Record<string, number | null>>): string {
     .join(', ')
 }
 
-function reviewOf({ reviewRuns, resolution, resolvedAt, resolvedBy }: ShownRun): string | null {
-  if (reviewRuns.length === 0) return null
+function resolutionOf({ resolution, resolvedAt, resolvedBy }: ShownRun): string | null {
+  if (resolution === null) return null
   const by = resolvedBy === null ? '' : ` by run ${resolvedBy}`
-  const at = resolvedAt === null ? '' : ` at ${resolvedAt.toISOString()}`
-  return `${namesOf(reviewRuns)}${resolution === null ? '' : `; ${resolution}${by}${at}`}`
+  return `${resolution}${by} at ${resolvedAt?.toISOString()}`
 }
 
 /** The outcome of a run as one sentence. */
@@ -145,14 +144,10 @@ export function syncSentence(outcome: SyncOutcome): string {
     case 'unchanged':
       return `${what} unchanged: ${count(outcome.live)} ${list === 'routes' ? 'live' : 'available'}`
     case 'held':
-      return `${what} held for review, nothing applied${reason}${joinedText(outcome)}`
+      return `${what} held for review, nothing applied${reason}`
     default:
       return `${what} ${status}, nothing applied${reason}`
   }
-}
-
-function joinedText({ runId, reviewId }: SyncOutcome): string {
-  return (reviewId ?? runId) === runId ? '' : `; it agrees with run ${reviewId}`
 }
 
 function effectText(outcome: SyncOutcome): string {

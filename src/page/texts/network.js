@@ -101,21 +101,17 @@ export const network = {
         ? 'Every place would keep a route.'
         : `${n === 1 ? 'One place' : `${n} places`} would have no route left.`,
     places: 'Places',
-    alike: 'Lists that agree with it are held too:',
+    /** @param {number} lists */
+    agree: (lists) => `${lists} lists in a row agree, since`,
     /** @param {string} list */
     otherHeld: (list) => `The list ${list} is held too:`,
-    oneDecision: 'Both are of one pull. Approving one approves both.',
     routesFirst: 'Decide about the routes first.',
-    /** @param {number[]} runs */
-    rejectedBefore: (runs) =>
-      runs.length === 1
-        ? `An operator rejected the same list (run ${runs[0]})`
-        : `An operator rejected the same list (runs ${runs.join(', ')}), the last time`,
+    rejectedBefore: 'An operator rejected a list that agrees with it:',
+    likelyReal:
+      'This list is likely real: much changes in the time since the last accepted one, of',
     moved: 'The forecast has changed since you read it. Read it again before you decide.',
     approve: 'Approve',
     reject: 'Reject',
-    /** @param {number} run */
-    approvesPaired: (run) => `Run ${run}, the other list of the same pull, is approved as well.`,
     /** @param {string} run @param {number} removed @param {number} added */
     askApprove: (run, removed, added) =>
       `Approve run ${run}? It removes ${removed.toLocaleString()} routes and adds ${added.toLocaleString()}.`,
@@ -123,7 +119,8 @@ export const network = {
     askApproveAvailability: (run, lost, gained) =>
       `Approve run ${run}? ${lost.toLocaleString()} routes can then not be booked any more, and ${gained.toLocaleString()} more can.`,
     /** @param {string} run */
-    askReject: (run) => `Reject run ${run} and the held lists that agree with it?`,
+    askReject: (run) =>
+      `Reject run ${run}? A list that agrees with it is held again without a new alert.`,
     toDecide: 'An operator decides with one of these commands:',
   },
 }

@@ -16,9 +16,12 @@ export function Review({ runId, mayDecide, onDecided }) {
   // A later list changes what approving would do.
   useRuns(review.reload)
   return html`<${Loaded} of=${review}>${(
-    /** @type {any} */ { run, plan, heldWith, rejected, pairedWith },
+    /** @type {any} */ { run, plan, lastAcceptedAt, isLikelyReal },
   ) => html`
-    <${Company} run=${run} heldWith=${heldWith} rejected=${rejected} pairedWith=${pairedWith} />
+    ${run.lists > 1 && html`<p>${texts.runs.agree(run.lists)} <${Clock} at=${run.since} />.</p>`}
+    ${run.rejectedAt && html`<p>${texts.runs.rejectedBefore} <${Clock} at=${run.rejectedAt} />.</p>`}
+    ${isLikelyReal && html`<p><${Badge} level="warn">${texts.runs.likelyReal}<//> <${Clock} at=${lastAcceptedAt} /></p>`}
+    <${OtherHeld} run=${run} />
     <h3>${texts.runs.ifApproved}</h3>
     ${plan.verdict === null && html`<p>${texts.runs.notSuspicious}</p>`}
     <${Forecast} plan=${plan} />
@@ -29,39 +32,20 @@ export function Review({ runId, mayDecide, onDecided }) {
     </div>
     ${
       mayDecide
-        ? html`<${Decide} runId=${runId} plan=${plan} pairedWith=${pairedWith} onChanged=${review.reload} onDecided=${onDecided} />`
+        ? html`<${Decide} runId=${runId} plan=${plan} onChanged=${review.reload} onDecided=${onDecided} />`
         : html`<p class="help">${texts.runs.toDecide} <code>bin/farewatch sync approve ${runId}</code>, <code>bin/farewatch sync reject ${runId}</code></p>`
     }
   `}<//>`
 }
 
-/** The other held lists, and what was decided about lists like this one. @param {{ run: any, heldWith: number[], rejected: any, pairedWith: number | null }} props */
-function Company({ run, heldWith, rejected, pairedWith }) {
+/** The held list of the other kind is decided by itself, and availability is that of routes. @param {{ run: any }} props */
+function OtherHeld({ run }) {
   const held = useResource((signal) => callApi('/held-runs', { signal }), [run.runId])
   useRuns(held.reload)
-  const alike = heldWith.filter((id) => id !== run.runId)
-  const others = (held.data?.items ?? []).filter((/** @type {any} */ { list }) => list !== run.list)
-  return html`
-    ${rejected && html`<p>${texts.runs.rejectedBefore(rejected.runs)} <${Clock} at=${rejected.at} />.</p>`}
-    ${alike.length > 0 && html`<p>${texts.runs.alike} ${linksTo(alike)}.</p>`}
-    ${
-      others.length > 0 &&
-      html`<p><${Badge} level="warn">${texts.runs.otherHeld(others[0].list)} ${linksTo(others.map((/** @type {any} */ { runId }) => runId))}.${otherHeldText(run, pairedWith)}<//></p>`
-    }`
-}
-
-/** One approval takes both lists of a pull. Others are decided one by one, and availability is that of routes. @param {{ list: string }} run @param {number | null} pairedWith */
-function otherHeldText({ list }, pairedWith) {
-  if (pairedWith !== null) return ` ${texts.runs.oneDecision}`
-  return list === 'routes' ? '' : ` ${texts.runs.routesFirst}`
-}
-
-/** @param {number[]} runIds */
-function linksTo(runIds) {
-  return runIds.map(
-    (id, i) =>
-      html`${i > 0 ? ', ' : ''}<a href=${linkTo('runs', String(id))}>${texts.runs.run(id)}</a>`,
-  )
+  const other = (held.data?.items ?? []).find((/** @type {any} */ { list }) => list !== run.list)
+  if (other === undefined) return null
+  return html`<p><${Badge} level="warn">${texts.runs.otherHeld(other.list)} <a href=${linkTo('runs', String(other.runId))}>${texts.runs.run(other.runId)}</a>.
+    ${run.list === 'with-availability' && texts.runs.routesFirst}<//></p>`
 }
 
 /** @param {{ plan: any }} props */
@@ -134,8 +118,8 @@ function Places({ examples: { placesLost, placesChanged } }) {
     </ul></section>`
 }
 
-/** @param {{ runId: string, plan: any, pairedWith: number | null, onChanged: () => void, onDecided: () => void }} props */
-function Decide({ runId, plan, pairedWith, onChanged, onDecided }) {
+/** @param {{ runId: string, plan: any, onChanged: () => void, onDecided: () => void }} props */
+function Decide({ runId, plan, onChanged, onDecided }) {
   const { busy, error, run } = useAction()
   const [moved, setMoved] = useState(false)
   const path = `/held-runs/${encodeURIComponent(runId)}`
@@ -155,18 +139,16 @@ function Decide({ runId, plan, pairedWith, onChanged, onDecided }) {
     onDecided()
   }
   return html`<div class="buttons">
-    <${Action} label=${texts.runs.approve} kind="primary" busy=${busy} onClick=${() => run(() => decide('approve', askApprove(runId, plan, pairedWith)))} />
+    <${Action} label=${texts.runs.approve} kind="primary" busy=${busy} onClick=${() => run(() => decide('approve', askApprove(runId, plan)))} />
     <${Action} label=${texts.runs.reject} kind="danger" busy=${busy} onClick=${() => run(() => decide('reject', texts.runs.askReject(runId)))} />
     ${moved && html`<p role="alert"><${Badge} level="warn">${texts.runs.moved}<//></p>`}
     ${error && html`<${Failure} error=${error} />`}
   </div>`
 }
 
-/** @param {string} runId @param {any} plan @param {number | null} pairedWith */
-function askApprove(runId, { list, forecast }, pairedWith) {
-  const question =
-    list === 'routes'
-      ? texts.runs.askApprove(runId, forecast.removed, forecast.added)
-      : texts.runs.askApproveAvailability(runId, forecast.lost, forecast.gained)
-  return pairedWith === null ? question : `${question} ${texts.runs.approvesPaired(pairedWith)}`
+/** @param {string} runId @param {any} plan */
+function askApprove(runId, { list, forecast }) {
+  return list === 'routes'
+    ? texts.runs.askApprove(runId, forecast.removed, forecast.added)
+    : texts.runs.askApproveAvailability(runId, forecast.lost, forecast.gained)
 }

@@ -17,11 +17,11 @@ export type PausedWork = (typeof PAUSED_WORK)[number]
 
 /** How a run of a route list ends in the process that runs it. */
 export const RUN_OUTCOMES = ['applied', 'unchanged', 'held', 'rejected', 'failed'] as const
-/** Every status of a finished run. The last two replace `held` once its review is decided. */
+/** Every status of a finished run. The last two replace `held` once the run is not held any more. */
 export const RUN_STATUSES = [...RUN_OUTCOMES, 'approved', 'dropped'] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
-/** How a review of held runs ends. */
+/** What becomes of a held run. */
 export const RUN_RESOLUTIONS = [
   'approved',
   'rejected',

@@ -34,6 +34,8 @@ export type Generated<T> =
     ? ColumnType<S, I | undefined, U>
     : ColumnType<T, T | undefined, T>
 
+export type HeldListList = 'routes' | 'with-availability'
+
 export interface Airport {
   continent: string
   country: string
@@ -285,6 +287,13 @@ export interface Generation {
   timeline: number | null
 }
 
+export interface HeldList {
+  first_run_id: number
+  list: HeldListList
+  lists: number
+  rejected_at: Date | null
+}
+
 export interface HistoryFloor {
   before: Date | null
 }
@@ -437,6 +446,8 @@ export interface SnapshotPart {
 
 export interface SyncRun {
   added: number | null
+  agreed_lists: number | null
+  agreed_with: number | null
   arrived_at: Date | null
   baseline: Generated<boolean>
   bytes: number | null
@@ -466,7 +477,6 @@ export interface SyncRun {
   resolved_at: Date | null
   resolved_by: number | null
   returned: number | null
-  review_id: number | null
   started_at: Generated<Date>
   status: RunStatus | null
   unknown_pairs: number | null
@@ -637,6 +647,7 @@ export interface DB {
   fare_state: FareState
   feed_gap: FeedGap
   generation: Generation
+  held_list: HeldList
   history_floor: HistoryFloor
   incident: Incident
   migration_note: MigrationNote

@@ -66,7 +66,6 @@ export const PROBLEMS = {
   'watch.unknown_reseller': { status: 404, title: 'There is no such reseller' },
   'sync.run_not_found': { status: 404, title: 'There is no such finished run' },
   'sync.not_held': { status: 409, title: 'The run is not held' },
-  'sync.stale_run': { status: 409, title: 'A later list has been accepted' },
   'sync.snapshot_gone': { status: 409, title: 'The list of the run is no longer stored' },
   'sync.snapshot_damaged': { status: 409, title: 'The stored list of the run is damaged' },
   'sync.busy': { status: 503, title: 'Another process is working on the list; try again' },

@@ -93,7 +93,7 @@ export function syncMetrics({ counter, histogram }: Declare) {
     }),
     syncReviews: counter(
       'farewatch_sync_reviews_total',
-      'Reviews that a held list opened. A list that agrees with a list under review opens none.',
+      'Held lists that agree with none before, so that each needs a review.',
       { list: ROUTE_LISTS },
     ),
     syncStageDuration: histogram(

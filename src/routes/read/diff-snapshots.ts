@@ -2,10 +2,9 @@ import type { Scrub } from '../../platform/base/secrets.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { openScratchTransaction } from '../../platform/db/transaction.ts'
 import type { Place } from '../../upstream/route-list.ts'
-import { stageSnapshot } from '../plan/stage-snapshot.ts'
-import { RunNotFoundError } from '../runs/sync-errors.ts'
-import { findFinishedRun } from '../runs/sync-run-queries.ts'
-import { listOfRun, readSlices } from '../snapshots/fetched-list.ts'
+import { RunNotFoundError } from '../errors.ts'
+import { listOfRun, readSlices, stageSnapshot } from '../list.ts'
+import { findFinishedRun } from '../runs.ts'
 
 const PAGE_ROWS = 5_000
 

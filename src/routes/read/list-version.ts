@@ -1,6 +1,6 @@
 import type { RouteListName } from '../../platform/base/kinds.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
-import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
+import { ACCEPTED, ARRIVED_AT } from '../runs.ts'
 
 /** The forms in which the API serves the routes. */
 export type ListForm = RouteListName | 'csv'

@@ -1,6 +1,6 @@
 import type { RouteListName } from '../../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
-import { ACCEPTED } from '../runs/sync-run-queries.ts'
+import { ACCEPTED } from '../runs.ts'
 
 /** A route with both places' attributes, as the public SQL shows it. */
 export interface RouteRow {

@@ -4,7 +4,7 @@ import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../../platform/http/schemas.ts'
-import { listSyncRuns, showRun } from '../runs/sync-run-queries.ts'
+import { listSyncRuns, showRun } from '../runs.ts'
 
 const { shared } = operations<{ readonly db: Db }>()
 
@@ -15,7 +15,7 @@ const Count = orNull(Type.Integer())
 const MaybeInstant = orNull(Instant)
 const MaybeText = orNull(Type.String())
 
-const members = {
+export const RUN_MEMBERS = {
   runId: Type.Integer(),
   list: ListName,
   status: Status,
@@ -55,16 +55,15 @@ const members = {
     description: 'Milliseconds of each stage.',
   }),
   reason: orNull(Reason, 'Why the list was held or rejected, or why the run failed.'),
-  reviewId: Type.Optional(Count),
   contentHash: orNull(Type.String()),
 }
 
 /** One finished run. */
-export const SyncRun = object(members, { title: 'Run' })
+export const SyncRun = object(RUN_MEMBERS, { title: 'Run' })
 
 const RunDetails = object(
   {
-    ...members,
+    ...RUN_MEMBERS,
     notModified: Type.Boolean({
       description: 'Whether the upstream answered that its list had not changed.',
     }),
@@ -72,16 +71,10 @@ const RunDetails = object(
     lastModified: MaybeText,
     resolution: orNull(
       Type.String(),
-      'What ended the review of the run. Null if it was not reviewed, or is still held.',
+      'What became of a held run. Null if it was not held, or is still.',
     ),
     resolvedAt: MaybeInstant,
-    resolvedBy: orNull(
-      Type.Integer(),
-      'The run that ended the review. Null if an operator ended it.',
-    ),
-    reviewRuns: Type.Array(Type.Integer(), {
-      description: 'All runs of the same review, including this one.',
-    }),
+    resolvedBy: orNull(Type.Integer(), 'The run whose list decided it. Null if an operator did.'),
     storedBytes: orNull(
       Type.Integer(),
       'The compressed size of the stored list. Null if the list is not stored.',

@@ -2,7 +2,7 @@ import { ROUTE_LISTS, type RouteListName, RUN_STATUSES } from '../../platform/ba
 import { type Db, sql } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
-import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
+import { ACCEPTED, ARRIVED_AT } from '../runs.ts'
 
 /** Freshness of one list, for gauges and status. */
 export interface SyncState {

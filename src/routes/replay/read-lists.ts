@@ -2,8 +2,8 @@ import type { RouteListName } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { HISTORY_FLOOR } from '../../platform/db/history-floor.ts'
-import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
-import { type FetchedList, isReadable, listOfRun, readSlices } from '../snapshots/fetched-list.ts'
+import { type FetchedList, isReadable, listOfRun, readSlices } from '../list.ts'
+import { ACCEPTED, ARRIVED_AT } from '../runs.ts'
 
 export interface ListDeps {
   readonly scrub: Scrub
@@ -13,7 +13,7 @@ export interface ListDeps {
 
 /**
  * Numbers the accepted runs of each list from 1, from the oldest one whose list is kept, and not from before the
- * floor of the histories. A run that released a review counts as several lists. `known`: the list of the run could
+ * floor of the histories. A run that agreeing lists released counts as several. `known`: the list of the run could
  * be read. A run of `with-availability` that may be approved together with the routes before it is `joint`.
  */
 export async function numberRuns(tx: Tx, confirmations: number): Promise<void> {
@@ -23,20 +23,11 @@ export async function numberRuns(tx: Tx, confirmations: number): Promise<void> {
            r.arrival as arrived_at, r.content_hash, r.bytes, false as known,
            coalesce(r.confirmations, case r.status when 'approved' then 1 else ${confirmations}::integer end) as confirmations,
            case when r.pending_places is null then 1 else coalesce(r.confirmations, 1) end as place_confirmations,
-           (1 + agreed.lists)::integer as lists, c.content_hash as compared_hash, c.bytes as compared_bytes,
+           coalesce(r.agreed_lists, 1) as lists, c.content_hash as compared_hash, c.bytes as compared_bytes,
            r.status = 'approved' and r.before_list <> r.list and r.before_status = 'approved' as joint
       from (select r.*, date_trunc('milliseconds', ${ARRIVED_AT}) as arrival, lag(list) over w as before_list, lag(status) over w as before_status
               from sync_run r where status in ${ACCEPTED} window w as (order by fetched_at)) r
-      cross join lateral (
-           select count(*) filter (where h.id > coalesce((select max(o.id) from sync_run o
-                                                           where o.list = r.list and o.review_id <> r.review_id and o.id < r.id), 0))
-                  as lists, min(h.id) as first
-             from sync_run h
-            where r.reason_code = 'agreed' and h.resolved_by = r.id and h.resolution = 'agreed' and h.review_id = r.review_id) agreed
-      left join sync_run c
-             on c.id = agreed.first
-            and not exists (select from sync_run same
-                             where same.review_id = r.review_id and same.id < r.id and same.content_hash = r.content_hash)
+      left join sync_run c on c.id = r.agreed_with and c.content_hash <> r.content_hash
      where r.fetched_at >= coalesce(${HISTORY_FLOOR}, '-infinity')
        and r.fetched_at >= (select min(o.fetched_at)
                               from sync_run o

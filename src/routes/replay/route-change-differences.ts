@@ -1,6 +1,6 @@
 import { sql } from '../../platform/db/database.ts'
 import { HISTORY_FLOOR } from '../../platform/db/history-floor.ts'
-import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
+import { ACCEPTED, ARRIVED_AT } from '../runs.ts'
 
 /** Since when feeds and histories are compared. */
 export const FLOOR = sql`coalesce(${HISTORY_FLOOR}, '-infinity'::timestamptz)`

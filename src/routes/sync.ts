@@ -6,35 +6,31 @@ import type { Db, Tx } from '../platform/db/database.ts'
 import { withSessionLock } from '../platform/db/session-lock.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { waitOf } from '../upstream/upstream-errors.ts'
-import { countPending } from './plan/absences.ts'
-import { countPendingPlaces } from './plan/plan-places.ts'
-import { beginApply, planSnapshot, type SnapshotPlan, type SyncDeps } from './plan/plan-snapshot.ts'
-import { judgeSnapshot, type Suspicion } from './review/judge-snapshot.ts'
+import { beginApply, countPending, planSnapshot, type SnapshotPlan, type SyncDeps } from './diff.ts'
+import { ListFailedTwiceError } from './errors.ts'
+import { endHeldList, type Judgement, judgeSnapshot, recordHeldList } from './held.ts'
+import { type FetchedList, fetchList } from './list.ts'
 import {
   type Arrival,
   assignValidTime,
   closeRun,
   createStopwatch,
-  dropHeldRuns,
-  LIST_WAIT_MS,
-  listBusyError,
-  listLock,
-  openRun,
-  recordArrival,
-  recordHeldEffect,
-  type Stopwatch,
-} from './runs/run-records.ts'
-import { ListFailedTwiceError } from './runs/sync-errors.ts'
-import type { SyncCounts, SyncOutcome, SyncReason } from './runs/sync-run.ts'
-import {
   findFailedWith,
   findFinishedRun,
   findLastAccepted,
   findOpenRun,
   hasRunSince,
-} from './runs/sync-run-queries.ts'
-import { type FetchedList, fetchList } from './snapshots/fetched-list.ts'
-import { keepSnapshot } from './snapshots/snapshots.ts'
+  LIST_WAIT_MS,
+  listBusyError,
+  listLock,
+  openRun,
+  recordArrival,
+  type Stopwatch,
+  type SyncCounts,
+  type SyncOutcome,
+  type SyncReason,
+} from './runs.ts'
+import { keepSnapshot } from './snapshots.ts'
 
 export interface SyncRequest {
   readonly list: RouteListName
@@ -43,7 +39,10 @@ export interface SyncRequest {
 }
 
 /** `busy`: another process holds the list's lock. `done`: a run since `dueAt` has done the work. */
-export type SyncResult = SyncOutcome | 'busy' | 'done'
+export type SyncResult =
+  | { readonly kind: 'ran'; readonly outcome: SyncOutcome }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'done' }
 
 /**
  * Fetches one list and applies it, holds it or rejects it, as a whole.
@@ -59,13 +58,16 @@ export async function syncList(
 ): Promise<SyncResult> {
   const result = await withSessionLock(deps.db, listLock(list), async (session) => {
     // A list that no schedule asked for would confirm absences after one check instead of two.
-    if (dueAt !== undefined && (await hasRunSince(session, list, dueAt))) return 'done'
+    if (dueAt !== undefined && (await hasRunSince(session, list, dueAt))) return DONE
     const runId = await openRun(session, list)
     const run = { runId, list, dueAt, stopwatch: createStopwatch() }
-    return runOnce({ ...deps, db: session }, run, signal)
+    const outcome = await runOnce({ ...deps, db: session }, run, signal)
+    return { kind: 'ran', outcome } as const
   })
-  return result ?? 'busy'
+  return result ?? { kind: 'busy' }
 }
+
+const DONE = { kind: 'done' } as const
 
 const POLL_MS = 250
 
@@ -83,8 +85,8 @@ export async function runOrAwait(
 
     // The other run may have ended since it was queried, and released the lock.
     const own = await syncList(deps, { list, dueAt: other?.startedAt }, signal)
-    if (typeof own !== 'string') return { outcome: own, joined: false }
-    if (own === 'done') continue
+    if (own.kind === 'ran') return { outcome: own.outcome, joined: false }
+    if (own.kind === 'done') continue
     if (deps.clock.now().getTime() >= givesUpAt) throw await listBusyError(deps.db, list)
     other ??= await findOpenRun(deps.db, list)
     await deps.clock.sleep(POLL_MS, signal)
@@ -144,31 +146,27 @@ async function applyOrHold(
     previous,
     confirmations,
   })
-  const suspicion = await judgeSnapshot(tx, deps, { ...run, ...instants, fetched, plan })
+  const judgement = await judgeSnapshot(tx, deps, { ...run, ...instants, fetched, plan })
   await keepSnapshot(tx, fetched.contentHash, () => fetched.packed())
-  if (suspicion !== null && suspicion.release === null) return hold(tx, run, plan, suspicion)
+  if (judgement.isHeld) return hold(tx, run, plan, judgement)
 
-  const release = suspicion?.release ?? null
+  const { reason, agreed, lists } = judgement
   const counts = await run.stopwatch.time('apply', () =>
     plan.apply({
       runId: run.runId,
       ...instants,
       previousAt: previous?.arrivedAt ?? null,
       confirmations,
-      lists: release?.lists ?? 1,
+      lists,
     }),
   )
-  const dropping = { list: run.list, resolvedBy: run.runId }
-  if (release !== null) {
-    await dropHeldRuns(tx, { ...dropping, resolution: 'agreed', reviewId: release.reviewId })
-  }
-  await dropHeldRuns(tx, { ...dropping, resolution: 'normal_list' })
+  await endHeldList(tx, run, judgement)
   return closeRun(tx, {
     ...run,
     status: plan.effect.repeated && !hasEffect(counts) ? 'unchanged' : 'applied',
     baseline: previous === null,
-    reason: release?.reason,
-    reviewId: release?.reviewId,
+    reason,
+    agreed: agreed && { ...agreed, lists },
     confirmations,
     counts: { ...plan.staged, ...counts },
     durationsMs: run.stopwatch.durations(),
@@ -179,10 +177,9 @@ async function hold(
   tx: Tx,
   run: SyncRun,
   { staged, effect, forecast }: SnapshotPlan,
-  { reason, reviewId }: Suspicion,
+  judgement: Judgement,
 ): Promise<SyncOutcome> {
-  const wouldAdd = forecast.added + forecast.gained
-  await recordHeldEffect(tx, run.runId, { wouldAdd, wouldRemove: effect.missing })
+  await recordHeldList(tx, run, judgement)
   const nothing = {
     added: 0,
     removed: 0,
@@ -191,20 +188,20 @@ async function hold(
     gained: 0,
     lost: 0,
   }
-  return closeRun(tx, {
+  const outcome = await closeRun(tx, {
     ...run,
     status: 'held',
-    reason,
-    reviewId: reviewId ?? run.runId,
+    reason: judgement.reason,
+    held: { wouldAdd: forecast.added + forecast.gained, wouldRemove: effect.missing },
     counts: {
       ...staged,
       ...nothing,
       live: effect.live,
-      pendingAbsences: await countPending(tx, run.list),
-      pendingPlaces: run.list === 'routes' ? await countPendingPlaces(tx) : 0,
+      ...(await countPending(tx, run.list)),
     },
     durationsMs: run.stopwatch.durations(),
   })
+  return { ...outcome, agreeingLists: judgement.lists }
 }
 
 function hasEffect(counts: Partial<SyncCounts>): boolean {

@@ -1,10 +1,10 @@
 import { systemClock } from '../../src/platform/base/clock.ts'
 import type { RunStatus } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { GUARD_LIMITS } from '../../src/routes/plan/guard.ts'
-import type { SyncDeps } from '../../src/routes/plan/plan-snapshot.ts'
-import { approveRun, rejectRun } from '../../src/routes/review/decide-run.ts'
-import { reviewRun } from '../../src/routes/review/report-plan.ts'
+import type { SyncDeps } from '../../src/routes/diff.ts'
+import { GUARD_LIMITS } from '../../src/routes/guard.ts'
+import { approveRun, rejectRun } from '../../src/routes/held.ts'
+import { reviewRun } from '../../src/routes/read/plan-report.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { noScrub, upstreamOf } from './sync-fixtures.ts'
 
@@ -52,14 +52,13 @@ export async function hoursPass(db: Db, hours: number): Promise<void> {
 
 export interface DecidedRun {
   readonly status: RunStatus
-  readonly reviewId: number | null
   readonly resolution: string | null
   readonly resolvedBy: number | null
 }
 
 export async function runOf(db: Db, runId: number): Promise<DecidedRun> {
   const { rows } = await sql<DecidedRun>`
-    select status, review_id as "reviewId", resolution, resolved_by as "resolvedBy"
+    select status, resolution, resolved_by as "resolvedBy"
       from farewatch.sync_runs where id = ${runId}
   `.execute(db)
   if (rows[0] === undefined) throw new Error(`run ${runId} is not there`)

@@ -1,5 +1,5 @@
-import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
-import { affected, selectOne } from '../../platform/db/transaction.ts'
+import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
+import { affected, selectOne } from '../platform/db/transaction.ts'
 import type { ApplyArgs } from './absences.ts'
 import type { SnapshotDiff } from './guard.ts'
 

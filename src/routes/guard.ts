@@ -1,4 +1,4 @@
-import type { SyncReason } from '../runs/sync-run.ts'
+import type { SyncReason } from './runs.ts'
 
 /** When a list is held for review, and when agreeing lists end a review by themselves. Shares are fractions of 1. */
 export interface GuardLimits {

@@ -1,22 +1,19 @@
 import type { RouteListName } from '../../platform/base/kinds.ts'
-import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import { sql, type Tx } from '../../platform/db/database.ts'
 import { databaseNow, openScratchTransaction } from '../../platform/db/transaction.ts'
-import { countConfirmed } from '../plan/absences.ts'
-import { suspicionOf } from '../plan/guard.ts'
-import { countConfirmedPlaces } from '../plan/plan-places.ts'
+import { countConfirmed } from '../absences.ts'
 import {
   type Forecast,
   type PlanArgs,
   planSnapshot,
   type SnapshotPlan,
   type SyncDeps,
-} from '../plan/plan-snapshot.ts'
-import { createStopwatch } from '../runs/run-records.ts'
-import type { SyncReason } from '../runs/sync-run.ts'
-import { findLastAccepted } from '../runs/sync-run-queries.ts'
-import { fetchList, listOfRun } from '../snapshots/fetched-list.ts'
-import { findHeldRun, findPaired } from './decide-run.ts'
-import { judgeSnapshot } from './judge-snapshot.ts'
+} from '../diff.ts'
+import { suspicionOf } from '../guard.ts'
+import { findHeldRun, judgeSnapshot } from '../held.ts'
+import { fetchList, listOfRun } from '../list.ts'
+import { countConfirmedPlaces } from '../places.ts'
+import { createStopwatch, findLastAccepted, type SyncReason } from '../runs.ts'
 import { readExamples } from './plan-examples.ts'
 
 export type ReviewDeps = Pick<SyncDeps, 'db' | 'scrub' | 'guard' | 'onProgress'>
@@ -24,40 +21,21 @@ export type ReviewDeps = Pick<SyncDeps, 'db' | 'scrub' | 'guard' | 'onProgress'>
 /** What an operator needs to know to decide about a held run. */
 export type Review = Awaited<ReturnType<typeof reviewRun>>
 
+/** What a list of this age lacks, the network has lost in the meantime. */
+const OLD_MS = 7 * 86_400_000
+
 /** Reports why a run is held and what approving it would do now. Throws the errors of `approveRun`. */
 export async function reviewRun(deps: ReviewDeps, runId: number) {
   const run = await findHeldRun(deps.db, runId)
-  const { list, arrivedAt } = run
-  const reviewId = run.reviewId ?? runId
+  const { list, arrivedAt, reason } = run
+  const { arrivedAt: lastAcceptedAt = null } = (await findLastAccepted(deps.db, list)) ?? {}
+  const apartMs = (arrivedAt?.getTime() ?? 0) - (lastAcceptedAt?.getTime() ?? Infinity)
   return {
     run,
-    heldWith: await listHeldWith(deps.db, reviewId),
-    rejected: await findRejection(deps.db, reviewId),
-    pairedWith: (await findPaired(deps.db, runId))?.runId ?? null,
+    lastAcceptedAt,
+    isLikelyReal: apartMs > OLD_MS && reason?.code !== 'empty',
     plan: await reportPlan(deps, { list, fetched: listOfRun(run), arrivedAt, confirmations: 1 }),
   }
-}
-
-async function listHeldWith(db: Db, reviewId: number): Promise<number[]> {
-  const runs = await db
-    .selectFrom('sync_run')
-    .select('id')
-    .where('review_id', '=', reviewId)
-    .where('status', '=', 'held')
-    .orderBy('id')
-    .execute()
-  return runs.map(({ id }) => id)
-}
-
-/** The runs of a review that an operator rejected last, and when: such a review never ends by itself. Else null. */
-async function findRejection(db: Db, reviewId: number) {
-  const { rows } = await sql<{ runs: number[]; at: Date }>`
-    select json_agg(id order by id) as runs, max(resolved_at) as at
-      from sync_run
-     where review_id = ${reviewId} and resolution = 'rejected'
-    having count(*) > 0
-  `.execute(db)
-  return rows[0] ?? null
 }
 
 type ReportArgs = Pick<PlanArgs, 'list' | 'fetched' | 'arrivedAt' | 'confirmations'>
@@ -113,7 +91,7 @@ async function readReport(
 
 /** What a sync would do with a list. The verdict is null if agreeing lists would release it. */
 export interface DryRun extends PlanReport {
-  /** Why a suspicious list would be applied nevertheless, with the runs that agree with it; else null. */
+  /** Why a suspicious list would be applied nevertheless; else null. */
   readonly release: SyncReason | null
 }
 
@@ -133,19 +111,19 @@ export async function dryRun(
   const applied = await withPlan(deps, args, async (tx, plan) => {
     const report = await readReport(tx, deps, args, plan)
     if (report.verdict === null) return { ...report, release: null }
-    const judged = { list, fetched, plan, runId: null, fetchedAt: await databaseNow(tx) }
-    const release = (await judgeSnapshot(tx, deps, judged))?.release ?? null
-    if (release === null) return null
-    const together = { lists: release.lists, confirmations }
+    const judged = { list, fetched, plan, fetchedAt: await databaseNow(tx) }
+    const { isHeld, reason, lists } = await judgeSnapshot(tx, deps, judged)
+    if (isHeld) return null
+    const together = { lists, confirmations }
     const confirmed = await countConfirmed(tx, { list, ...together })
     const forecast = {
       ...confirmedForecast(list, report.forecast, confirmed),
       ...(list === 'routes' && { placesChanged: await countConfirmedPlaces(tx, together) }),
     }
-    return { ...report, forecast, verdict: null, release: release.reason }
+    return { ...report, forecast, verdict: null, release: reason }
   })
   if (applied !== null) return applied
-  // A list that would be held is reported as its review reports it: an approval confirms absences at once.
+  // A list that would be held is reported with what approving it would do: that confirms absences at once.
   return { ...(await reportPlan(deps, { ...args, confirmations: 1 })), release: null }
 }
 

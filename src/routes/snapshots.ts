@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { Scrub } from '../../platform/base/secrets.ts'
-import { type Db, sql, type Tx } from '../../platform/db/database.ts'
-import { affected } from '../../platform/db/transaction.ts'
-import { SnapshotDamagedError, SnapshotNotKeptError } from '../runs/sync-errors.ts'
-import { ACCEPTED, JOINABLE } from '../runs/sync-run-queries.ts'
+import type { Scrub } from '../platform/base/secrets.ts'
+import { type Db, sql, type Tx } from '../platform/db/database.ts'
+import { affected } from '../platform/db/transaction.ts'
+import { SnapshotDamagedError, SnapshotNotKeptError } from './errors.ts'
+import { ACCEPTED } from './runs.ts'
 
 const gzipAsync = promisify(gzip)
 const gunzipAsync = promisify(gunzip)
@@ -165,8 +165,8 @@ function isLastOfDay() {
  * Deletes the lists that no run has brought for `retentionDays`, and after a week all but the last one of each day.
  * Returns how many.
  *
- * Kept longer: lists of held runs; the last accepted list of each kind, which the upstream may report as not modified;
- * and the first list of each review in which an operator rejected one, which later lists are compared with.
+ * Kept longer: the lists of held runs, those that later lists are compared with, and the last accepted list of each
+ * kind, which the upstream may report as not modified.
  *
  * Safe to run at any moment: a run that brings a list again updates its row, so one of the two transactions waits for
  * the other and sees its result.
@@ -177,19 +177,14 @@ export async function pruneSnapshots(db: Db, retentionDays: number): Promise<num
       delete from snapshot s
        where (s.kept_at < clock_timestamp() - make_interval(days => ${retentionDays}::integer)
               or (s.kept_at < clock_timestamp() - make_interval(days => ${ALL_KEPT_DAYS}) and not ${isLastOfDay()}))
-         and not exists (select from sync_run r where r.content_hash = s.content_hash and r.status = 'held')
+         and not exists (select from sync_run r
+                          where r.content_hash = s.content_hash
+                            and (r.status = 'held' or r.id in (select first_run_id from held_list)))
          and s.content_hash not in (
                select distinct on (list) content_hash
                  from sync_run
                 where status in ${ACCEPTED} and content_hash is not null
                 order by list, fetched_at desc)
-         and s.content_hash not in (
-               select distinct on (r.review_id) r.content_hash
-                 from sync_run r
-                 join snapshot kept on kept.content_hash = r.content_hash
-                where r.review_id in (select review_id from sync_run where resolution = 'rejected')
-                  and ${JOINABLE}
-                order by r.review_id, r.id)
     `,
     db,
   )

@@ -1,6 +1,11 @@
-import { AppError } from '../../platform/base/errors.ts'
-import type { RouteListName, RunStatus } from '../../platform/base/kinds.ts'
-import type { SyncOutcome } from './sync-run.ts'
+import { AppError } from '../platform/base/errors.ts'
+import type { RouteListName, RunStatus } from '../platform/base/kinds.ts'
+
+interface FailedRun {
+  readonly runId: number
+  readonly list: RouteListName
+  readonly reason: { readonly text: string } | null
+}
 
 /** The run is recorded; the queue tries again after its pause. */
 export class SyncFailedError extends AppError {
@@ -8,7 +13,7 @@ export class SyncFailedError extends AppError {
   override readonly code = 'sync.failed'
   override readonly retryable = true
 
-  constructor({ runId, list, reason }: SyncOutcome) {
+  constructor({ runId, list, reason }: FailedRun) {
     super(`run ${runId} of ${list} failed: ${reason?.text ?? 'no reason given'}`)
   }
 }
@@ -86,19 +91,6 @@ export class NotHeldError extends AppError {
 
   constructor(runId: number, status: RunStatus) {
     super(`run ${runId} is ${status}, not held: "bin/farewatch sync review" lists what is held`)
-  }
-}
-
-/** A list older than the last accepted one would undo what the later one has shown. */
-export class StaleRunError extends AppError {
-  override readonly name = 'StaleRunError'
-  override readonly code = 'sync.stale_run'
-  override readonly retryable = false
-
-  constructor(runId: number, laterRunId: number) {
-    super(
-      `run ${runId} cannot be approved: run ${laterRunId} has brought a later list that was accepted`,
-    )
   }
 }
 

@@ -4,17 +4,16 @@ import type { Logger } from '../../platform/base/logger.ts'
 import { recordAction } from '../../platform/db/audit.ts'
 import { sql } from '../../platform/db/database.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import { Instant, object, orNull, RowId } from '../../platform/http/schemas.ts'
-import { destinations, readDestinations } from '../read/network-operations.ts'
-import { Place, Route } from '../read/route-operations.ts'
-import { ListName, Reason, RunParams, SyncRun } from '../read/sync-run-operations.ts'
-import { RunNotFoundError } from '../runs/sync-errors.ts'
-import { findFinishedRun, listHeldRuns } from '../runs/sync-run-queries.ts'
-import { listOfRun } from '../snapshots/fetched-list.ts'
-import { approvePull, approveRun, findHeldRun, rejectRun } from './decide-run.ts'
-import { type ReviewDeps, reviewRun, withPlan } from './report-plan.ts'
+import { Instant, instant, object, orNull, RowId } from '../../platform/http/schemas.ts'
+import { RunNotFoundError } from '../errors.ts'
+import { approveRun, findHeldRun, listHeldRuns, rejectRun } from '../held.ts'
+import { listOfRun } from '../list.ts'
+import { findFinishedRun } from '../runs.ts'
+import { destinations, readDestinations } from './network-operations.ts'
+import { type ReviewDeps, reviewRun, withPlan } from './plan-report.ts'
+import { Place, Route } from './route-operations.ts'
+import { ListName, Reason, RUN_MEMBERS, RunParams, SyncRun } from './sync-run-operations.ts'
 
 interface HeldRunDeps extends Pick<ReviewDeps, 'db' | 'scrub' | 'guard'> {
   readonly clock: Clock
@@ -26,8 +25,6 @@ const { operator } = operations<HeldRunDeps>()
 /** A running sync holds the lock for longer than a client waits. This is enough to wait for another decision. */
 const WAIT_MS = 2_000
 const RETRY_AFTER_SECONDS = 10
-
-const cursors = cursorsOf('held-runs', RowId)
 
 const Count = Type.Integer()
 const SomeRoutes = Type.Array(Route)
@@ -81,37 +78,37 @@ const members = {
 const PlanReport = object(members, { title: 'PlanReport' })
 
 const common = { tag: 'Operators', scope: 'operate' } as const
+
+/** A held run. Its list has at most one. */
+const HeldRun = object(
+  {
+    ...RUN_MEMBERS,
+    lists: Type.Integer({ description: 'Lists in a row that agree, this one included.' }),
+    since: instant('When the first of them was held.'),
+    rejectedAt: orNull(Instant, 'When an operator rejected one of them last.'),
+  },
+  { title: 'HeldRun' },
+)
+
 const listHeld = operator({
   ...common,
   id: 'listHeldRuns',
   method: 'GET',
   path: '/api/v1/held-runs',
-  summary: 'List the held runs, oldest first',
-  query: object(pageParameters({ preset: 50, max: 1000 })),
-  answer: { about: 'A page of held runs.', schema: pageOf(SyncRun) },
-  problems: ['request.invalid_cursor'],
-  handler: async ({ db }, { query: { limit, cursor } }) => {
-    const after = cursors.read(cursor, null)
-    const runs = await listHeldRuns(db, { after, limit: limit + 1 })
-    return cursors.page(runs, { limit, bound: null, positionOf: ({ runId }) => runId })
-  },
+  summary: 'List the held runs, at most one of each list, oldest first',
+  answer: { about: 'The held runs.', schema: object({ items: Type.Array(HeldRun) }) },
+  handler: async ({ db }) => ({ items: await listHeldRuns(db) }),
 })
 
 const HeldRunReview = object(
   {
-    run: SyncRun,
-    heldWith: Type.Array(RowId, {
-      description: 'All held runs of the same review, including this one.',
+    run: HeldRun,
+    lastAcceptedAt: orNull(Instant, 'When the last accepted list arrived.'),
+    isLikelyReal: Type.Boolean({
+      description:
+        'Whether the held list is over a week younger than the last accepted one, and not empty: what changed in that time is the likely cause.',
     }),
-    rejected: orNull(
-      object({ runs: Type.Array(RowId), at: Instant }),
-      'The runs of this review that an operator has already rejected, and when that last happened.',
-    ),
     plan: PlanReport,
-    pairedWith: orNull(
-      RowId,
-      'The held run of the other list of the same pull. Approving one of the two approves both.',
-    ),
   },
   { title: 'HeldRunReview' },
 )
@@ -162,29 +159,19 @@ const approveHeld = operator({
   path: '/api/v1/held-runs/{runId}/approve',
   summary: 'Approve a held run and apply its list',
   description:
-    'The changes are dated at the time of the approval. Routes that the list lacks are removed without a second confirmation. The other held runs of the list are dropped. If the other list of the same pull is held too, it is approved as well, routes first; an empty list and one that was rejected are not.',
+    'The changes are dated at the time of the approval. Routes that the list lacks are removed without a second confirmation. The other list is not touched.',
   params: RunParams,
-  query: object({
-    only: Type.Optional(
-      Type.Boolean({ description: 'Approve this run alone, without the other list of its pull.' }),
-    ),
-  }),
-  answer: {
-    about: 'The approved run. The approved run of the other list has its own record.',
-    schema: SyncRun,
-  },
+  answer: { about: 'The approved run.', schema: SyncRun },
   problems: [
     'sync.run_not_found',
     'sync.not_held',
-    'sync.stale_run',
     'sync.snapshot_gone',
     'sync.snapshot_damaged',
     'sync.busy',
   ],
   example: { params: { runId: '4' } },
-  handler: async (deps, { params: { runId }, query: { only }, caller, request }) => {
-    const approve = only === true ? approveRun : approvePull
-    await withBusyTimeout<unknown>((signal) => approve(deps, runId, signal))
+  handler: async (deps, { params: { runId }, caller, request }) => {
+    await withBusyTimeout((signal) => approveRun(deps, runId, signal))
     logOperation(deps.log, { caller, request }, { event: 'held run approved', runId })
     await recordAction(deps.db, {
       by: caller.limitKey,
@@ -202,30 +189,30 @@ const rejectHeld = operator({
   id: 'rejectHeldRun',
   method: 'POST',
   path: '/api/v1/held-runs/{runId}/reject',
-  summary: 'Reject a held run and the held runs that agree with it',
+  summary: 'Reject a held run',
   description:
-    'Nothing else changes. If the same list is fetched again, it joins the review without a new alert.',
+    'Nothing else changes. If a list that agrees with it is fetched again, it is held without a new alert, and only an operator can approve it.',
   params: RunParams,
   answer: {
-    about: 'The dropped runs.',
+    about: 'The dropped run.',
     schema: object({ dropped: Type.Array(RowId) }),
   },
   problems: ['sync.run_not_found', 'sync.not_held', 'sync.busy'],
   example: { params: { runId: '4' } },
   handler: async (deps, { params: { runId }, caller, request }) => {
-    const dropped = await withBusyTimeout((signal) => rejectRun(deps, runId, signal))
-    logOperation(deps.log, { caller, request }, { event: 'held run rejected', runId, dropped })
+    await withBusyTimeout((signal) => rejectRun(deps, runId, signal))
+    logOperation(deps.log, { caller, request }, { event: 'held run rejected', runId })
     await recordAction(deps.db, {
       by: caller.limitKey,
       action: 'held run rejected',
       target: `run ${runId}`,
     })
-    return { dropped }
+    return { dropped: [runId] }
   },
 })
 
 /** The endpoints of held runs and the decisions about them. */
-export const REVIEW_OPERATIONS = [listHeld, reviewHeld, differenceOfHeld, approveHeld, rejectHeld]
+export const HELD_RUN_OPERATIONS = [listHeld, reviewHeld, differenceOfHeld, approveHeld, rejectHeld]
 
 /** Runs work that needs the lock of the list. Answers `sync.busy` if the lock is not free within two seconds. */
 async function withBusyTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -245,10 +232,9 @@ async function withBusyTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Pr
 async function readRunDifference(deps: ReviewDeps, runId: number) {
   const run = await findHeldRun(deps.db, runId)
   const { list, arrivedAt } = run
-  const added = list === 'routes' ? sql`snapshot_added` : sql`snapshot_gained`
   const args = { list, fetched: listOfRun(run), arrivedAt, confirmations: 1 }
   return withPlan(deps, args, async (tx) => ({
     missing: await readDestinations(tx, sql`snapshot_missing`),
-    added: await readDestinations(tx, added),
+    added: await readDestinations(tx, sql`snapshot_added`),
   }))
 }

@@ -1,7 +1,7 @@
 import type { RouteListName } from '../../platform/base/kinds.ts'
 import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import type { Place } from '../../upstream/route-list.ts'
-import { LIVE } from '../plan/absences.ts'
+import { LIVE } from '../absences.ts'
 
 /** Examples of each kind. */
 const EXAMPLES = 5
@@ -28,7 +28,7 @@ export async function readExamples(tx: Tx, list: RouteListName) {
   const live = LIVE[list]
   return {
     missing: await readRoutes(tx, sql`snapshot_missing`),
-    added: await readRoutes(tx, list === 'routes' ? sql`snapshot_added` : sql`snapshot_gained`),
+    added: await readRoutes(tx, sql`snapshot_added`),
     countries: await readCountries(tx, live),
     placesLost: await readPlacesLost(tx, live),
     placesChanged: list === 'routes' ? await readPlacesChanged(tx) : [],

@@ -21,7 +21,7 @@ describe('the commands about held runs', { timeout: 60_000 }, () => {
     )
     expect(JSON.parse((await fw('review', id, '--json')).stdout)).toMatchObject({
       runId,
-      heldWith: [runId],
+      lists: 1,
       reason: { code: 'mass_absence' },
       plan: { missing: 20, forecast: { removed: 20, live: 20 } },
     })

@@ -4,7 +4,7 @@ import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { reportSyncFinished } from '../../src/routes/sync-list-job.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { approve, hoursPass, reject, review, runOf } from './review-fixtures.ts'
+import { approve, hoursPass, reject, review, runOf } from './held-fixtures.ts'
 import {
   fetchedAt,
   intervals,
@@ -43,12 +43,12 @@ describe('a list that lacks half of the routes', () => {
     await run(SECOND)
 
     const held = await run(HALF)
-    expect(held).toMatchObject({ status: 'held', reviewId: held.runId })
-    expect(await reject(db, held.runId)).toEqual([held.runId])
+    expect(held).toMatchObject({ status: 'held', agreeingLists: 1 })
+    await reject(db, held.runId)
     expect(await runOf(db, held.runId)).toMatchObject({ status: 'dropped', resolution: 'rejected' })
 
     const again = await run(HALF)
-    expect(again).toMatchObject({ status: 'held', reviewId: held.runId })
+    expect(again).toMatchObject({ status: 'held', agreeingLists: 2 })
     expect(levels).toEqual(['info', 'info', 'warn', 'info'])
     const { values } = await metrics.syncReviews.get()
     expect(values.find((v) => v.labels.list === 'routes')?.value).toBe(1)
@@ -117,7 +117,7 @@ describe('a list that lacks half of the routes', () => {
       '  lost places 61 places: OLD City OLD, D100 City D100, D101 City D101, D102 City D102, D103 City D103, …',
       '  new         1: NEU City NEU → DA City DA',
       '  places      1 changed: #D0 D0 City D0 Spain is now D0 Elsewhere Spain',
-      `approve it to add 1, remove 60, change 1 place (61 live after):  bin/farewatch sync approve ${held.runId}`,
+      `approve it to add 1, remove 60, change 1 place (61 live after) from now on, without a second list:  bin/farewatch sync approve ${held.runId}`,
       `reject it to drop it and change nothing:  bin/farewatch sync reject ${held.runId}`,
     ])
   })

@@ -1,9 +1,8 @@
-import type { RouteChangeKind, RouteListName } from '../../platform/base/kinds.ts'
-import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
-import { affected, selectOne } from '../../platform/db/transaction.ts'
-import type { RunInstants } from '../runs/run-records.ts'
-import { ACCEPTED, ARRIVED_AT } from '../runs/sync-run-queries.ts'
+import type { RouteChangeKind, RouteListName } from '../platform/base/kinds.ts'
+import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
+import { affected, selectOne } from '../platform/db/transaction.ts'
 import { DEPARTURE_ROUTES, HISTORY_DAYS, type LossHistory, type SnapshotDiff } from './guard.ts'
+import { ACCEPTED, ARRIVED_AT, type RunInstants } from './runs.ts'
 
 /** What applying a list needs to know of its run. */
 export interface ApplyArgs extends RunInstants {
@@ -65,7 +64,7 @@ function absenceIncrement({ lists }: Pick<ApplyArgs, 'lists'>): RawBuilder<unkno
 }
 
 /** What a list lacks, and what the lists of the last 24 hours lacked. */
-type Losses = Pick<
+export type Losses = Pick<
   SnapshotDiff,
   'missing' | 'newlyAbsent' | 'absentLastDay' | 'emptied' | 'removedLastDay'
 > & {
@@ -191,7 +190,7 @@ export async function deleteConfirmed(
     .execute()
 }
 
-export async function countPending(tx: Tx, list: RouteListName): Promise<number> {
+export async function countPendingAbsences(tx: Tx, list: RouteListName): Promise<number> {
   const { count } = await tx
     .selectFrom('pending_absence')
     .select((query) => query.fn.countAll<number>().as('count'))
