@@ -5,6 +5,7 @@ import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { syncListJob } from '../../src/routes/sync-list-job.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
+import { makeListsDue } from '../chaos/steps.ts'
 import { startInTest } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -105,6 +106,7 @@ describe('killing a worker', () => {
     { timeout: 60_000 },
     async (crash, { db, databaseUrl }) => {
       await sync(db, BEFORE)
+      await makeListsDue(db)
       await sql`analyze`.execute(db)
       const upstream = await startListServer()
       onTestFinished(() => upstream.close())
