@@ -64,7 +64,9 @@ async function startOfOldest(
   return Math.max(0, total - limit)
 }
 
-function jobOf(job: Awaited<ReturnType<StoreQueue['getJobs']>>[number]): QueuedJob {
+type StoredJob = Awaited<ReturnType<StoreQueue['getJobs']>>[number]
+
+function jobOf(job: StoredJob): QueuedJob {
   return {
     id: job.id ?? '',
     name: job.name,
@@ -83,34 +85,31 @@ function instantOf(ms: number | undefined): Date | null {
 }
 
 /** Queues a dead job again with all its attempts. Returns false if no dead job has this id. */
-export async function retryJob(queue: StoreQueue, jobId: string): Promise<boolean> {
-  const job = await findDeadJob(queue, jobId)
-  if (job === undefined) return false
-  return unlessMoved(() =>
-    job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }),
-  )
+export function retryJob(queue: StoreQueue, jobId: string): Promise<boolean> {
+  const all = { resetAttemptsMade: true, resetAttemptsStarted: true }
+  return changeDead(queue, jobId, (job) => job.retry('failed', all))
 }
 
 /** Deletes a dead job. Returns false if no dead job has this id. */
-export async function dropJob(queue: StoreQueue, jobId: string): Promise<boolean> {
-  const job = await findDeadJob(queue, jobId)
-  if (job === undefined) return false
-  return unlessMoved(() => job.remove())
+export function dropJob(queue: StoreQueue, jobId: string): Promise<boolean> {
+  return changeDead(queue, jobId, (job) => job.remove())
 }
 
-async function findDeadJob(queue: StoreQueue, jobId: string) {
+async function changeDead(
+  queue: StoreQueue,
+  jobId: string,
+  change: (job: StoredJob) => Promise<unknown>,
+): Promise<boolean> {
   const id = cleanText(jobId)
   // The state is checked first: on Redis a queue has other keys than jobs.
-  if (!(await queue.getBackend().isJobInState('failed', id))) return undefined
-  return queue.getJob(id)
-}
-
-/** BullMQ refuses if another caller has changed the job in the meantime. */
-async function unlessMoved(change: () => Promise<unknown>): Promise<boolean> {
+  if (!(await queue.getBackend().isJobInState('failed', id))) return false
+  const job = await queue.getJob(id)
+  if (job === undefined) return false
   try {
-    await change()
+    await change(job)
     return true
   } catch (err) {
+    // Another caller has changed it in the meantime.
     if (isRefusal(err)) return false
     throw err
   }

@@ -10,6 +10,7 @@ import {
   retryJob,
 } from './inspect-jobs.ts'
 import type { JobContext, JobHandler } from './job-processor.ts'
+import { createWorkerErrors, startWorker, type WorkerHandle } from './job-worker.ts'
 import {
   DEFAULT_TIMINGS,
   type JsonObject,
@@ -30,8 +31,6 @@ import {
   type StoreClient,
   type StoreFacts,
 } from './store-client.ts'
-import { createStoreMonitor, createWorkerErrors } from './store-monitor.ts'
-import { superviseWorker, type WorkerHandle } from './supervised-worker.ts'
 
 export type {
   JobContext,
@@ -66,13 +65,6 @@ export interface WorkOptions {
    * s.
    */
   readonly stalledCheckMs?: number
-  /** How often a job may be started in all. The default is 15. */
-  readonly maxStartedAttempts?: number
-  /**
-   * A SnoozeError snoozes a job only within this time after its first due time. The default is six hours. Later it
-   * counts as a failed attempt, also when no more starts are left than attempts.
-   */
-  readonly snoozeForMs?: number
   readonly retryBackoff?: BackoffPolicy
   /** Called for each stalled job: its worker no longer renews the lock. */
   readonly onStalled?: () => void
@@ -104,8 +96,6 @@ export interface QueueSystem {
   retryDead(queue: string, jobId: string): Promise<boolean>
   /** Deletes a dead job. Returns false if no dead job has this id. */
   dropDead(queue: string, jobId: string): Promise<boolean>
-  /** The listener runs after an outage of the store, which may have lost jobs. Returns an unsubscribe function. */
-  onReconnect(listener: () => void): () => void
   facts(): Promise<StoreFacts>
   /** Closes all workers, then the connections, within `graceMs`. Never rejects. */
   close(options: { readonly graceMs: number }): Promise<void>
@@ -125,12 +115,10 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
     random: Math.random,
     ...options,
   }
-  const client = createStoreClient(context, (err) => monitor.reportError(err))
+  const client = createStoreClient(context)
   const facts = () =>
     client.call(OWN_QUEUE, (queue) => readStoreFacts(queue.getBackend(), context.clock))
-  const ping = async () => void (await facts())
-  const monitor = createStoreMonitor({ ...context, ping })
-  const errors = createWorkerErrors(context)
+  const errors = createWorkerErrors(context.log, context.clock)
   const workers = new Set<WorkerHandle>()
   let closed = false
 
@@ -138,18 +126,16 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
     kind: context.connection.kind,
     start: async () => warnOfDangers(await facts(), context.log),
     facts,
-    onReconnect: monitor.onReconnect,
     ...callsOf(client, context.clock),
 
     async work<P>(queue: string, handler: JobHandler<P>, given: WorkOptions = {}) {
-      const spec = {
+      const worker = await startWorker(context, {
+        ...DEFAULT_WORK_OPTIONS,
+        ...given,
         queue,
         handler: handler as JobHandler<unknown>,
-        settings: { ...DEFAULT_WORK_OPTIONS, ...given },
-        onTrouble: monitor.reportError,
         errors,
-      }
-      const worker = await superviseWorker({ context, ping }, spec)
+      })
       workers.add(worker)
       if (closed) await worker.close(0)
       return worker
@@ -157,7 +143,6 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
 
     async close({ graceMs }) {
       closed = true
-      monitor.close()
       await Promise.all([...workers].map((worker) => worker.close(graceMs * WORKERS_SHARE)))
       await client.close(graceMs * (1 - WORKERS_SHARE))
     },
@@ -209,9 +194,6 @@ const DEFAULT_WORK_OPTIONS = {
   concurrency: 1,
   lockMs: 30_000,
   stalledCheckMs: 15_000,
-  // More than the attempts of any job: a job that a closing process released was started too.
-  maxStartedAttempts: 15,
-  snoozeForMs: 6 * 60 * 60 * 1000,
   retryBackoff: { baseMs: 2_000, maxMs: 60_000 },
   onStalled: () => undefined,
 }

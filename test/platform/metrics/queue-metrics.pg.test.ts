@@ -63,11 +63,7 @@ describeStores('the metrics of the queue', (store) => {
     const system = systems.open()
     const metrics = createMetrics()
     const queue = aQueue()
-    const order: WorkerProcessOrder = {
-      connection: store().connection,
-      queue,
-      maxStartedAttempts: 10,
-    }
+    const order: WorkerProcessOrder = { connection: store().connection, queue }
     const dying = spawn(process.execPath, [WORKER_PROCESS, JSON.stringify(order)], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
