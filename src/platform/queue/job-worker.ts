@@ -46,14 +46,29 @@ export interface WorkerProgress {
   readonly busySince: Date | null
 }
 
+export interface WorkOptions {
+  /** How many jobs run at a time. */
+  readonly concurrency?: number
+  /** A job whose lock was not renewed for this time may run in another worker. */
+  readonly lockMs?: number
+  /** How often stalled jobs are searched. One search marks them, the next one queues them again. */
+  readonly stalledCheckMs?: number
+  readonly retryBackoff?: BackoffPolicy
+  /** Called for each stalled job: its worker no longer renews the lock. */
+  readonly onStalled?: () => void
+}
+
+const DEFAULTS: Required<WorkOptions> = {
+  concurrency: 1,
+  lockMs: 30_000,
+  stalledCheckMs: 15_000,
+  retryBackoff: { baseMs: 2_000, maxMs: 60_000 },
+  onStalled: () => undefined,
+}
+
 export interface WorkerSpec {
   readonly queue: string
   readonly handler: JobHandler<JsonObject>
-  readonly concurrency: number
-  readonly lockMs: number
-  readonly stalledCheckMs: number
-  readonly retryBackoff: BackoffPolicy
-  readonly onStalled: () => void
   readonly errors: WorkerErrors
 }
 
@@ -68,7 +83,11 @@ const RETRY_MS = 1_000
  *
  * It runs only after it has connected: BullMQ keeps the failure of a first connect. Throws QueueUnavailableError then.
  */
-export async function startWorker(context: QueueContext, spec: WorkerSpec): Promise<WorkerHandle> {
+export async function startWorker(
+  context: QueueContext,
+  spec: WorkerSpec,
+  given: WorkOptions,
+): Promise<WorkerHandle> {
   const { clock, connection, scrub, timings } = context
   const log = context.log.child({ queue: spec.queue })
   const jobs = createRunningJobs(clock)
@@ -78,11 +97,8 @@ export async function startWorker(context: QueueContext, spec: WorkerSpec): Prom
     lastActivityAt = clock.now()
     spec.errors.recordAnswer()
   }
-  const worker = createWorker({ ...context, log }, spec, {
-    jobs,
-    onAnswer,
-    closing: closing.signal,
-  })
+  const parts = { ...spec, ...DEFAULTS, ...given, jobs, onAnswer, closing: closing.signal }
+  const worker = createWorker({ ...context, log }, parts)
   try {
     await withTimeout(worker.waitUntilReady(), timings.deadlineMs)
   } catch (err) {
@@ -99,42 +115,43 @@ export async function startWorker(context: QueueContext, spec: WorkerSpec): Prom
   }
 }
 
-interface WorkerState {
+interface WorkerParts extends WorkerSpec, Required<WorkOptions> {
   readonly jobs: RunningJobs
   readonly onAnswer: () => void
   readonly closing: AbortSignal
 }
 
-function createWorker(context: QueueContext, spec: WorkerSpec, state: WorkerState): BullWorker {
+function createWorker(context: QueueContext, parts: WorkerParts): BullWorker {
   const { connection, log, timings } = context
-  const { queue, handler, retryBackoff, onStalled } = spec
-  const { jobs, closing, onAnswer } = state
-  const process = createProcessor({ ...context, handler, jobs, retryBackoff, closing })
-  const onError = (err: unknown) => spec.errors.record(queue, err)
+  const { queue, errors, onAnswer } = parts
+  const onError = (err: unknown) => errors.record(queue, err)
   const connect = storeFactory(connection, null)
-  const worker: BullWorker = new Worker(queue, process, workerOptions(context, spec), (...args) =>
-    watchCalls(connect(...args), { onAnswer, onError, pollMs: timings.pollMs }),
+  const worker: BullWorker = new Worker(
+    queue,
+    createProcessor({ ...context, ...parts }),
+    workerOptions(context, parts),
+    (...args) => watchCalls(connect(...args), { onAnswer, onError, pollMs: timings.pollMs }),
   )
   worker.on('error', onError)
-  listenToWorker(worker, { jobs, log, onStalled })
+  listenToWorker(worker, log, parts)
   return worker
 }
 
-function workerOptions({ random, timings }: QueueContext, spec: WorkerSpec) {
+function workerOptions({ random, timings }: QueueContext, parts: Required<WorkOptions>) {
   return {
     connection: {},
     prefix: KEY_PREFIX,
     autorun: false,
-    concurrency: spec.concurrency,
-    lockDuration: spec.lockMs,
-    stalledInterval: spec.stalledCheckMs,
+    concurrency: parts.concurrency,
+    lockDuration: parts.lockMs,
+    stalledInterval: parts.stalledCheckMs,
     maxStalledCount: 3,
     drainDelay: timings.pollMs / 1000,
     runRetryDelay: RETRY_MS,
     settings: {
       repeatStrategy,
       backoffStrategy: (attemptsMade: number) =>
-        backoffMs(spec.retryBackoff, attemptsMade - 1, random),
+        backoffMs(parts.retryBackoff, attemptsMade - 1, random),
     },
   }
 }
@@ -186,13 +203,7 @@ function watchCalls(backend: IQueueBackend, { onAnswer, onError, pollMs }: CallW
   return backend
 }
 
-interface WorkerEvents {
-  readonly jobs: RunningJobs
-  readonly log: Logger
-  readonly onStalled: () => void
-}
-
-function listenToWorker(worker: BullWorker, { jobs, log, onStalled }: WorkerEvents): void {
+function listenToWorker(worker: BullWorker, log: Logger, { jobs, onStalled }: WorkerParts): void {
   worker.on('stalled', (jobId) => {
     onStalled()
     log.warn({ jobId }, 'job stalled and runs again')

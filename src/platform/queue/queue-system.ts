@@ -1,4 +1,4 @@
-import { type BackoffPolicy, type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 import {
@@ -10,7 +10,12 @@ import {
   retryJob,
 } from './inspect-jobs.ts'
 import type { JobContext, JobHandler } from './job-processor.ts'
-import { createWorkerErrors, startWorker, type WorkerHandle } from './job-worker.ts'
+import {
+  createWorkerErrors,
+  startWorker,
+  type WorkerHandle,
+  type WorkOptions,
+} from './job-worker.ts'
 import {
   DEFAULT_TIMINGS,
   type JsonObject,
@@ -42,6 +47,7 @@ export type {
   Scheduler,
   StoreFacts,
   WorkerHandle,
+  WorkOptions,
 }
 export { JOB_STATES }
 
@@ -53,21 +59,6 @@ export interface QueueSystemOptions {
   readonly timings?: QueueTimings
   readonly clock?: Clock
   readonly random?: () => number
-}
-
-export interface WorkOptions {
-  /** How many jobs run at a time. The default is 1. */
-  readonly concurrency?: number
-  /** A job whose lock was not renewed for this time may run in another worker. The default is 30 s. */
-  readonly lockMs?: number
-  /**
-   * How often stalled jobs are searched. One search marks them, the next one queues them again. The default is 15
-   * s.
-   */
-  readonly stalledCheckMs?: number
-  readonly retryBackoff?: BackoffPolicy
-  /** Called for each stalled job: its worker no longer renews the lock. */
-  readonly onStalled?: () => void
 }
 
 export type JobCounts = Record<'waiting' | 'active' | 'delayed' | 'failed' | 'completed', number>
@@ -128,14 +119,9 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
     facts,
     ...callsOf(client, context.clock),
 
-    async work<P>(queue: string, handler: JobHandler<P>, given: WorkOptions = {}) {
-      const worker = await startWorker(context, {
-        ...DEFAULT_WORK_OPTIONS,
-        ...given,
-        queue,
-        handler: handler as JobHandler<unknown>,
-        errors,
-      })
+    async work<P>(queue: string, handler: JobHandler<P>, options: WorkOptions = {}) {
+      const spec = { queue, handler: handler as JobHandler<unknown>, errors }
+      const worker = await startWorker(context, spec, options)
       workers.add(worker)
       if (closed) await worker.close(0)
       return worker
@@ -189,14 +175,6 @@ function callsOf(client: StoreClient, clock: Clock) {
 }
 
 const COUNTED_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const
-
-const DEFAULT_WORK_OPTIONS = {
-  concurrency: 1,
-  lockMs: 30_000,
-  stalledCheckMs: 15_000,
-  retryBackoff: { baseMs: 2_000, maxMs: 60_000 },
-  onStalled: () => undefined,
-}
 
 export interface NewJob {
   /** The name of the scheduler whose work it does. The default is the name of the queue. */
