@@ -6,8 +6,15 @@ import { isRefusal } from './queue-errors.ts'
 import type { StoreQueue } from './store-client.ts'
 
 /** `dead`: the job ran out of attempts or is not retryable, and waits for an operator. */
-export const JOB_STATES = ['dead', 'active', 'waiting', 'delayed', 'done'] as const
-export type JobState = (typeof JOB_STATES)[number]
+const STORE_STATES = {
+  dead: 'failed',
+  active: 'active',
+  waiting: 'waiting',
+  delayed: 'delayed',
+  done: 'completed',
+} as const
+export type JobState = keyof typeof STORE_STATES
+export const JOB_STATES = Object.keys(STORE_STATES) as JobState[]
 
 export interface QueuedJob {
   readonly id: string
@@ -25,14 +32,6 @@ export interface QueuedJob {
   /** One line that begins with the code or name of the error; null unless an attempt failed. */
   readonly failure: string | null
 }
-
-const STORE_STATES = {
-  dead: 'failed',
-  active: 'active',
-  waiting: 'waiting',
-  delayed: 'delayed',
-  done: 'completed',
-} as const
 
 /** Lists jobs of a state: ended jobs newest first, all others oldest first. */
 export async function listJobs(

@@ -14,7 +14,6 @@ import type { JsonObject } from './queue-connection.ts'
 import { type JobAbortedError, toJobError } from './queue-errors.ts'
 
 export interface JobContext {
-  readonly jobId: string
   /** The name of its scheduler; of any other job the name of its queue. */
   readonly name: string
   /** When it was due first, by the clock of the process that made it. */
@@ -59,11 +58,10 @@ export function createProcessor(deps: ProcessorDeps) {
     const dueAt = dueAtOf(job)
     const ageMs = clock.now().getTime() - dueAt.getTime()
     const canSnooze = ageMs < SNOOZE_FOR_MS
-    const jobId = job.id ?? ''
-    const { signal, end } = jobs.begin(jobId)
+    const { signal, end } = jobs.begin(job.id ?? '')
     try {
       const attempt = job.attemptsMade + 1
-      const context = { jobId, name: job.name, dueAt, attempt, waitedMs: waitedMs(job), canSnooze }
+      const context = { name: job.name, dueAt, attempt, waitedMs: waitedMs(job), canSnooze }
       await handler(job.data, { ...context, signal })
     } catch (thrown) {
       if (closing.aborted && signal.aborted) return await release(job, token)

@@ -59,7 +59,7 @@ export async function migrateQueue(client: Parameters<typeof runMigrations>[0]):
 }
 
 /** Our factories ignore the `connection` of the options and use their own. */
-export type StoreFactory = BackendFactory<IQueueBackend, object>
+type StoreFactory = BackendFactory<IQueueBackend, object>
 
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 10_000

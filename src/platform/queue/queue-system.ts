@@ -149,10 +149,9 @@ function warnOfDangers({ clockSkewMs, redis }: StoreFacts, log: Logger): void {
 
 function callsOf(client: StoreClient, clock: Clock) {
   return {
-    enqueue: async (queue: string, { name = queue, payload, id, delayMs, attempts }: NewJob) => {
+    enqueue: async (queue: string, { name = queue, payload, id, attempts }: NewJob) => {
       const options = {
         ...(id === undefined ? {} : { deduplication: { id } }),
-        ...(delayMs === undefined ? {} : { delay: Math.max(0, Math.round(delayMs)) }),
         ...(attempts === undefined ? {} : { attempts }),
       }
       await client.call(queue, (target) => target.add(name, payload, options))
@@ -185,7 +184,6 @@ export interface NewJob {
    * its id up, also when an operator retries it.
    */
   readonly id?: string
-  readonly delayMs?: number
   /** How often the job may be tried in all. The default is 5. */
   readonly attempts?: number
 }
