@@ -53,8 +53,6 @@ const SNOOZE_FOR_MS = 6 * 60 * 60 * 1000
 export function createProcessor(deps: ProcessorDeps) {
   const { handler, jobs, scrub, clock, closing } = deps
   return async (job: BullJob, token?: string): Promise<void> => {
-    // A poll that ends because the worker closes may bring a job.
-    if (closing.aborted) return release(job, token)
     const dueAt = dueAtOf(job)
     const ageMs = clock.now().getTime() - dueAt.getTime()
     const canSnooze = ageMs < SNOOZE_FOR_MS
