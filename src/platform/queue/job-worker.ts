@@ -165,8 +165,8 @@ interface CallWatch {
 /**
  * Reports the calls of a worker's backend, and makes BullMQ pause and retry after each that fails.
  *
- * BullMQ does so only after an error that it knows as a lost connection. After any other it polls again at once,
- * thousands of times a second, and records a job that succeeded as failed. So every error but a refusal becomes one.
+ * BullMQ does so only after an error that it knows as a lost connection. After any other it records a job that
+ * succeeded as failed, and polls again without a pause. So every error but a refusal becomes one.
  *
  * A wait for a job that fails ends in a poll. BullMQ would only wait again, without end on a LISTEN that is half open.
  *

@@ -83,26 +83,18 @@ describeOwnRedis('a queue', (store) => {
       const system = systems.open()
       const queue = aQueue()
       let ran = 0
-      const began = Promise.withResolvers<void>()
-      const finish = Promise.withResolvers<void>()
       await system.start()
       await system.work(
         queue,
         async () => {
           ran += 1
-          began.resolve()
-          await finish.promise
         },
         FAST_WORK,
       )
-      await system.enqueue(queue, { payload: {} })
-      await began.promise
       const linesBefore = systems.book.lines().length
       await store().ask(order)
 
       const commandsBefore = await commandsOf(store())
-      // A worker that has just done a job polls for the next one without a wait.
-      finish.resolve()
       const failure = await system.enqueue(queue, { payload: {} }).catch((err: unknown) => err)
       await delay(2_000)
 
@@ -113,7 +105,7 @@ describeOwnRedis('a queue', (store) => {
       for (const mending of MENDING) await store().ask(mending)
       await until('a later job ran', async () => {
         await system.enqueue(queue, { payload: {}, id: 'x' }).catch(() => undefined)
-        return ran > 1
+        return ran > 0
       })
     },
   )
