@@ -260,7 +260,7 @@ interface Trouble {
 /** An error that comes and goes within this time is one. */
 const CALM_MS = 60_000
 
-/** A store that is down makes each worker fail hundreds of times a second. It is one trouble for all; others are by queue. */
+/** A store that is down makes each worker fail again and again. It is one trouble for all; others are by queue. */
 export function createWorkerErrors(log: Logger, clock: Clock): WorkerErrors {
   const open = new Map<string | undefined, Trouble>()
   const now = () => clock.now().getTime()
