@@ -77,8 +77,7 @@ const LOOP_PAUSE_MS = 60_000
 /**
  * Judges a process by its progress: workers poll their queues, handlers end, loops end.
  *
- * A worker that lost its connection is replaced by its supervisor long before. Only faults that a replacement does not
- * repair remain for this check, for example handlers that hang on stalled connections.
+ * A worker continues by itself on a new connection. What remains is for example a handler that hangs.
  */
 export function createLiveness({ app, queue, work }: LivenessDeps): Liveness {
   const { clock, config, log } = app

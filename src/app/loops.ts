@@ -70,7 +70,6 @@ export function startLoops(
     listener.subscribe('due', hinted(...checks)),
     listener.subscribe('schedule', hinted(...schedulers)),
     listener.subscribe('upstream', () => app.breaker.notify()),
-    queue.onReconnect(() => schedulers[0]?.notify()),
   ]
   return {
     // A map keeps its order, so the first run is the oldest.

@@ -41,8 +41,6 @@ const SYNC_RETRY = { baseMs: 30_000, maxMs: 600_000 }
  * answer may take 10 s. At two batches a second that is about 32 batches, doubled as a reserve.
  */
 const VERIFY_CONCURRENCY = 64
-/** While the upstream is paused a sync is snoozed, each time for 1 to 15 min, for hours. Every snooze is a start. */
-const SYNC_STARTS = 100
 /** One batch is written while the next one is decided. */
 const RECORDINGS = 2
 
@@ -103,7 +101,6 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
     {
       concurrency: 2,
       retryBackoff: SYNC_RETRY,
-      maxStartedAttempts: SYNC_STARTS,
       onStalled: countStalled(app.metrics, SYNC_QUEUE),
     },
   )

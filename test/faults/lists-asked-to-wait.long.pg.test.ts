@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/platform/base/clock.ts'
+import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import type { WorkOptions } from '../../src/platform/queue/queue-system.ts'
 import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { listSyncRuns } from '../../src/routes/runs.ts'
 import { type SyncListPayload, syncListJob } from '../../src/routes/sync-list-job.ts'
@@ -25,7 +24,7 @@ describeStores('a list whose sync must wait', (store) => {
   afterAll(() => fixture.close())
 
   /** Starts the job of one due time, with one attempt, and its worker. */
-  async function startDueTime(options: WorkOptions = FAST_WORK) {
+  async function startDueTime(clock: Clock = systemClock) {
     const { db } = fixture
     const breaker = breakerOn(db)
     onTestFinished(() => breaker.close())
@@ -40,13 +39,13 @@ describeStores('a list whose sync must wait', (store) => {
       clock: systemClock,
       lastDueAt: () => new Date(0),
     }
-    const system = systems.open()
+    const system = systems.open({ clock })
     const queue = aQueue()
     const dueAt = new Date()
     await system.work<SyncListPayload>(
       queue,
       (payload, context) => syncListJob(deps, payload, context),
-      options,
+      FAST_WORK,
     )
     await system.enqueue(queue, { payload: { list: 'routes' }, attempts: 1 })
     const reasons = async () => {
@@ -128,7 +127,8 @@ describeStores('a list whose sync must wait', (store) => {
       retryAfter: 'seconds',
       seconds: 1,
     })
-    const { system, queue } = await startDueTime({ ...FAST_WORK, snoozeForMs: 0 })
+    const later = { ...systemClock, now: () => new Date(Date.now() + 7 * 3_600_000) }
+    const { system, queue } = await startDueTime(later)
 
     await untilCounts(system, queue, { failed: 1 })
 

@@ -6,8 +6,15 @@ import { isRefusal } from './queue-errors.ts'
 import type { StoreQueue } from './store-client.ts'
 
 /** `dead`: the job ran out of attempts or is not retryable, and waits for an operator. */
-export const JOB_STATES = ['dead', 'active', 'waiting', 'delayed', 'done'] as const
-export type JobState = (typeof JOB_STATES)[number]
+const STORE_STATES = {
+  dead: 'failed',
+  active: 'active',
+  waiting: 'waiting',
+  delayed: 'delayed',
+  done: 'completed',
+} as const
+export type JobState = keyof typeof STORE_STATES
+export const JOB_STATES = Object.keys(STORE_STATES) as JobState[]
 
 export interface QueuedJob {
   readonly id: string
@@ -25,14 +32,6 @@ export interface QueuedJob {
   /** One line that begins with the code or name of the error; null unless an attempt failed. */
   readonly failure: string | null
 }
-
-const STORE_STATES = {
-  dead: 'failed',
-  active: 'active',
-  waiting: 'waiting',
-  delayed: 'delayed',
-  done: 'completed',
-} as const
 
 /** Lists jobs of a state: ended jobs newest first, all others oldest first. */
 export async function listJobs(
@@ -64,7 +63,9 @@ async function startOfOldest(
   return Math.max(0, total - limit)
 }
 
-function jobOf(job: Awaited<ReturnType<StoreQueue['getJobs']>>[number]): QueuedJob {
+type StoredJob = Awaited<ReturnType<StoreQueue['getJobs']>>[number]
+
+function jobOf(job: StoredJob): QueuedJob {
   return {
     id: job.id ?? '',
     name: job.name,
@@ -83,34 +84,31 @@ function instantOf(ms: number | undefined): Date | null {
 }
 
 /** Queues a dead job again with all its attempts. Returns false if no dead job has this id. */
-export async function retryJob(queue: StoreQueue, jobId: string): Promise<boolean> {
-  const job = await findDeadJob(queue, jobId)
-  if (job === undefined) return false
-  return unlessMoved(() =>
-    job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }),
-  )
+export function retryJob(queue: StoreQueue, jobId: string): Promise<boolean> {
+  const all = { resetAttemptsMade: true, resetAttemptsStarted: true }
+  return changeDead(queue, jobId, (job) => job.retry('failed', all))
 }
 
 /** Deletes a dead job. Returns false if no dead job has this id. */
-export async function dropJob(queue: StoreQueue, jobId: string): Promise<boolean> {
-  const job = await findDeadJob(queue, jobId)
-  if (job === undefined) return false
-  return unlessMoved(() => job.remove())
+export function dropJob(queue: StoreQueue, jobId: string): Promise<boolean> {
+  return changeDead(queue, jobId, (job) => job.remove())
 }
 
-async function findDeadJob(queue: StoreQueue, jobId: string) {
+async function changeDead(
+  queue: StoreQueue,
+  jobId: string,
+  change: (job: StoredJob) => Promise<unknown>,
+): Promise<boolean> {
   const id = cleanText(jobId)
   // The state is checked first: on Redis a queue has other keys than jobs.
-  if (!(await queue.getBackend().isJobInState('failed', id))) return undefined
-  return queue.getJob(id)
-}
-
-/** BullMQ refuses if another caller has changed the job in the meantime. */
-async function unlessMoved(change: () => Promise<unknown>): Promise<boolean> {
+  if (!(await queue.getBackend().isJobInState('failed', id))) return false
+  const job = await queue.getJob(id)
+  if (job === undefined) return false
   try {
-    await change()
+    await change(job)
     return true
   } catch (err) {
+    // Another caller has changed it in the meantime.
     if (isRefusal(err)) return false
     throw err
   }

@@ -10,11 +10,10 @@ import { type BackoffPolicy, backoffMs, type Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import { type JsonObject, listenForTrouble } from './queue-connection.ts'
-import { failureFields, JobAbortedError, toJobError } from './queue-errors.ts'
+import type { JsonObject } from './queue-connection.ts'
+import { type JobAbortedError, toJobError } from './queue-errors.ts'
 
 export interface JobContext {
-  readonly jobId: string
   /** The name of its scheduler; of any other job the name of its queue. */
   readonly name: string
   /** When it was due first, by the clock of the process that made it. */
@@ -23,7 +22,7 @@ export interface JobContext {
   readonly attempt: number
   /** The time from the due time of the job to now; null at a later attempt. As exact as the clocks. */
   readonly waitedMs: number | null
-  /** Whether a SnoozeError snoozes the job. After a limit it is a failed attempt. */
+  /** Whether a SnoozeError snoozes the job. After six hours it is a failed attempt. */
   readonly canSnooze: boolean
   /** Aborts with a JobAbortedError. If the handler then rejects while the process closes, the job is released. */
   readonly signal: AbortSignal
@@ -42,67 +41,88 @@ export interface ProcessorDeps {
   readonly log: Logger
   readonly clock: Clock
   readonly random: () => number
-  readonly limits: SnoozeLimits
+  readonly retryBackoff: BackoffPolicy
   /** Aborted when the worker stops taking jobs. */
   readonly closing: AbortSignal
 }
 
+/** A job may be snoozed for so long after its first due time. Then it fails, and becomes visible as dead. */
+const SNOOZE_FOR_MS = 6 * 60 * 60 * 1000
+
 /** Returns the function that BullMQ calls for each job. */
 export function createProcessor(deps: ProcessorDeps) {
-  const { handler, jobs, scrub, limits, closing } = deps
+  const { handler, jobs, scrub, clock, closing } = deps
   return async (job: BullJob, token?: string): Promise<void> => {
-    if (closing.aborted) return release(job, token)
-    const jobId = job.id ?? ''
-    const attempt = job.attemptsMade + 1
-    const snoozable = canSnooze(runningJob(deps, job), limits)
-    const { signal, end } = jobs.begin(jobId)
+    const dueAt = dueAtOf(job)
+    const ageMs = clock.now().getTime() - dueAt.getTime()
+    const canSnooze = ageMs < SNOOZE_FOR_MS
+    const { signal, end } = jobs.begin(job.id ?? '')
     try {
-      const context = {
-        jobId,
-        name: job.name,
-        dueAt: dueAtOf(job),
-        attempt,
-        waitedMs: waitedMs(job),
-        canSnooze: snoozable,
-        signal,
-      }
-      await handler(job.data, context)
+      const attempt = job.attemptsMade + 1
+      const context = { name: job.name, dueAt, attempt, waitedMs: waitedMs(job), canSnooze }
+      await handler(job.data, { ...context, signal })
     } catch (thrown) {
       if (closing.aborted && signal.aborted) return await release(job, token)
       if (!(thrown instanceof SnoozeError)) throw toJobError(thrown, scrub)
-      if (!snoozable) throw toJobError(thrown.reason, scrub)
-      return await snooze(deps, { job, token, thrown })
+      if (!canSnooze) throw toJobError(thrown.reason, scrub)
+      return await snooze(deps, { job, token, thrown, ageMs })
     } finally {
       end()
     }
   }
 }
 
-function runningJob({ clock }: ProcessorDeps, job: BullJob): RunningJob {
-  const { attemptsMade: made, attemptsStarted: started, opts } = job
-  return {
-    ageMs: clock.now().getTime() - dueAtOf(job).getTime(),
-    attempts: { allowed: opts.attempts ?? 1, made, started },
-  }
-}
-
 /** A snooze and a retry change when a job runs, not when it was due. */
-export function dueAtOf({ timestamp, opts }: Pick<BullJob, 'timestamp' | 'opts'>): Date {
+export function dueAtOf({ timestamp, opts }: DatedJob): Date {
   return new Date(timestamp + (opts.delay ?? 0))
 }
 
+interface DatedJob {
+  readonly timestamp: number
+  readonly opts: { readonly delay?: number }
+}
+
+interface Snooze {
+  readonly job: BullJob
+  readonly token: string | undefined
+  readonly thrown: SnoozeError
+  readonly ageMs: number
+}
+
 /** Delays a job without using up an attempt. */
-async function snooze(
-  deps: ProcessorDeps,
-  { job, token, thrown }: { job: BullJob; token: string | undefined; thrown: SnoozeError },
-): Promise<never> {
-  const { limits, random, log } = deps
-  const waitMs = snoozeMs(runningJob(deps, job), { waitMs: thrown.waitMs, limits, random })
+async function snooze(deps: ProcessorDeps, { job, token, thrown, ageMs }: Snooze): Promise<never> {
+  const { retryBackoff, random, log } = deps
+  const before = job.attemptsStarted - job.attemptsMade - 1
+  const waitMs = snoozeMs(thrown.waitMs, { before, ageMs, retryBackoff, random })
   // If this fails the lock expires, and the job is found as stalled. BullMQ computes with this process’s clock.
   await job.moveToDelayed(Date.now() + waitMs, token).catch(() => undefined)
   const { code, message } = thrown.reason
   log.info({ jobId: job.id, waitMs, code, reason: message }, 'job snoozed')
   throw new DelayedError()
+}
+
+/** The shortest snooze. A `Retry-After: 0` of the upstream does not permit calls without a pause. */
+const MIN_WAIT_MS = 1_000
+
+interface SnoozePace {
+  /** How often the job was snoozed before. */
+  readonly before: number
+  /** The time since its first due time. */
+  readonly ageMs: number
+  readonly retryBackoff: BackoffPolicy
+  readonly random: () => number
+}
+
+/**
+ * How long a job is snoozed: the first time as long as the handler requested, later at least its backoff, and at most
+ * the time that is left for it. The backoff keeps a handler that always requests one second from running every second.
+ * @example snoozeMs(30_000, { before: 0, ageMs: 0, retryBackoff, random }) // 30_000
+ */
+export function snoozeMs(waitMs: number, pace: SnoozePace): number {
+  const { before, ageMs, retryBackoff, random } = pace
+  const paceMs = before > 0 ? backoffMs(retryBackoff, before - 1, random) : 0
+  const wantedMs = Math.min(SNOOZE_FOR_MS - ageMs, Math.max(waitMs, paceMs))
+  return Math.round(Math.max(MIN_WAIT_MS, wantedMs))
 }
 
 /** Null for a job that was started before: only the store knows when it became due again. */
@@ -119,100 +139,32 @@ async function release(job: BullJob, token?: string): Promise<never> {
   throw new WaitingError()
 }
 
-export interface EventDeps {
-  readonly jobs: RunningJobs
-  readonly log: Logger
-  /** An error of the worker itself, for example while its store is down. */
-  readonly onError: (err: unknown) => void
-  /** The worker's connection broke. */
-  readonly onTrouble: (err: unknown) => void
-  readonly onStalled: () => void
-}
-
-/** Turns BullMQ's events into activity, aborts and log lines. Its `error` event must have a listener. */
-export function listenToWorker(
-  worker: BullWorker,
-  { jobs, log, onError, onTrouble, onStalled }: EventDeps,
-): void {
-  worker.on('error', onError)
-  listenForTrouble(worker.getBackend(), onTrouble)
-  for (const event of ['active', 'completed', 'failed', 'locksRenewed'] as const) {
-    worker.on(event, jobs.touch)
-  }
-  worker.on('stalled', (jobId) => {
-    onStalled()
-    log.warn({ jobId }, 'job stalled and runs again')
-  })
-  worker.on('lockRenewalFailed', (jobIds) => {
-    jobs.abort(
-      jobIds,
-      new JobAbortedError('the lock of the job is lost: another worker may run it'),
-    )
-  })
-  worker.on('failed', (job, err) => {
-    const thrown = err.cause ?? err
-    const fields = { jobId: job?.id, attempt: job?.attemptsMade, ...failureFields(thrown) }
-    if (job?.finishedOn !== undefined) log.error(fields, 'job failed')
-    // An expected failure is logged by its feature, for example as a failed sync. The job is retried.
-    else log[thrown instanceof AppError ? 'info' : 'warn'](fields, 'job attempt failed')
-  })
-}
-
-/** The handlers that a worker runs, and the time of its last activity. Liveness checks use both. */
+/** The handlers that a worker runs. */
 export interface RunningJobs {
-  /** Records activity: a poll returned, a job began or ended, or a lock was renewed. */
-  touch(): void
-  lastActivityAt(): Date
   count(): number
   /** When the oldest running handler began; null if none runs. */
   busySince(): Date | null
   begin(jobId: string): { readonly signal: AbortSignal; end(): void }
-  abort(jobIds: readonly string[], reason: Error): void
-  abortAll(reason: Error): void
-  /** Resolves when no handler runs. */
-  idle(): Promise<void>
+  /** Aborts the handlers of these jobs; of all if none are named. */
+  abort(reason: JobAbortedError, jobIds?: readonly string[]): void
 }
 
-export function createRunningJobs(now: () => Date): RunningJobs {
+export function createRunningJobs(clock: Clock): RunningJobs {
   // Not a map by id: a job whose lock was lost may begin a second time while its first handler still runs.
   const running = new Set<{ jobId: string; controller: AbortController; begunAt: Date }>()
-  let lastActivityAt = now()
-  let waiting: (() => void)[] = []
-
-  function resolveWhenIdle(): void {
-    if (running.size > 0) return
-    for (const resolve of waiting) resolve()
-    waiting = []
-  }
-
   return {
-    touch: () => {
-      lastActivityAt = now()
-    },
-    lastActivityAt: () => lastActivityAt,
     count: () => running.size,
     // A set keeps insertion order.
     busySince: () => running.values().next().value?.begunAt ?? null,
     begin: (jobId) => {
-      const job = { jobId, controller: new AbortController(), begunAt: now() }
+      const job = { jobId, controller: new AbortController(), begunAt: clock.now() }
       running.add(job)
-      const end = () => {
-        running.delete(job)
-        resolveWhenIdle()
+      return { signal: job.controller.signal, end: () => void running.delete(job) }
+    },
+    abort: (reason, jobIds) => {
+      for (const { jobId, controller } of running) {
+        if (jobIds?.includes(jobId) ?? true) controller.abort(reason)
       }
-      return { signal: job.controller.signal, end }
-    },
-    abort: (jobIds, reason) => {
-      for (const job of running) if (jobIds.includes(job.jobId)) job.controller.abort(reason)
-    },
-    abortAll: (reason) => {
-      for (const job of running) job.controller.abort(reason)
-    },
-    idle: () => {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      waiting.push(resolve)
-      resolveWhenIdle()
-      return promise
     },
   }
 }
@@ -234,46 +186,4 @@ export class SnoozeError extends AppError {
     this.waitMs = waitMs
     this.reason = reason
   }
-}
-
-/** The shortest snooze. A `Retry-After: 0` of the upstream does not permit calls without a pause. */
-const MIN_WAIT_MS = 1_000
-
-export interface SnoozeLimits {
-  /** How long after its first due time a job may be snoozed. */
-  readonly snoozeForMs: number
-  /** How often a job may be started in all. Snoozes, stalls and failures count. */
-  readonly maxStartedAttempts: number
-  readonly retryBackoff: BackoffPolicy
-}
-
-export interface RunningJob {
-  /** The time since its first due time. */
-  readonly ageMs: number
-  readonly attempts: { readonly allowed: number; readonly made: number; readonly started: number }
-}
-
-/**
- * Whether a job may be snoozed once more. The time is limited, and each attempt that is left must keep a start. A job
- * that is always snoozed therefore fails in the end and becomes visible as dead.
- */
-export function canSnooze({ ageMs, attempts }: RunningJob, limits: SnoozeLimits): boolean {
-  const attemptsLeft = attempts.allowed - attempts.made
-  const startsLeft = limits.maxStartedAttempts - attempts.started
-  return ageMs < limits.snoozeForMs && startsLeft >= attemptsLeft
-}
-
-/**
- * How long a job is snoozed: the first time as long as the handler requested, later at least its backoff, and at most
- * the time that is left for it. The backoff keeps a handler that always requests one second from running every second.
- * @example snoozeMs(job, { waitMs: 30_000, limits, random }) // 30_000
- */
-export function snoozeMs(
-  { ageMs, attempts }: RunningJob,
-  { waitMs, limits, random }: { waitMs: number; limits: SnoozeLimits; random: () => number },
-): number {
-  const earlier = attempts.started - attempts.made - 1
-  const paceMs = earlier > 0 ? backoffMs(limits.retryBackoff, earlier - 1, random) : 0
-  const leftMs = limits.snoozeForMs - ageMs
-  return Math.round(Math.max(MIN_WAIT_MS, Math.min(leftMs, Math.max(waitMs, paceMs))))
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type IQueueBackend, Worker } from 'bullmq'
 import {
   type BackoffPolicy,
@@ -6,13 +7,13 @@ import {
   endsWithin,
   withTimeout,
 } from '../base/clock.ts'
+import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import {
   type BullWorker,
   createProcessor,
   createRunningJobs,
   type JobHandler,
-  listenToWorker,
   type RunningJobs,
 } from './job-processor.ts'
 import {
@@ -20,228 +21,264 @@ import {
   KEY_PREFIX,
   type QueueContext,
   repeatStrategy,
-  type StoreFactory,
   storeFactory,
 } from './queue-connection.ts'
-import { isRefusal, JobAbortedError, toUnavailableError } from './queue-errors.ts'
-import type { WorkerErrors } from './store-monitor.ts'
+import {
+  failureFields,
+  isRefusal,
+  isStoreUnavailable,
+  JobAbortedError,
+  toUnavailableError,
+} from './queue-errors.ts'
 
-export interface WorkerSettings {
-  readonly concurrency: number
-  readonly lockMs: number
-  readonly stalledCheckMs: number
-  readonly maxStartedAttempts: number
-  readonly snoozeForMs: number
-  readonly retryBackoff: BackoffPolicy
-  readonly onStalled: () => void
+export interface WorkerHandle {
+  /** The progress of the worker. BullMQ's `isRunning()` stays true for a worker that does nothing. */
+  progress(): WorkerProgress
+  /** Lets jobs finish, aborts the rest and closes the connections, all within `graceMs`. Never rejects. */
+  close(graceMs: number): Promise<void>
 }
 
-export interface JobWorkerSpec {
+export interface WorkerProgress {
+  /** When the store last answered a poll, took an outcome or renewed a lock. */
+  readonly lastActivityAt: Date
+  readonly activeJobs: number
+  /** When the oldest running handler began; null if none runs. The lock of a handler that hangs is still renewed. */
+  readonly busySince: Date | null
+}
+
+export interface WorkOptions {
+  /** How many jobs run at a time. */
+  readonly concurrency?: number
+  /** A job whose lock was not renewed for this time may run in another worker. */
+  readonly lockMs?: number
+  /** How often stalled jobs are searched. One search marks them, the next one queues them again. */
+  readonly stalledCheckMs?: number
+  readonly retryBackoff?: BackoffPolicy
+  /** Called for each stalled job: its worker no longer renews the lock. */
+  readonly onStalled?: () => void
+}
+
+const DEFAULTS: Required<WorkOptions> = {
+  concurrency: 1,
+  lockMs: 30_000,
+  stalledCheckMs: 15_000,
+  retryBackoff: { baseMs: 2_000, maxMs: 60_000 },
+  onStalled: () => undefined,
+}
+
+export interface WorkerSpec {
   readonly queue: string
   readonly handler: JobHandler<JsonObject>
-  readonly settings: WorkerSettings
-  /** The worker's connection broke. */
-  readonly onTrouble: (err: unknown) => void
   readonly errors: WorkerErrors
 }
 
 /** Shares of the grace time: first jobs may finish, then they are aborted. The rest is for closing connections. */
 const FINISH_SHARE = 0.6
 const ABORT_SHARE = 0.3
+const RETRY_MS = 1_000
 
-/** One BullMQ worker, from its first connect to its end. A broken worker is replaced, not repaired. */
-export class JobWorker {
-  readonly jobs: RunningJobs
-  readonly #context: QueueContext
-  readonly #log: Logger
-  readonly #worker: BullWorker
-  readonly #closing = new AbortController()
-  readonly #stopped = new AbortController()
-  #ended = false
-
-  /** Resolves when the worker is connected and runs. Throws QueueUnavailableError if it does not connect in time. */
-  static async start(context: QueueContext, spec: JobWorkerSpec): Promise<JobWorker> {
-    const self = new JobWorker(context, spec)
-    await self.#connect()
-    self.#run()
-    return self
+/**
+ * Starts a worker that continues through outages of its store. One that stops for good shows in its progress, and
+ * liveness ends its process.
+ *
+ * It runs only after it has connected: BullMQ keeps the failure of a first connect. Throws QueueUnavailableError then.
+ */
+export async function startWorker(
+  context: QueueContext,
+  spec: WorkerSpec,
+  given: WorkOptions,
+): Promise<WorkerHandle> {
+  const { clock, connection, scrub, timings } = context
+  const log = context.log.child({ queue: spec.queue })
+  const jobs = createRunningJobs(clock)
+  const closing = new AbortController()
+  let lastActivityAt = clock.now()
+  const onAnswer = () => {
+    lastActivityAt = clock.now()
+    spec.errors.recordAnswer()
   }
-
-  private constructor(context: QueueContext, spec: JobWorkerSpec) {
-    const { clock, random, scrub } = context
-    const { queue, handler, settings, onTrouble, errors } = spec
-    this.#context = context
-    this.#log = context.log.child({ queue })
-    this.jobs = createRunningJobs(() => clock.now())
-    const closing = this.#closing.signal
-    this.#worker = new Worker(
-      queue,
-      createProcessor({
-        handler,
-        jobs: this.jobs,
-        scrub,
-        log: this.#log,
-        clock,
-        random,
-        limits: settings,
-        closing,
-      }),
-      workerOptions(context, settings),
-      this.#backendFactory(errors),
-    )
-    const onError = (err: unknown) => errors.record(queue, err)
-    const { onStalled } = settings
-    listenToWorker(this.#worker, { jobs: this.jobs, log: this.#log, onError, onTrouble, onStalled })
+  const parts = { ...spec, ...DEFAULTS, ...given, jobs, onAnswer, closing: closing.signal }
+  const worker = createWorker({ ...context, log }, parts)
+  try {
+    await withTimeout(worker.waitUntilReady(), timings.deadlineMs)
+  } catch (err) {
+    worker.close(true).catch(() => undefined)
+    throw toUnavailableError(connection, err, scrub)
   }
-
-  /** Whether its poll loop has ended, because it was closed or failed. */
-  get hasEnded(): boolean {
-    return this.#ended
-  }
-
-  /** Lets jobs finish, aborts the rest and closes the connections, all within `graceMs`. Never rejects. */
-  async close(graceMs: number): Promise<void> {
-    const { clock } = this.#context
-    const endsAt = clock.now().getTime() + graceMs
-    const leftMs = () => endsAt - clock.now().getTime()
-    this.#closing.abort()
-    await this.#worker.pause(true)
-    if (!(await endsWithin(this.jobs.idle(), graceMs * FINISH_SHARE))) {
-      this.jobs.abortAll(new JobAbortedError('the process closes'))
-      await endsWithin(this.jobs.idle(), graceMs * ABORT_SHARE)
-    }
-    const closed = this.jobs.count() === 0 && (await endsWithin(this.#worker.close(), leftMs() / 2))
-    this.#stopped.abort()
-    if (closed) return
-    this.#log.warn(
-      { jobs: this.jobs.count() },
-      'queue worker closed with unfinished jobs, which run again elsewhere',
-    )
-    await endsWithin(this.#disconnect(), leftMs())
-  }
-
-  /** Closes without waiting: handlers are aborted, and their jobs run elsewhere when their locks expire. */
-  abandon(): void {
-    this.#stopped.abort()
-    this.jobs.abortAll(new JobAbortedError('the worker lost its connection'))
-    this.#disconnect().catch(() => undefined)
-  }
-
-  /** A worker may run only after it has connected: on a failed connection BullMQ spins or waits without end. */
-  async #connect(): Promise<void> {
-    const { connection, scrub, timings } = this.#context
-    try {
-      await withTimeout(this.#worker.waitUntilReady(), timings.deadlineMs)
-    } catch (err) {
-      this.abandon()
-      throw toUnavailableError(connection, err, scrub)
-    }
-    this.jobs.touch()
-  }
-
-  #run(): void {
-    this.#worker
-      .run()
-      .catch((err) => this.#log.error({ err }, 'poll loop of a queue worker failed'))
-      .finally(() => {
-        this.#ended = true
-      })
-  }
-
-  /** The order matters on Postgres: a blocking wait that ends before its connection closes would claim a job. */
-  async #disconnect(): Promise<void> {
-    const backend = this.#worker.getBackend()
-    const ends = [this.#worker.close(true), backend.close(true)]
-    await Promise.allSettled([...ends, backend.disconnectBlocking(false)])
-  }
-
-  #backendFactory(errors: WorkerErrors): StoreFactory {
-    const { clock, connection, timings } = this.#context
-    const connect = storeFactory(connection, null)
-    const onPoll = () => {
-      this.jobs.touch()
-      errors.recordAnswer()
-    }
-    const options = { onPoll, pollMs: timings.pollMs, clock, signal: this.#stopped.signal }
-    return (name, opts, roles) => makeResilient(connect(name, opts, roles), options)
-  }
-}
-
-function workerOptions({ random, timings }: QueueContext, settings: WorkerSettings) {
+  worker.run().catch((err) => log.error({ err }, 'poll loop of a queue worker failed'))
   return {
-    connection: {},
-    prefix: KEY_PREFIX,
-    autorun: false,
-    concurrency: settings.concurrency,
-    lockDuration: settings.lockMs,
-    stalledInterval: settings.stalledCheckMs,
-    maxStalledCount: 3,
-    maxStartedAttempts: settings.maxStartedAttempts,
-    drainDelay: timings.pollMs / 1000,
-    runRetryDelay: 1_000,
-    settings: {
-      repeatStrategy,
-      backoffStrategy: (attemptsMade: number) =>
-        backoffMs(settings.retryBackoff, attemptsMade - 1, random),
+    progress: () => ({ lastActivityAt, activeJobs: jobs.count(), busySince: jobs.busySince() }),
+    close: (graceMs) => {
+      closing.abort()
+      return closeWorker(worker, { jobs, log, clock, graceMs })
     },
   }
 }
 
-export interface ResilienceOptions {
-  readonly onPoll: () => void
-  /** The longest time between two polls of an idle worker. BullMQ itself would allow more. */
-  readonly pollMs: number
-  readonly clock: Clock
-  readonly signal: AbortSignal
+interface WorkerParts extends WorkerSpec, Required<WorkOptions> {
+  readonly jobs: RunningJobs
+  readonly onAnswer: () => void
+  readonly closing: AbortSignal
 }
 
-const PAUSE_AFTER_FAILURE_MS = 500
-const OUTCOME_TRIES = 10
+function createWorker(context: QueueContext, parts: WorkerParts): BullWorker {
+  const { connection, log, timings } = context
+  const { queue, errors, onAnswer } = parts
+  const onError = (err: unknown) => errors.record(queue, err)
+  const connect = storeFactory(connection, null)
+  const worker: BullWorker = new Worker(
+    queue,
+    createProcessor({ ...context, ...parts }),
+    workerOptions(context, parts),
+    (...args) => watchCalls(connect(...args), { onAnswer, onError, pollMs: timings.pollMs }),
+  )
+  worker.on('error', onError)
+  listenToWorker(worker, log, parts)
+  return worker
+}
+
+function workerOptions({ random, timings }: QueueContext, parts: Required<WorkOptions>) {
+  return {
+    connection: {},
+    prefix: KEY_PREFIX,
+    autorun: false,
+    concurrency: parts.concurrency,
+    lockDuration: parts.lockMs,
+    stalledInterval: parts.stalledCheckMs,
+    maxStalledCount: 3,
+    drainDelay: timings.pollMs / 1000,
+    runRetryDelay: RETRY_MS,
+    settings: {
+      repeatStrategy,
+      backoffStrategy: (attemptsMade: number) =>
+        backoffMs(parts.retryBackoff, attemptsMade - 1, random),
+    },
+  }
+}
+
+interface CallWatch {
+  readonly onAnswer: () => void
+  readonly onError: (err: unknown) => void
+  readonly pollMs: number
+}
 
 /**
- * Changes three behaviours of a worker's backend.
+ * Reports the calls of a worker's backend, and makes BullMQ pause and retry after each that fails.
  *
- * - Polls are reported and frequent. `isRunning()` stays true for a worker that does nothing, and the only heartbeat of an
- *   idle queue is that `moveToActive` returns. BullMQ's Postgres worker may call it once an hour, when its next job is far
- *   off or its LISTEN connection has failed, so the wait is capped.
- * - A failed poll is followed by a pause. BullMQ polls again at once after most errors, which would be thousands of calls a
- *   second to a store that refuses.
- * - The record of a finished job is retried for about five seconds. BullMQ retries it only when the connection is refused;
- *   after a lost connection it would record a successful job as failed.
+ * BullMQ does so only after an error that it knows as a lost connection. After any other it records a job that
+ * succeeded as failed, and polls again without a pause. So every error but a refusal becomes one.
+ *
+ * A wait for a job that fails ends in a poll. BullMQ would only wait again, without end on a LISTEN that is half open.
+ *
+ * The return of a poll is the only sign of life of an idle worker. On Postgres BullMQ may wait for an hour.
  */
-export function makeResilient(backend: IQueueBackend, options: ResilienceOptions): IQueueBackend {
-  const { onPoll, pollMs, clock, signal } = options
-  const pause = () => clock.sleep(PAUSE_AFTER_FAILURE_MS, signal).catch(() => undefined)
-
-  const poll = backend.moveToActive.bind(backend)
-  backend.moveToActive = async (token, name) => {
-    try {
-      const polled = await poll(token, name)
-      onPoll()
-      return polled
-    } catch (err) {
-      await pause()
-      throw err
-    }
-  }
-
-  const record = async <T>(write: () => Promise<T>): Promise<T> => {
-    for (let tries = 1; ; tries += 1) {
+function watchCalls(backend: IQueueBackend, { onAnswer, onError, pollMs }: CallWatch) {
+  const watched =
+    <Args extends unknown[], T>(call: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
       try {
-        return await write()
+        const answer = await call.apply(backend, args)
+        onAnswer()
+        return answer
       } catch (err) {
-        if (tries === OUTCOME_TRIES || signal.aborted || isRefusal(err)) throw err
-        await pause()
+        if (isRefusal(err)) throw err
+        onError(err)
+        throw new Error('Connection is closed.', { cause: err })
       }
     }
+  backend.moveToActive = watched(backend.moveToActive)
+  backend.moveToCompleted = watched(backend.moveToCompleted)
+  backend.moveToFailed = watched(backend.moveToFailed)
+  backend.extendLocks = watched(backend.extendLocks)
+  const wait = backend.waitForJob
+  backend.waitForJob = async (seconds) => {
+    try {
+      return await wait.call(backend, seconds)
+    } catch (err) {
+      onError(err)
+      return delay(RETRY_MS, null)
+    }
   }
-  const complete = backend.moveToCompleted.bind(backend)
-  backend.moveToCompleted = (...args) => record(() => complete(...args))
-  const fail = backend.moveToFailed.bind(backend)
-  backend.moveToFailed = (...args) => record(() => fail(...args))
-  const delay = backend.moveToDelayed.bind(backend)
-  backend.moveToDelayed = (...args) => record(() => delay(...args))
-
   Object.defineProperty(backend, 'maximumBlockTimeout', { value: pollMs / 1000 })
   return backend
+}
+
+function listenToWorker(worker: BullWorker, log: Logger, { jobs, onStalled }: WorkerParts): void {
+  worker.on('stalled', (jobId) => {
+    onStalled()
+    log.warn({ jobId }, 'job stalled and runs again')
+  })
+  worker.on('lockRenewalFailed', (jobIds) => {
+    const reason = 'the lock of the job is lost: another worker may run it'
+    jobs.abort(new JobAbortedError(reason), jobIds)
+  })
+  worker.on('failed', (job, err) => {
+    const thrown = err.cause ?? err
+    const fields = { jobId: job?.id, attempt: job?.attemptsMade, ...failureFields(thrown) }
+    if (job?.finishedOn !== undefined) log.error(fields, 'job failed')
+    // An expected failure is logged by its feature, for example as a failed sync. The job is retried.
+    else log[thrown instanceof AppError ? 'info' : 'warn'](fields, 'job attempt failed')
+  })
+}
+
+interface CloseArgs {
+  readonly jobs: RunningJobs
+  readonly log: Logger
+  readonly clock: Clock
+  readonly graceMs: number
+}
+
+async function closeWorker(worker: BullWorker, { jobs, log, clock, graceMs }: CloseArgs) {
+  const endsAt = clock.now().getTime() + graceMs
+  // It waits for jobs and their outcomes. A worker that closes would not retry to record one.
+  const paused = worker.pause()
+  let isDone = await endsWithin(paused, graceMs * FINISH_SHARE)
+  if (!isDone) {
+    jobs.abort(new JobAbortedError('the process closes'))
+    isDone = await endsWithin(paused, graceMs * ABORT_SHARE)
+  }
+  if (!isDone) {
+    const unfinished = { jobs: jobs.count() }
+    log.warn(unfinished, 'queue worker closed with unfinished jobs, which run again elsewhere')
+  }
+  await endsWithin(worker.close(!isDone), endsAt - clock.now().getTime())
+}
+
+/** Logs the errors of all workers of a process: when they begin, and when they are over. */
+export interface WorkerErrors {
+  record(queue: string, err: unknown): void
+  /** Records that the store has answered a worker. Cheap, and meant to be called often. */
+  recordAnswer(): void
+}
+
+interface Trouble {
+  readonly sinceMs: number
+  lastMs: number
+  errors: number
+}
+
+/** An error that comes and goes within this time is one. */
+const CALM_MS = 60_000
+
+/** A store that is down makes each worker fail again and again. It is one trouble for all; others are by queue. */
+export function createWorkerErrors(log: Logger, clock: Clock): WorkerErrors {
+  const open = new Map<string | undefined, Trouble>()
+  const now = () => clock.now().getTime()
+  return {
+    record(failing, err) {
+      const queue = isStoreUnavailable(err) ? undefined : failing
+      const trouble = open.get(queue) ?? { sinceMs: now(), lastMs: 0, errors: 0 }
+      trouble.lastMs = now()
+      trouble.errors += 1
+      open.set(queue, trouble)
+      if (trouble.errors === 1) log.warn({ queue, ...failureFields(err) }, 'queue worker error')
+    },
+    recordAnswer() {
+      for (const [queue, { sinceMs, lastMs, errors }] of open) {
+        if (now() - lastMs < CALM_MS) continue
+        open.delete(queue)
+        log.info({ queue, lastedMs: lastMs - sinceMs, errors }, 'queue worker error is over')
+      }
+    },
+  }
 }

@@ -36,7 +36,7 @@ export interface QueueContext {
 export interface QueueTimings {
   /** The timeout of a call, and of the first connect of a worker. */
   readonly deadlineMs: number
-  /** An idle worker polls its store at least this often. A worker that misses four polls counts as stuck. */
+  /** An idle worker polls its store at least this often. */
   readonly pollMs: number
 }
 
@@ -58,19 +58,13 @@ export async function migrateQueue(client: Parameters<typeof runMigrations>[0]):
   await runMigrations(client, QUEUE_SCHEMA)
 }
 
-/** Calls `onTrouble` for each error of a backend, and when its connection is lost. */
-export function listenForTrouble(backend: IQueueBackend, onTrouble: (err: unknown) => void): void {
-  backend.on('error', onTrouble)
-  backend.on('close', () => {
-    if (backend.closing === undefined) onTrouble(new Error('connection closed'))
-  })
-}
-
 /** Our factories ignore the `connection` of the options and use their own. */
-export type StoreFactory = BackendFactory<IQueueBackend, object>
+type StoreFactory = BackendFactory<IQueueBackend, object>
 
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 10_000
+/** A connection whose peer does not answer for so long is replaced: longer than any poll. */
+const ANSWER_TIMEOUT_MS = 15_000
 
 /** Describes the store in a message, without user and password: `postgres db.internal:5432/farewatch`. */
 export function describeStore({ kind, url }: QueueConnection): string {
@@ -106,10 +100,7 @@ export function storeFactory(connection: QueueConnection, maxRetries: number | n
   return (name, opts, roles) => createRedisBackend(name, { ...opts, connection: config }, roles)
 }
 
-/**
- * `query_timeout` ends the wait on a connection whose peer vanished. BullMQ selects its schema by what it appends to
- * `options`.
- */
+/** BullMQ selects its schema by what it appends to `options`. */
 function postgresConfig(url: string): PostgresPoolConfig {
   const { connectionString, serverOptions } = takeServerOptions(url)
   return {
@@ -119,8 +110,8 @@ function postgresConfig(url: string): PostgresPoolConfig {
     max: 2,
     application_name: 'farewatch queue',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: 15_000,
-    statement_timeout: 15_000,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    statement_timeout: ANSWER_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   }
@@ -132,6 +123,7 @@ function redisConfig(url: string, maxRetries: number | null): RedisOptions {
     maxRetriesPerRequest: maxRetries,
     connectTimeout: CONNECT_TIMEOUT_MS,
     keepAlive: KEEP_ALIVE_MS,
+    socketTimeout: ANSWER_TIMEOUT_MS,
     retryStrategy: (times) => Math.min(times * 100, 2_000),
     // After a failover the old connection leads to a replica, which refuses writes.
     reconnectOnError: (err: Error) => err.message.startsWith('READONLY'),

@@ -15,7 +15,7 @@ export class QueueUnavailableError extends AppError {
   }
 }
 
-/** Why the signal of a handler aborted: the process closes, the lock of the job is lost, or its worker is replaced. */
+/** Why the signal of a handler aborted: the process closes, or the lock of the job is lost. */
 export class JobAbortedError extends AppError {
   override readonly name = 'JobAbortedError'
   override readonly code = 'queue.job_aborted'
@@ -54,7 +54,7 @@ const UNAVAILABLE_CODES =
   /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|ENOTFOUND|EAI_AGAIN|08...|57P..|53300)$/
 /** Messages of pg and ioredis that have no code, and of a Redis that is starting or has lost its master. */
 const UNAVAILABLE_MESSAGES =
-  /^(connection (is )?(closed|terminated)|client has encountered a connection error|timeout e|query read timeout|(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN) )/i
+  /^(connection (is )?(closed|terminated)|client has encountered a connection error|timeout e|query read timeout|socket timeout|(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN) )/i
 
 /** Whether an error means that the store was down, and not that it refused the request. */
 export function isStoreUnavailable(err: unknown): boolean {

@@ -1,4 +1,4 @@
-import { type BackoffPolicy, type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 import {
@@ -10,6 +10,12 @@ import {
   retryJob,
 } from './inspect-jobs.ts'
 import type { JobContext, JobHandler } from './job-processor.ts'
+import {
+  createWorkerErrors,
+  startWorker,
+  type WorkerHandle,
+  type WorkOptions,
+} from './job-worker.ts'
 import {
   DEFAULT_TIMINGS,
   type JsonObject,
@@ -30,8 +36,6 @@ import {
   type StoreClient,
   type StoreFacts,
 } from './store-client.ts'
-import { createStoreMonitor, createWorkerErrors } from './store-monitor.ts'
-import { superviseWorker, type WorkerHandle } from './supervised-worker.ts'
 
 export type {
   JobContext,
@@ -43,6 +47,7 @@ export type {
   Scheduler,
   StoreFacts,
   WorkerHandle,
+  WorkOptions,
 }
 export { JOB_STATES }
 
@@ -54,28 +59,6 @@ export interface QueueSystemOptions {
   readonly timings?: QueueTimings
   readonly clock?: Clock
   readonly random?: () => number
-}
-
-export interface WorkOptions {
-  /** How many jobs run at a time. The default is 1. */
-  readonly concurrency?: number
-  /** A job whose lock was not renewed for this time may run in another worker. The default is 30 s. */
-  readonly lockMs?: number
-  /**
-   * How often stalled jobs are searched. One search marks them, the next one queues them again. The default is 15
-   * s.
-   */
-  readonly stalledCheckMs?: number
-  /** How often a job may be started in all. The default is 15. */
-  readonly maxStartedAttempts?: number
-  /**
-   * A SnoozeError snoozes a job only within this time after its first due time. The default is six hours. Later it
-   * counts as a failed attempt, also when no more starts are left than attempts.
-   */
-  readonly snoozeForMs?: number
-  readonly retryBackoff?: BackoffPolicy
-  /** Called for each stalled job: its worker no longer renews the lock. */
-  readonly onStalled?: () => void
 }
 
 export type JobCounts = Record<'waiting' | 'active' | 'delayed' | 'failed' | 'completed', number>
@@ -104,8 +87,6 @@ export interface QueueSystem {
   retryDead(queue: string, jobId: string): Promise<boolean>
   /** Deletes a dead job. Returns false if no dead job has this id. */
   dropDead(queue: string, jobId: string): Promise<boolean>
-  /** The listener runs after an outage of the store, which may have lost jobs. Returns an unsubscribe function. */
-  onReconnect(listener: () => void): () => void
   facts(): Promise<StoreFacts>
   /** Closes all workers, then the connections, within `graceMs`. Never rejects. */
   close(options: { readonly graceMs: number }): Promise<void>
@@ -125,12 +106,10 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
     random: Math.random,
     ...options,
   }
-  const client = createStoreClient(context, (err) => monitor.reportError(err))
+  const client = createStoreClient(context)
   const facts = () =>
     client.call(OWN_QUEUE, (queue) => readStoreFacts(queue.getBackend(), context.clock))
-  const ping = async () => void (await facts())
-  const monitor = createStoreMonitor({ ...context, ping })
-  const errors = createWorkerErrors(context)
+  const errors = createWorkerErrors(context.log, context.clock)
   const workers = new Set<WorkerHandle>()
   let closed = false
 
@@ -138,18 +117,11 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
     kind: context.connection.kind,
     start: async () => warnOfDangers(await facts(), context.log),
     facts,
-    onReconnect: monitor.onReconnect,
     ...callsOf(client, context.clock),
 
-    async work<P>(queue: string, handler: JobHandler<P>, given: WorkOptions = {}) {
-      const spec = {
-        queue,
-        handler: handler as JobHandler<unknown>,
-        settings: { ...DEFAULT_WORK_OPTIONS, ...given },
-        onTrouble: monitor.reportError,
-        errors,
-      }
-      const worker = await superviseWorker({ context, ping }, spec)
+    async work<P>(queue: string, handler: JobHandler<P>, options: WorkOptions = {}) {
+      const spec = { queue, handler: handler as JobHandler<unknown>, errors }
+      const worker = await startWorker(context, spec, options)
       workers.add(worker)
       if (closed) await worker.close(0)
       return worker
@@ -157,7 +129,6 @@ export function createQueueSystem(options: QueueSystemOptions): QueueSystem {
 
     async close({ graceMs }) {
       closed = true
-      monitor.close()
       await Promise.all([...workers].map((worker) => worker.close(graceMs * WORKERS_SHARE)))
       await client.close(graceMs * (1 - WORKERS_SHARE))
     },
@@ -178,10 +149,9 @@ function warnOfDangers({ clockSkewMs, redis }: StoreFacts, log: Logger): void {
 
 function callsOf(client: StoreClient, clock: Clock) {
   return {
-    enqueue: async (queue: string, { name = queue, payload, id, delayMs, attempts }: NewJob) => {
+    enqueue: async (queue: string, { name = queue, payload, id, attempts }: NewJob) => {
       const options = {
         ...(id === undefined ? {} : { deduplication: { id } }),
-        ...(delayMs === undefined ? {} : { delay: Math.max(0, Math.round(delayMs)) }),
         ...(attempts === undefined ? {} : { attempts }),
       }
       await client.call(queue, (target) => target.add(name, payload, options))
@@ -205,17 +175,6 @@ function callsOf(client: StoreClient, clock: Clock) {
 
 const COUNTED_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const
 
-const DEFAULT_WORK_OPTIONS = {
-  concurrency: 1,
-  lockMs: 30_000,
-  stalledCheckMs: 15_000,
-  // More than the attempts of any job: a job that a closing process released was started too.
-  maxStartedAttempts: 15,
-  snoozeForMs: 6 * 60 * 60 * 1000,
-  retryBackoff: { baseMs: 2_000, maxMs: 60_000 },
-  onStalled: () => undefined,
-}
-
 export interface NewJob {
   /** The name of the scheduler whose work it does. The default is the name of the queue. */
   readonly name?: string
@@ -225,7 +184,6 @@ export interface NewJob {
    * its id up, also when an operator retries it.
    */
   readonly id?: string
-  readonly delayMs?: number
   /** How often the job may be tried in all. The default is 5. */
   readonly attempts?: number
 }

@@ -8,7 +8,7 @@ import {
 import { type Clock, endsWithin, TimeoutError, withTimeout } from '../base/clock.ts'
 import {
   KEY_PREFIX,
-  listenForTrouble,
+  type QueueConnection,
   type QueueContext,
   repeatStrategy,
   storeFactory,
@@ -37,98 +37,69 @@ export interface StoreClient {
   close(ms: number): Promise<void>
 }
 
-interface OpenStore {
+interface Store {
   readonly backend: IQueueBackend
-  queue(name: string): StoreQueue
+  readonly queues: Map<string, StoreQueue>
+  isReady: boolean
+  lastError: unknown
 }
 
 /**
  * Connects on the first call, and again after a failure.
  *
- * After a failed first connect BullMQ fails all later calls (Postgres) or lets them wait without end (Redis). A
- * queue is therefore used only after its backend became ready in time, and a backend that missed its timeout is
- * discarded. `onTrouble` is called for lost and stalled connections, repeatedly while the store is down.
+ * After a failed first connect BullMQ fails all later calls (Postgres) or lets them wait without end (Redis), and on a
+ * stalled connection the next call would time out too. Such a connection is discarded.
  */
-export function createStoreClient(
-  context: QueueContext,
-  onTrouble: (err: unknown) => void,
-): StoreClient {
-  const { connection, scrub, timings } = context
-  let current: Promise<OpenStore> | undefined
+export function createStoreClient({ connection, scrub, timings }: QueueContext): StoreClient {
+  let current: Store | undefined
   let closed = false
 
-  function open(): Promise<OpenStore> {
-    if (closed) return Promise.reject(new Error('the queue is closed'))
-    if (current !== undefined) return current
-    const opening = openStore(context, onTrouble)
-    current = opening
-    opening.catch(() => forget(opening))
-    return opening
-  }
-
-  function forget(store: Promise<OpenStore>): void {
+  function discard(store: Store): void {
     if (current === store) current = undefined
-  }
-
-  async function drop(store: Promise<OpenStore>): Promise<void> {
-    forget(store)
-    await (await store).backend.close(true)
+    store.backend.close(true).catch(() => undefined)
   }
 
   return {
     async call(name, op) {
-      const store = open()
+      if (closed) throw toUnavailableError(connection, new Error('the queue is closed'), scrub)
+      current ??= openStore(connection)
+      const store = current
       try {
-        const run = async () => op((await store).queue(name))
-        return await withTimeout(run(), timings.deadlineMs)
+        return await withTimeout(callStore(store, name, op), timings.deadlineMs)
       } catch (err) {
-        if (err instanceof TimeoutError) {
-          onTrouble(err)
-          // On a stalled connection the next call would time out too.
-          drop(store).catch(() => undefined)
-        }
-        throw toUnavailableError(connection, err, scrub)
+        const isLate = err instanceof TimeoutError
+        const reason = isLate && !store.isReady ? (store.lastError ?? err) : err
+        if (isLate || !store.isReady) discard(store)
+        throw toUnavailableError(connection, reason, scrub)
       }
     },
 
     async close(ms) {
       closed = true
       const store = current
-      if (store === undefined) return
-      const graceful = store.then(({ backend }) => backend.close())
-      if (!(await endsWithin(graceful, ms))) drop(store).catch(() => undefined)
+      if (store !== undefined && !(await endsWithin(store.backend.close(), ms))) discard(store)
     },
   }
 }
 
-async function openStore(
-  { connection, timings }: QueueContext,
-  onTrouble: (err: unknown) => void,
-): Promise<OpenStore> {
+function openStore(connection: QueueConnection): Store {
   // After a few reconnects a waiting command fails. Its caller has received QueueUnavailableError long before.
   const opts = { connection: {}, prefix: KEY_PREFIX }
   const backend = storeFactory(connection, 3)('client', opts, {})
-  let lastError: unknown
+  const store: Store = { backend, queues: new Map(), isReady: false, lastError: undefined }
   backend.on('error', (err) => {
-    lastError = err
+    store.lastError = err
   })
-  try {
-    // Shorter than the timeout of the call, so that the error has the reason.
-    await withTimeout(backend.waitUntilReady(), timings.deadlineMs * 0.8)
-  } catch (err) {
-    backend.close(true).catch(() => undefined)
-    throw lastError ?? err
-  }
-  listenForTrouble(backend, onTrouble)
-  const queues = new Map<string, StoreQueue>()
-  return {
-    backend,
-    queue: (name) => {
-      const queue = queues.get(name) ?? openQueue(backend, name)
-      queues.set(name, queue)
-      return queue
-    },
-  }
+  return store
+}
+
+async function callStore<T>(store: Store, name: string, op: (queue: StoreQueue) => Promise<T>) {
+  const { backend, queues } = store
+  await backend.waitUntilReady()
+  store.isReady = true
+  const queue = queues.get(name) ?? openQueue(backend, name)
+  queues.set(name, queue)
+  return op(queue)
 }
 
 /** All queues share the connection of one backend. */

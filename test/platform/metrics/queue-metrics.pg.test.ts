@@ -6,7 +6,7 @@ import { QUEUES, setQueueGauges } from '../../../src/app/queue-state.ts'
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/metrics.ts'
 import { until } from '../../support/until.ts'
 import type { WorkerProcessOrder } from '../queue/fixtures/worker-process.ts'
-import { aQueue, createSystems, FAST_WORK, untilCounts } from '../queue/queue-fixtures.ts'
+import { aQueue, createSystems, FAST_WORK, untilCounts, YEARLY } from '../queue/queue-fixtures.ts'
 import { describeStores } from '../queue/queue-stores.ts'
 
 const WORKER_PROCESS = new URL('../queue/fixtures/worker-process.ts', import.meta.url).pathname
@@ -38,7 +38,7 @@ describeStores('the metrics of the queue', (store) => {
     const queue = aQueue()
     let attempts = 0
     await system.enqueue(queue, { payload: {} })
-    await system.enqueue(queue, { payload: {}, delayMs: 400 })
+    await system.enqueue(queue, { payload: {} })
     const enqueuedAt = Date.now()
     await until('a while', () => Date.now() - enqueuedAt > 1_000)
 
@@ -51,7 +51,7 @@ describeStores('the metrics of the queue', (store) => {
 
     expect(await read(metrics.queueWait, { queue }, '_count')).toBe(2)
     const waited = (await read(metrics.queueWait, { queue }, '_sum')) ?? 0
-    // One waited since it was enqueued, one since the end of its delay; plus the latency of the store and the machine.
+    // Both waited since they were enqueued; plus the latency of the store and the machine.
     expect(waited).toBeGreaterThan(1.5)
     expect(waited).toBeLessThan(8)
     expect(await read(metrics.queueJobDuration, { queue }, '_count')).toBe(3)
@@ -63,11 +63,7 @@ describeStores('the metrics of the queue', (store) => {
     const system = systems.open()
     const metrics = createMetrics()
     const queue = aQueue()
-    const order: WorkerProcessOrder = {
-      connection: store().connection,
-      queue,
-      maxStartedAttempts: 10,
-    }
+    const order: WorkerProcessOrder = { connection: store().connection, queue }
     const dying = spawn(process.execPath, [WORKER_PROCESS, JSON.stringify(order)], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
@@ -93,7 +89,7 @@ describeStores('the metrics of the queue', (store) => {
     const metrics = createMetrics()
     const [syncs] = QUEUES
     await system.enqueue(syncs, { payload: { n: 1 } })
-    await system.enqueue(syncs, { payload: { n: 2 }, delayMs: 600_000 })
+    await system.reconcile(syncs, [YEARLY])
 
     await setQueueGauges(system, metrics)
 

@@ -7,6 +7,7 @@ import {
   type JobCounts,
   type QueueSystem,
   type QueueSystemOptions,
+  type Scheduler,
 } from '../../../src/platform/queue/queue-system.ts'
 import { until } from '../../support/until.ts'
 import type { TestStore } from './test-store.ts'
@@ -19,6 +20,14 @@ export const FAST_WORK = {
   lockMs: 1_000,
   stalledCheckMs: 300,
   retryBackoff: { baseMs: 20, maxMs: 100 },
+}
+
+/** Its next job is far off. */
+export const YEARLY: Scheduler = {
+  name: 'yearly',
+  times: { pattern: '0 0 1 7 *', zone: 'UTC' },
+  payload: {},
+  attempts: 1,
 }
 
 export const aQueue = (): string => `q-${randomUUID()}`

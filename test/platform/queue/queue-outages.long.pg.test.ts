@@ -110,10 +110,6 @@ describeStores('outages of the queue store', (store) => {
     const system = systems.open()
     const queue = aQueue()
     const ran: number[] = []
-    let reconnects = 0
-    system.onReconnect(() => {
-      reconnects += 1
-    })
     await system.start()
     const worker = await system.work<{ n: number }>(
       queue,
@@ -130,9 +126,10 @@ describeStores('outages of the queue store', (store) => {
     expect(systems.book.lines().length - linesBefore).toBeLessThan(10)
     await store().door.open()
 
-    await until('the reconnect', () => reconnects === 1)
-    await system.enqueue(queue, { payload: { n: 2 } })
-    await until('the jobs ran', () => ran.includes(2))
+    await until('a later job ran', async () => {
+      await system.enqueue(queue, { payload: { n: 2 }, id: 'two' }).catch(() => undefined)
+      return ran.includes(2)
+    })
     await until('progress', () => worker.progress().lastActivityAt > silentSince)
   })
 
@@ -187,7 +184,7 @@ describeStores('outages of the queue store', (store) => {
     expect(runs).toBe(1)
   })
 
-  it('that stall the connections of a worker cause its replacement', async () => {
+  it('that stall the connections of a worker do not stop it', async () => {
     const system = systems.open()
     const queue = aQueue()
     let runs = 0
@@ -205,7 +202,6 @@ describeStores('outages of the queue store', (store) => {
       await system.enqueue(queue, { payload: {}, id: 'one' }).catch(() => undefined)
       return runs > 0
     })
-    expect(systems.book.has('replaced a stuck queue worker')).toBe(true)
   })
 
   it('do not prevent a system from closing within its grace time', async () => {
