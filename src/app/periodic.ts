@@ -120,8 +120,8 @@ export function periodicHandler(app: App): JobHandler<unknown> {
 }
 
 /**
- * Gives the store of the queue its job schedulers, and makes up what was missed: at the start, when the store
- * reconnects, at the end of a pause, and every minute, because a store that was emptied reports nothing.
+ * Gives the store of the queue its job schedulers, and makes up what was missed: at the start, at the end of a pause and
+ * every minute, because a store that was emptied reports nothing.
  */
 export function schedulerLoop(app: App, queue: QueueSystem): Loop {
   const lists = schedulesOf(app.config)
