@@ -2,7 +2,7 @@ import { withTimeout } from '../platform/base/clock.ts'
 import { AppError } from '../platform/base/errors.ts'
 import { pingDatabase } from '../platform/db/database-health.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
-import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
+import { SYNC_QUEUE } from '../routes/sync.ts'
 import { type App, STORE_TIMEOUT_MS } from './app.ts'
 import type { Work } from './work.ts'
 

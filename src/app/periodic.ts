@@ -19,7 +19,7 @@ import type {
 } from '../platform/queue/queue-system.ts'
 import { findLastAccepted, readAttempts } from '../routes/runs.ts'
 import { pruneSnapshots } from '../routes/snapshots.ts'
-import { SYNC_QUEUE } from '../routes/sync-list-job.ts'
+import { SYNC_QUEUE } from '../routes/sync.ts'
 import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'
 import { countRuns } from './count-work.ts'

@@ -4,12 +4,7 @@ import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
 import type { Loop } from '../platform/base/loop.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import type { JobContext, QueueSystem, WorkerHandle } from '../platform/queue/queue-system.ts'
-import {
-  SYNC_QUEUE,
-  type SyncJobDeps,
-  type SyncListPayload,
-  syncListJob,
-} from '../routes/sync-list-job.ts'
+import { SYNC_QUEUE, type SyncJobDeps, type SyncListPayload, syncListJob } from '../routes/sync.ts'
 import { VERIFY_QUEUE } from '../schedule/claim.ts'
 import type { App } from './app.ts'
 import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'

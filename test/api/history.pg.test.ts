@@ -187,9 +187,8 @@ describe('runs', () => {
       runId: 2,
       status: 'applied',
       changes: { route_added: 1 },
-      reviewRuns: [],
     })
-    expect((await get('sync-runs/3')).body).toMatchObject({ status: 'held', reviewRuns: [3] })
+    expect((await get('sync-runs/3')).body).toMatchObject({ status: 'held' })
     expect((await get('sync-runs/4')).body).toMatchObject({
       status: 404,
       code: 'sync.run_not_found',

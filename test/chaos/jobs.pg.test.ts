@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYNC_QUEUE } from '../../src/routes/sync-list-job.ts'
+import { SYNC_QUEUE } from '../../src/routes/sync.ts'
 import { VERIFY_QUEUE } from '../../src/schedule/claim.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'

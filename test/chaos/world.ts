@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { type Db, openDatabase } from '../../src/platform/db/database.ts'
 import { createQueueSystem, type QueueSystem } from '../../src/platform/queue/queue-system.ts'
-import { SYNC_QUEUE } from '../../src/routes/sync-list-job.ts'
+import { SYNC_QUEUE } from '../../src/routes/sync.ts'
 import { VERIFY_QUEUE } from '../../src/schedule/claim.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { manyRoutes } from '../routes/sync-fixtures.ts'

@@ -5,7 +5,7 @@ import { withSessionLock } from '../../src/platform/db/session-lock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { listSyncRuns } from '../../src/routes/runs.ts'
-import { syncListJob } from '../../src/routes/sync-list-job.ts'
+import { syncListJob } from '../../src/routes/sync.ts'
 import {
   UpstreamCircuitOpenError,
   UpstreamTimeoutError,

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { reviewText } from '../../src/cli/text/sync-report-text.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { reportSyncFinished } from '../../src/routes/sync-list-job.ts'
+import { reportSyncFinished } from '../../src/routes/sync.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, reject, review, runOf } from './held-fixtures.ts'

@@ -14,7 +14,7 @@ type Run = readonly [
 /** Runs as they were recorded while several could be held, an hour apart, each with its own bytes. */
 async function upgraded(runs: readonly Run[]): Promise<Db> {
   const { db } = openAnother(await createEmptyDatabase())
-  await migrate(db, { last: '0036_renumbered_places_view' })
+  await migrate(db, { last: '0037_renumbered_places_view' })
   for (const [at, [list, status, review, resolution = null]] of runs.entries()) {
     const instant = new Date(Date.UTC(2026, 0, 1, at))
     await sql`

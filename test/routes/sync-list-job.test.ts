@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { NO_COUNTS } from '../../src/routes/runs.ts'
-import { reportSyncFinished } from '../../src/routes/sync-list-job.ts'
+import { reportSyncFinished } from '../../src/routes/sync.ts'
 import { collectLog } from '../support/collected-log.ts'
 
 it('the log line of a run holds its counts and no nulls', () => {

@@ -1,7 +1,12 @@
 import { percent } from '../../routes/guard.ts'
 import type { ListDifference } from '../../routes/read/diff-snapshots.ts'
-import type { PlanExamples, RouteExample } from '../../routes/read/plan-examples.ts'
-import type { DryRun, PlanReport, Review } from '../../routes/read/plan-report.ts'
+import type {
+  DryRun,
+  PlanExamples,
+  PlanReport,
+  Review,
+  RouteExample,
+} from '../../routes/read/plan-report.ts'
 import type { Place } from '../../upstream/route-list.ts'
 import { count, countOf, hangingIndent, megabytes, printable } from './text-format.ts'
 

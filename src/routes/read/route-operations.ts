@@ -7,8 +7,8 @@ import { ProblemError } from '../../platform/http/problems.ts'
 import { isNotModified, sendEncoded, streamText } from '../../platform/http/responses.ts'
 import { instant, object } from '../../platform/http/schemas.ts'
 import { routesText } from './export-routes.ts'
+import type { RenderedLists } from './list-version.ts'
 import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
-import type { RenderedLists } from './rendered-lists.ts'
 import type { RouteFilter } from './route-queries.ts'
 
 export interface RouteDeps {

@@ -52,6 +52,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'generation.reason': GENERATION_REASONS,
   'incident.kind': MASS_KINDS,
   'pause.what': PAUSED_WORK,
+  'held_list.list': ROUTE_LISTS,
   'pending_absence.list': ROUTE_LISTS,
   'route_change.kind': ROUTE_CHANGE_KINDS,
   'sync_run.list': ROUTE_LISTS,
