@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { createRenderedLists } from '../../src/routes/read/list-version.ts'
+import { createRenderedLists } from '../../src/routes/read/export-routes.ts'
 import { fetchedAt, manyRoutes, place, route, routes, sync } from '../routes/sync-fixtures.ts'
 import { countQueries, it } from '../support/test-database.ts'
 import { AVAILABLE, CSV, pairsIn, ROUTES, readerOn, tagOf } from './route-reader.ts'

@@ -6,9 +6,8 @@ import { type Checked, operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { isNotModified, sendEncoded, streamText } from '../../platform/http/responses.ts'
 import { instant, object } from '../../platform/http/schemas.ts'
-import { routesText } from './export-routes.ts'
-import type { RenderedLists } from './list-version.ts'
-import { findListVersion, type ListForm, type ListVersion } from './list-version.ts'
+import type { RenderedLists } from './export-routes.ts'
+import { findListVersion, type ListForm, type ListVersion, routesText } from './export-routes.ts'
 import type { RouteFilter } from './route-queries.ts'
 
 export interface RouteDeps {
