@@ -47,11 +47,10 @@ async function breakThings(db: Db): Promise<void> {
     insert into sync_run (list, status, reason_code, reason, fetched_at, finished_at)
     values ('routes', 'held', 'guard.empty', 'the list is empty', clock_timestamp(), clock_timestamp())
   `.execute(db)
+  await sql`insert into held_list (list, first_run_id, lists) select list, id, 1 from sync_run`.execute(
+    db,
+  )
   await sql`insert into incident (kind) values ('mass_loss')`.execute(db)
-  await sql`
-    insert into schedule (name, cron, next_due_at)
-    values ('sync-routes', '0 * * * *', clock_timestamp() - interval '10 minutes')
-  `.execute(db)
   await putState(db, ['verify', 'auth'], {
     open: { sinceMs: 60_000, cause: '401', goodAtMs: 59_000, probeAtMs: 0, probe: null },
   })
@@ -103,9 +102,9 @@ describe('farewatch doctor', () => {
         ) as string,
       },
     ])
-    expect(report.about('workers')[0]?.says).toMatch(/^the last tick ended \d+ s ago$/)
+    expect(report.about('workers')[0]?.says).toMatch(/^the last periodic work ended \d+ s ago$/)
     expect(report.about('schedules')[0]?.says).toMatch(
-      /^due: sync-routes in .*, sync-availability /,
+      /^due: sync-routes in .*, sync-availability in /,
     )
     expect(JSON.stringify(report.findings)).not.toContain('a-token-of-tests')
   })
@@ -125,9 +124,11 @@ describe('farewatch doctor', () => {
       .map(({ about, says, todo }) => `${about}: ${says} -> ${todo}`)
     expect(todos).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^workers: no tick has ever ended.* -> .*bin\/farewatch worker/),
+        expect.stringMatching(
+          /^workers: no periodic work has ever ended.* -> .*bin\/farewatch worker/,
+        ),
         expect.stringMatching(/^dead jobs: 2 of verify, .*Error: no luck -> .*jobs retry verify/),
-        expect.stringMatching(/^schedules: sync-routes is overdue for 10 min.* -> start a worker/),
+        expect.stringMatching(/^schedules: sync-routes is not in the queue -> start a worker/),
         expect.stringMatching(/^held runs: run 1 of routes is held.*empty -> .*sync review 1$/),
         expect.stringMatching(/^incidents: mass_loss since .* -> bin\/farewatch incidents list$/),
         expect.stringMatching(
@@ -183,17 +184,26 @@ describe('farewatch doctor', () => {
     databaseUrl,
   }) => {
     const [holder, waiting] = [aClient(databaseUrl), aClient(databaseUrl)]
-    await sql`
-      set idle_in_transaction_session_timeout = 0; begin; lock table fare_state in access exclusive mode
-    `.execute(holder)
-    const { pid } = await selectOne(sql<{ pid: number }>`select pg_backend_pid() as pid`, holder)
+    const locked = Promise.withResolvers<number>()
+    const release = Promise.withResolvers<void>()
+    // Between two statements it stays with the test: a pool closes a connection that is idle for some seconds.
+    const held = holder.connection().execute(async (session) => {
+      await sql`
+        set idle_in_transaction_session_timeout = 0; begin; lock table fare_state in access exclusive mode
+      `.execute(session)
+      const own = await selectOne(sql<{ pid: number }>`select pg_backend_pid() as pid`, session)
+      locked.resolve(own.pid)
+      await release.promise
+      await sql`rollback`.execute(session)
+    })
+    const pid = await locked.promise
     const ended = sql`select from fare_state`.execute(waiting)
     await until('a wait of seconds', async () => (await listBlockers(db)).length > 0)
 
     const env = { DATABASE_URL: databaseUrl }
     const [report, status] = await Promise.all([doctor(env), runFarewatch(['status'], env)])
-    await sql`rollback`.execute(holder)
-    await ended
+    release.resolve()
+    await Promise.all([held, ended])
 
     const named = `session ${pid} of "`
     expect(report.about('locks')).toMatchObject([{ level: 'wrong' }])

@@ -27,7 +27,7 @@ describe('a worker that makes no progress', () => {
     databaseUrl,
   }) => {
     await trackFares(db, 1)
-    // The tick that dispatches checks waits for this table.
+    // The loop that dispatches checks waits for this table.
     await blockTable(databaseUrl, 'farewatch_private.fare_schedule')
     const worker = startWorker(databaseUrl)
     const { health } = await until('the start', () => readyLine(worker.stdout()))
@@ -39,7 +39,7 @@ describe('a worker that makes no progress', () => {
       return answer?.status === 503 && ((await answer.json()) as { reason: string })
     })
     expect(answered).toMatchObject({ status: 'no progress' })
-    expect(answered.reason).toMatch(/^a run of a tick has not ended for \d+ s/)
+    expect(answered.reason).toMatch(/^a run of a loop has not ended for \d+ s/)
     expect(await worker.ended).toBe(1)
     expect(worker.stderr()).toContain('this process makes no progress and ends')
     expect(logLines(worker.stdout(), 'no progress')).toHaveLength(1)
