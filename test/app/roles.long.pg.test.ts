@@ -69,9 +69,9 @@ it('roles run apart: each process does its part, a missing one is named, and a p
   expect(await done(db)).toEqual(NOTHING)
 
   await farewatch('resume', 'checks', 'syncs')
-  await until('a check and both lists', async () => {
+  await until('a check and a list', async () => {
     const { checks, runs } = await done(db)
-    return checks > 0 && runs >= 2
+    return checks > 0 && runs > 0
   })
   expect((await done(db)).delivered).toBe(0)
 
