@@ -12,26 +12,6 @@ comment on column held_list.first_run_id is 'The run of the first of the agreein
 comment on column held_list.lists is 'Lists in a row that agree with the first one, which counts too.';
 comment on column held_list.rejected_at is 'When an operator rejected it last; null if none did. Such a list is never released without an operator.';
 
-alter table sync_run
-  add column agreed_lists integer check (agreed_lists > 1),
-  add column agreed_with bigint references sync_run;
-comment on column sync_run.agreed_lists is 'Agreeing lists that this run accepted together, its own included; null of a list that was accepted alone.';
-comment on column sync_run.agreed_with is 'The run of the first of these lists.';
-update sync_run r
-   set agreed_lists = 1 + a.lists,
-       agreed_with = coalesce((select min(s.id) from sync_run s
-                                where s.review_id = r.review_id and s.id < r.id and s.content_hash = r.content_hash),
-                              a.first_id)
-  from (select o.id, min(h.id) as first_id,
-               count(*) filter (where h.id > coalesce((select max(b.id) from sync_run b
-                                                        where b.list = o.list and b.review_id <> o.review_id and b.id < o.id), 0))
-                 as lists
-          from sync_run o
-          join sync_run h on h.resolved_by = o.id and h.resolution = 'agreed' and h.review_id = o.review_id
-         where o.reason_code = 'agreed'
-         group by o.id) a
- where a.id = r.id and a.lists > 0;
-
 -- The newest held list stays, with those of its review that no list of another review separates from it.
 create temporary table newest_held on commit drop as
 select distinct on (h.list) h.list, h.id, coalesce(h.review_id, h.id) as review_id

@@ -12,14 +12,13 @@ import { databaseNow } from '../platform/db/transaction.ts'
 import type {
   JobHandler,
   JobState,
-  QueuedJob,
   QueueSystem,
   SavedScheduler,
   Scheduler,
 } from '../platform/queue/queue-system.ts'
 import { findLastAccepted, readAttempts } from '../routes/runs.ts'
 import { pruneSnapshots } from '../routes/snapshots.ts'
-import { SYNC_QUEUE } from '../routes/sync.ts'
+import { dueAtOf, SYNC_QUEUE } from '../routes/sync.ts'
 import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'
 import { countRuns } from './count-work.ts'
@@ -120,8 +119,8 @@ export function periodicHandler(app: App): JobHandler<unknown> {
 }
 
 /**
- * Gives the store of the queue its job schedulers, and makes up what was missed: at the start, at the end of a pause and
- * every minute, because a store that was emptied reports nothing.
+ * Gives the store of the queue its job schedulers, and makes up what was missed: at the start, at the end of a pause,
+ * after the first routes, and every minute, because a store that was emptied reports nothing.
  */
 export function schedulerLoop(app: App, queue: QueueSystem): Loop {
   const lists = schedulesOf(app.config)
@@ -140,14 +139,15 @@ export function schedulerLoop(app: App, queue: QueueSystem): Loop {
         ...(await queue.reconcile(PERIODIC_QUEUE, others)),
       ]
       if (written.length > 0) app.log.info({ schedulers: written }, 'job schedulers written')
-      return makeUpSyncs(app, queue, lists)
+      await makeUpSyncs(app, queue, lists)
+      return undefined
     },
   }
 }
 
 /**
- * What a list is not fetched before; undefined if it may be fetched now. Its sync is made up then. All pairs of
- * `with-availability` would be unknown before there are routes.
+ * What a sync waits for; undefined if it may run now. It is made up afterwards. Before there are routes, all pairs of
+ * `with-availability` would be unknown.
  */
 export async function whatSyncWaitsFor(
   db: Db,
@@ -158,31 +158,23 @@ export async function whatSyncWaitsFor(
   return isEmpty ? 'the first routes' : undefined
 }
 
-/** Until the first routes list is accepted. */
-const FIRST_ROUTES_MS = 3_000
-
 /**
  * Enqueues the sync of each list whose last due time has passed without a list. Safe to run in several processes: while a
  * job of a due time waits, runs or is to be retried, another one is dropped, and after that there is a list.
- *
- * Returns in how many milliseconds it should run again, if that is known.
  */
 async function makeUpSyncs(
   { database: { db }, log }: App,
   queue: QueueSystem,
   lists: readonly ListSchedule[],
-): Promise<number | undefined> {
+): Promise<void> {
   const now = await databaseNow(db)
   for (const { list, times } of lists) {
-    const waitsFor = await whatSyncWaitsFor(db, list)
-    if (waitsFor === 'the end of the pause') return undefined
-    if (waitsFor === 'the first routes') return FIRST_ROUTES_MS
+    if ((await whatSyncWaitsFor(db, list)) !== undefined) continue
     const dueAt = lastDueAt(times, now)
     if (await isHandled({ db, queue }, { list, since: dueAt, until: now })) continue
     await enqueueSync(queue, list, dueAt)
     log.info({ list, dueAt }, 'a missed sync is made up')
   }
-  return undefined
 }
 
 /** Enqueues the sync of a due time. The id drops a second job while the first one is not done. */
@@ -218,14 +210,10 @@ async function isHandled(
   if (gotList) return true
   for (const state of began ? [...PENDING, ...ENDED] : PENDING) {
     const jobs = await queue.jobs(SYNC_QUEUE, state, JOBS_READ)
-    const due = jobs.filter(({ payload }) => payload.list === list).map(dueOf)
+    const due = jobs.filter(({ payload }) => payload.list === list).map(dueAtOf)
     if (due.some((dueAt) => dueAt >= since && dueAt <= until)) return true
   }
   return false
-}
-
-function dueOf({ payload, dueAt }: QueuedJob): Date {
-  return typeof payload.dueAt === 'string' ? new Date(payload.dueAt) : dueAt
 }
 
 /**

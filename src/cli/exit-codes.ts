@@ -29,7 +29,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'request.invalid_body',
   'access.no_such_key',
   'access.scope_not_grantable',
-  'sync.cannot_replay',
+  'sync.cannot_prove',
   'sync.run_not_found',
   'watch.invalid_reseller_name',
   'watch.unknown_list',

@@ -24,7 +24,7 @@ import {
   addAnalystsCommands,
   addArchiveCommand,
   addExportCommand,
-  addReplayCommand,
+  addHistoryCommands,
   addRollupCommand,
 } from './commands/history-commands.ts'
 import { addIncidentsCommands } from './commands/incidents-commands.ts'
@@ -94,7 +94,7 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[
       addSqlCommands,
       addExportCommand,
       addRollupCommand,
-      addReplayCommand,
+      addHistoryCommands,
       addArchiveCommand,
       addAnalystsCommands,
       addOpenApiCommand,

@@ -176,7 +176,7 @@ const SAME_DATE_MS = 2_000
 
 /**
  * Whether a cache has kept an answer: it has the Date of the last counted one, which was asked well before. A Date that is
- * far from now does not count, because an upstream whose clock stands still sends the same one always.
+ * far from now does not count, because an upstream whose clock has stopped sends the same one in every answer.
  */
 function isCopy({ askedAt, observation: { datedAt } }: Check, last: LockedFare): boolean {
   if (datedAt === undefined || last.askedAt === null) return false

@@ -188,8 +188,6 @@ export interface RunEnd {
   readonly status: RunStatus
   readonly baseline?: boolean
   readonly reason?: SyncReason | null | undefined
-  /** The agreeing lists that were accepted together, if there are several. */
-  readonly agreed?: { readonly lists: number; readonly firstRunId: number } | null
   /** Lists that had to lack a route, if the list was accepted. */
   readonly confirmations?: number
   /** What a held list would do. It stays with the run, whatever is decided. */
@@ -211,8 +209,6 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
       baseline,
       reason_code: reason?.code ?? null,
       reason: reason?.text ?? null,
-      agreed_lists: end.agreed?.lists ?? null,
-      agreed_with: end.agreed?.firstRunId ?? null,
       confirmations: end.confirmations ?? null,
       fetched: counts.fetched,
       duplicates: counts.duplicates,

@@ -5,6 +5,7 @@ import type { Logger } from '../platform/base/logger.ts'
 import { cleanText } from '../platform/base/text.ts'
 import { type Attributes, span } from '../platform/base/tracing.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
+import { notify } from '../platform/db/listener.ts'
 import { withSessionLock } from '../platform/db/session-lock.ts'
 import { databaseNow, inTransaction } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
@@ -155,7 +156,7 @@ async function applyOrHold(
   await keepSnapshot(tx, fetched.contentHash, () => fetched.packed())
   if (judgement.isHeld) return hold(tx, run, plan, judgement)
 
-  const { reason, agreed, lists } = judgement
+  const { reason, lists } = judgement
   const counts = await run.stopwatch.time('apply', () =>
     plan.apply({
       runId: run.runId,
@@ -171,7 +172,6 @@ async function applyOrHold(
     status: plan.effect.repeated && !hasEffect(counts) ? 'unchanged' : 'applied',
     baseline: previous === null,
     reason,
-    agreed: agreed && { ...agreed, lists },
     confirmations,
     counts: { ...plan.staged, ...counts },
     durationsMs: run.stopwatch.durations(),
@@ -244,6 +244,17 @@ export interface SyncListPayload {
   readonly dueAt?: string
 }
 
+interface DatedJob {
+  readonly payload: { readonly dueAt?: unknown }
+  readonly dueAt: Date
+}
+
+/** When a sync was due: its job scheduler says so by the clock of a process, any other job in its payload. */
+export function dueAtOf(job: DatedJob): Date {
+  const { payload, dueAt } = job
+  return typeof payload.dueAt === 'string' ? new Date(payload.dueAt) : dueAt
+}
+
 export interface SyncJobDeps extends SyncDeps {
   readonly metrics: Metrics
   readonly log: Logger
@@ -278,7 +289,7 @@ export async function syncListJob(
   context: { readonly dueAt: Date; readonly signal: AbortSignal },
 ): Promise<void> {
   const list = assertList(payload.list)
-  const dueAt = payload.dueAt === undefined ? context.dueAt : new Date(payload.dueAt)
+  const dueAt = dueAtOf({ payload, dueAt: context.dueAt })
   const due = { list, dueAt }
   const now = await databaseNow(deps.db)
   // A run that began before its due time, by the clock of the database, would not count as its work.
@@ -316,6 +327,8 @@ async function handleResult(deps: SyncJobDeps, due: DueSync, result: SyncResult)
   }
   const { outcome } = result
   reportSyncFinished(deps, outcome)
+  // The availability of the first routes is due.
+  if (outcome.baseline) await sql`select ${notify('schedule')}`.execute(deps.db)
   await followAvailability(deps, outcome)
   if (outcome.reason?.wait !== undefined) {
     const waitMs = waitMsOf(outcome.reason.wait, deps.clock.now())

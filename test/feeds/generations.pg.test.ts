@@ -9,7 +9,7 @@ import {
 } from '../../src/platform/db/generations.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
-import { replayHistory } from '../../src/routes/replay/replay-history.ts'
+import { proveHistory } from '../../src/routes/prove/prove-history.ts'
 import { ago, fareOf, itemsOf } from '../api/reseller-calls.ts'
 import { seqsOf, startStreamWorld, upTo } from '../api/stream-world.ts'
 import { addEndpoint, deliveredSeqs, fanOutAll } from '../delivery/delivery-fixtures.ts'
@@ -20,10 +20,10 @@ import { it } from '../support/test-database.ts'
 
 const STEP = 1_000_000
 
-/** The kinds of differences that a replay finds. */
+/** The kinds of differences that a proof finds. */
 async function differencesOf(db: Db): Promise<unknown> {
   const deps = { db, scrub: noScrub, confirmations: 2 }
-  return (await replayHistory(deps, { signal: new AbortController().signal })).kinds
+  return (await proveHistory(deps, { signal: new AbortController().signal })).kinds
 }
 
 describe('a generation', () => {
@@ -105,7 +105,7 @@ describe('a generation', () => {
     expect(seqsOf(await (await open('', { lastEventId: '5' })).events(1))).toEqual([5 + STEP])
   })
 
-  it('is crossed by the feeds of routes and fares, by deliveries and by a replay', async ({
+  it('is crossed by the feeds of routes and fares, by deliveries and by a proof', async ({
     db,
     databaseUrl,
   }) => {
@@ -138,7 +138,7 @@ describe('a generation', () => {
     expect(await read(`/route-changes?after=${1 + STEP}`)).toMatchObject({ continueAfter: 1 })
     expect(await differencesOf(db)).toEqual({})
     await sql`update availability_change set seq = ${STEP} where seq = 1`.execute(db)
-    expect(await differencesOf(db)).toMatchObject({ feed_number: 2 })
+    expect(await differencesOf(db)).toMatchObject({ feed_number: 3 })
   })
 
   it('begins for the feed of a reseller that is created later too', async ({ db }) => {

@@ -12,7 +12,7 @@ import { startServer } from '../../src/embedded/start-server.ts'
 import { withTimeout } from '../../src/platform/base/clock.ts'
 import { type Db, openDatabase } from '../../src/platform/db/database.ts'
 import { readGeneration } from '../../src/platform/db/generations.ts'
-import { replayHistory } from '../../src/routes/replay/replay-history.ts'
+import { proveHistory } from '../../src/routes/prove/prove-history.ts'
 import { ago, fareOf, itemsOf } from '../api/reseller-calls.ts'
 import {
   addEndpoint,
@@ -185,7 +185,7 @@ async function rehearse(
     expect(items.map(({ seq }) => seq)).toEqual([...kept, ...added])
     expect(items.map(({ previous }) => previous)).toEqual([5, ...kept, ...added.slice(0, -1)])
     expect(items.map(({ generation }) => generation)).toEqual([...kept.map(() => 1), 2, 2, 2])
-    const { kinds } = await replayHistory(
+    const { kinds } = await proveHistory(
       { db, scrub: noScrub, confirmations: 2 },
       { signal: new AbortController().signal },
     )

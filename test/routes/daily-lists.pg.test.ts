@@ -11,7 +11,7 @@ import {
   type Interval,
   readDailyLists,
 } from './daily-lists.ts'
-import { replay } from './replay-fixtures.ts'
+import { prove } from './prove-fixtures.ts'
 import { syncBody } from './sync-fixtures.ts'
 
 /** A folder with real daily lists; without it the test generates some. */
@@ -113,7 +113,7 @@ describe('lists of every day', () => {
       expect([...network.history.values()].flat().length).toBeLessThan(
         [...byId.history.values()].flat().length,
       )
-      expect(await replay(db)).toMatchObject({ all: [] })
+      expect(await prove(db)).toMatchObject({ all: [] })
     }
   })
 })

@@ -4,7 +4,7 @@ import { migrate } from '../../src/platform/db/migrate.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { createEmptyDatabase, openAnother } from '../platform/db/empty-database.ts'
 import { it } from '../support/test-database.ts'
-import { replay } from './replay-fixtures.ts'
+import { prove } from './prove-fixtures.ts'
 import { place, sync } from './sync-fixtures.ts'
 
 /** '1:PMI-2:MAD' is the route from the place 1 with the code PMI to the place 2 with the code MAD. */
@@ -92,7 +92,7 @@ describe('places under other ids', () => {
     `.execute(db)
     expect(rows).toEqual([{ places_renumbered: 2, added: 1, removed: 1 }])
     expect(await codes(db)).toEqual(['MAD 8', 'PMI 9'])
-    expect(await replay(db)).toMatchObject({ all: [] })
+    expect(await prove(db)).toMatchObject({ all: [] })
   })
 
   it('are recognised also in the list that confirms the removals, and under a third id', async ({
@@ -114,7 +114,7 @@ describe('places under other ids', () => {
       { place_id: '7', durable_id: '1', successor_id: null },
       { place_id: '9', durable_id: '1', successor_id: '7' },
     ])
-    expect(await replay(db)).toMatchObject({ all: [] })
+    expect(await prove(db)).toMatchObject({ all: [] })
   })
 
   it.for([
@@ -130,7 +130,7 @@ describe('places under other ids', () => {
 
     expect(await renumberings(db)).toEqual([])
     expect(await churn(db)).toMatchObject({ marked: [] })
-    expect(await replay(db)).toMatchObject({ all: [] })
+    expect(await prove(db)).toMatchObject({ all: [] })
   })
 
   it('are no other ids if the next list takes them back', async ({ db }) => {
@@ -144,7 +144,7 @@ describe('places under other ids', () => {
     expect(await renumberings(db)).toEqual([])
     expect(await churn(db)).toMatchObject({ marked: [] })
     expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
-    expect(await replay(db)).toMatchObject({ all: [] })
+    expect(await prove(db)).toMatchObject({ all: [] })
   })
 
   it('keep their successors when what ended and began again since is archived', async ({ db }) => {
@@ -187,7 +187,7 @@ describe('places under other ids', () => {
       '3-4 1',
     ])
     expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
-    expect(await replay(db)).toMatchObject({ all: [] })
+    expect(await prove(db)).toMatchObject({ all: [] })
   })
 })
 

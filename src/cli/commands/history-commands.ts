@@ -6,7 +6,7 @@ import { TABLE_FORMATS, type TableFormat } from '../../history/export-tables.ts'
 import { reopenDays, rollUpDays } from '../../history/roll-up-days.ts'
 import { createAnalyst } from '../../platform/db/analyst-logins.ts'
 import { assertKept } from '../../platform/db/history-floor.ts'
-import { type ReplayResult, replayHistory } from '../../routes/replay/replay-history.ts'
+import { type ProofResult, proveHistory } from '../../routes/prove/prove-history.ts'
 import { withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { dateOption, instantOption } from '../option-parsers.ts'
@@ -150,49 +150,50 @@ export function addAnalystsCommands(program: Command): void {
 }
 
 const EXIT_TEXT = `
-Exits with 0 if the two are equal, with 1 if they differ, and with 2 if no
-accepted list is kept or another replay runs.`
+Exits with 0 if nothing differs, with 1 if something does, and with 2 if no
+accepted list is kept or another proof runs.`
 
-export function addReplayCommand(program: Command): void {
+export function addHistoryCommands(program: Command): void {
   program
-    .command('replay')
+    .command('history')
+    .description('Prove the histories')
+    .command('prove')
     .description(
       'Compare the history of routes with the kept lists, and the feeds with the histories',
     )
     .option('--json', 'print one JSON object')
     .addHelpText('after', EXIT_TEXT)
-    .addHelpText('after', example('replay'))
+    .addHelpText('after', example('history prove'))
     .action(({ json }: { json?: boolean }) =>
-      withApp({ role: 'replay' }, async ({ database, syncDeps }, { terminal, signal }) => {
-        const { scrub, confirmations } = syncDeps
-        const result = await replayHistory(
-          { db: database.db, scrub, confirmations },
+      withApp({ role: 'prove' }, async ({ database, syncDeps }, { terminal, signal }) => {
+        const result = await proveHistory(
+          { ...syncDeps, db: database.db },
           {
             signal,
             most: json ? null : 1,
             onRun: ({ list, runs }) => terminal.progress(`${list}: ${countOf(runs, 'run')} read`),
           },
         )
-        terminal.print(json, result, () => replayText(result))
+        terminal.print(json, result, () => proofText(result))
         return result.equal ? EXIT.ok : EXIT.failed
       }),
     )
 }
 
-function replayText({ lists, floor, first, differences, kinds }: ReplayResult): string {
-  const looked = lists.map(
-    ({ list, since, until, runs, compared }) =>
-      `${list}: compared from ${since.toISOString()} to ${until.toISOString()}, at ${compared} of ${countOf(runs, 'accepted run')}`,
+function proofText({ lists, floor, first, differences, kinds }: ProofResult): string {
+  const compared = lists.map(
+    ({ list, since, until, runs, compared: known }) =>
+      `${list}: compared from ${since.toISOString()} to ${until.toISOString()}, at ${known} of ${countOf(runs, 'accepted run')}`,
   )
-  if (floor !== null) looked.push(`archived and not compared: before ${floor.toISOString()}`)
-  if (first === null) return ['the stored history equals the kept lists', ...looked].join('\n')
-  const { runId, at, subject, field, replayed, stored } = first
+  if (floor !== null) compared.push(`archived and not compared: before ${floor.toISOString()}`)
+  if (first === null) return ['the stored history equals the kept lists', ...compared].join('\n')
+  const { runId, at, subject, field, expected, stored } = first
   const run = runId === null ? 'no run' : `run ${runId}`
   return [
     `the stored history differs from the kept lists: ${countOf(differences, 'difference')}`,
     ...Object.entries(kinds).map(([kind, count]) => `  ${kind}: ${count}`),
     `the first one: ${Object.values(subject).join(' → ')}  ${field}  ${run}${at === null ? '' : ` at ${at.toISOString()}`}`,
-    `by the lists: ${JSON.stringify(replayed)}, stored: ${JSON.stringify(stored)}`,
-    ...looked,
+    `expected: ${JSON.stringify(expected)}, stored: ${JSON.stringify(stored)}`,
+    ...compared,
   ].join('\n')
 }

@@ -446,8 +446,6 @@ export interface SnapshotPart {
 
 export interface SyncRun {
   added: number | null
-  agreed_lists: number | null
-  agreed_with: number | null
   arrived_at: Date | null
   baseline: Generated<boolean>
   bytes: number | null

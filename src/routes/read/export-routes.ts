@@ -108,7 +108,7 @@ export interface ListVersion {
   readonly tag: string
   /** The valid time of the last run that changed the list; the list is read as of this instant. */
   readonly changedAt: Date
-  /** The same; undefined if another change fell into the same second, which an HTTP date cannot tell apart. */
+  /** The same, in seconds; undefined if another change came within that second: an HTTP date has whole seconds. */
   readonly lastModified: Date | undefined
   /** When the last accepted snapshot arrived. It may have changed nothing, and may have been approved later. */
   readonly snapshotAt: Date

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { approveRun, rejectRun } from '../../src/routes/held.ts'
-import { CannotReplayError, replayHistory } from '../../src/routes/replay/replay-history.ts'
+import { CannotProveError, proveHistory } from '../../src/routes/prove/prove-history.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { NO_GUARD, noScrub, routes, sync, syncBody } from './sync-fixtures.ts'
@@ -19,8 +19,7 @@ import {
 
 const never = new AbortController().signal
 
-const replay = (db: Db) =>
-  replayHistory({ db, scrub: noScrub, confirmations: 2 }, { signal: never })
+const prove = (db: Db) => proveHistory({ db, scrub: noScrub, confirmations: 2 }, { signal: never })
 
 /** Plays a script and returns the statuses of its runs. */
 async function play(db: Db, script: Script): Promise<string[]> {
@@ -73,7 +72,7 @@ async function syncFive(db: Db): Promise<number[]> {
   return runs
 }
 
-describe('a replay', { timeout: 120_000 }, () => {
+describe('a proof', { timeout: 120_000 }, () => {
   it('finds the history of any sequence of lists equal, also after lists in between are gone', async ({
     db,
   }) => {
@@ -86,11 +85,11 @@ describe('a replay', { timeout: 120_000 }, () => {
         if (!hasRoutes) return
         for (const status of statuses) seen.add(status)
 
-        expect(await replay(db)).toMatchObject({ equal: true, first: null })
+        expect(await prove(db)).toMatchObject({ equal: true, first: null })
 
         await thin(db)
-        const thinned = await replay(db).catch((err: unknown) => {
-          if (err instanceof CannotReplayError) return null
+        const thinned = await prove(db).catch((err: unknown) => {
+          if (err instanceof CannotProveError) return null
           throw err
         })
         if (thinned !== null) expect(thinned).toMatchObject({ equal: true, first: null })
@@ -100,26 +99,6 @@ describe('a replay', { timeout: 120_000 }, () => {
     expect([...seen]).toEqual(
       expect.arrayContaining(['applied', 'unchanged', 'held', 'dropped', 'approved']),
     )
-  })
-
-  it('names the first route and run that differ, and since when it compared', async ({ db }) => {
-    const runs = await syncFive(db)
-    await sql`
-      update route_version set valid_to = null, removed_by = null, last_seen_at = null, first_missed_at = null
-       where departure_id = 'B'
-    `.execute(db)
-
-    const { equal, first, lists } = await replay(db)
-
-    expect(equal).toBe(false)
-    expect(first).toMatchObject({
-      runId: runs[3],
-      subject: { departureId: 'B', destinationId: 'C' },
-      field: 'live',
-      replayed: false,
-      stored: true,
-    })
-    expect(lists).toMatchObject([{ list: 'routes', runs: 5, compared: 5 }])
   })
 
   it('counts the runs whose list is gone, and looks no further back than the oldest kept list', async ({
@@ -133,20 +112,20 @@ describe('a replay', { timeout: 120_000 }, () => {
     const { rows } = await sql<{ at: Date }>`
       select fetched_at as at from sync_run order by id offset 2 limit 1
     `.execute(db)
-    expect(await replay(db)).toMatchObject({
+    expect(await prove(db)).toMatchObject({
       equal: true,
       lists: [{ since: rows[0]?.at, runs: 3, compared: 3 }],
     })
   })
 
-  it('the command exits with 0, 1 or 2, and prints how many differences of each kind there are', async ({
+  it('the command exits with 0, 1 or 2, and names the first route and run that differ', async ({
     db,
     databaseUrl,
   }) => {
     const run = (...args: string[]) =>
-      runCommand(['replay', ...args], { DATABASE_URL: databaseUrl })
+      runCommand(['history', 'prove', ...args], { DATABASE_URL: databaseUrl })
     expect(await run()).toMatchObject({ exit: 2, stdout: '' })
-    await syncFive(db)
+    const runs = await syncFive(db)
 
     const equal = await run()
     expect(equal).toMatchObject({ exit: 0 })
@@ -154,14 +133,23 @@ describe('a replay', { timeout: 120_000 }, () => {
       /^the stored history equals the kept lists\nroutes: compared from /,
     )
 
-    await sql`delete from route_version where departure_id = 'B'`.execute(db)
-    expect((await run()).stdout).toContain('\n  history_not_stored: 1\n')
+    await sql`
+      update route_version set valid_to = null, removed_by = null, last_seen_at = null, first_missed_at = null
+       where departure_id = 'B'
+    `.execute(db)
+    expect((await run()).stdout).toContain('\n  history_step: 1\n')
     const different = await run('--json')
     expect(different.exit).toBe(1)
     expect(JSON.parse(different.stdout)).toMatchObject({
       equal: false,
-      kinds: { history_not_stored: 1 },
-      first: { subject: { departureId: 'B', destinationId: 'C' }, replayed: true, stored: false },
+      kinds: { history_step: 1 },
+      first: {
+        runId: runs[3],
+        subject: { departureId: 'B', destinationId: 'C' },
+        expected: { runId: runs[3], next: null },
+        stored: { runId: null, until: null },
+      },
+      lists: [{ list: 'routes', runs: 5, compared: 5 }],
     })
   })
 })
