@@ -18,7 +18,7 @@ import type {
 } from '../platform/queue/queue-system.ts'
 import { findLastAccepted, readAttempts } from '../routes/runs.ts'
 import { pruneSnapshots } from '../routes/snapshots.ts'
-import { dueAtOf, SYNC_QUEUE } from '../routes/sync.ts'
+import { SYNC_QUEUE, syncDueAt } from '../routes/sync.ts'
 import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'
 import { countRuns } from './count-work.ts'
@@ -210,7 +210,7 @@ async function isHandled(
   if (gotList) return true
   for (const state of began ? [...PENDING, ...ENDED] : PENDING) {
     const jobs = await queue.jobs(SYNC_QUEUE, state, JOBS_READ)
-    const due = jobs.filter(({ payload }) => payload.list === list).map(dueAtOf)
+    const due = jobs.filter(({ payload }) => payload.list === list).map(syncDueAt)
     if (due.some((dueAt) => dueAt >= since && dueAt <= until)) return true
   }
   return false

@@ -244,13 +244,13 @@ export interface SyncListPayload {
   readonly dueAt?: string
 }
 
-interface DatedJob {
+interface DueSyncJob {
   readonly payload: { readonly dueAt?: unknown }
   readonly dueAt: Date
 }
 
 /** When a sync was due: its job scheduler says so by the clock of a process, any other job in its payload. */
-export function dueAtOf(job: DatedJob): Date {
+export function syncDueAt(job: DueSyncJob): Date {
   const { payload, dueAt } = job
   return typeof payload.dueAt === 'string' ? new Date(payload.dueAt) : dueAt
 }
@@ -289,7 +289,7 @@ export async function syncListJob(
   context: { readonly dueAt: Date; readonly signal: AbortSignal },
 ): Promise<void> {
   const list = assertList(payload.list)
-  const dueAt = dueAtOf({ payload, dueAt: context.dueAt })
+  const dueAt = syncDueAt({ payload, dueAt: context.dueAt })
   const due = { list, dueAt }
   const now = await databaseNow(deps.db)
   // A run that began before its due time, by the clock of the database, would not count as its work.

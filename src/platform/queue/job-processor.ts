@@ -72,14 +72,17 @@ export function createProcessor(deps: ProcessorDeps) {
   }
 }
 
-/** A snooze and a retry change when a job runs, not when it was due. */
+/**
+ * A snooze and a retry change when a job runs, not when it was due. The job of a scheduler has its due time itself: the
+ * sum would differ by the milliseconds between two readings of the clock.
+ */
 export function dueAtOf({ timestamp, opts }: DatedJob): Date {
-  return new Date(timestamp + (opts.delay ?? 0))
+  return new Date(opts.prevMillis ?? timestamp + (opts.delay ?? 0))
 }
 
 interface DatedJob {
   readonly timestamp: number
-  readonly opts: { readonly delay?: number }
+  readonly opts: { readonly delay?: number; readonly prevMillis?: number }
 }
 
 interface Snooze {

@@ -79,6 +79,26 @@ describeStores('the job schedulers of a queue', (store) => {
     expect(await system.schedulers(queue)).toHaveLength(2)
   })
 
+  it('give each job exactly the due time of its pattern', async () => {
+    const queue = aQueue()
+    const system = systems.open()
+    const dueMs: number[] = []
+    await system.work(queue, async (_, { dueAt }) => void dueMs.push(dueAt.getTime() % 1_000))
+    // BullMQ reads the clock several times for one job: some milliseconds pass between two readings.
+    const realNow = Date.now
+    let readings = 0
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => {
+      readings += 1
+      return realNow() + (readings % 3)
+    })
+    onTestFinished(() => clock.mockRestore())
+
+    await system.reconcile(queue, [by('a', '* * * * * *')])
+    await until('four runs', () => dueMs.length >= 4)
+
+    expect(new Set(dueMs)).toEqual(new Set([0]))
+  })
+
   it('go on while one run lasts longer than its interval', async () => {
     const queue = aQueue()
     const system = systems.open()
