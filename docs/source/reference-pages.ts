@@ -13,6 +13,8 @@ import { workedQuestionsPart } from './worked-questions.ts'
 
 type Registry = ReturnType<typeof createMetrics>['registry']
 
+const PROGRAM = await createProgram()
+
 /** The generated parts of each page, by the name in their markers. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'truth.md': { confirmations: confirmationsPart },
@@ -86,8 +88,7 @@ function confirmationText({ answers, setting, gapSeconds }: Confirmation): strin
 
 /** Each group of commands as a section, each command with its help. */
 function commandsPart(): string {
-  const program = createProgram()
-  const groups = Map.groupBy(program.commands, (command) => command.helpGroup())
+  const groups = Map.groupBy(PROGRAM.commands, (command) => command.helpGroup())
   return [...groups]
     .map(([group, commands]) => {
       const sections = commands.flatMap((command) => commandSections(command, command.name()))

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { createProgram } from '../../src/cli/program.ts'
+import { createProgram, GROUPS } from '../../src/cli/program.ts'
 
 const DOCS = path.resolve(import.meta.dirname, '../../docs')
 
@@ -38,7 +38,7 @@ function runnables(parent: Command, words: readonly string[] = []): Runnable[] {
   })
 }
 
-const commands = runnables(createProgram())
+const commands = runnables(await createProgram())
 
 function helpOf(command: Command): string {
   const parts: string[] = []
@@ -79,6 +79,18 @@ describe.each(commands)('farewatch $name', ({ name, command, flags }) => {
 
   it('has --json unless it prints files, logs or a session', () => {
     expect(flags.has('--json')).toBe(!WITHOUT_JSON.includes(name))
+  })
+})
+
+describe('a command line that begins with the name of a command', () => {
+  const entries = GROUPS.flatMap(([heading, all]) => all.map((entry) => ({ heading, ...entry })))
+
+  it.each(entries)('has these alone: $names', async ({ heading, names }) => {
+    for (const name of names) {
+      const { commands: found } = await createProgram(name)
+      expect(found.map((one) => one.name())).toEqual(names)
+      expect(found.map((one) => one.helpGroup())).toEqual(names.map(() => heading))
+    }
   })
 })
 

@@ -29,11 +29,13 @@ describe('the environment of the pods', () => {
   })
 })
 
+const program = await createProgram()
+
 describe.for(PODS)('the pod of %s', ([, pod]) => {
   const [container] = pod.containers
 
   it('runs a command that exists, as an ordinary user on a read-only file system', () => {
-    const command = createProgram().commands.find((one) => one.name() === container.args[0])
+    const command = program.commands.find((one) => one.name() === container.args[0])
     const options = container.args.filter((arg) => arg.startsWith('--'))
 
     expect(command?.options.map(({ long }) => long)).toEqual(expect.arrayContaining(options))

@@ -42,10 +42,12 @@ function readAlerts(): Required<Rule>[] {
   return readRules().filter((rule): rule is Required<Rule> => rule.alert !== undefined)
 }
 
+const program = await createProgram()
+
 /** Whether a line begins with a farewatch command. A group of commands counts if an option follows directly. */
 function isCommand(line: string): boolean {
   const words = line.split(/\s+/)
-  let found: Command = createProgram()
+  let found: Command = program
   for (const [i, word] of words.entries()) {
     const next = found.commands.find((command) => command.name() === word)
     if (next === undefined) return found.commands.length === 0 || (i > 0 && word.startsWith('--'))
