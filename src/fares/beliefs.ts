@@ -10,6 +10,7 @@ import {
   type FareState,
   heldKindOf,
   hiddenReasonOf,
+  isStored,
   priceReasonOf,
   type StateRow,
   storedState,
@@ -187,7 +188,8 @@ function beliefRow({ fareId, before, check, askedAt, decision }: RecordedCheck) 
     pair: belief.pair,
     amount: belief.price?.amount ?? null,
     currency: belief.price?.currency ?? null,
-    state: storedState(state),
+    /** Null if it is stored already: a check that finds nothing new writes no JSON. */
+    state: isStored(state, before.state) ? null : storedState(state),
     askedAt,
     datedAt: check.observation.datedAt ?? null,
     why: check.why,
@@ -264,13 +266,34 @@ function batchOf(rows: readonly BeliefRow[]) {
   `
 }
 
+/** The columns of function leg_prices, after the name of a leg. */
+const LEG_PRICES = [
+  'price',
+  'currency',
+  'adult_price',
+  'child_price',
+  'infant_price',
+  'resident_adult_price',
+  'resident_child_price',
+  'resident_infant_price',
+]
+
+/** What an interval keeps of state `s` when it ends. Until then the public SQL reads it there. */
+export const KEPT = sql.join([
+  sql`price_checked_at = s.price_checked_at, price_reason = s.price_reason, flights_id = s.flights_id`,
+  ...['outbound', 'return'].map((leg) => {
+    const columns = LEG_PRICES.map((column) => sql.ref(`${leg}_${column}`))
+    const stored = sql.lit(`{belief,${leg},price}`)
+    return sql`(${sql.join(columns)}) = (select p.* from leg_prices(s.state #> ${stored}) p)`
+  }),
+])
+
 async function saveVersions(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   const batch = batchOf(rows)
   await sql`
     update fare_belief_version v
        set valid_to = greatest(b."askedAt", v.valid_from + interval '1 millisecond'),
-           price_checked_at = s.price_checked_at, price_reason = s.price_reason, flights_id = s.flights_id,
-           written_in = pg_current_xact_id()
+           ${KEPT}, written_in = pg_current_xact_id()
       from ${batch}
       join fare_state s on s.tracked_fare_id = b."fareId"
      where v.tracked_fare_id = b."fareId" and v.valid_to is null
@@ -293,7 +316,7 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   await sql`${PREPARED}
     update fare_state s
        set outbound = b.outbound, return = b.return, pair = b.pair, price = b.amount, currency = b.currency,
-           state = b.state, asked_at = b."askedAt", dated_at = coalesce(b."datedAt", s.dated_at),
+           state = coalesce(b.state, s.state), asked_at = b."askedAt", dated_at = coalesce(b."datedAt", s.dated_at),
            last_check_at = clock_timestamp(), last_check_why = b.why,
            last_good_check_at = b."lastGoodCheckAt",
            believed_since = case when (s.outbound, s.return) is distinct from (b.outbound, b.return)
@@ -309,30 +332,44 @@ async function saveStates(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   `.execute(tx)
 }
 
+/** The columns of one leg in fare_flights, after its name. */
+const FLIGHT_COLUMNS = [
+  'from',
+  'to',
+  'airline',
+  'numbers',
+  'departs_local',
+  'departs_by',
+  'site_id',
+  'site_name',
+  'site_url',
+]
+
 /** Stores the flights of the states where they changed, as columns for the public SQL. */
 async function saveFlights(tx: Tx, rows: readonly BeliefRow[]): Promise<void> {
   const flightOf = (leg: string, alias: string) => sql`
-    jsonb_to_record(coalesce(nullif(b.state #> ${sql.lit(`{belief,${leg},flight}`)}, 'null'),
-                             nullif(b.state #> ${sql.lit(`{lastFlights,${leg}}`)}, 'null')))
-      as ${sql.id(alias)} ("from" text, "to" text, airline text, numbers integer[], "departsAt" timestamp,
-                           "departsBy" timestamptz)`
+    lateral (select f."from", f."to", f.airline, f.numbers, f."departsAt", f."departsBy",
+                    f.site ->> 'id' as site_id, f.site ->> 'name' as site_name, f.site ->> 'url' as site_url
+               from jsonb_to_record(coalesce(nullif(s.state #> ${sql.lit(`{belief,${leg},flight}`)}, 'null'),
+                                             nullif(s.state #> ${sql.lit(`{lastFlights,${leg}}`)}, 'null')))
+                      as f ("from" text, "to" text, airline text, numbers integer[], "departsAt" timestamp,
+                            "departsBy" timestamptz, site jsonb)) ${sql.id(alias)}`
+  const columns = sql.join(
+    ['outbound', 'return'].flatMap((leg) =>
+      FLIGHT_COLUMNS.map((column) => sql.ref(`${leg}_${column}`)),
+    ),
+  )
   await sql`
     with saved as (
-      insert into fare_flights (tracked_fare_id,
-                                outbound_from, outbound_to, outbound_airline, outbound_numbers, outbound_departs_local,
-                                outbound_departs_by, return_from, return_to, return_airline, return_numbers,
-                                return_departs_local, return_departs_by)
+      insert into fare_flights (tracked_fare_id, ${columns})
       select s.tracked_fare_id, o.*, r.*
-        from ${batchOf(rows)}
+        from fare_state s
        cross join ${flightOf('outbound', 'o')}
        cross join ${flightOf('return', 'r')}
-        join fare_state s on s.tracked_fare_id = b."fareId"
         left join fare_flights f on f.id = s.flights_id
-       where (o."from" is not null or r."from" is not null)
-         and (f.outbound_from, f.outbound_to, f.outbound_airline, f.outbound_numbers, f.outbound_departs_local,
-              f.outbound_departs_by, f.return_from, f.return_to, f.return_airline, f.return_numbers,
-              f.return_departs_local, f.return_departs_by)
-             is distinct from (o.*, r.*)
+       where s.tracked_fare_id = any(${rows.map(({ fareId }) => fareId)}::bigint[])
+         and (o."from" is not null or r."from" is not null)
+         and (${columns}) is distinct from (o.*, r.*)
       returning id, tracked_fare_id)
     update fare_state s set flights_id = saved.id from saved where s.tracked_fare_id = saved.tracked_fare_id
   `.execute(tx)

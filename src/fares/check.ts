@@ -1,3 +1,4 @@
+import { publicFare } from '../feeds/public-fare.ts'
 import { backoffMs, type Clock } from '../platform/base/clock.ts'
 import type { CheckReason } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
@@ -338,5 +339,6 @@ function reportChange(
   const lagMs = clock.now().getTime() - Date.parse(detectedAt)
   metrics.changeLag.observe(Math.max(0, lagMs) / 1000)
   // Thousands of these lines an hour would push the lines of the syncs out of a log of limited size.
-  log.debug({ fareId, kind, reason, before, after }, 'fare changed')
+  const shown = { before: publicFare(before), after: publicFare(after) }
+  log.debug({ fareId, kind, reason, ...shown }, 'fare changed')
 }

@@ -23,6 +23,7 @@ import { isHeldReturn, isPartOfMass, type MassContext } from './mass.ts'
 import {
   type Candidate,
   type Contradiction,
+  completed,
   type FareState,
   type FareView,
   filledUp,
@@ -291,6 +292,7 @@ function agree(state: FareState, reading: Reading): Decision {
   const isOfPrice = state.candidate && HELD_KIND[state.candidate.contradiction] === 'price_changed'
   const after = {
     ...state,
+    belief: completed(state.belief, view),
     candidate: isPriced || !isOfPrice ? null : unshown(state.candidate),
     ...priceOr(state, view, at),
     silence: null,

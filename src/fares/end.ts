@@ -7,7 +7,7 @@ import type { Metrics } from '../platform/metrics/metrics.ts'
 import { changeQueues, expedite, type QueueChange, unfollow } from '../schedule/queues.ts'
 import { notifyWatches } from '../watches/notify-watches.ts'
 import { hasPassed, lockTrackedFares, syncTrackedFares } from '../watches/sync-tracked-fares.ts'
-import { STATE_COLUMNS } from './beliefs.ts'
+import { KEPT, STATE_COLUMNS } from './beliefs.ts'
 import type { DecisionRules } from './decide.ts'
 import { findMasses, type IncidentTransition, reportIncidents } from './incidents.ts'
 import { endedView, type FareState, type StateRow, stateOfRow } from './state.ts'
@@ -326,8 +326,7 @@ async function endBeliefs(tx: Tx, fareIds: readonly number[]): Promise<readonly 
   await sql`
     update fare_belief_version v
        set valid_to = greatest(clock_timestamp(), v.valid_from + interval '1 millisecond'),
-           price_checked_at = s.price_checked_at, price_reason = s.price_reason, flights_id = s.flights_id,
-           written_in = pg_current_xact_id()
+           ${KEPT}, written_in = pg_current_xact_id()
       from fare_state s
      where s.tracked_fare_id = v.tracked_fare_id
        and v.tracked_fare_id = any(${fareIds}::bigint[]) and v.valid_to is null

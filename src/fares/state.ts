@@ -6,8 +6,8 @@ import type {
   PairState,
   ShownPriceReason,
 } from '../platform/base/kinds.ts'
-import { type Money, sumMoney } from '../platform/base/money.ts'
-import type { FlightSummary, LegObservation } from '../upstream/observation.ts'
+import { type Money, sameMoney, sumMoney } from '../platform/base/money.ts'
+import type { FlightSummary, LegObservation, LegPrice } from '../upstream/observation.ts'
 
 /**
  * A reading: what one answer shows of the whole fare. A belief is one reading, adopted whole, so records and pages
@@ -26,7 +26,7 @@ export interface FareView {
 export interface LegView {
   readonly belief: Belief
   /** Null unless the pair is bookable: otherwise there is no price at which the fare can be bought. */
-  readonly price: Money | null
+  readonly price: LegPrice | null
   /** The next three are null unless the leg is available: an answer without a flight does not say which one is gone. */
   readonly identity: string | null
   readonly itinerary: string | null
@@ -220,6 +220,32 @@ export function filledUp(reading: FareView, belief: FareView): FareView {
   )
 }
 
+/**
+ * A belief with what an answer that agrees says more of its flights: the sites, places and prices of passengers that
+ * the belief does not have. What is first seen is no change. The same object where nothing is added.
+ */
+export function completed(belief: FareView, reading: FareView): FareView {
+  const outbound = completedLeg(belief.outbound, reading.outbound)
+  const back = belief.return && reading.return && completedLeg(belief.return, reading.return)
+  const isSame = outbound === belief.outbound && back === belief.return
+  return isSame ? belief : { ...belief, outbound, return: back }
+}
+
+function completedLeg(was: LegView, is: LegView): LegView {
+  const flight = was.flight && is.flight && completedFlight(was.flight, is.flight)
+  const isMore =
+    !was.price?.nonResidents && is.price?.nonResidents && sameMoney(was.price, is.price)
+  const price = was.price && isMore ? { ...is.price, ...was.price } : was.price
+  const isSame = price === was.price && (flight === null || flight === was.flight)
+  return isSame ? was : { ...was, price, flight: flight ?? was.flight }
+}
+
+function completedFlight(was: FlightSummary, is: FlightSummary): FlightSummary {
+  const { site = is.site, places = is.places } = was
+  if (site === was.site && places === was.places) return was
+  return { ...was, ...(site && { site }), ...(places && { places }) }
+}
+
 /** The same flights, with nothing shown of their availability and prices. */
 export function hiddenView(view: FareView): FareView {
   return mapLegs(view, (leg) => ({ ...leg, belief: 'unknown', price: null }))
@@ -288,6 +314,11 @@ const PARTS = ['belief', 'lastFlights', 'candidate', 'replaced'] as const
 
 export function storedState({ belief, lastFlights, candidate, replaced }: FareState): StoredState {
   return { belief, lastFlights, candidate, replaced }
+}
+
+/** Whether a stored state has the same parts. Parts that a decision leaves as they are stay the same objects. */
+export function isStored(state: FareState, stored: object): boolean {
+  return PARTS.every((part) => (stored as Partial<StoredState>)[part] === state[part])
 }
 
 /** The row of a fare, as far as its state consists of it. */

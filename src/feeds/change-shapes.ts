@@ -18,50 +18,92 @@ import {
   RowId,
 } from '../platform/http/schemas.ts'
 
-export const LocalTime = Type.String({
-  description: 'Local time at the place, `YYYY-MM-DD HH:MM`.',
-})
-
 export const Price = object(
   { amount: Type.String({ description: 'Decimal text: `123.40`.' }), currency: Type.String() },
   { title: 'Price' },
 )
 
+const FlightPlace = object(
+  {
+    iata: orNull(Type.String(), 'The IATA code. Null if the place has none.'),
+    id: orNull(
+      Type.String(),
+      'Its id in the route lists. Null in older records, as are the next two.',
+    ),
+    city: orNull(Type.String()),
+    country: orNull(Type.String()),
+  },
+  { title: 'FlightPlace' },
+)
+export type FlightPlace = Static<typeof FlightPlace>
+
+const FlightEnd = object(
+  {
+    place: FlightPlace,
+    localTime: Type.String({ description: 'Local time at the place, `YYYY-MM-DD HH:MM`.' }),
+    zone: orNull(
+      Type.String(),
+      'The IANA time zone: `Europe/Madrid`. Null if the place is no known airport, or if the answer contradicts the zone ' +
+        'that farewatch knows: then only the local time is known.',
+    ),
+    at: orNull(
+      Type.String({ format: 'date-time' }),
+      'The same time with its offset from UTC. Null without a zone.',
+    ),
+  },
+  { title: 'FlightEnd' },
+)
+export type FlightEnd = Static<typeof FlightEnd>
+
+const Site = object(
+  {
+    id: orNull(Type.String()),
+    name: orNull(Type.String()),
+    url: orNull(
+      Type.String(),
+      'A text of the upstream, of any scheme: link it only if it begins with `https://`. Null if it is longer than 300 characters.',
+    ),
+  },
+  { title: 'Site' },
+)
+
+/** The one shape of a flight, in records, views and messages. */
 export const Flight = object(
   {
-    from: Type.String(),
-    to: Type.String(),
-    airline: Type.String({ description: 'Its name, or its code if it has no name.' }),
-    airlineCode: Type.Optional(
-      Type.String({ description: 'Missing if the upstream gave none, and in older records.' }),
-    ),
-    numbers: Type.Array(Type.Integer()),
-    departsAt: LocalTime,
-    departsBy: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description:
-          'The latest instant of departure, if the answer contradicts the time zones that farewatch knows of its places.',
-      }),
-    ),
-    arrivesAt: LocalTime,
-    stops: Type.Array(Type.String()),
+    airline: object({
+      iata: orNull(Type.String(), 'The two-letter code. Null if unknown, and in older records.'),
+      name: Type.String({ description: 'Its name, or its code if it has no name.' }),
+    }),
+    numbers: Type.Array(Type.Integer(), { description: 'Flight numbers, one a segment.' }),
+    departure: FlightEnd,
+    arrival: FlightEnd,
+    stops: Type.Array(FlightPlace, { description: 'The places in between.' }),
+    site: orNull(Site, 'Who sells it. Null if the upstream named no site, and in older records.'),
   },
   { title: 'Flight' },
 )
 export type Flight = Static<typeof Flight>
 
+const PassengerPrices = object(
+  { adult: orNull(Price), child: orNull(Price), infant: orNull(Price) },
+  {
+    title: 'PassengerPrices',
+    description: 'The price of one passenger of each type. Null if the upstream prices none.',
+  },
+)
+
 const Leg = object(
   {
     belief: oneOf(BELIEFS, { title: 'LegBelief' }),
-    price: orNull(Price, 'Null unless the pair is bookable.'),
-    identity: orNull(
-      Type.String(),
-      'Airline, legs, places and date as text. Another flight has another identity. `identity`, `itinerary` and ' +
-        '`flight` are null if the leg is not available. The `before` of a loss names the flight.',
+    price: orNull(Price, 'The total for all passengers. Null unless the pair is bookable.'),
+    passengerPrices: orNull(
+      object({ residents: PassengerPrices, nonResidents: PassengerPrices }),
+      'What each passenger costs. Null where `price` is, and in older records.',
     ),
-    itinerary: orNull(Type.String(), 'Times, flight numbers and stops as text.'),
-    flight: orNull(Flight),
+    flight: orNull(
+      Flight,
+      'Null if the leg is not available. The `before` of a loss names the flight.',
+    ),
   },
   { title: 'Leg' },
 )
@@ -91,6 +133,7 @@ export const Belief = object(
   },
   { title: 'Belief' },
 )
+export type Belief = Static<typeof Belief>
 
 const Counts = object(
   { adults: Type.Integer(), children: Type.Integer(), infants: Type.Integer() },
@@ -198,8 +241,8 @@ export const AvailabilityChange = object(
     flightId: Type.String(),
     returnFlightId: orNull(Type.String()),
     passengers: Passengers,
-    before: Type.Unsafe<unknown>(Belief),
-    after: Type.Unsafe<unknown>(Belief),
+    before: Belief,
+    after: Belief,
     lastGoodCheckAt: orNull(Instant, 'The change happened after this instant. Null if unknown.'),
     detectedAt: Instant,
     heldSince: orNull(Instant, 'Since when a mass of such changes held it. Null if none did.'),

@@ -1,5 +1,8 @@
 import type { WatchChangeKind } from '../platform/base/kinds.ts'
-import { toWatchChange, type WatchChange } from './watch-record.ts'
+import { toWatchChange, type WatchChange, type WatchChangeRow } from './watch-record.ts'
+
+const PMI = { id: '101', city: 'Palma de Mallorca', country: 'Spain' }
+const BCN = { id: '103', city: 'Barcelona', country: 'Spain' }
 
 const OUT = {
   from: 'PMI',
@@ -10,6 +13,8 @@ const OUT = {
   departsAt: '2030-01-31 10:25',
   arrivesAt: '2030-01-31 11:20',
   stops: [],
+  places: { from: PMI, to: BCN, stops: [] },
+  site: { id: '5', name: 'Saffron Travel', url: 'https://saffron.example' },
 }
 const BACK = {
   ...OUT,
@@ -18,36 +23,30 @@ const BACK = {
   numbers: [1580],
   departsAt: '2030-02-07 18:40',
   arrivesAt: '2030-02-07 19:35',
+  places: { from: BCN, to: PMI, stops: [] },
 }
 const LATER = { ...OUT, departsAt: '2030-01-31 12:05', arrivesAt: '2030-01-31 13:00' }
 const OTHER = { ...OUT, airline: 'Tramontana Air', airlineCode: 'TM', numbers: [742] }
 
-const PMI = { id: '101', code: 'PMI', city: 'Palma de Mallorca', country: 'Spain' }
-const BCN = { id: '103', code: 'BCN', city: 'Barcelona', country: 'Spain' }
-
 type ShownFlight = typeof OUT
 
-function openLeg(flight: ShownFlight, amount: string | null) {
-  const { from, airline, numbers, departsAt, arrivesAt } = flight
-  const [origin, destination] = from === 'PMI' ? [PMI.id, BCN.id] : [BCN.id, PMI.id]
-  const airlineId = airline === OUT.airline ? 7 : 8
-  const times = `${departsAt} to ${arrivesAt}`
+/** Two adults and a child, none of them a resident: a child costs about half. */
+function passengersOf(amount: string) {
+  const cents = Math.round(100 * Number(amount))
+  const adult = Math.floor(cents * 0.4)
+  const euros = (each: number) => (each / 100).toFixed(2)
   return {
-    belief: 'available',
-    price: amount === null ? null : { amount, currency: 'EUR' },
-    identity: `airline ${airlineId}, legs 1, ${origin} to ${destination}, ${departsAt.slice(0, 10)}`,
-    itinerary: `${times}; ${numbers[0]}: ${origin} ${departsAt} to ${destination} ${arrivesAt}`,
-    flight,
+    residents: { adult: null, child: null, infant: null },
+    nonResidents: { adult: euros(adult), child: euros(cents - 2 * adult), infant: null },
   }
 }
 
-const LOST_LEG = {
-  belief: 'unavailable',
-  price: null,
-  identity: null,
-  itinerary: null,
-  flight: null,
+function openLeg(flight: ShownFlight, amount: string | null) {
+  const price = amount === null ? null : { amount, currency: 'EUR', ...passengersOf(amount) }
+  return { belief: 'available', price, flight }
 }
+
+const LOST_LEG = { belief: 'unavailable', price: null, flight: null }
 
 function bookable(flight: ShownFlight, amount: string) {
   const price = { amount, currency: 'EUR' }
@@ -60,7 +59,7 @@ const BOTH_LOST = { ...LOST, return: LOST_LEG }
 
 /** What each kind shows. */
 const STATES: Readonly<
-  Record<WatchChangeKind, Pick<WatchChange, 'before' | 'after'> & Partial<WatchChange>>
+  Record<WatchChangeKind, Pick<WatchChangeRow, 'before' | 'after'> & Partial<WatchChangeRow>>
 > = {
   watch_started: { before: null, after: OPEN },
   became_available: { before: LOST, after: OPEN },
@@ -102,12 +101,8 @@ export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 
       detectedAt: new Date('2030-01-02T11:59:00Z'),
       recordedAt: new Date('2030-01-02T11:59:21Z'),
       ...STATES[kind],
-      outbound: {
-        flight: kind === 'itinerary_changed' ? LATER : kind === 'identity_changed' ? OTHER : OUT,
-        from: PMI,
-        to: BCN,
-      },
-      back: kind === 'legs_changed' ? { flight: BACK, from: BCN, to: PMI } : null,
+      outbound: kind === 'itinerary_changed' ? LATER : kind === 'identity_changed' ? OTHER : OUT,
+      back: kind === 'legs_changed' ? BACK : null,
       askedAt: kind === 'expired' ? null : '2030-01-02T11:59:20Z',
       heldSince: null,
       incident: null,

@@ -1,8 +1,9 @@
 import { gunzipSync } from 'node:zlib'
 import type { RouteChangeKind } from '../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
-import type { AvailabilityChange, ChangeEvidence, RouteChange } from './change-shapes.ts'
+import type { AvailabilityChange, Belief, ChangeEvidence, RouteChange } from './change-shapes.ts'
 import { type FeedBounds, type Gap, gapsWhere, generationAt, numberFrom } from './feed-bounds.ts'
+import { publicFare } from './public-fare.ts'
 import { PASSENGERS } from './watch-record.ts'
 
 /** The records after a number, in order. */
@@ -10,7 +11,8 @@ export async function readAvailabilityChanges(
   db: Db,
   { after, limit }: { after: number; limit: number },
 ): Promise<AvailabilityChange[]> {
-  return shown(db).where('c.seq', '>', after).orderBy('c.seq').limit(limit).execute()
+  const rows = await shown(db).where('c.seq', '>', after).orderBy('c.seq').limit(limit).execute()
+  return rows.map(toAvailabilityChange)
 }
 
 /** The last records of a fare, newest first. */
@@ -19,11 +21,19 @@ export async function readChangesOfFare(
   fareId: number,
   limit: number,
 ): Promise<AvailabilityChange[]> {
-  return shown(db)
+  const rows = await shown(db)
     .where('c.tracked_fare_id', '=', fareId)
     .orderBy('c.seq', 'desc')
     .limit(limit)
     .execute()
+  return rows.map(toAvailabilityChange)
+}
+
+function toAvailabilityChange<Row extends { readonly before: unknown; readonly after: unknown }>(
+  row: Row,
+) {
+  const [before, after] = [publicFare(row.before) as Belief, publicFare(row.after) as Belief]
+  return { ...row, before, after }
 }
 
 function shown(db: Db) {

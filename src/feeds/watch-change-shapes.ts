@@ -6,46 +6,7 @@ import {
   type WatchChangeKind,
 } from '../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { Belief, LocalTime, NUMBERS, Passengers } from './change-shapes.ts'
-
-const FlightEnd = object(
-  {
-    place: object(
-      {
-        id: orNull(Type.String(), 'The id of the place in the route lists. Null if unknown.'),
-        code: orNull(Type.String(), 'The IATA code. Null if the place has none.'),
-        city: orNull(Type.String(), 'Null if the route lists do not have the place.'),
-        country: orNull(Type.String()),
-      },
-      { title: 'FlightPlace' },
-    ),
-    localTime: LocalTime,
-    zone: orNull(
-      Type.String(),
-      'The IANA time zone: `Europe/Madrid`. Null if the place is no known airport: then only the local time is known.',
-    ),
-    at: orNull(
-      Type.String({ format: 'date-time' }),
-      'The same time with its offset from UTC. Null without a zone.',
-    ),
-  },
-  { title: 'FlightEnd' },
-)
-export type FlightEnd = Static<typeof FlightEnd>
-
-const RecordFlight = object(
-  {
-    airline: object({
-      code: orNull(Type.String(), 'The two-letter code. Null if unknown, and in older records.'),
-      name: Type.String({ description: 'Its name, or its code if it has no name.' }),
-    }),
-    numbers: Type.Array(Type.Integer(), { description: 'Flight numbers, one a segment.' }),
-    departure: FlightEnd,
-    arrival: FlightEnd,
-  },
-  { title: 'RecordFlight' },
-)
-export type RecordFlight = Static<typeof RecordFlight>
+import { Belief, Flight, NUMBERS, Passengers } from './change-shapes.ts'
 
 const RecordEvidence = object(
   {
@@ -116,7 +77,7 @@ function membersOf(kind: WatchChangeKind) {
     returnFlightId: orNull(Type.String()),
     passengers: Passengers,
     flights: object(
-      { outbound: orNull(RecordFlight), return: orNull(RecordFlight) },
+      { outbound: orNull(Flight), return: orNull(Flight) },
       {
         title: 'RecordFlights',
         description:
@@ -124,8 +85,8 @@ function membersOf(kind: WatchChangeKind) {
           'of the fare that showed it. Null if none did, or if there is no return flight.',
       },
     ),
-    before: isStart ? Type.Null() : Type.Unsafe<unknown>(Belief),
-    after: Type.Unsafe<unknown>(Belief),
+    before: isStart ? Type.Null() : Belief,
+    after: Belief,
     lastGoodCheckAt: orNull(
       Instant,
       'The change happened after this instant. Null if nothing was known before.',

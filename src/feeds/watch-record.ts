@@ -1,10 +1,9 @@
-import { zoneOf } from '../platform/airports/airports.ts'
 import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
 import { HELD_BY } from '../platform/base/kinds.ts'
-import { instantOfLocal, zoneOffsetMs } from '../platform/base/local-time.ts'
 import { type RawBuilder, sql } from '../platform/db/database.ts'
-import type { Passengers } from './change-shapes.ts'
-import type { FlightEnd, RecordEvidence, RecordFlight } from './watch-change-shapes.ts'
+import type { Belief, Flight, Passengers } from './change-shapes.ts'
+import { publicFare, publicFlight } from './public-fare.ts'
+import type { RecordEvidence } from './watch-change-shapes.ts'
 
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
 export interface WatchChange {
@@ -26,10 +25,10 @@ export interface WatchChange {
   readonly flightId: string
   readonly returnFlightId: string | null
   readonly passengers: Passengers
-  readonly flights: { readonly outbound: RecordFlight | null; readonly return: RecordFlight | null }
+  readonly flights: { readonly outbound: Flight | null; readonly return: Flight | null }
   /** Null of `watch_started` alone. */
-  readonly before: unknown
-  readonly after: unknown
+  readonly before: Belief | null
+  readonly after: Belief | null
   readonly lastGoodCheckAt: Date | null
   readonly detectedAt: Date
   /** When the check began that shows `after`. Unset except for `watch_started`. */
@@ -52,8 +51,8 @@ type Incident = NonNullable<NonNullable<RecordEvidence['held']>['incident']>
 /** Columns of record `w` with its change `c` or event `e` and its fare `f`, from which facts follow. */
 export const FACT_COLUMNS = {
   passengers: PASSENGERS,
-  outbound: shownLeg('outbound'),
-  back: sql<ShownLeg | null>`case when f.return_flight_id is not null then ${shownLeg('return')} end`,
+  outbound: shownFlight('outbound'),
+  back: sql`case when f.return_flight_id is not null then ${shownFlight('return')} end`,
   askedAt: sql<string | null>`c.provenance ->> 'askedAt'`,
   heldSince: sql<Date | null>`c.held_since`,
   incident: sql<Incident | null>`
@@ -69,51 +68,36 @@ export const FACT_COLUMNS = {
   `,
 }
 
-interface ShownLeg {
-  readonly flight: Readonly<Record<string, unknown>>
-  readonly from: StoredPlace | null
-  readonly to: StoredPlace | null
-}
-
-type StoredPlace = FlightEnd['place'] & { readonly id: string }
-
 /**
- * A leg with its flight as the record shows it, after or before the change; else as the last record of the fare before
- * it did, because a state that is not bookable names no flight. The ids of its places are in its identity. Without
- * `offset 0` the planner would repeat the search at each of its six uses.
+ * The flight of a leg as the record shows it, after or before the change; else as the last record of the fare before it
+ * did, because a state that is not bookable names no flight.
  */
-function shownLeg(leg: 'outbound' | 'return'): RawBuilder<ShownLeg | null> {
-  const name = sql.lit(leg)
-  const withFlight = (state: RawBuilder<unknown>) =>
-    sql`case when jsonb_typeof(${state} -> ${name} -> 'flight') = 'object' then ${state} -> ${name} end`
-  const place = (alias: string) => {
-    const table = sql.ref(alias)
-    return sql`json_build_object('id', ids.${table}, 'code', ${table}.iata, 'city', ${table}.city, 'country', ${table}.country)`
-  }
+function shownFlight(leg: 'outbound' | 'return'): RawBuilder<unknown> {
+  const path = sql.lit(`{${leg},flight}`)
+  const flightIn = (state: RawBuilder<unknown>) =>
+    sql`case when jsonb_typeof(${state} #> ${path}) = 'object' then ${state} #> ${path} end`
   return sql`
-    (select json_build_object('flight', shown.leg -> 'flight', 'from', ${place('departure')}, 'to', ${place('arrival')})
-       from (select coalesce(
-               ${withFlight(sql`coalesce(c.after, e.after)`)}, ${withFlight(sql`coalesce(c.before, e.before)`)},
-               (select earlier.before -> ${name}
-                  from availability_change earlier
-                 where earlier.tracked_fare_id = f.id and earlier.recorded_at <= w.recorded_at
-                   and jsonb_typeof(earlier.before -> ${name} -> 'flight') = 'object'
-                 order by earlier.seq desc
-                 limit 1)) as leg
-              offset 0) shown
-      cross join lateral (
-            select substring(shown.leg ->> 'identity' from '(\\d+) to ') as departure,
-                   substring(shown.leg ->> 'identity' from ' to (\\d+)') as arrival) ids
-       left join place_version departure on departure.place_id = ids.departure and departure.valid_to is null
-       left join place_version arrival on arrival.place_id = ids.arrival and arrival.valid_to is null
-      where shown.leg is not null)
+    coalesce(
+      ${flightIn(sql`coalesce(c.after, e.after)`)}, ${flightIn(sql`coalesce(c.before, e.before)`)},
+      (select earlier.before #> ${path}
+         from availability_change earlier
+        where earlier.tracked_fare_id = f.id and earlier.recorded_at <= w.recorded_at
+          and jsonb_typeof(earlier.before #> ${path}) = 'object'
+        order by earlier.seq desc
+        limit 1))
   `
 }
 
 /** A row with FACT_COLUMNS. */
-export type WatchChangeRow = Omit<WatchChange, 'link' | 'flights' | 'evidence' | 'observedAt'> & {
-  readonly outbound: ShownLeg | null
-  readonly back: ShownLeg | null
+export type WatchChangeRow = Omit<
+  WatchChange,
+  'link' | 'flights' | 'before' | 'after' | 'evidence' | 'observedAt'
+> & {
+  /** As they are stored, like the two flights. */
+  readonly before: unknown
+  readonly after: unknown
+  readonly outbound: unknown
+  readonly back: unknown
   readonly askedAt: string | null
   readonly heldSince: Date | null
   readonly incident: Incident | null
@@ -129,7 +113,9 @@ export function toWatchChange<Row extends WatchChangeRow>(
   return {
     ...row,
     link: linkOf(row, publicUrl),
-    flights: { outbound: outbound && flightOf(outbound), return: back && flightOf(back) },
+    flights: { outbound: publicFlight(outbound), return: publicFlight(back) },
+    before: publicFare(row.before),
+    after: publicFare(row.after),
     ...(isStart ? { observedAt: row.detectedAt } : {}),
     evidence: {
       askedAt: Number.isNaN(asked.getTime()) ? null : asked,
@@ -145,52 +131,4 @@ function linkOf(
 ): string | null {
   if (publicUrl === undefined || list === null) return null
   return `${publicUrl}/#/watches/${encodeURIComponent(list)}/${encodeURIComponent(reference)}`
-}
-
-/** Null for a flight of a form that this version does not know: it must not hold up other records. */
-function flightOf({ flight, from, to }: ShownLeg): RecordFlight | null {
-  const { airline, airlineCode, numbers, departsBy } = flight
-  // The answer contradicts our zones of its places, so neither is shown.
-  const zone = departsBy === undefined ? zoneOf : () => undefined
-  const departure = endOf({ known: from, name: flight.from, localTime: flight.departsAt }, zone)
-  const arrival = endOf({ known: to, name: flight.to, localTime: flight.arrivesAt }, zone)
-  if (departure === null || arrival === null || typeof airline !== 'string') return null
-  if (!Array.isArray(numbers)) return null
-  const code = typeof airlineCode === 'string' ? airlineCode : null
-  return { airline: { code, name: airline }, numbers, departure, arrival }
-}
-
-const CODE = /^[A-Z]{3}$/
-const LOCAL_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d$/
-
-interface ShownEnd {
-  readonly known: StoredPlace | null
-  /** The code of the place, or its city or id if it has none. */
-  readonly name: unknown
-  readonly localTime: unknown
-}
-
-function endOf({ known, name, localTime }: ShownEnd, zoneAt: typeof zoneOf): FlightEnd | null {
-  if (typeof name !== 'string' || typeof localTime !== 'string') return null
-  const local = LOCAL_TIME.test(localTime) ? Date.parse(`${localTime.replace(' ', 'T')}:00Z`) : NaN
-  if (Number.isNaN(local)) return null
-  const zone = zoneAt(name) ?? null
-  const code = CODE.test(name) ? name : known?.code || null
-  const place = {
-    id: known?.id ?? null,
-    code,
-    city: known?.city || null,
-    country: known?.country || null,
-  }
-  return { place, localTime, zone, at: zone === null ? null : withOffset(zone, local) }
-}
-
-/** @example withOffset('Europe/Madrid', Date.parse('2026-11-24T10:25Z')) // '2026-11-24T10:25:00+01:00' */
-function withOffset(zone: string, local: number): string {
-  const instant = instantOfLocal(zone, local)
-  const offset = zoneOffsetMs(zone, instant)
-  const minutes = Math.abs(offset) / 60_000
-  const two = (value: number) => String(value).padStart(2, '0')
-  const time = new Date(instant + offset).toISOString().slice(0, 19)
-  return `${time}${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
 }

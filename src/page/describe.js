@@ -24,11 +24,23 @@ export function hiddenText({ hiddenReason, lastReason }) {
  */
 
 /** @param {any} flight @returns {Subject} */
-function flightSubject({ from, to, airline, numbers, departsAt }) {
+function flightSubject({ departure, arrival, airline, numbers }) {
+  const nameOf = (/** @type {any} */ { place: { iata, city, id } }) => iata ?? city ?? id
   return {
-    title: `${from} → ${to}`,
-    detail: `${localText(departsAt)}, ${airline} ${numbers.join('/')}`,
+    title: `${nameOf(departure)} → ${nameOf(arrival)}`,
+    detail: `${localText(departure.localTime)}, ${airline.name} ${numbers.join('/')}`,
   }
+}
+
+/** What each passenger of a leg costs: "58.61 EUR an adult, 29.31 EUR a child". @param {any} prices */
+export function eachText(prices) {
+  const groups = [prices?.nonResidents, prices?.residents]
+  const each = groups.flatMap((group, i) =>
+    Object.entries(group ?? {}).flatMap(([type, price]) =>
+      price === null ? [] : [texts.each(priceText(price) ?? '', type, i === 1)],
+    ),
+  )
+  return each.join(', ')
 }
 
 /**
@@ -51,9 +63,7 @@ export function subjectOf(record) {
   const { flightId, reference, passengers } = record
   const views = [after, before, belief].filter(Boolean)
   const flightOf = (/** @type {'outbound' | 'return'} */ leg) =>
-    views.map((view) => view[leg]?.flight).find(Boolean) ??
-    shown(flights?.[leg]) ??
-    lastFlight?.[leg]
+    views.map((view) => view[leg]?.flight).find(Boolean) ?? flights?.[leg] ?? lastFlight?.[leg]
   const outbound = flightOf('outbound')
   const back = flightOf('return')
   const mix = passengers ? mixText(passengers) : ''
@@ -63,20 +73,6 @@ export function subjectOf(record) {
   const { title, detail } = flightSubject(outbound)
   const parts = [detail, back && flightText(back), mix].filter(Boolean)
   return { title, detail: parts.join('; ') }
-}
-
-/** The flight that a record names although its states show none, in the form of theirs. @param {any} flight */
-function shown(flight) {
-  if (!flight) return undefined
-  const { airline, numbers, departure, arrival } = flight
-  const nameOf = (/** @type {any} */ { place: { code, city, id } }) => code ?? city ?? id
-  return {
-    from: nameOf(departure),
-    to: nameOf(arrival),
-    airline: airline.name,
-    numbers,
-    departsAt: departure.localTime,
-  }
 }
 
 /**

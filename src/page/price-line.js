@@ -14,7 +14,7 @@ const AXIS = {
 
 /**
  * The prices at which a fare was bookable. Where it was not, the line has a gap.
- * @param {{ prices: readonly { from: string | null, to: string | null, price: string | null, currency: string | null }[],
+ * @param {{ prices: readonly { from: string | null, to: string | null, price: { amount: string, currency: string } | null }[],
  *   beganAt: string }} props newest first, as the API answers them
  */
 export function PriceLine({ prices, beganAt }) {
@@ -24,7 +24,7 @@ export function PriceLine({ prices, beganAt }) {
     const element = ref.current
     if (element === null) return undefined
     const colour = colourOf(element, 'accent')
-    const currency = prices.find((one) => one.currency !== null)?.currency ?? ''
+    const currency = prices.find(({ price }) => price !== null)?.price?.currency ?? ''
     const stepped = uPlot.paths.stepped?.({ align: 1 })
     const plot = new uPlot(
       {
@@ -57,10 +57,8 @@ export function PriceLine({ prices, beganAt }) {
       plot.destroy()
     }
   }, [prices, dark])
-  const last = prices.find(({ price }) => price !== null)
-  const label = last
-    ? texts.watch.lastPrice(String(last.price), String(last.currency))
-    : texts.watch.noPrice
+  const last = prices.find(({ price }) => price !== null)?.price
+  const label = last ? texts.watch.lastPrice(last.amount, last.currency) : texts.watch.noPrice
   return html`<div class="plot" ref=${ref} role="img" aria-label=${label}></div>`
 }
 
@@ -95,8 +93,9 @@ function pointsOf(prices, beganAt) {
     values.push(value)
   }
   for (const { from, to, price } of [...prices].reverse()) {
-    add(Date.parse(from ?? beganAt), price === null ? null : Number(price))
-    add(to === null ? serverNow() : Date.parse(to) - 1, price === null ? null : Number(price))
+    const amount = price === null ? null : Number(price.amount)
+    add(Date.parse(from ?? beganAt), amount)
+    add(to === null ? serverNow() : Date.parse(to) - 1, amount)
     if (to !== null) add(Date.parse(to), null)
   }
   return [times, values]

@@ -36,7 +36,7 @@ export type LegObservation =
 /** The flight of an available leg, as far as we compare it. */
 export interface ObservedFlight {
   /** Null if the upstream's price is unreadable. The flight stays available. */
-  readonly price: Money | null
+  readonly price: LegPrice | null
   /** Whether the price is doubtful for itself: a total unlike the sum of its parts, or zero. */
   readonly priceIsOdd: boolean
   /** Whether the total is not the sum of its passengers. Such a price counts only where that is usual. */
@@ -51,6 +51,34 @@ export interface ObservedFlight {
   /** Local time at the departure place, `YYYY-MM-DD HH:MM`. */
   readonly departsAt: string
   readonly flight: FlightSummary
+}
+
+/** The price of a flight for all passengers, and what each costs. Older versions have stored the total alone. */
+export interface LegPrice extends Money {
+  readonly residents?: PassengerPrices
+  readonly nonResidents?: PassengerPrices
+}
+
+/** The price of one passenger of each type, as decimal text in the currency of the total; null if it is not priced. */
+export interface PassengerPrices {
+  readonly adult: string | null
+  readonly child: string | null
+  readonly infant: string | null
+}
+
+/** Who sells a flight. */
+export interface Site {
+  readonly id: string | null
+  readonly name: string | null
+  /** Text of the upstream, in any scheme. Null also if it is longer than 300 characters. */
+  readonly url: string | null
+}
+
+/** A place as an answer gives it, its code apart. */
+export interface AnswerPlace {
+  readonly id: string | null
+  readonly city: string | null
+  readonly country: string | null
 }
 
 /** The parts of a flight that are shown to people. */
@@ -71,6 +99,14 @@ export interface FlightSummary {
   readonly departsBy?: string
   readonly arrivesAt: string
   readonly stops: readonly string[]
+  /** The same places, with what else the answer says of them. Missing in what older versions have stored. */
+  readonly places?: {
+    readonly from: AnswerPlace
+    readonly to: AnswerPlace
+    readonly stops: readonly AnswerPlace[]
+  }
+  /** Missing if the upstream gave none, and in what older versions have stored. */
+  readonly site?: Site
 }
 
 /**

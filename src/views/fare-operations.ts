@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { AvailabilityChange } from '../feeds/change-shapes.ts'
+import { AvailabilityChange, Price } from '../feeds/change-shapes.ts'
 import { readChangesOfFare } from '../feeds/operator-feed-queries.ts'
 import { BELIEFS, CHECK_REASONS, HIDDEN_REASONS, PAIR_STATES } from '../platform/base/kinds.ts'
+import { type PricedRow, withPrice } from '../platform/base/money.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { ProblemError } from '../platform/http/problems.ts'
@@ -25,8 +26,7 @@ const priced = {
   pair: oneOf(PAIR_STATES, { title: 'PairState' }),
   outbound: oneOf(BELIEFS, { title: 'LegBelief' }),
   return: orNull(oneOf(BELIEFS, { title: 'LegBelief' })),
-  price: orNull(Type.String()),
-  currency: orNull(Type.String()),
+  price: orNull(Price),
   priceCheckedAt: orNull(Instant),
   priceReason: orNull(Type.String(), 'Why the last answers did not show the price.'),
 }
@@ -144,7 +144,7 @@ export type FareDetail = Omit<Static<typeof Fare>, 'turns' | 'timeline' | 'chang
 
 /** Finds a tracked fare by its id. The public SQL decides how old a price may be. */
 export async function findFare(db: Db, fareId: number): Promise<FareDetail | undefined> {
-  const { rows } = await sql<Omit<FareDetail, 'next'> & ScheduleRow>`
+  const { rows } = await sql<PricedRow<Omit<FareDetail, 'next'>> & ScheduleRow>`
     select f.id as "fareId", f.flight_id as "flightId", f.return_flight_id as "returnFlightId", f.watchers,
            coalesce(s.outbound, 'unknown') as outbound, s.return, coalesce(s.state, 'unknown') as pair, s.price, s.currency,
            s.price_checked_at as "priceCheckedAt", s.price_reason as "priceReason", s.hidden_reason as "hiddenReason",
@@ -168,14 +168,14 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
   if (row === undefined) return undefined
   const { lane, laneDueAt, notBefore, dueSeconds, claimId, now, ...detail } = row
   return {
-    ...detail,
+    ...withPrice(detail),
     next: expectedCheck({ lane, laneDueAt, notBefore, dueSeconds, claimId, now }),
   }
 }
 
 /** Reads the history of a fare's belief, newest first. */
 export async function readTimeline(db: Db, fareId: number, limit: number) {
-  const { rows } = await sql<Static<typeof Interval>>`
+  const { rows } = await sql<PricedRow<Static<typeof Interval>>>`
     select valid_from as from, valid_to as to, state as pair, outbound, return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason"
       from farewatch.fare_history
@@ -183,7 +183,7 @@ export async function readTimeline(db: Db, fareId: number, limit: number) {
      order by valid_from desc
      limit ${limit}
   `.execute(db)
-  return rows
+  return rows.map(withPrice)
 }
 
 /** Counts the watched fares whose last answers showed a departure that was past at first sight. */

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { Price } from '../feeds/change-shapes.ts'
 import { BELIEFS, PAIR_STATES, PRICE_REASONS } from '../platform/base/kinds.ts'
+import { type PricedRow, withPrice } from '../platform/base/money.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
@@ -22,8 +24,7 @@ const Interval = object(
     pair: oneOf(PAIR_STATES, { title: 'PairState' }),
     outbound: oneOf(BELIEFS, { title: 'LegBelief' }),
     return: orNull(oneOf(BELIEFS, { title: 'LegBelief' })),
-    price: orNull(Type.String()),
-    currency: orNull(Type.String()),
+    price: orNull(Price),
     priceCheckedAt: orNull(
       Instant,
       'When the last check of the interval began that showed the price. After it no check confirmed the price.',
@@ -37,7 +38,7 @@ const Interval = object(
 )
 
 const { pair: _, outbound: _o, return: _r, ...priceMembers } = Interval.properties
-const Price = object(priceMembers, { title: 'PriceInterval' })
+const PriceInterval = object(priceMembers, { title: 'PriceInterval' })
 const PAGE = object(pageParameters({ preset: 100, max: 1000 }))
 const timelines = cursorsOf('watch-timeline', InstantPosition)
 const priceSeries = cursorsOf('watch-prices', InstantPosition)
@@ -74,7 +75,7 @@ const prices = reseller({
   answer: {
     about:
       'A page of prices for all passengers. In a gap between two intervals the fare was not bookable.',
-    schema: pageOf(Price),
+    schema: pageOf(PriceInterval),
   },
   problems: ['not_found', 'request.invalid_cursor'],
   example: { params: A_1 },
@@ -134,7 +135,7 @@ export async function readWatchTimeline(
   resellerId: number,
   { watchId, before, limit, onlyBookable }: TimelinePage,
 ): Promise<WatchInterval[]> {
-  const { rows } = await sql<WatchInterval>`
+  const { rows } = await sql<PricedRow<WatchInterval>>`
     with own as (
       select w.tracked_fare_id, w.began_at, w.ended_at as ends_at
         from watch w
@@ -157,7 +158,7 @@ export async function readWatchTimeline(
      order by place desc
      limit ${limit}
   `.execute(db)
-  return rows
+  return rows.map(withPrice)
 }
 
 const MAX_DAYS = 60
@@ -172,8 +173,7 @@ const StripInterval = object(
     from: instant('Not before the watch began, nor before the days that were asked for.'),
     to: orNull(instant(), 'Null while it holds.'),
     pair: oneOf(PAIR_STATES, { title: 'PairState' }),
-    price: orNull(Type.String()),
-    currency: orNull(Type.String()),
+    price: orNull(Price),
   },
   { title: 'StripInterval' },
 )
@@ -232,10 +232,12 @@ const listStrips = reseller({
 
 interface StripRow extends Omit<Static<typeof Strip>, 'intervals'> {
   /** As JSON, so that instants are texts. */
-  readonly intervals: readonly (Omit<Static<typeof StripInterval>, 'from' | 'to'> & {
-    readonly from: string
-    readonly to: string | null
-  })[]
+  readonly intervals: readonly PricedRow<
+    Omit<Static<typeof StripInterval>, 'from' | 'to'> & {
+      readonly from: string
+      readonly to: string | null
+    }
+  >[]
 }
 
 interface StripsPage {
@@ -285,7 +287,8 @@ async function readStrips(db: Db, page: StripsPage) {
   return rows.map((row) => ({ ...row, intervals: row.intervals.map(withDates) }))
 }
 
-function withDates({ from, to, ...interval }: StripRow['intervals'][number]) {
+function withDates(row: StripRow['intervals'][number]) {
+  const { from, to, ...interval } = withPrice(row)
   return { ...interval, from: new Date(from), to: to === null ? null : new Date(to) }
 }
 

@@ -1,3 +1,4 @@
+import type { Flight } from '../feeds/change-shapes.ts'
 import { generationOf } from '../feeds/feed-bounds.ts'
 import { readWatchFeedBounds } from '../feeds/watch-feed-queries.ts'
 import type { PairState } from '../platform/base/kinds.ts'
@@ -198,15 +199,19 @@ function passes(
   const { belief, lastFlight } = view
   const outbound = belief.outbound.flight ?? lastFlight?.outbound
   const flights = [outbound, belief.return?.flight ?? lastFlight?.return]
-  const day = outbound?.departsAt.slice(0, 10) ?? watch.entry.departsOn ?? undefined
+  const day = outbound?.departure.localTime.slice(0, 10) ?? watch.entry.departsOn ?? undefined
   return (
     (status === undefined || status.includes(view.status)) &&
     (pair === undefined || pair.includes(belief.pair)) &&
     (place === undefined ||
-      flights.some((flight) => flight && (codes.has(flight.from) || codes.has(flight.to)))) &&
+      flights.some((flight) => flight && endsOf(flight).some((iata) => codes.has(iata)))) &&
     (departsFrom === undefined || (day !== undefined && day >= departsFrom)) &&
     (departsThrough === undefined || (day !== undefined && day <= departsThrough))
   )
+}
+
+function endsOf({ departure, arrival }: Flight): string[] {
+  return [departure.place.iata, arrival.place.iata].flatMap((iata) => iata ?? [])
 }
 
 /** Yields the result of `readStates` as the text of one JSON object. Throws UnknownWatchListError. */

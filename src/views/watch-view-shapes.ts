@@ -10,13 +10,14 @@ import {
   withoutPrice,
 } from '../fares/state.ts'
 import { Belief, Flight, Price } from '../feeds/change-shapes.ts'
+import { publicFare, publicFlight } from '../feeds/public-fare.ts'
 import { isAhead } from '../platform/base/clock.ts'
 import {
   HIDDEN_REASONS,
   SHOWN_PRICE_REASONS,
   type ShownPriceReason,
 } from '../platform/base/kinds.ts'
-import type { Money } from '../platform/base/money.ts'
+import { type Money, moneyOf } from '../platform/base/money.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/due.ts'
 import type { FlightSummary } from '../upstream/observation.ts'
@@ -25,8 +26,8 @@ import type { WatchFacts } from './watch-facts.ts'
 
 /** What is known of a fare whose belief does not show all its flights. */
 interface LastFlight {
-  readonly outbound: FlightSummary | null
-  readonly return: FlightSummary | null
+  readonly outbound: Flight | null
+  readonly return: Flight | null
   readonly price: Money | null
   readonly at: Date | null
 }
@@ -62,7 +63,7 @@ export const viewMembers = {
       'new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has ' +
       'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
   }),
-  belief: Type.Unsafe<FareView>(Belief),
+  belief: Belief,
   lastFlight: Type.Unsafe<LastFlight | null>(
     orNull(
       LastFlightShape,
@@ -138,7 +139,7 @@ export function viewOfWatch(
   rules: WatchRules,
 ): WatchView {
   const hasReturn = watch.entry.question.returnFlightId !== null
-  const unknown = unknownView(hasReturn)
+  const unknown = publicFare(unknownView(hasReturn))
   const noPrice = { priceCheckedAt: null, priceReason: null }
   const nothing = { ...NO_CHECK, ...noPrice, ...NO_CONTRADICTION, next: null }
   // The fare may still be checked for other watches.
@@ -147,11 +148,11 @@ export function viewOfWatch(
     return { status: 'paused', belief: unknown, lastFlight, ...nothing }
   }
   if (facts.endedAt !== null) {
-    const belief = endedView(hasReturn)
+    const ended = endedView(hasReturn)
     // A fare that had not departed may go on for other watches, with other flights.
     const hasDeparted = facts.departsAt !== null && facts.departsAt <= facts.endedAt
-    const lastFlight = hasDeparted ? lastFlightOf(belief, stateOfRow(facts), facts) : null
-    return { status: 'expired', belief, lastFlight, ...nothing }
+    const lastFlight = hasDeparted ? lastFlightOf(ended, stateOfRow(facts), facts) : null
+    return { status: 'expired', belief: publicFare(ended), lastFlight, ...nothing }
   }
   // The clock of the database was set back since the last check, so the instants of the facts say nothing.
   const isFuture = isAhead(facts.askedAt?.getTime() ?? null, facts.now.getTime())
@@ -166,7 +167,7 @@ export function viewOfWatch(
   const stale = (lastGoodCheckAt ?? watch.beganAt) < freshSince
   return {
     status: stale ? 'stale' : hasBelief(view) ? 'followed' : 'new',
-    belief: stale || contradiction.hiddenReason !== null ? hiddenView(view) : view,
+    belief: publicFare(stale || contradiction.hiddenReason !== null ? hiddenView(view) : view),
     lastFlight: lastFlightOf(view, state, known),
     lastGoodCheckAt,
     lastCheckAt: askedAt,
@@ -207,9 +208,8 @@ function knownFlight(
   { lastAmount, lastCurrency, lastBookableAt: at }: WatchFacts,
 ): LastFlight | null {
   if (outbound === null && back === null) return null
-  const hasPrice = lastAmount !== null && lastCurrency !== null
-  const price = hasPrice ? { amount: lastAmount, currency: lastCurrency } : null
-  return { outbound, return: back, price, at }
+  const price = moneyOf(lastAmount, lastCurrency)
+  return { outbound: publicFlight(outbound), return: publicFlight(back), price, at }
 }
 
 /** A price is shown while it is fresh, and unless a mass holds its change. */

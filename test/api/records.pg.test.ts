@@ -71,7 +71,11 @@ describe('a record, its evidence and its deliveries', () => {
     expect(page.body).toMatchObject({ seq: 2, head: 3, items: [{ kind: 'became_unavailable' }] })
     expect(evidence.body.answer).toBe('{"kind":"unavailable"}')
     expect(found).toEqual([{ fareId, flightId: '101', returnFlightId: null, watchers: 2 }])
-    expect(fare.body).toMatchObject({ pair: 'bookable', price: '77.70', watchers: 2 })
+    expect(fare.body).toMatchObject({
+      pair: 'bookable',
+      price: { amount: '77.70', currency: 'EUR' },
+      watchers: 2,
+    })
     const changes = fare.body.changes as { seq: number }[]
     expect(changes.map(({ seq }) => seq)).toEqual([3, 2, 1])
   })

@@ -34,7 +34,8 @@ describe('the documented schema of a verify answer', () => {
     ['no site, and an unknown field', { site: undefined, colour: 'red' }],
   ])('the schema allows %s', (_what, unusual) => {
     const sent = { ...flight, ...unusual }
-    const viewed = () => readFlight(sent, { id: ID, passengers: PASSENGERS, show: (text) => text })
+    const show = (text: string) => text
+    const viewed = () => readFlight(sent, { id: ID, passengers: PASSENGERS, show, showUrl: show })
 
     expect(viewed).not.toThrow()
     expect(Value.Errors(VerifyResultShape, { [ID]: { available: true, flight: sent } })).toEqual([])

@@ -29,6 +29,8 @@ async function addWatch(
   return { ana, base, fareId: await fareOf(db, '101') }
 }
 
+const amountOf = (price: unknown) => (price as { amount: string }).amount
+
 describe('a watch', () => {
   it('a watch is new until its first check', async ({ db }) => {
     const { ana } = await addWatch(db)
@@ -58,7 +60,7 @@ describe('a watch', () => {
       belief: {
         pair: 'bookable',
         price: { amount: '109.50', currency: 'EUR' },
-        outbound: { belief: 'available', flight: { from: 'PMI', to: 'MAD' } },
+        outbound: { belief: 'available', flight: { departure: { place: { iata: 'PMI' } } } },
         return: null,
       },
       lastGoodCheckAt: ago(10).toISOString(),
@@ -108,7 +110,12 @@ describe('a watch', () => {
 })
 
 describe('the last flight of a watch', () => {
-  const FLIGHT = { from: 'PMI', to: 'MAD', airline: 'VY', numbers: [3900] }
+  const FLIGHT = {
+    airline: { name: 'VY' },
+    numbers: [3900],
+    departure: { place: { iata: 'PMI' }, localTime: '2027-01-10 08:00', zone: 'Europe/Madrid' },
+    arrival: { place: { iata: 'MAD' } },
+  }
 
   it('a sold-out watch shows its last flight and price, and a bookable one does not', async ({
     db,
@@ -211,7 +218,8 @@ describe('the timeline of a watch', () => {
     const timeline = itemsOf(await ana.get(`${A_1}/timeline`))
 
     const at = (minutes: number) => ago(minutes).toISOString()
-    const one = { return: null, currency: 'EUR' }
+    const one = { return: null }
+    const euros = (amount: string) => ({ amount, currency: 'EUR' })
     expect(timeline).toMatchObject([
       {
         ...one,
@@ -219,7 +227,7 @@ describe('the timeline of a watch', () => {
         to: null,
         pair: 'bookable',
         outbound: 'available',
-        price: '80.00',
+        price: euros('80.00'),
         priceCheckedAt: at(10),
         priceReason: null,
       },
@@ -230,7 +238,6 @@ describe('the timeline of a watch', () => {
         pair: 'not_bookable',
         outbound: 'unavailable',
         price: null,
-        currency: null,
       },
       {
         ...one,
@@ -238,9 +245,16 @@ describe('the timeline of a watch', () => {
         to: at(15),
         pair: 'bookable',
         outbound: 'available',
-        price: '110.00',
+        price: euros('110.00'),
       },
-      { ...one, from: null, to: at(20), pair: 'bookable', outbound: 'available', price: '100.00' },
+      {
+        ...one,
+        from: null,
+        to: at(20),
+        pair: 'bookable',
+        outbound: 'available',
+        price: euros('100.00'),
+      },
     ])
   })
 
@@ -261,7 +275,7 @@ describe('the timeline of a watch', () => {
     expect(await pages('timeline')).toEqual(itemsOf(await ana.get(`${A_1}/timeline`)))
     const prices = await pages('prices')
     expect(prices).toEqual(itemsOf(await ana.get(`${A_1}/prices`)))
-    expect(prices.map(({ from, price }) => [from === null, price])).toEqual([
+    expect(prices.map(({ from, price }) => [from === null, amountOf(price)])).toEqual([
       [false, '80.00'],
       [false, '110.00'],
       [true, '100.00'],
@@ -293,7 +307,7 @@ describe('the timeline of a watch', () => {
 
       const timeline = itemsOf(await ben.get('/watch-lists/late/watches/B/timeline'))
 
-      expect(timeline.map(({ price, from }) => [price, from === null])).toEqual(expected)
+      expect(timeline.map(({ price, from }) => [amountOf(price), from === null])).toEqual(expected)
       expect(itemsOf(await ana.get(`${A_1}/timeline`)).length).toBeGreaterThan(0)
     },
   )
@@ -317,7 +331,11 @@ describe('the strips of a watch list', () => {
       {
         reference: 'A-1',
         intervals: [
-          { from: ago(20).toISOString(), pair: 'bookable', price: '100.00', currency: 'EUR' },
+          {
+            from: ago(20).toISOString(),
+            pair: 'bookable',
+            price: { amount: '100.00', currency: 'EUR' },
+          },
           { to: null, pair: 'not_bookable', price: null },
         ],
       },

@@ -1,37 +1,40 @@
 import { describe, expect, it } from 'vitest'
 import { changeSentence, type ShownChange } from '../../src/delivery/formats/change-sentence.ts'
+import type { Belief, Flight } from '../../src/feeds/change-shapes.ts'
 import { exampleRecord } from '../../src/feeds/example-records.ts'
-import { OUT } from './message-fixtures.ts'
+import { endAt, flownBy, OUT } from './message-fixtures.ts'
 
-const BACK = { ...OUT, from: 'BCN', to: 'PMI', numbers: [1580, 77], departsAt: '2027-01-09 18:00' }
+const BACK: Flight = {
+  ...OUT,
+  numbers: [1580, 77],
+  departure: endAt('BCN', '2027-01-09 18:00'),
+  arrival: endAt('PMI', '2027-01-09 19:00'),
+}
 
-const leg = (belief: string, flight: object | null = belief === 'available' ? OUT : null) => ({
-  belief,
-  flight,
-})
+type Leg = Belief['outbound']
+
+const leg = (
+  belief: Leg['belief'],
+  flight: Flight | null = belief === 'available' ? OUT : null,
+): Leg => ({ belief, price: null, passengerPrices: null, flight })
 const euros = (amount: string) => ({ amount, currency: 'EUR' })
 const fare = (
-  pair: string,
-  outbound: object,
-  back: object | null,
-  price: object | null = null,
-) => ({
-  pair,
-  outbound,
-  return: back,
-  price,
-})
+  pair: Belief['pair'],
+  outbound: Leg,
+  back: Leg | null,
+  price: Belief['price'] = null,
+): Belief => ({ pair, outbound, return: back, price })
 
 const OPEN = fare('bookable', leg('available'), null, euros('348.81'))
 const GONE = fare('not_bookable', leg('unavailable'), null)
 const PAIR = fare('bookable', leg('available'), leg('available', BACK), euros('348.81'))
 const UNKNOWN = fare('unknown', leg('unknown'), null)
 
-const sentence = (kind: string, before: object | null, after: object, reason?: string) =>
+const sentence = (kind: string, before: Belief | null, after: Belief, reason?: string) =>
   changeSentence({ kind, reason: reason ?? null, flightId: '101', before, after }, 2026)
 
 describe('the sentence of a change', () => {
-  it.each<[string, string | undefined, object | null, object, string]>([
+  it.each<[string, string | undefined, Belief | null, Belief, string]>([
     ['became_unavailable', 'sold_out', OPEN, GONE, 'sold out (was 348.81 EUR)'],
     ['became_unavailable', 'sales_closed', OPEN, GONE, 'sales closed (was 348.81 EUR)'],
     ['became_unavailable', 'unknown', OPEN, GONE, 'no longer available (was 348.81 EUR)'],
@@ -123,7 +126,10 @@ describe('the sentence of a change', () => {
   })
 
   it('another flight or itinerary is named with the one before it', () => {
-    const later = { ...OPEN, outbound: leg('available', { ...OUT, departsAt: '2026-11-24 12:00' }) }
+    const later = {
+      ...OPEN,
+      outbound: leg('available', { ...OUT, departure: endAt('PMI', '2026-11-24 12:00') }),
+    }
     const named = 'PMI → BCN, 24 Nov 12:00, Llevant Airways 1579'
     const was = 'was PMI → BCN, 24 Nov 10:25, Llevant Airways 1579'
 
@@ -145,6 +151,59 @@ describe('the sentence of a change', () => {
       'flight 7, back 8: watched from now on, availability not known',
     )
     expect(changeSentence({ ...change, fareId: 4 }, 2026)).toMatch(/^fare 4: /)
+  })
+})
+
+describe('the offer in a sentence', () => {
+  const each = (adult: string | null) => ({
+    adult: adult === null ? null : euros(adult),
+    child: null,
+    infant: null,
+  })
+  const sold = (by: string, adult: string | null, resident: string | null = null): Leg => ({
+    ...leg('available', { ...OUT, site: { id: '5', name: by, url: null } }),
+    passengerPrices: { residents: each(resident), nonResidents: each(adult) },
+  })
+
+  it.each<[string, Leg, Leg | null, string]>([
+    [
+      'the site and an adult',
+      sold('Saffron Airlines', '58.61'),
+      null,
+      ' at Saffron Airlines, 58.61 an adult',
+    ],
+    ['no adult where the price is for one', sold('Saffron', '117.22'), null, ' at Saffron'],
+    [
+      'a resident adult',
+      sold('Saffron', null, '29.31'),
+      null,
+      ' at Saffron, 29.31 a resident adult',
+    ],
+    [
+      'one site of both flights',
+      sold('Saffron', '30.00'),
+      sold('Saffron', '28.61'),
+      ' at Saffron, 58.61 an adult',
+    ],
+    [
+      'both sites',
+      sold('Saffron', '30.00'),
+      sold('Tramontana', null),
+      ' at Saffron and Tramontana',
+    ],
+    [
+      'a hostile site as text',
+      sold('www.evil.example', null),
+      null,
+      ' at www\u2024evil\u2024example',
+    ],
+  ])('names %s', (_, outbound, back, words) => {
+    const offered = fare('bookable', outbound, back, euros('117.22'))
+
+    expect(sentence('became_available', GONE, offered)).toMatch(
+      `can be booked for 117.22 EUR${words}`,
+    )
+    expect(sentence('price_changed', OPEN, offered)).toMatch(`from 348.81 to 117.22 EUR${words}`)
   })
 })
 
@@ -175,7 +234,7 @@ describe('the passengers of a sentence', () => {
 
 describe('a hostile name in the sentence of a change', () => {
   const withAirline = (airline: string) =>
-    sentence('became_available', GONE, { ...OPEN, outbound: leg('available', { ...OUT, airline }) })
+    sentence('became_available', GONE, { ...OPEN, outbound: leg('available', flownBy(airline)) })
 
   it.each([
     ['a line end and a header', 'A\r\nBcc: x', 'A Bcc: x'],
@@ -196,13 +255,10 @@ describe('a hostile name in the sentence of a change', () => {
 
   it('a name in every place leaves the sentence below its bound', () => {
     const long = 'X'.repeat(5_000)
-    const flight = {
-      from: long,
-      to: long,
-      airline: long,
-      numbers: Array(500).fill(9),
-      departsAt: long,
-    }
+    const end = endAt(long, long)
+    const site = { id: null, name: long, url: long }
+    const numbers = Array(500).fill(9)
+    const flight = { ...flownBy(long), numbers, departure: end, arrival: end, site }
     const odd = fare('bookable', leg('available', flight), leg('available', flight), euros('1'))
 
     expect(sentence('identity_changed', PAIR, odd).length).toBeLessThanOrEqual(400)

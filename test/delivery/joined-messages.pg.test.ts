@@ -20,6 +20,7 @@ function lossOf(number: number) {
     airline: 'Llevant Airways',
     numbers: [number],
     departsAt: '2026-11-24 10:25',
+    arrivesAt: '2026-11-24 11:20',
   }
   const leg = { belief: 'unavailable', flight: null }
   return {

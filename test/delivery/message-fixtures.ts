@@ -1,16 +1,27 @@
 import type { Message } from '../../src/delivery/formats/format.ts'
+import type { Flight } from '../../src/feeds/change-shapes.ts'
 
-export const OUT = {
-  from: 'PMI',
-  to: 'BCN',
-  airline: 'Llevant Airways',
+/** A flight as records show it. */
+export const OUT: Flight = {
+  airline: { iata: 'LV', name: 'Llevant Airways' },
   numbers: [1579],
-  departsAt: '2026-11-24 10:25',
+  departure: endAt('PMI', '2026-11-24 10:25'),
+  arrival: endAt('BCN', '2026-11-24 11:20'),
+  stops: [],
+  site: null,
+}
+
+export function endAt(iata: string, localTime: string): Flight['departure'] {
+  return { place: { iata, id: null, city: null, country: null }, localTime, zone: null, at: null }
+}
+
+export function flownBy(name: string): Flight {
+  return { ...OUT, airline: { iata: null, name } }
 }
 
 /** A message that a fare sold out, with this airline, reference and number. */
 export function soldOut({
-  airline = OUT.airline,
+  airline = OUT.airline.name,
   reference = 'A-1',
   seq = 1,
 }: {
@@ -18,7 +29,7 @@ export function soldOut({
   readonly reference?: string
   readonly seq?: number
 } = {}): Message {
-  const flight = { ...OUT, airline }
+  const flight = flownBy(airline)
   const price = { amount: '348.81', currency: 'EUR' }
   const recordedAt = '2026-11-22T13:00:00.000Z'
   return {

@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest'
 import { type FareView, type StoredState, unknownView } from '../../src/fares/state.ts'
 import type { AvailabilityChange } from '../../src/feeds/change-shapes.ts'
 import { readAvailabilityChanges } from '../../src/feeds/operator-feed-queries.ts'
+import { publicFare } from '../../src/feeds/public-fare.ts'
 import type { Money } from '../../src/platform/base/money.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
@@ -81,7 +82,7 @@ async function readFeeds(db: Db) {
 
 /** Records of one check share before and after; every other record begins where the last one ended. */
 function replay(changes: readonly AvailabilityChange[], hasReturn: boolean): unknown {
-  let from: unknown = unknownView(hasReturn)
+  let from: unknown = publicFare(unknownView(hasReturn))
   let to = from
   for (const { before, after } of changes) {
     const together = [before, after]
@@ -112,7 +113,7 @@ async function expectFares(db: Db, model: PipelineModel): Promise<void> {
   for (const [question, fare] of model.fares.entries()) {
     const mine = feed.filter((change) => questionOf(change.flightId) === question)
     const recorded = mine.map(({ kind, detectedAt, lastGoodCheckAt, after }) => {
-      const { pair, price } = after as FareView
+      const { pair, price } = after
       return {
         kind,
         detectedAt: detectedAt.toISOString(),
@@ -126,7 +127,9 @@ async function expectFares(db: Db, model: PipelineModel): Promise<void> {
     const state = held.find((one) => one.question === question)
     expect(state?.checks ?? 0).toBe(fare.story.length)
     if (state === undefined) continue
-    expect(replay(mine, QUESTIONS[question]?.returnFlightId !== null)).toEqual(state.view)
+    expect(replay(mine, QUESTIONS[question]?.returnFlightId !== null)).toEqual(
+      publicFare(state.view),
+    )
     expectHistory(state, fare)
   }
 

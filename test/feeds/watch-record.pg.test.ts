@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import type { WatchChange } from '../../src/feeds/watch-record.ts'
-import { type Db, sql } from '../../src/platform/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import type { FlightSummary, LegObservation } from '../../src/upstream/observation.ts'
 import { appendRecords } from '../delivery/delivery-fixtures.ts'
 import { available, gone, minute, record, recordAll, trackFares } from '../fares/fare-fixtures.ts'
@@ -9,6 +9,10 @@ import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 
 const MIX = { residents_adults: '1', non_residents_adults: '2', non_residents_children: '1' }
+
+const PALMA = { id: '101', city: 'Palma', country: 'Spain' }
+const BARCELONA = { id: '103', city: 'Barcelona', country: null }
+const SITE = { id: '5', name: 'Saffron Travel', url: 'https://saffron.example/fares' }
 
 /** An answer with this flight from place 101 to place 103. */
 function flying(given: Partial<FlightSummary> = {}, price = '100.00'): LegObservation {
@@ -21,18 +25,13 @@ function flying(given: Partial<FlightSummary> = {}, price = '100.00'): LegObserv
     departsAt: '2027-07-10 10:25',
     arrivesAt: '2027-07-10 11:20',
     stops: [],
+    places: { from: PALMA, to: BARCELONA, stops: [] },
+    site: SITE,
     ...given,
   }
   const identity = `airline 7, legs 1, 101 to 103, ${flight.departsAt.slice(0, 10)}`
   const leg = available(price, { identity, itinerary: flight.departsAt })
   return leg.kind === 'available' ? { ...leg, flight: { ...leg.flight, flight } } : leg
-}
-
-async function addPlaces(db: Db): Promise<void> {
-  await sql`
-    insert into place_version (place_id, iata, city, country, valid_from)
-    values ('101', 'PMI', 'Palma', 'Spain', now()), ('103', 'BCN', 'Barcelona', '', now())
-  `.execute(db)
 }
 
 async function feedOf(db: Db, resellerId: number, publicUrl?: string): Promise<WatchChange[]> {
@@ -49,7 +48,6 @@ describe('a record of a reseller', () => {
     db,
   }) => {
     const resellerId = await resellerWith(db, [cells({ ...MIX, reference: 'A/1 ä' })])
-    await addPlaces(db)
     const fareId = await fareOf(db)
     await record(db, fareId, minute(0), flying())
     await record(db, fareId, minute(2), gone)
@@ -58,20 +56,22 @@ describe('a record of a reseller', () => {
     const [started, lost] = await feedOf(db, resellerId, 'https://fares.example/x')
 
     const flight = {
-      airline: { code: 'LV', name: 'Llevant Airways' },
+      airline: { iata: 'LV', name: 'Llevant Airways' },
       numbers: [1579],
       departure: {
-        place: { id: '101', code: 'PMI', city: 'Palma', country: 'Spain' },
+        place: { iata: 'PMI', id: '101', city: 'Palma', country: 'Spain' },
         localTime: '2027-07-10 10:25',
         zone: 'Europe/Madrid',
         at: '2027-07-10T10:25:00+02:00',
       },
       arrival: {
-        place: { id: '103', code: 'BCN', city: 'Barcelona', country: null },
+        place: { iata: 'BCN', id: '103', city: 'Barcelona', country: null },
         localTime: '2027-07-10 11:20',
         zone: 'Europe/Madrid',
         at: '2027-07-10T11:20:00+02:00',
       },
+      stops: [],
+      site: SITE,
     }
     expect(lost).toMatchObject({
       kind: 'became_unavailable',
@@ -118,7 +118,8 @@ describe('a record of a reseller', () => {
     db,
   }) => {
     const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
-    const { airlineCode: _none, ...plain } = { ...flightOf(flying()), from: 'Nowhere', to: 'ZZZ' }
+    const { airlineCode: _c, places: _p, site: _s, ...known } = flightOf(flying())
+    const plain = { ...known, from: 'Nowhere', to: 'ZZZ' }
     const states = [
       { outbound: { flight: plain, identity: null } },
       { outbound: { flight: { ...plain, from: 'Nis', to: 'Pau' }, identity: null } },
@@ -140,14 +141,14 @@ describe('a record of a reseller', () => {
     )
 
     expect(first).toMatchObject({
-      airline: { code: null, name: 'Llevant Airways' },
+      airline: { iata: null, name: 'Llevant Airways' },
       departure: {
-        place: { id: null, code: null, city: null, country: null },
+        place: { iata: null, id: null, city: 'Nowhere', country: null },
         localTime: '2027-07-10 10:25',
         zone: null,
         at: null,
       },
-      arrival: { place: { id: null, code: 'ZZZ' }, zone: null, at: null },
+      arrival: { place: { iata: 'ZZZ', id: null }, zone: null, at: null },
     })
     for (const flight of [cities, pending]) {
       expect(flight).toMatchObject({

@@ -32,7 +32,12 @@ describe('a flight', () => {
       outbound: {
         kind: 'available',
         flight: {
-          price: { amount: '84.50', currency: 'EUR' },
+          price: {
+            amount: '84.50',
+            currency: 'EUR',
+            residents: { adult: null, child: null, infant: null },
+            nonResidents: { adult: '84.50', child: null, infant: null },
+          },
           priceIsOdd: false,
           totalUnlikeSum: false,
           identity: 'airline 7, legs 2, 101 to 103, 2026-07-20',
@@ -50,12 +55,61 @@ describe('a flight', () => {
             departsAt: '2026-07-20 08:00',
             arrivesAt: '2026-07-20 11:45',
             stops: ['MAD'],
+            places: {
+              from: { id: '101', city: 'Palma', country: 'Spain' },
+              to: { id: '103', city: 'Vigo', country: 'Spain' },
+              stops: [{ id: '102', city: 'Madrid', country: 'Spain' }],
+            },
+            site: { id: '1', name: 'Site', url: 'https://site.invalid/' },
           },
         },
       },
       return: null,
       anomalies: [],
     })
+  })
+
+  it.each<[string, unknown, unknown]>([
+    ['no site', undefined, undefined],
+    ['a site that is a text', 'https://site.invalid/', undefined],
+    ['a site without a text', { id: null, name: {}, url: [] }, undefined],
+    ['a name alone', { name: 'Site' }, { id: null, name: 'Site', url: null }],
+    ['an id as text', { id: '1' }, { id: '1', name: null, url: null }],
+    [
+      'another scheme, which stays a text',
+      { url: 'javascript:alert(1)' },
+      { id: null, name: null, url: 'javascript:alert(1)' },
+    ],
+    [
+      'control characters, changes of direction and the credential',
+      { name: `A\u0000\u001b[2J\nB ${SECRET}`, url: `https://a.invalid/\r\n\u202ex?t=${SECRET}` },
+      { id: null, name: 'A [2J B [redacted]', url: 'https://a.invalid/ x?t=[redacted]' },
+    ],
+    [
+      'an endless name and address',
+      { name: 'N'.repeat(9_999), url: `https://${'u'.repeat(9_999)}` },
+      { id: null, name: `${'N'.repeat(99)}…`, url: null },
+    ],
+  ])('with %s stays available, and its site is safe to show', (_, site, shown) => {
+    const answer = read(available(flight({ site })))
+
+    expect(flightIn(answer).flight.site).toEqual(shown)
+  })
+
+  it.each<[unknown, string | null]>([
+    [29.3, '29.30'],
+    [0, '0.00'],
+    [-1, null],
+    [1e300, null],
+    ['29.30', null],
+    [[29.3], null],
+    [null, null],
+  ])('with %j as the price of a resident adult keeps %j', (adult, kept) => {
+    const mix = { ...TWO_ADULTS, nonResidents: { adults: 0, children: 0, infants: 0 } }
+    const residents = { adult, child: null, infant: null }
+    const body = available(flight({ price: { ...price(), residents, nonResidents: {} } }))
+
+    expect(flightIn(read(body, { passengers: mix })).price?.residents?.adult).toBe(kept)
   })
 
   it('is unavailable if the answer says so and has nothing else', () => {

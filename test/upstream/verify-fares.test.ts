@@ -58,7 +58,7 @@ it('an observation has the evidence of its answer', async () => {
     status: 200,
     latencyMs: expect.any(Number),
     requestFingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
-    parserVersion: 5,
+    parserVersion: 6,
   })
   expect(Number.isInteger(evidence.latencyMs)).toBe(true)
   expect(fixture.calls).toMatchObject([

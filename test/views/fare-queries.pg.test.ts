@@ -41,8 +41,7 @@ describe('findFare', () => {
     expect(await findFare(db, fareId)).toMatchObject({
       outbound: 'available',
       pair: 'bookable',
-      price: '100.00',
-      currency: 'EUR',
+      price: { amount: '100.00', currency: 'EUR' },
       lastGoodCheckAt: minute(1),
       contradictedSince: minute(2),
       next: { why: expect.stringContaining('contradicts the belief') },
@@ -79,15 +78,14 @@ it('readTimeline reads the intervals of belief, newest first', async ({ db }) =>
       pair: 'bookable',
       outbound: 'available',
       return: null,
-      price: '90.00',
-      currency: 'EUR',
+      price: { amount: '90.00', currency: 'EUR' },
       priceCheckedAt: minute(2),
       priceReason: null,
     },
     expect.objectContaining({
       from: minute(1),
       to: minute(2),
-      price: '100.00',
+      price: { amount: '100.00', currency: 'EUR' },
       priceCheckedAt: minute(1),
     }),
   ])

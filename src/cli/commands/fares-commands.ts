@@ -105,11 +105,11 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
     if (fare === undefined) throw new UsageError(`there is no tracked fare ${id}`)
     const turns = await readFareTurns(db, { fareId: fare.fareId, now: new Date() })
     const timeline = await readTimeline(db, fare.fareId, 50)
-    const rows = timeline.map(({ from, to, pair, price, currency }) => [
+    const rows = timeline.map(({ from, to, pair, price }) => [
       from.toISOString(),
       to?.toISOString() ?? 'now',
       pair,
-      price === null ? '' : `${price} ${currency}`,
+      price === null ? '' : `${price.amount} ${price.currency}`,
     ])
     const history = rows.length === 0 ? '' : `\n\n${table(['from', 'to', 'pair', 'price'], rows)}`
     const result = { ...fare, turns, timeline }
@@ -160,7 +160,7 @@ function fareText(fare: FareDetail): string {
   const back = returnFlightId === null ? '' : ` with return ${returnFlightId} (${fare.return})`
   const pricedAt = fare.priceCheckedAt?.toISOString() ?? 'never'
   const why = priceReason === null ? '' : ` (price last shown ${pricedAt}: ${priceReason})`
-  const price = fare.price === null ? why : `, ${fare.price} ${fare.currency}${why}`
+  const price = fare.price === null ? why : `, ${fare.price.amount} ${fare.price.currency}${why}`
   const good = fare.lastGoodCheckAt?.toISOString() ?? 'never'
   const reason = lastReason === null ? '' : ` (the last check was unknown: ${lastReason})`
   const last =

@@ -1,6 +1,6 @@
-import type { Flight, Passengers } from '../../feeds/change-shapes.ts'
+import type { Belief, Flight, Passengers } from '../../feeds/change-shapes.ts'
 import type { WatchChange } from '../../feeds/watch-record.ts'
-import { type Money, toCents } from '../../platform/base/money.ts'
+import { type Money, sameMoney, sumMoney, toCents } from '../../platform/base/money.ts'
 import { cleanText, nameText } from '../../platform/base/text.ts'
 
 /** A record of a feed, as far as its sentence needs it. */
@@ -12,24 +12,10 @@ export interface ShownChange {
   readonly returnFlightId?: string | null
   readonly passengers?: Passengers
   readonly flights?: WatchChange['flights']
-  readonly before: unknown
-  readonly after: unknown
+  /** Null of the first record of a watch. */
+  readonly before: Belief | null
+  readonly after: Belief | null
 }
-
-/** The shape of a record's `before` and `after`. */
-interface ShownFare {
-  readonly pair: string
-  readonly outbound: ShownLeg
-  readonly return: ShownLeg | null
-  readonly price: Money | null
-}
-
-interface ShownLeg {
-  readonly belief: string
-  readonly flight: ShownFlight | null
-}
-
-type ShownFlight = Pick<Flight, 'from' | 'to' | 'airline' | 'numbers' | 'departsAt'>
 
 const MAX_CHARS = 400
 const MAX_NUMBERS = 6
@@ -57,9 +43,8 @@ const BELIEF_WORDS: Readonly<Record<string, string>> = {
  * @example changeSentence(record, 2026) // 'PMI → BCN, 24 Nov 10:25, Llevant Airways 1579: sold out (was 348.81 EUR)'
  */
 export function changeSentence(change: ShownChange, year: number): string {
-  // The first record of a watch has no state before.
-  const before = (change.before ?? null) as ShownFare | null
-  const after = change.after as ShownFare
+  const { before } = change
+  const after = change.after as Belief
   const fare = fareText(after, before, year) ?? lastFareText(change, year) ?? idText(change)
   return cleanText(
     `${fare}${mixText(change.passengers)}: ${eventText(change, { before, after, year })}`,
@@ -67,11 +52,21 @@ export function changeSentence(change: ShownChange, year: number): string {
   )
 }
 
-function fareText(is: ShownFare, was: ShownFare | null, year: number): string | undefined {
+function fareText(is: Belief, was: Belief | null, year: number): string | undefined {
   const out = is.outbound.flight ?? was?.outbound.flight
   if (!out) return undefined
-  const back = is.return?.flight ?? was?.return?.flight
-  const route = `${nameText(out.from)} ${is.return === null ? '→' : '⇄'} ${nameText(out.to)}`
+  const back = is.return?.flight ?? was?.return?.flight ?? null
+  return flightsText({ out, back, arrow: is.return === null ? '→' : '⇄' }, year)
+}
+
+interface ShownFlights {
+  readonly out: Flight
+  readonly back: Flight | null
+  readonly arrow: string
+}
+
+function flightsText({ out, back, arrow }: ShownFlights, year: number): string {
+  const route = `${placeText(out.departure)} ${arrow} ${placeText(out.arrival)}`
   const flights = back
     ? `${flightText(out, year)}, back ${flightText(back, year)}`
     : flightText(out, year)
@@ -80,23 +75,13 @@ function fareText(is: ShownFare, was: ShownFare | null, year: number): string | 
 
 /** The flights that an earlier record showed, of a change whose states show none. */
 function lastFareText({ flights }: ShownChange, year: number): string | undefined {
-  const leg = (flight: ShownFlight | null) => ({ belief: 'unknown', flight })
-  const outbound = leg(shownFlight(flights?.outbound))
-  const back = flights?.return ? leg(shownFlight(flights.return)) : null
-  return fareText({ pair: 'unknown', outbound, return: back, price: null }, null, year)
+  if (!flights?.outbound) return undefined
+  const { outbound: out, return: back } = flights
+  return flightsText({ out, back, arrow: back === null ? '→' : '⇄' }, year)
 }
 
-function shownFlight(flight: WatchChange['flights']['outbound'] | undefined): ShownFlight | null {
-  if (!flight) return null
-  const { airline, numbers, departure, arrival } = flight
-  const nameOf = ({ place: { code, city, id } }: typeof departure) => code ?? city ?? id ?? '?'
-  return {
-    from: nameOf(departure),
-    to: nameOf(arrival),
-    airline: airline.name,
-    numbers,
-    departsAt: departure.localTime,
-  }
+function placeText({ place: { iata, city, id } }: Flight['departure']): string {
+  return nameText(iata ?? city ?? id ?? '?')
 }
 
 const TYPES = [
@@ -123,9 +108,10 @@ function mixText(passengers: Passengers | undefined): string {
 }
 
 /** @example '24 Nov 10:25, Llevant Airways 1579' */
-function flightText({ departsAt, airline, numbers }: ShownFlight, year: number): string {
+function flightText({ departure, airline, numbers }: Flight, year: number): string {
   const more = numbers.length > MAX_NUMBERS ? '/…' : ''
-  return `${dateText(departsAt, year)}, ${nameText(airline)} ${numbers.slice(0, MAX_NUMBERS).join('/')}${more}`
+  const name = `${nameText(airline.name)} ${numbers.slice(0, MAX_NUMBERS).join('/')}${more}`
+  return `${dateText(departure.localTime, year)}, ${name}`
 }
 
 /** @example dateText('2026-11-24 10:25', 2026) // '24 Nov 10:25' */
@@ -143,8 +129,8 @@ function idText({ flightId, returnFlightId, fareId }: ShownChange): string {
 }
 
 interface Event {
-  readonly before: ShownFare | null
-  readonly after: ShownFare
+  readonly before: Belief | null
+  readonly after: Belief
   readonly year: number
 }
 
@@ -160,7 +146,7 @@ function eventText({ kind, reason }: ShownChange, event: Event): string {
     case 'became_unavailable':
       return `${words ?? 'no longer available'}${inBrackets(lostLegText(after), wasText(before))}`
     case 'price_changed':
-      return priceText(before?.price ?? null, after.price)
+      return priceText(before?.price ?? null, after)
     case 'itinerary_changed':
       return `new times, flight numbers or stops${inBrackets(flightBefore(event))}`
     case 'identity_changed':
@@ -175,33 +161,56 @@ function eventText({ kind, reason }: ShownChange, event: Event): string {
 }
 
 /** The state of a fare now, with its price if it can be booked. */
-function stateText(fare: ShownFare): string {
+function stateText(fare: Belief): string {
   if (fare.pair !== 'bookable') return legsText(fare)
   return fare.price === null
     ? 'can be booked, price not known'
-    : `can be booked for ${moneyText(fare.price)}`
+    : `can be booked for ${moneyText(fare.price)}${offerText(fare)}`
 }
 
-function legsText({ outbound, return: back }: ShownFare): string {
+function legsText({ outbound, return: back }: Belief): string {
   const out = BELIEF_WORDS[outbound.belief] ?? outbound.belief
   if (back === null) return out === 'not known' ? 'availability not known' : out
   return `outbound flight ${out}, return flight ${BELIEF_WORDS[back.belief] ?? back.belief}`
 }
 
 /** Which of two flights was lost; undefined if both were, or if there is one. */
-function lostLegText({ outbound, return: back }: ShownFare): string | undefined {
+function lostLegText({ outbound, return: back }: Belief): string | undefined {
   if (back === null || back.belief === outbound.belief) return undefined
   return outbound.belief === 'unavailable' ? 'outbound flight' : 'return flight'
 }
 
-function priceText(before: Money | null, after: Money | null): string {
-  if (after === null) return `price not known any more${inBrackets(wasText({ price: before }))}`
-  if (before === null) return `price ${moneyText(after)}`
-  if (before.currency !== after.currency) {
-    return `price ${moneyText(after)} (was ${moneyText(before)})`
-  }
-  const up = toCents(after.amount) > toCents(before.amount)
-  return `price ${up ? 'up' : 'down'} from ${before.amount} to ${moneyText(after)}`
+function priceText(before: Money | null, fare: Belief): string {
+  const { price } = fare
+  if (price === null) return `price not known any more${inBrackets(wasText({ price: before }))}`
+  const after = `${moneyText(price)}${offerText(fare)}`
+  if (before === null) return `price ${after}`
+  if (before.currency !== price.currency) return `price ${after} (was ${moneyText(before)})`
+  const up = toCents(price.amount) > toCents(before.amount)
+  return `price ${up ? 'up' : 'down'} from ${before.amount} to ${after}`
+}
+
+/**
+ * Who sells a fare, and what an adult costs if the price is for more than one.
+ * @example ' at Saffron Airlines, 58.61 an adult'
+ */
+function offerText(fare: Belief): string {
+  const legs = fare.return === null ? [fare.outbound] : [fare.outbound, fare.return]
+  const sites = legs.map(({ flight }) => flight?.site?.name)
+  const names = [...new Set(sites.flatMap((name) => (name ? [nameText(name)] : [])))]
+  const at = names.length === 0 ? '' : ` at ${names.join(' and ')}`
+  return `${at}${adultText(fare, 'nonResidents', 'an adult')}${adultText(fare, 'residents', 'a resident adult')}`
+}
+
+function adultText(
+  { outbound, return: back, price }: Belief,
+  group: 'residents' | 'nonResidents',
+  name: string,
+): string {
+  const legs = back === null ? [outbound] : [outbound, back]
+  const prices = legs.flatMap(({ passengerPrices }) => passengerPrices?.[group].adult ?? [])
+  const sum = prices.length === legs.length ? sumMoney(prices) : null
+  return sum === null || sameMoney(sum, price) ? '' : `, ${sum.amount} ${name}`
 }
 
 /** The flights before the change; undefined if they read as now. */

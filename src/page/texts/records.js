@@ -50,6 +50,10 @@ export const records = {
     const one = type === 'children' ? 'child' : type.slice(0, -1)
     return `${count} ${areResidents ? 'resident ' : ''}${count === 1 ? one : type}`
   },
+  /** @param {string} price @param {string} type @param {boolean} isResident */
+  each: (price, type, isResident) =>
+    `${price} ${isResident ? 'a resident' : type === 'child' ? 'a' : 'an'} ${type}`,
+  soldBy: 'sold by',
   /** @param {string} id */
   flight: (id) => `flight ${id}`,
   /** @param {string} was @param {string} is */

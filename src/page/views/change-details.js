@@ -1,6 +1,7 @@
 import { feedOf, flightText, pairText, priceText } from '../describe.js'
 import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
+import { Offer } from '../offer.js'
 import { Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
@@ -46,7 +47,7 @@ function Side({ title, state, feed }) {
     <h3>${title}</h3>
     ${feed === 'route' ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${texts.changes.nothing}</p>`}
     ${state?.pair && html`<p>${pairText(state.pair)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
-    ${legs.map((leg) => html`<p>${flightText(leg.flight) ?? texts.changes.noFlight}: ${textOf(texts.legs, leg.belief)}${leg.price ? `, ${priceText(leg.price)}` : ''}</p>`)}
+    ${legs.map((leg) => html`<p>${flightText(leg.flight) ?? texts.changes.noFlight}: ${textOf(texts.legs, leg.belief)}${leg.price ? `, ${priceText(leg.price)}` : ''} <${Offer} leg=${leg} /></p>`)}
   </section>`
 }
 

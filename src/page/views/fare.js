@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { changeLevel, changeText, hiddenText, pairText, subjectOf } from '../describe.js'
+import { changeLevel, changeText, hiddenText, pairText, priceText, subjectOf } from '../describe.js'
 import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
@@ -87,10 +87,10 @@ function Fare({ fareId }) {
 
 /** @param {{ fare: any }} props */
 function Facts({ fare }) {
-  const { pair, price, currency, flightId, returnFlightId, outbound, next, turns } = fare
+  const { pair, price, flightId, returnFlightId, outbound, next, turns } = fare
   const { lastGoodCheckAt, lastReason } = fare
   return html`<dl>
-    <dt>${texts.schedule.state}</dt><dd>${pairText(pair)}${price === null ? '' : `, ${price} ${currency}`}${fare.hiddenReason && html` <span class="muted">${hiddenText(fare)}</span>`}</dd>
+    <dt>${texts.schedule.state}</dt><dd>${pairText(pair)}${price === null ? '' : `, ${priceText(price)}`}${fare.hiddenReason && html` <span class="muted">${hiddenText(fare)}</span>`}</dd>
     <dt>${texts.schedule.flight}</dt><dd>${flightId}: ${textOf(texts.legs, outbound)}</dd>
     ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd>${returnFlightId}: ${textOf(texts.legs, fare.return ?? 'unknown')}</dd>`}
     <dt>${texts.schedule.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.schedule.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
@@ -103,8 +103,8 @@ function Facts({ fare }) {
 function Timeline({ timeline }) {
   if (timeline.length === 0) return html`<p class="muted">${texts.schedule.noBeliefs}</p>`
   return html`<ul class="plain-list">${timeline.map(
-    ({ from, to, pair, price, currency }) => html`<li>
-      <${Clock} at=${from} /> – ${to ? html`<${Clock} at=${to} />` : texts.schedule.until}: ${pairText(pair)}${price === null ? '' : `, ${price} ${currency}`}</li>`,
+    ({ from, to, pair, price }) => html`<li>
+      <${Clock} at=${from} /> – ${to ? html`<${Clock} at=${to} />` : texts.schedule.until}: ${pairText(pair)}${price === null ? '' : `, ${priceText(price)}`}</li>`,
   )}</ul>`
 }
 

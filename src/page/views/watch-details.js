@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { flightText, hiddenText, pairText, priceText } from '../describe.js'
 import { linkTo, linkWithin, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
+import { Offer } from '../offer.js'
 import { Action, Failure, Loaded } from '../parts.js'
 import { PriceLine } from '../price-line.js'
 import { callApi } from '../session.js'
@@ -43,13 +44,18 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
       }
       <h3>${texts.watch.beliefs}</h3>
       <ul class="plain-list">${timeline.map(
-        (/** @type {any} */ { from, to, pair, price, currency }) => html`<li>
+        (/** @type {any} */ { from, to, pair, price }) => html`<li>
           ${from ? html`<${Clock} at=${from} />` : texts.watch.fromStart} – ${to ? html`<${Clock} at=${to} />` : texts.watch.now}:
-          ${' '}${pairText(pair)}${price ? `, ${price} ${currency}` : ''}</li>`,
+          ${' '}${pairText(pair)}${price ? `, ${priceText(price)}` : ''}</li>`,
       )}</ul>
       ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${changed} />`}
     `}<//>
   </aside>`
+}
+
+/** A leg as it is believed, or with the flight that is known of it. @param {any} leg @param {any} flight */
+function offered(leg, flight) {
+  return leg?.flight ? leg : { flight }
 }
 
 /** @param {{ watch: any }} props */
@@ -62,8 +68,8 @@ function Facts({ watch }) {
     <dt>${texts.watch.state}</dt><dd>${textOf(texts.statuses, status)}: ${pairText(belief.pair)}${belief.price ? `, ${priceText(belief.price)}` : ''}${hiddenReason && html` <span class="muted">${hiddenText(watch)}</span>`}</dd>
     ${contradictedSince && html`<dt>${texts.watch.contradicted}</dt><dd><${Age} at=${contradictedSince} /></dd>`}
     ${heldSince && html`<dt>${texts.watch.held}</dt><dd><${Age} at=${heldSince} /> <span class="muted">${texts.watch.heldHelp}</span></dd>`}
-    <dt>${texts.watch.flight}</dt><dd>${flightText(belief.outbound.flight ?? lastFlight?.outbound) ?? watch.flightId}</dd>
-    ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd>${flightText(belief.return?.flight ?? lastFlight?.return) ?? watch.returnFlightId}</dd>`}
+    <dt>${texts.watch.flight}</dt><dd>${flightText(belief.outbound.flight ?? lastFlight?.outbound) ?? watch.flightId} <${Offer} leg=${offered(belief.outbound, lastFlight?.outbound)} /></dd>
+    ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd>${flightText(belief.return?.flight ?? lastFlight?.return) ?? watch.returnFlightId} <${Offer} leg=${offered(belief.return, lastFlight?.return)} /></dd>`}
     ${lastFlight?.price && html`<dt>${texts.watch.lastSeen}</dt><dd>${priceText(lastFlight.price)}, <${Age} at=${lastFlight.at} /></dd>`}
     <dt>${texts.watch.passengers}</dt><dd>${texts.watch.people(people(residents) + people(nonResidents), people(residents))}</dd>
     <dt>${texts.watch.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.watch.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>

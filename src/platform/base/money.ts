@@ -15,6 +15,23 @@ export function parseMoney(amount: unknown, currency: unknown): Money | null {
   return { amount: fromCents(toCents(amount)), currency }
 }
 
+/** An amount and a currency of the database as a price; null unless both are there. */
+export function moneyOf(amount: string | null, currency: string | null): Money | null {
+  if (amount === null || currency === null) return null
+  return { amount: fromCents(toCents(amount)), currency }
+}
+
+/** A row that has its price as the two columns of the database. */
+export type PricedRow<Row> = Omit<Row, 'price'> & {
+  readonly price: string | null
+  readonly currency: string | null
+}
+
+/** The row with one price in place of the two columns. */
+export function withPrice<Row extends PricedRow<object>>({ price, currency, ...row }: Row) {
+  return { ...row, price: moneyOf(price, currency) }
+}
+
 /** The sum of amounts in one currency; null if the currencies differ or the list is empty. */
 export function sumMoney(parts: readonly Money[]): Money | null {
   const [first] = parts

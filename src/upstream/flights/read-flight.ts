@@ -1,5 +1,13 @@
 import { type Money, parseMoney, toCents } from '../../platform/base/money.ts'
-import type { AnswerAnomaly, ObservedFlight, PassengerMix } from '../observation.ts'
+import type {
+  AnswerAnomaly,
+  AnswerPlace,
+  LegPrice,
+  ObservedFlight,
+  PassengerMix,
+  PassengerPrices,
+  Site,
+} from '../observation.ts'
 import {
   assertPossibleTimes,
   codeOf,
@@ -28,6 +36,8 @@ export interface FlightContext {
   readonly passengers: PassengerMix
   /** Makes a text of the upstream safe to store and show. */
   readonly show: (text: string) => string
+  /** The same of an address, which is left whole; '' if it is too long. */
+  readonly showUrl: (text: string) => string
 }
 
 /**
@@ -38,7 +48,7 @@ export interface FlightContext {
  */
 export function readFlight(
   value: unknown,
-  { id, passengers, show }: FlightContext,
+  { id, passengers, show, showUrl }: FlightContext,
 ): { flight: ObservedFlight; anomalies: AnswerAnomaly[] } {
   const flight: JsonPath = { value, path: 'flight' }
   const segments = readSegments(flight)
@@ -53,15 +63,24 @@ export function readFlight(
   if (idText(pathTo(flight, 'id').value) !== id) anomalies.push('flight_id_unlike_key')
   anomalies.push(...typeAnomalies(value))
   const departsBy = latestDeparture(whole)
+  const [from, to] = [pathTo(flight, 'from'), pathTo(flight, 'to')]
+  const stops = segments.slice(1).map((segment) => segment.from)
+  const site = siteOf(pathTo(flight, 'site'), { show, showUrl })
   const summary = {
-    from: placeName(pathTo(flight, 'from'), show),
-    to: placeName(pathTo(flight, 'to'), show),
+    from: placeName(from, show),
+    to: placeName(to, show),
     ...airlineOf(pathTo(flight, 'airline'), show),
     numbers: segments.map((segment) => segment.number),
     departsAt,
     ...(departsBy === undefined ? {} : { departsBy }),
     arrivesAt,
-    stops: segments.slice(1).map((segment) => placeName(segment.from, show)),
+    stops: stops.map((stop) => placeName(stop, show)),
+    places: {
+      from: placeOf(from, show),
+      to: placeOf(to, show),
+      stops: stops.map((stop) => placeOf(stop, show)),
+    },
+    ...(site === undefined ? {} : { site }),
   }
   const itinerary = itineraryOf(whole, segments)
   const priceIsOdd = ODD_PRICES.some((odd) => anomalies.includes(odd))
@@ -136,6 +155,24 @@ function placeName({ value }: JsonPath, show: FlightContext['show']): string {
   return /^[A-Z]{3}$/.test(name) ? firstText(value, ['id'], show) : name
 }
 
+function placeOf({ value }: JsonPath, show: FlightContext['show']): AnswerPlace {
+  const text = (name: string) => firstText(value, [name], show) || null
+  return { id: text('id'), city: text('city'), country: text('country') }
+}
+
+/** Undefined if the answer names no site. No decision depends on it, so nothing about it is an error. */
+function siteOf(
+  { value }: JsonPath,
+  { show, showUrl }: Pick<FlightContext, 'show' | 'showUrl'>,
+): Site | undefined {
+  const site = {
+    id: firstText(value, ['id'], show) || null,
+    name: firstText(value, ['name'], show) || null,
+    url: firstText(value, ['url'], showUrl) || null,
+  }
+  return Object.values(site).some((text) => text !== null) ? site : undefined
+}
+
 function airlineOf({ value }: JsonPath, show: FlightContext['show']) {
   const airlineCode = firstText(value, ['twoLetterCode'], show)
   const airline = firstText(value, ['name', 'twoLetterCode', 'id'], show)
@@ -175,12 +212,13 @@ const TYPES = [
  * Reads the price of a flight: its total, or null if the total is unreadable or impossible, and the anomalies of the
  * rest. Impossible are an unknown currency, and a total of zero unless the price of every passenger is the number zero.
  *
- * The prices of the categories are only compared with the total, so floats suffice for them.
+ * The prices of passengers are numbers in the answer: floats suffice to compare their sum with the total, and each is
+ * kept as text of two decimals.
  */
 export function readPrice(
   price: unknown,
   mix: PassengerMix,
-): { price: Money | null; anomalies: AnswerAnomaly[] } {
+): { price: LegPrice | null; anomalies: AnswerAnomaly[] } {
   const fields = fieldsOf(price)
   const categories = categoriesOf(fields, mix)
   const total = possibleTotal(parseMoney(fields.total, fields.currency), categories)
@@ -192,8 +230,23 @@ export function readPrice(
   const areAllPriced = categories.every(({ count, each }) => count === 0 || each !== undefined)
   if (total !== null && areAllPriced && !addsUp(total, categories))
     anomalies.push('total_unlike_sum')
-  if (total !== null && toCents(total.amount) === 0n) anomalies.push('zero_price')
-  return { price: total, anomalies }
+  if (total === null) return { price: null, anomalies }
+  if (toCents(total.amount) === 0n) anomalies.push('zero_price')
+  const residents = passengerPrices(fields.residents)
+  const nonResidents = passengerPrices(fields.nonResidents)
+  return { price: { ...total, residents, nonResidents }, anomalies }
+}
+
+/** A larger one is no price. */
+const MOST_EACH = 1e12
+
+function passengerPrices(group: unknown): PassengerPrices {
+  const prices = fieldsOf(group)
+  const text = (type: (typeof TYPES)[number][1]) => {
+    const each = amountOf(prices[type])
+    return each === undefined || each < 0 || each >= MOST_EACH ? null : each.toFixed(2)
+  }
+  return { adult: text('adult'), child: text('child'), infant: text('infant') }
 }
 
 interface Category {

@@ -1,8 +1,9 @@
 import type { UnknownReason } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
+import { plainLine } from '../../platform/base/text.ts'
 import type { AnswerAnomaly, LegObservation, Observation, Question } from '../observation.ts'
 import { DUPLICATE_NAMES, readStrictJson } from '../strict-json.ts'
-import { quotable } from '../transport/body-snippet.ts'
+import { maskNamedTokens, quotable } from '../transport/body-snippet.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
 import { type Fields, fieldsOf, hasUnknownFields, idText, isFields } from './flight-fields.ts'
 import { readFlight } from './read-flight.ts'
@@ -10,6 +11,8 @@ import { readFlight } from './read-flight.ts'
 /** A verify answer nests five levels deep. */
 const MAX_DEPTH = 32
 const MAX_SHOWN_CHARS = 100
+/** Half an address leads nowhere, so a longer one is left out. */
+const MAX_URL_CHARS = 300
 /** So many unknown members of an answer are named, each by so many characters. */
 const [MAX_MEMBERS, MAX_MEMBER_CHARS] = [8, 40]
 
@@ -153,8 +156,12 @@ function readAvailableLeg(
   { id, question: { passengers }, scrub }: LegContext & { id: string },
 ): LegReading {
   const show = (text: string) => quotable(text, scrub, MAX_SHOWN_CHARS)
+  const showUrl = (text: string) => {
+    const url = maskNamedTokens(scrub(plainLine(text, Number.POSITIVE_INFINITY)))
+    return url.length > MAX_URL_CHARS ? '' : url
+  }
   try {
-    const { flight, anomalies: more } = readFlight(value, { id, passengers, show })
+    const { flight, anomalies: more } = readFlight(value, { id, passengers, show, showUrl })
     const all = [...anomalies, ...more]
     // An id that is left out says nothing of another flight.
     if (

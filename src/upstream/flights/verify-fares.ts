@@ -17,7 +17,7 @@ import { VERIFY_ENDPOINT } from './flight-fields.ts'
 import { readVerifyAnswer, unknownAnswer, type VerifyAnswer } from './read-verify-answer.ts'
 
 /** Increased whenever the parser reads the same bytes differently, to tell old evidence from new. */
-const PARSER_VERSION = 5
+const PARSER_VERSION = 6
 
 const VERIFY_PATH = '/api/v1/flights/fares/verify'
 const MAX_EVIDENCE_BYTES = 65_536

@@ -1,0 +1,236 @@
+import { describe, expect } from 'vitest'
+import { fareStateAt } from '../../sandbox/world/fare-life.ts'
+import { dayOf, type Flight, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
+import { viewFlight } from '../../sandbox/world/flight-view.ts'
+import type * as wire from '../../sandbox/world/wire.ts'
+import { createWorld } from '../../sandbox/world/world.ts'
+import { readAvailabilityChanges } from '../../src/feeds/operator-feed-queries.ts'
+import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { readVerifyAnswer } from '../../src/upstream/flights/read-verify-answer.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
+import { it } from '../support/test-database.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
+import { gone, minute, record } from './fare-fixtures.ts'
+
+/** Each type is asked for, of residents or of others. */
+const PASSENGERS = {
+  residents: { adults: 1, children: 0, infants: 1 },
+  nonResidents: { adults: 2, children: 1, infants: 0 },
+}
+
+const world = createWorld({ seed: 1 })
+
+/** A check of the last minutes: older prices are not shown any more. */
+const checked = (n: number) => minute(24 + n)
+
+/** The first flight of a pair of places on a day, some weeks from now, that can be booked now. */
+function bookableFlight(days: number, isWanted: (flight: Flight) => boolean): wire.Flight {
+  for (const pair of world.pairs) {
+    const flight = findFlight(world, flightIdOf({ pair, day: dayOf(minute(0)) + days, number: 0 }))
+    if (flight === undefined || !isWanted(flight)) continue
+    const state = fareStateAt(flight, minute(0).getTime())
+    if (state.available) return viewFlight(flight, state, PASSENGERS)
+  }
+  throw new Error('the world has no such flight')
+}
+
+const OUT = bookableFlight(
+  40,
+  ({ segments, pair }) => segments.length > 1 && pair.from.country === 'Spain',
+)
+const BACK = bookableFlight(47, ({ segments, pair: { from, to } }) => {
+  return segments.length === 1 && from.country === to.country && from.residentFares
+})
+
+/** What farewatch reads of an answer about both, sent as the upstream sends it. */
+function readAnswer(out = OUT, back = BACK): [LegObservation, LegObservation] {
+  const [flightId, returnFlightId] = [`${OUT.id}`, `${BACK.id}`]
+  const sent = {
+    [flightId]: { available: true, flight: out },
+    [returnFlightId]: { available: true, flight: back },
+  }
+  const answer = readVerifyAnswer(
+    [Buffer.from(JSON.stringify(sent))],
+    { flightId, returnFlightId, passengers: PASSENGERS },
+    createScrub([]),
+  )
+  expect(answer.anomalies).toEqual([])
+  if (answer.return === null) throw new Error('the answer has no return flight')
+  return [answer.outbound, answer.return]
+}
+
+async function addFare(db: Db) {
+  const resellerId = await resellerWith(db, [
+    cells({ reference: 'A', flight_id: `${OUT.id}`, return_flight_id: `${BACK.id}` }),
+  ])
+  const { id } = await db.selectFrom('tracked_fare').select('id').executeTakeFirstOrThrow()
+  return { resellerId, fareId: id }
+}
+
+const text = (price: number | null) => (price === null ? null : price.toFixed(2))
+
+/** The cells of one leg in SQL. */
+function cellsOf(leg: 'outbound' | 'return', flight: wire.Flight): Record<string, unknown> {
+  const { from, to, airline, legs, dates, site, price } = flight
+  const { residents, nonResidents } = price
+  const cells = {
+    departure_iata: from.iata,
+    destination_iata: to.iata,
+    airline: airline.name,
+    flight_numbers: legs.map(({ number }) => number),
+    departs_local: `${dates.departure}:00`,
+    site_id: `${site.id}`,
+    site_name: site.name,
+    site_url: site.url,
+    price: price.total,
+    currency: price.currency,
+    adult_price: text(nonResidents.adult),
+    child_price: text(nonResidents.child),
+    infant_price: text(nonResidents.infant),
+    resident_adult_price: text(residents.adult),
+    resident_child_price: text(residents.child),
+    resident_infant_price: text(residents.infant),
+  }
+  return Object.fromEntries(Object.entries(cells).map(([name, cell]) => [`${leg}_${name}`, cell]))
+}
+
+const CELLS = { ...cellsOf('outbound', OUT), ...cellsOf('return', BACK) }
+
+async function readCells(db: Db, from: ReturnType<typeof sql>): Promise<unknown> {
+  const columns = Object.keys(CELLS).map((name) =>
+    name.endsWith('_local') ? sql`${sql.ref(name)}::text` : sql.ref(name),
+  )
+  const { rows } = await sql`select ${sql.join(columns)} from ${from}`.execute(db)
+  return rows
+}
+
+/** One leg in a record. The zone of a place is in no answer. */
+function legIn({ airline, from, to, dates, legs, site, price }: wire.Flight) {
+  const place = ({ id, iata, city, country }: wire.FlightPlace) => {
+    return { iata, id: `${id}`, city, country }
+  }
+  const end = (at: wire.FlightPlace, localTime: string) =>
+    expect.objectContaining({ place: place(at), localTime })
+  const money = (amount: number | null) =>
+    amount === null ? null : { amount: amount.toFixed(2), currency: price.currency }
+  const each = ({ adult, child, infant }: wire.PassengerPrices) => {
+    return { adult: money(adult), child: money(child), infant: money(infant) }
+  }
+  return {
+    belief: 'available',
+    price: { amount: price.total, currency: price.currency },
+    passengerPrices: { residents: each(price.residents), nonResidents: each(price.nonResidents) },
+    flight: {
+      airline: { iata: airline.twoLetterCode, name: airline.name },
+      numbers: legs.map(({ number }) => number),
+      departure: end(from, dates.departure),
+      arrival: end(to, dates.arrival),
+      stops: legs.slice(1).map((leg) => place(leg.from)),
+      site: { id: `${site.id}`, name: site.name, url: site.url },
+    },
+  }
+}
+
+describe('all of an answer', () => {
+  it('is in the public SQL, cell by cell, while it is believed and when it is not any more', async ({
+    db,
+  }) => {
+    const { fareId } = await addFare(db)
+    await record(db, fareId, checked(0), ...readAnswer())
+
+    expect(await readCells(db, sql`farewatch.fares_current`)).toEqual([CELLS])
+    expect(await readCells(db, sql`farewatch.fare_history`)).toEqual([CELLS])
+    expect(await readCells(db, sql`farewatch.fares_as_of(${checked(1)})`)).toEqual([CELLS])
+
+    for (const at of [2, 4]) await record(db, fareId, checked(at), gone, readAnswer()[1])
+
+    const ended = sql`farewatch.fare_history where valid_to is not null`
+    expect(await readCells(db, ended)).toEqual([CELLS])
+    const [now] = (await readCells(db, sql`farewatch.fares_current`)) as Record<string, unknown>[]
+    expect(now).toMatchObject({ outbound_price: null, return_adult_price: null })
+    expect(now).toMatchObject({ outbound_site_name: OUT.site.name })
+  })
+
+  it('is in the records of a reseller and of operators, and no text to compare by is', async ({
+    db,
+  }) => {
+    const { resellerId, fareId } = await addFare(db)
+    await record(db, fareId, checked(0), ...readAnswer())
+    for (const at of [2, 4]) await record(db, fareId, checked(at), gone, gone)
+
+    const [seen, lost] = await readAvailabilityChanges(db, { after: 0, limit: 9 })
+    const feed = await readWatchChanges({ db, publicUrl: undefined }, resellerId, {
+      after: 0,
+      limit: 9,
+    })
+
+    const legs = { outbound: legIn(OUT), return: legIn(BACK) }
+    const flights = { outbound: legs.outbound.flight, return: legs.return.flight }
+    expect(seen?.after).toMatchObject(legs)
+    expect(lost?.before).toMatchObject(legs)
+    expect(feed.map(({ kind }) => kind)).toEqual(['watch_started', 'became_unavailable'])
+    expect(feed[0]?.after).toMatchObject(legs)
+    expect(feed.map((change) => change.flights)).toEqual([flights, flights])
+    const { rows } = await sql`select before, after from farewatch.availability_changes`.execute(db)
+    expect(JSON.stringify([seen, lost, feed, rows])).not.toMatch(/"identity"|"itinerary"/)
+  })
+
+  it('is filled in where an older version has not kept it, without a record', async ({ db }) => {
+    const { fareId } = await addFare(db)
+    await record(db, fareId, checked(0), ...readAnswer())
+    await forgetParts(db)
+    const [older] = (await readCells(db, sql`farewatch.fares_current`)) as Record<string, unknown>[]
+    expect(older).toMatchObject({ outbound_price: OUT.price.total, outbound_adult_price: null })
+
+    await record(db, fareId, checked(1), ...readAnswer())
+
+    expect(await readCells(db, sql`farewatch.fares_current`)).toEqual([CELLS])
+    expect(await readCells(db, sql`farewatch.fare_history`)).toEqual([CELLS])
+    expect(await readAvailabilityChanges(db, { after: 0, limit: 9 })).toHaveLength(1)
+  })
+
+  it('is not written again by a check that finds nothing new', async ({ db }) => {
+    const { fareId } = await addFare(db)
+    await record(db, fareId, checked(0), ...readAnswer())
+    await record(db, fareId, checked(1), ...readAnswer())
+    const stored = () =>
+      sql`
+      select state::text, flights_id, (select count(*) from fare_flights) as flights from fare_state
+    `.execute(db)
+    const before = await stored()
+
+    const [again] = await record(db, fareId, checked(2), ...readAnswer())
+
+    expect(again?.decision.state.belief).toBe(again?.state.belief)
+    expect((await stored()).rows).toEqual(before.rows)
+  })
+
+  it('keeps a site that has changed for the next change: what is believed is one answer', async ({
+    db,
+  }) => {
+    const { fareId } = await addFare(db)
+    const other = { ...OUT, site: { ...OUT.site, name: 'Another site' } }
+    await record(db, fareId, checked(0), ...readAnswer())
+
+    await record(db, fareId, checked(1), ...readAnswer(other))
+
+    expect(await readCells(db, sql`farewatch.fares_current`)).toEqual([CELLS])
+  })
+})
+
+/** The state as versions before sites and prices of passengers have stored it. */
+async function forgetParts(db: Db): Promise<void> {
+  const paths = ['outbound', 'return'].flatMap((leg) => [
+    `{belief,${leg},flight,site}`,
+    `{belief,${leg},flight,places}`,
+    `{belief,${leg},price,residents}`,
+    `{belief,${leg},price,nonResidents}`,
+  ])
+  for (const path of paths) await sql`update fare_state set state = state #- ${path}`.execute(db)
+  await sql`
+    update fare_flights set outbound_site_id = null, outbound_site_name = null, outbound_site_url = null,
+           return_site_id = null, return_site_name = null, return_site_url = null
+  `.execute(db)
+}
