@@ -1,6 +1,6 @@
 -- older code: must stop
--- Each flight keeps its site, and its price by passenger; no text to compare by is shown any more.
--- Older code would not fill the new columns.
+-- Each flight keeps its site, and its price by passenger; rules and digests of endpoints have names like all others.
+-- Older code would not fill the new columns, and reads rules under their old names. No text to compare by is shown any more.
 
 create function leg_prices(leg jsonb)
 returns table (price numeric, currency text, adult_price numeric, child_price numeric, infant_price numeric,
@@ -281,3 +281,11 @@ comment on column farewatch.availability_changes.outbound_site_name is 'Who sell
 comment on column farewatch.availability_changes.outbound_site_url is 'Its address, a text of the upstream: of any scheme, and never tested.';
 comment on column farewatch.availability_changes.return_site_name is 'Who sells the return flight since the change; of a loss, before it. Null where no answer named a site.';
 comment on column farewatch.availability_changes.return_site_url is 'Its address, a text of the upstream: of any scheme, and never tested.';
+
+update webhook_endpoint e
+   set rules = (select jsonb_object_agg(case key when 'sold_out' then 'soldOut' when 'price_below' then 'priceBelow' else key end, value)
+                  from jsonb_each(e.rules))
+ where rules ?| array['sold_out', 'price_below'];
+update webhook_endpoint
+   set digest = digest - 'daily_at' || jsonb_build_object('dailyAt', digest -> 'daily_at')
+ where digest ? 'daily_at';

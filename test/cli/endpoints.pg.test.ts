@@ -59,10 +59,10 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   expect(made).toMatchObject({
     target: 'receiver.example/…path',
     kinds: ['became_available', 'expired'],
-    rules: { price_below: { amount: '99.50', currency: 'EUR' } },
+    rules: { priceBelow: { amount: '99.50', currency: 'EUR' } },
     secret: expect.stringMatching(/^whsec_/) as string,
   })
-  expect(updated).toMatchObject([{ kinds: null, rules: { sold_out: true } }])
+  expect(updated).toMatchObject([{ kinds: null, rules: { soldOut: true } }])
   expect(rotated.stdout).toMatch(/^whsec_\S{44}\n$/)
   expect(dead).toMatchObject([
     { type: 'example.expired', deadReason: 'blocked' },

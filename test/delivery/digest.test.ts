@@ -4,7 +4,7 @@ import type { Digest } from '../../src/delivery/endpoints/endpoint-shapes.ts'
 
 const next = (digest: Digest | null, now: string) =>
   nextDigestAt(digest, new Date(now)).toISOString()
-const madrid = (hour: number): Digest => ({ daily_at: hour, zone: 'Europe/Madrid' })
+const madrid = (hour: number): Digest => ({ dailyAt: hour, zone: 'Europe/Madrid' })
 
 describe('the next time of a digest', () => {
   it.each<[string, Digest | null, string, string]>([
@@ -26,13 +26,13 @@ describe('the next time of a digest', () => {
     ['exactly at the hour', madrid(7), '2026-11-22T06:00:00.000Z', '2026-11-23T06:00:00.000Z'],
     [
       'the local day is ahead of UTC',
-      { daily_at: 0, zone: 'Pacific/Kiritimati' },
+      { dailyAt: 0, zone: 'Pacific/Kiritimati' },
       '2026-11-22T09:00:00.000Z',
       '2026-11-22T10:00:00.000Z',
     ],
     [
       'the local day is behind UTC',
-      { daily_at: 23, zone: 'Pacific/Pago_Pago' },
+      { dailyAt: 23, zone: 'Pacific/Pago_Pago' },
       '2026-11-22T03:00:00.000Z',
       '2026-11-22T10:00:00.000Z',
     ],
@@ -80,7 +80,7 @@ describe('the next time of a digest', () => {
     ]) {
       let at = new Date('2026-01-01T12:00:00Z')
       for (let days = 0; days < 366; days += 1) {
-        const due = nextDigestAt({ daily_at: 2, zone }, at)
+        const due = nextDigestAt({ dailyAt: 2, zone }, at)
         const hours = (due.getTime() - at.getTime()) / 3_600_000
         expect(days === 0 ? 24 : hours, `${zone} ${due.toISOString()}`).toBeGreaterThanOrEqual(23)
         expect(hours).toBeLessThanOrEqual(25)
@@ -94,14 +94,14 @@ describe('the form of a digest', () => {
   it.each([
     [{ every: '15m' }, undefined],
     [{ every: '1h' }, undefined],
-    [{ daily_at: 0, zone: 'UTC' }, undefined],
-    [{ daily_at: 23, zone: 'America/Argentina/Buenos_Aires' }, undefined],
+    [{ dailyAt: 0, zone: 'UTC' }, undefined],
+    [{ dailyAt: 23, zone: 'America/Argentina/Buenos_Aires' }, undefined],
     [{ every: '5m' }, 'every must be'],
     [{ every: 'toString' }, 'every must be'],
-    [{ daily_at: 24, zone: 'UTC' }, 'daily_at must be'],
-    [{ daily_at: 7.5, zone: 'UTC' }, 'daily_at must be'],
-    [{ daily_at: 7, zone: 'Europe/Nowhere' }, 'zone must be'],
-    [{ daily_at: 7, zone: '+02:00' }, 'zone must be'],
+    [{ dailyAt: 24, zone: 'UTC' }, 'dailyAt must be'],
+    [{ dailyAt: 7.5, zone: 'UTC' }, 'dailyAt must be'],
+    [{ dailyAt: 7, zone: 'Europe/Nowhere' }, 'zone must be'],
+    [{ dailyAt: 7, zone: '+02:00' }, 'zone must be'],
   ])('the fault of %j begins with "%s"', (digest, fault) => {
     const found = digestFault(digest as Digest)
     if (fault === undefined) expect(found).toBeUndefined()

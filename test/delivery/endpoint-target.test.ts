@@ -29,8 +29,8 @@ describe('the target of an endpoint', () => {
     [{ format: 'email', target: 'ana@agency.example', digest: HOURLY }, undefined],
     [{ format: 'email', target: 'ana@evil.example', digest: null }, 'target must be an address'],
     [
-      { format: 'email', target: 'ana@agency.example', digest: { daily_at: 24, zone: 'UTC' } },
-      'digest daily_at must be',
+      { format: 'email', target: 'ana@agency.example', digest: { dailyAt: 24, zone: 'UTC' } },
+      'digest dailyAt must be',
     ],
   ])('%j has the fault %s', (given, expected) => {
     const found = targetFault(given, RULES)

@@ -42,7 +42,7 @@ it('an endpoint is created, changed, tested, rotated and deleted, and shows its 
   const made = await send('POST', ENDPOINTS, {
     target: URL,
     kinds: ['became_available'],
-    rules: { price_below: { amount: '99.50', currency: 'EUR' } },
+    rules: { priceBelow: { amount: '99.50', currency: 'EUR' } },
   })
   const id = String(made.body.id)
   const path = `${ENDPOINTS}/${id}`
@@ -67,7 +67,7 @@ it('an endpoint is created, changed, tested, rotated and deleted, and shows its 
   expect(changed.body).toMatchObject({
     kinds: null,
     lists: ['summer'],
-    rules: { price_below: { amount: '99.50', currency: 'EUR' } },
+    rules: { priceBelow: { amount: '99.50', currency: 'EUR' } },
     enabled: false,
     disabledReason: 'paused',
   })
@@ -101,14 +101,14 @@ const INVALID: readonly (readonly [body: object, pointer: string | undefined])[]
   [{ target: URL, reasons: ['sold'] }, '/reasons/0'],
   [{ target: URL, lists: ['..'] }, '/lists'],
   [{ target: URL, rules: {} }, '/rules'],
-  [{ target: URL, rules: { sold_out: false } }, '/rules/sold_out'],
+  [{ target: URL, rules: { soldOut: false } }, '/rules/soldOut'],
   [
-    { target: URL, rules: { price_below: { amount: '-1', currency: 'EUR' } } },
-    '/rules/price_below/amount',
+    { target: URL, rules: { priceBelow: { amount: '-1', currency: 'EUR' } } },
+    '/rules/priceBelow/amount',
   ],
   [
-    { target: URL, rules: { price_below: { amount: '1', currency: 'eur' } } },
-    '/rules/price_below/currency',
+    { target: URL, rules: { priceBelow: { amount: '1', currency: 'eur' } } },
+    '/rules/priceBelow/currency',
   ],
   [{ target: URL, description: 'a\nb' }, '/description'],
   [{ target: URL, secret: 'whsec_eA==' }, '/secret'],

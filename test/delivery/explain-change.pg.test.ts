@@ -15,7 +15,7 @@ async function rises(db: Db) {
   const fareId = await trackFare(db, { flightId: FLIGHT })
   const resellerId = await watchFare(db, 'ana', fareId, { reference: 'any' })
   await watchFare(db, 'ana', fareId, { reference: 'large', amount: '12' })
-  const sold = await addEndpoint(db, resellerId, { rules: { sold_out: true } })
+  const sold = await addEndpoint(db, resellerId, { rules: { soldOut: true } })
   const all = await addEndpoint(db, resellerId, { digest: { every: '1h' } })
   await record(db, fareId, ago(5), available('100.00'))
   await record(db, fareId, ago(4), available('105.00'))

@@ -25,7 +25,7 @@ const RECORDS: readonly RecordArgs[] = [
   { kind: 'became_available', before: priced(null), after: priced('50') },
   { kind: 'expired', reason: 'departed', before: priced('90'), after: priced(null) },
 ]
-const BELOW_100 = { price_below: { amount: '100.00', currency: 'EUR' } }
+const BELOW_100 = { priceBelow: { amount: '100.00', currency: 'EUR' } }
 
 const CASES: readonly (EndpointArgs & { readonly passes: readonly number[] })[] = [
   { passes: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
@@ -33,10 +33,10 @@ const CASES: readonly (EndpointArgs & { readonly passes: readonly number[] })[] 
   { reasons: ['sold_out', 'departed'], passes: [1, 9] },
   { lists: ['winter'], passes: [10] },
   { lists: ['autumn'], passes: [] },
-  { rules: { sold_out: true }, passes: [1] },
+  { rules: { soldOut: true }, passes: [1] },
   { rules: { bookable: true }, passes: [3, 8] },
   { rules: BELOW_100, passes: [4, 8] },
-  { rules: { ...BELOW_100, sold_out: true }, passes: [1, 4, 8] },
+  { rules: { ...BELOW_100, soldOut: true }, passes: [1, 4, 8] },
   { rules: BELOW_100, kinds: ['price_changed'], passes: [4] },
 ]
 

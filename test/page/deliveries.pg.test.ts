@@ -128,7 +128,7 @@ describe.runIf(canBrowse)('the Deliveries view', () => {
     expect(receiver.requests).toHaveLength(2)
     expect(saved).toMatchObject({
       lists: ['summer'],
-      rules: { sold_out: true, price_below: { amount: '99.50', currency: 'EUR' } },
+      rules: { soldOut: true, priceBelow: { amount: '99.50', currency: 'EUR' } },
       kinds: null,
       reasons: null,
     })

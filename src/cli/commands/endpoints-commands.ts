@@ -40,7 +40,7 @@ interface SettingFlags extends OwnerFlags {
   readonly lists?: EndpointSettings['lists']
   readonly soldOut?: true
   readonly bookable?: true
-  readonly priceBelow?: EndpointRules['price_below']
+  readonly priceBelow?: EndpointRules['priceBelow']
   readonly digest?: Digest
   readonly clear?: readonly Clearable[]
   readonly enable?: true
@@ -231,9 +231,9 @@ function settingsOf(flags: SettingFlags): Given<EndpointSettings> {
   const { target, description, kinds, reasons, lists, digest } = flags
   const { soldOut, bookable, priceBelow, clear = [], enable, disable } = flags
   const rules = {
-    ...(soldOut && { sold_out: soldOut }),
+    ...(soldOut && { soldOut }),
     ...(bookable && { bookable }),
-    ...(priceBelow && { price_below: priceBelow }),
+    ...(priceBelow && { priceBelow }),
   }
   return {
     ...{ target, description, kinds, reasons, lists, digest },
@@ -244,7 +244,7 @@ function settingsOf(flags: SettingFlags): Given<EndpointSettings> {
   }
 }
 
-function priceOption(text: string): EndpointRules['price_below'] {
+function priceOption(text: string): EndpointRules['priceBelow'] {
   const [, amount, currency] = /^(\d{1,9}(?:\.\d{1,6})?) ?([A-Z]{3})$/.exec(text) ?? []
   if (amount !== undefined && currency !== undefined) return { amount, currency }
   throw new InvalidArgumentError('It must be an amount with its currency, such as 99.50EUR.')
@@ -253,7 +253,7 @@ function priceOption(text: string): EndpointRules['price_below'] {
 function digestOption(text: string): Digest {
   if (text === '15m' || text === '1h') return { every: text }
   const [, hour, zone] = /^(\d{1,2})@(\S+)$/.exec(text) ?? []
-  if (hour !== undefined && zone !== undefined) return { daily_at: Number(hour), zone }
+  if (hour !== undefined && zone !== undefined) return { dailyAt: Number(hour), zone }
   throw new InvalidArgumentError('It must be 15m, 1h, or an hour and a zone: 7@Europe/Madrid.')
 }
 
@@ -281,13 +281,13 @@ function endpointsTable(endpoints: readonly ShownEndpoint[]): string {
 /** "became_available of summer; sold_out or price below 99.50 EUR". */
 function filterText({ kinds, reasons, lists, rules, digest }: ShownEndpoint): string {
   const records = [...(kinds ?? []), ...(reasons ?? [])].join(', ') || 'all'
-  const below = rules?.price_below
+  const below = rules?.priceBelow
   const passes = [
-    ...(rules?.sold_out ? ['sold out'] : []),
+    ...(rules?.soldOut ? ['sold out'] : []),
     ...(rules?.bookable ? ['bookable'] : []),
     ...(below ? [`below ${below.amount} ${below.currency}`] : []),
   ]
-  const joined = digest === null ? [] : ['daily_at' in digest ? 'daily' : `every ${digest.every}`]
+  const joined = digest === null ? [] : ['dailyAt' in digest ? 'daily' : `every ${digest.every}`]
   const of = lists === null ? '' : ` of ${lists.join(', ')}`
   return [`${records}${of}`, ...(passes.length === 0 ? [] : [passes.join(' or ')]), ...joined].join(
     '; ',

@@ -75,16 +75,16 @@ async function lockBehind(tx: Tx): Promise<BehindEndpoint[]> {
  */
 const PASSES_RULES = sql`
   (e.rules is null
-   or e.rules ? 'sold_out' and c.kind = 'became_unavailable' and c.reason = 'sold_out'
+   or e.rules ? 'soldOut' and c.kind = 'became_unavailable' and c.reason = 'sold_out'
    or e.rules ? 'bookable' and c.kind = 'became_available'
-   or e.rules ? 'price_below' and ${isBelow('after')} and not ${isBelow('before')})
+   or e.rules ? 'priceBelow' and ${isBelow('after')} and not ${isBelow('before')})
 `
 
 function isBelow(state: 'before' | 'after'): RawBuilder<boolean> {
   const price = sql`${sql.ref(`c.${state}`)} -> 'price'`
   return sql<boolean>`
-    coalesce(${price} ->> 'currency' = e.rules -> 'price_below' ->> 'currency'
-             and (${price} ->> 'amount')::numeric < (e.rules -> 'price_below' ->> 'amount')::numeric, false)
+    coalesce(${price} ->> 'currency' = e.rules -> 'priceBelow' ->> 'currency'
+             and (${price} ->> 'amount')::numeric < (e.rules -> 'priceBelow' ->> 'amount')::numeric, false)
   `
 }
 

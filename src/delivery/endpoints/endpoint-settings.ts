@@ -51,9 +51,9 @@ export function digestFault(digest: Digest): string | undefined {
   if ('every' in digest) {
     return Object.hasOwn(STEP_MS, digest.every) ? undefined : 'every must be "15m" or "1h"'
   }
-  const { daily_at: hour, zone } = digest
+  const { dailyAt: hour, zone } = digest
   if (!Number.isInteger(hour) || hour < 0 || hour > 23)
-    return 'daily_at must be an hour from 0 to 23'
+    return 'dailyAt must be an hour from 0 to 23'
   return isZone(zone) ? undefined : 'zone must be an IANA time zone such as "Europe/Madrid"'
 }
 
@@ -81,7 +81,7 @@ export function nextDigestAt(digest: Digest | null, now: Date): Date {
     const step = STEP_MS[digest.every]
     return new Date((Math.floor(after / step) + 1) * step)
   }
-  const { daily_at: hour, zone } = digest
+  const { dailyAt: hour, zone } = digest
   const localDay = Math.floor((after + zoneOffsetMs(zone, after)) / DAY_MS)
   const times = [0, 1, 2].map((days) =>
     instantOfLocal(zone, (localDay + days) * DAY_MS + hour * 3_600_000),

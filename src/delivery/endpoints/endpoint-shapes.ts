@@ -26,7 +26,7 @@ const Digest = Type.Union(
   [
     object({ every: oneOf(['15m', '1h']) }),
     object({
-      daily_at: Type.Integer({ minimum: 0, maximum: 23 }),
+      dailyAt: Type.Integer({ minimum: 0, maximum: 23 }),
       zone: Type.String({ maxLength: 64, description: 'An IANA time zone: `Europe/Madrid`.' }),
     }),
   ],
@@ -36,9 +36,9 @@ export type Digest = Static<typeof Digest>
 
 const Rules = object(
   {
-    sold_out: Type.Optional(Type.Literal(true)),
+    soldOut: Type.Optional(Type.Literal(true)),
     bookable: Type.Optional(Type.Literal(true)),
-    price_below: Type.Optional(Price),
+    priceBelow: Type.Optional(Price),
   },
   { minProperties: 1, title: 'EndpointRules' },
 )
@@ -65,8 +65,8 @@ const settings = {
   ),
   rules: orNull(
     Rules,
-    'Only records that pass one of the given rules. sold_out: the fare was lost because it sold out. bookable: it became ' +
-      'bookable. price_below: its price fell below the amount, or it became bookable below it; a price in another currency ' +
+    'Only records that pass one of the given rules. soldOut: the fare was lost because it sold out. bookable: it became ' +
+      'bookable. priceBelow: its price fell below the amount, or it became bookable below it; a price in another currency ' +
       'never passes.',
   ),
   digest: orNull(

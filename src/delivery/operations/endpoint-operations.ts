@@ -99,7 +99,7 @@ const update = reseller({
   body: object({ target: Type.Optional(target), ...optionalSettings }),
   answer: { about: 'The endpoint.', schema: WebhookEndpoint },
   problems: ['not_found', 'delivery.no_encryption_key', 'delivery.too_many_confirmations'],
-  example: { params: EXAMPLE_ENDPOINT, body: { rules: { sold_out: true } } },
+  example: { params: EXAMPLE_ENDPOINT, body: { rules: { soldOut: true } } },
   handler: async (deps, { params: { endpointId: id }, body, caller, request }) => {
     const changed = await updateEndpoint(deps, deps, { id, given: body })
     const event = { event: 'webhook endpoint changed', endpointId: id }

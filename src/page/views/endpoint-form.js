@@ -37,12 +37,12 @@ function valuesOf({ description, kinds, reasons, lists, rules, digest }) {
     kinds: kinds ?? [],
     reasons: reasons ?? [],
     lists: lists ?? [],
-    soldOut: rules?.sold_out === true,
+    soldOut: rules?.soldOut === true,
     bookable: rules?.bookable === true,
-    amount: rules?.price_below?.amount ?? '',
-    currency: rules?.price_below?.currency ?? '',
+    amount: rules?.priceBelow?.amount ?? '',
+    currency: rules?.priceBelow?.currency ?? '',
     digest: digest === null ? 'now' : (digest.every ?? 'daily'),
-    hour: digest?.daily_at ?? 8,
+    hour: digest?.dailyAt ?? 8,
     zone: digest?.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
   }
 }
@@ -55,14 +55,14 @@ function bodyOf(values, format) {
   const { amount, currency, digest, hour, zone } = values
   const chosen = (/** @type {string[]} */ names) => (names.length === 0 ? null : names)
   const rules = {
-    ...(soldOut ? { sold_out: true } : {}),
+    ...(soldOut ? { soldOut: true } : {}),
     ...(bookable ? { bookable: true } : {}),
     ...(amount.trim() === ''
       ? {}
-      : { price_below: { amount: amount.trim(), currency: currency.trim().toUpperCase() } }),
+      : { priceBelow: { amount: amount.trim(), currency: currency.trim().toUpperCase() } }),
   }
   const times =
-    digest === 'now' ? null : digest === 'daily' ? { daily_at: hour, zone } : { every: digest }
+    digest === 'now' ? null : digest === 'daily' ? { dailyAt: hour, zone } : { every: digest }
   return {
     description,
     ...(target.trim() === '' ? {} : { target: target.trim() }),

@@ -123,14 +123,14 @@ describe('bodies', () => {
 
   const Digest = Type.Union([
     object({ every: oneOf(['15m', '1h']) }),
-    object({ daily_at: Type.Integer({ minimum: 0, maximum: 23 }), zone: Type.String() }),
+    object({ dailyAt: Type.Integer({ minimum: 0, maximum: 23 }), zone: Type.String() }),
   ])
   const readSettings = bodyReader(
     object({
       name: Type.String({ minLength: 1, maxLength: 9 }),
       share: Type.Optional(Type.Number({ minimum: 0.1, maximum: 5 })),
       kinds: Type.Optional(orNull(Type.Array(oneOf(['added', 'removed']), { minItems: 1 }))),
-      sold_out: Type.Optional(Type.Literal(true)),
+      soldOut: Type.Optional(Type.Literal(true)),
       digest: Type.Optional(orNull(Digest)),
     }),
   )
@@ -138,23 +138,23 @@ describe('bodies', () => {
   it.each([
     [[], '', 'must be an object'],
     [{}, '/name', 'is missing'],
-    [{ nam: 'x' }, '/nam', '"nam" is not known: there are name, share, kinds, sold_out, digest'],
+    [{ nam: 'x' }, '/nam', '"nam" is not known: there are name, share, kinds, soldOut, digest'],
     [{ name: 5 }, '/name', 'must be text of 1 to 9 characters'],
     [{ name: 'x', share: 0 }, '/share', 'must be a number from 0.1 to 5'],
     [{ name: 'x', kinds: [] }, '/kinds', 'must be a list of at least 1 values'],
     [{ name: 'x', kinds: ['gone'] }, '/kinds/0', 'must be one of added, removed'],
-    [{ name: 'x', sold_out: 1 }, '/sold_out', 'must be true'],
+    [{ name: 'x', soldOut: 1 }, '/soldOut', 'must be true'],
     [{ name: 'x', digest: { every: '5m' } }, '/digest/every', 'must be one of 15m, 1h'],
     [
-      { name: 'x', digest: { daily_at: 25, zone: 'UTC' } },
-      '/digest/daily_at',
+      { name: 'x', digest: { dailyAt: 25, zone: 'UTC' } },
+      '/digest/dailyAt',
       'must be a whole number from 0 to 23',
     ],
-    [{ name: 'x', digest: { daily_at: 7 } }, '/digest/zone', 'is missing'],
+    [{ name: 'x', digest: { dailyAt: 7 } }, '/digest/zone', 'is missing'],
     [
       { name: 'x', digest: { at: 7 } },
       '/digest/at',
-      '"at" is not known: there are every, daily_at, zone',
+      '"at" is not known: there are every, dailyAt, zone',
     ],
   ])('the problem of the body %j says what its value must be', (given, pointer, detail) => {
     expect(() => readSettings(given)).toThrow(
