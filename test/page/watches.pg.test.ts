@@ -1,9 +1,26 @@
 import { describe, expect } from 'vitest'
+import type { LegObservation } from '../../src/upstream/observation.ts'
 import { ago, beginAt, fareOf, listWith, newCaller, watch } from '../api/reseller-calls.ts'
 import { available, gone, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { canBrowse, openPage } from './browser.ts'
+
+function soldBy(url: string): LegObservation {
+  const leg = available('77.00')
+  if (leg.kind !== 'available') return leg
+  const none = { adult: null, child: null, infant: null }
+  const price = { amount: '77.00', currency: 'EUR', residents: none }
+  const site = { id: '5', name: 'Saffron <b>', url }
+  return {
+    kind: 'available',
+    flight: {
+      ...leg.flight,
+      price: { ...price, nonResidents: { ...none, adult: '38.50' } },
+      flight: { ...leg.flight.flight, site },
+    },
+  }
+}
 
 describe.runIf(canBrowse)('the Watch lists view', () => {
   it('names a sold-out watch, and its filters stay in the address', async ({ db }) => {
@@ -46,5 +63,26 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     await page.getByText('2 watches').last().waitFor()
     expect(page.url()).toMatch(/#\/watches\/summer\/A-2$/)
     expect(complaints).toEqual([])
+  })
+
+  it('says who sells a flight and what an adult pays, and links an address only if it is https', async ({
+    db,
+  }) => {
+    const base = await startApi(db)
+    const calls = await newCaller(db, base, 'northwind')
+    await listWith(calls, 'summer', [watch('A-1'), watch('A-2', { flightId: '102' })])
+    await beginAt(db, calls, ago(30))
+    await record(db, await fareOf(db, '101'), new Date(), soldBy('https://saffron.example/'))
+    await record(db, await fareOf(db, '102'), new Date(), soldBy('javascript:alert(1)'))
+
+    const { page } = await openPage({ base, key: calls.key, path: '#/watches/summer/A-1' })
+    const link = page.getByRole('link', { name: 'Saffron <b>' })
+    await link.waitFor()
+    const first = await page.getByRole('complementary', { name: 'A-1' }).textContent()
+    await page.goto(`${base}/#/watches/summer/A-2`)
+    await page.getByText('javascript:alert(1)').waitFor()
+
+    expect(first?.replaceAll('\u00A0', ' ')).toContain('sold by Saffron <b>, 38.50 EUR an adult')
+    expect(await link.count()).toBe(0)
   })
 })

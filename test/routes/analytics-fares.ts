@@ -103,8 +103,8 @@ async function seedFare(
   `.execute(db)
   await sql`
     with flights as (
-      insert into fare_flights (tracked_fare_id, outbound_from, outbound_to, outbound_airline, outbound_departs_local)
-      values (${id}, 'PMI', 'MAD', ${airlineOf(id)}, ${departsAt}::timestamp)
+      insert into fare_flights (tracked_fare_id, outbound_from, outbound_to, outbound_airline, outbound_departs_local, outbound_site_name)
+      values (${id}, 'PMI', 'MAD', ${airlineOf(id)}, ${departsAt}::timestamp, ${`Site of ${airlineOf(id)}`})
       returning id, tracked_fare_id)
     insert into fare_state (tracked_fare_id, state, flights_id) select tracked_fare_id, '{}', id from flights
   `.execute(db)
@@ -130,9 +130,11 @@ async function seedFare(
             was text, "priceBefore" numeric, "currencyBefore" text, kind text, reason text)
   `
   await sql`
-    insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from, valid_to, flights_id)
+    insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, outbound_currency, outbound_adult_price,
+                                     outbound_resident_adult_price, valid_from, valid_to, flights_id)
     select ${id}, case pair when 'bookable' then 'available' else 'unavailable' end, pair, price,
-           case when price is not null then coalesce(currency, 'EUR') end, at, "to",
+           case when price is not null then coalesce(currency, 'EUR') end, coalesce(currency, 'EUR'), price,
+           case when ${id} % 2 = 0 then price / 4 end, at, "to",
            case when "to" is not null then (select flights_id from fare_state where tracked_fare_id = ${id}) end
       from ${batch}
      where pair <> 'expired'

@@ -113,6 +113,22 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
     '20 | 1 | 1 | 150.00 | 150.00 | 150.00',
     '10 | 1 | 2 | 70.00 | 70.00 | 90.00',
   ],
+  // Flights with an even number have prices of residents too, at a quarter.
+  'What residents save, by route and day': [
+    '2026-05-01 | PMI | MAD | 2 | 75.0',
+    '2026-05-05 | PMI | MAD | 1 | 75.0',
+  ],
+  'Who sells a route most cheaply': [
+    'Site of Blanca | EUR | 5 | 50.00 | 75.00',
+    'Site of Azul | EUR | 7 | 100.00 | 150.79',
+    'Site of Azul | GBP | 1 | 90.00 | 90.00',
+  ],
+  'What an adult pays, by week': [
+    '2026-04-27 | EUR | 5 | 50.00 | 106.00',
+    '2026-05-04 | EUR | 3 | 90.00 | 141.83',
+    '2026-05-25 | EUR | 4 | 70.00 | 118.75',
+    '2026-05-04 | GBP | 1 | 90.00 | 90.00',
+  ],
   'Airlines by their share of the fares, and how often their prices change': [
     'Azul | 4 | 50.0 | 1 | 1',
     'Blanca | 4 | 50.0 | 0 | 0',
