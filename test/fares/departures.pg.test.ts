@@ -188,8 +188,6 @@ describe('the departure of a fare', () => {
     const leg = {
       belief: 'unavailable',
       price: null,
-      identity: null,
-      itinerary: null,
       flight: null,
     }
     expect(rows).toEqual([
