@@ -3,7 +3,12 @@ import type { Command } from 'commander'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fares/decide.ts'
-import { CONTRADICTIONS } from '../../src/fares/state.ts'
+import {
+  CONTRADICTIONS,
+  kindOf,
+  REASONS,
+  WATCH_CHANGE_KINDS,
+} from '../../src/platform/base/change-kinds.ts'
 import type { Setting } from '../../src/platform/config/setting-types.ts'
 import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/platform/config/settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problems.ts'
@@ -17,6 +22,7 @@ const PROGRAM = await createProgram()
 
 /** The generated parts of each page, by the name in their markers. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  '../resellers.md': { kinds: kindsPart, reasons: reasonsPart },
   'truth.md': { confirmations: confirmationsPart },
   'cli.md': { commands: commandsPart, 'exit codes': exitCodesPart },
   'settings.md': {
@@ -84,6 +90,22 @@ function confirmationText({ answers, setting, gapSeconds }: Confirmation): strin
   return gapSeconds === 0 || (answers === 1 && setting === undefined)
     ? count
     : `${count}; ${gapSeconds} s apart`
+}
+
+/** What each kind of a reseller's records says. */
+function kindsPart(): string {
+  const rows = WATCH_CHANGE_KINDS.map((kind) => `| \`${kind}\` | ${kindOf(kind).about} |`)
+  return ['| kind | meaning |', '|---|---|', ...rows].join('\n')
+}
+
+/** What each reason says. */
+function reasonsPart(): string {
+  const rows = WATCH_CHANGE_KINDS.flatMap((kind) =>
+    (kindOf(kind).reasons ?? []).map(
+      (reason) => `| \`${kind}\` | \`${reason}\` | ${REASONS[reason].about} |`,
+    ),
+  )
+  return ['| kind | `reason` | meaning |', '|---|---|---|', ...rows].join('\n')
 }
 
 /** Each group of commands as a section, each command with its help. */

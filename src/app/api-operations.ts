@@ -40,6 +40,7 @@ import {
   type StatusHistories,
 } from '../views/status-history-operations.ts'
 import { STATUS_OPERATIONS, type WorkState } from '../views/status-operations.ts'
+import { VOCABULARY_OPERATIONS } from '../views/vocabulary-operations.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../views/watch-history-operations.ts'
 import { WATCH_VIEW_OPERATIONS } from '../views/watch-view-operations.ts'
 import type { disableReseller } from '../watches/change-watches.ts'
@@ -85,6 +86,7 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...WATCH_VIEW_OPERATIONS,
   ...WATCH_HISTORY_OPERATIONS,
   ...WATCH_CHANGE_OPERATIONS,
+  ...VOCABULARY_OPERATIONS,
   ...WEBHOOK_ENDPOINT_OPERATIONS,
   ...DELIVERY_OPERATIONS,
   ...DELIVERY_LOG_OPERATIONS,

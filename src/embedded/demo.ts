@@ -9,8 +9,8 @@ import {
   type ShownWebhook,
   startReceiver,
 } from '../delivery/receiver.ts'
+import { FARE_CHANGE_KINDS } from '../platform/base/change-kinds.ts'
 import type { Clock } from '../platform/base/clock.ts'
-import { FARE_CHANGE_KINDS } from '../platform/base/kinds.ts'
 import type { Db } from '../platform/db/database.ts'
 import {
   createReseller,

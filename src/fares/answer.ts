@@ -1,22 +1,23 @@
 import { zoneOf } from '../platform/airports/airports.ts'
+import {
+  CONTRADICTIONS,
+  type Contradiction,
+  hasPrices,
+  isSameFlight,
+  kindsBetween,
+  legContradiction,
+  samePrices,
+} from '../platform/base/change-kinds.ts'
 import type { FareChangeKind, LossReason, UnknownReason } from '../platform/base/kinds.ts'
 import { instantOfLocal } from '../platform/base/local-time.ts'
-import { type Money, sameMoney, toCents } from '../platform/base/money.ts'
+import { type Money, toCents } from '../platform/base/money.ts'
 import type {
   FlightSummary,
   LegObservation,
   Observation,
   ObservedFlight,
 } from '../upstream/observation.ts'
-import {
-  type Contradiction,
-  type FareState,
-  type FareView,
-  type LegView,
-  legOf,
-  legsOf,
-  viewOf,
-} from './state.ts'
+import { type FareState, type FareView, type LegView, legOf, legsOf, viewOf } from './state.ts'
 
 const HOUR_MS = 3_600_000
 /** The clocks of UTC−12 are the last to show a local time. */
@@ -220,18 +221,6 @@ export function isComplete(reading: FareView): boolean {
   return legsOf(reading).every((leg) => leg.belief !== 'unknown')
 }
 
-/** How one leg of an answer contradicts what is believed of it, prices apart. */
-export function legContradiction({
-  was,
-  is,
-}: LegPair): Exclude<Contradiction, 'far_price' | 'near_price'> | null {
-  if (is.belief === 'unknown') return null
-  if (is.belief !== was.belief) return is.belief === 'unavailable' ? 'loss' : 'gain'
-  if (is.identity !== was.identity) return 'identity'
-  return is.itinerary === was.itinerary ? null : 'itinerary'
-}
-
-const ORDER = ['loss', 'gain', 'identity', 'itinerary'] as const
 /** A price that differs by at most so many percent is near. */
 const NEAR = 10n
 
@@ -247,7 +236,7 @@ export function contradictionOf(
   isOdd: boolean,
 ): Contradiction | null {
   const found = pairsOf(belief, reading).map(legContradiction)
-  const first = ORDER.find((contradiction) => found.includes(contradiction))
+  const first = CONTRADICTIONS.find((contradiction) => found.includes(contradiction))
   if (first === 'loss') return first
   if (!isComplete(reading)) return null
   return first ?? priceContradiction(belief, reading, isOdd)
@@ -262,27 +251,6 @@ function priceContradiction(
   if (reading.pair !== 'bookable' || !hasPrices(reading) || samePrices(belief, reading)) return null
   if (isOdd) return 'far_price'
   return areWithin(belief, reading, NEAR) ? 'near_price' : 'far_price'
-}
-
-export function hasPrices(view: FareView): boolean {
-  return legsOf(view).every((leg) => leg.price !== null)
-}
-
-export function samePrices(one: FareView, other: FareView): boolean {
-  return pairsOf(one, other).every(({ was, is }) => sameMoney(was.price, is.price))
-}
-
-/** Whether two readings show the same availability by leg, identity and itinerary. */
-export function isSameFlight(one: FareView, other: FareView): boolean {
-  return pairsOf(one, other).every(({ was, is }) => isSameLeg(was, is))
-}
-
-export function isSameLeg(one: LegView, other: LegView): boolean {
-  return (
-    one.belief === other.belief &&
-    one.identity === other.identity &&
-    one.itinerary === other.itinerary
-  )
 }
 
 /** Whether two readings show the same at any price and itinerary. */
@@ -364,10 +332,9 @@ interface Interval {
 }
 
 /**
- * Names what differs between what was recorded last and what is believed now. Where nothing was believed, that is the first
- * sight of the fare, whatever it shows. Entering or leaving `bookable`
- * includes every other change, and another flight includes those of itinerary and price: `after` shows them. All
- * records of a check share `before` and `after`: no state in between was believed.
+ * Names what differs between what was recorded last and what is believed now. Where nothing was believed, that is the
+ * first sight of the fare, whatever it shows. All records of a check share `before` and `after`: no state in between was
+ * believed, and `after` shows the changes that another one includes.
  */
 export function changesOf(
   state: FareState,
@@ -375,37 +342,13 @@ export function changesOf(
   { since, at, heldSince }: Interval,
 ): FareChange[] {
   const before = state.belief
-  return kindsOf(before, after).map((kind) => {
+  const isFirst = legsOf(before).every((leg) => leg.belief === 'unknown')
+  const kinds = isFirst ? (['first_seen'] as const) : kindsBetween(before, after)
+  return kinds.map((kind) => {
     const reason =
       kind === 'became_unavailable' ? lossReason({ belief: after, lastFlights }, at) : null
     // Good checks go on while a price is contradicted, and none of them has shown the old price.
     const lastGoodCheckAt = kind === 'price_changed' ? state.pricedAt : state.lastGoodCheckAt
     return { kind, reason, before, after, lastGoodCheckAt, detectedAt: since, heldSince }
-  })
-}
-
-function kindsOf(before: FareView, after: FareView): FareChangeKind[] {
-  if (legsOf(before).every((leg) => leg.belief === 'unknown')) return ['first_seen']
-  if (before.pair !== after.pair && after.pair === 'bookable') return ['became_available']
-  if (before.pair !== after.pair && before.pair === 'bookable') return ['became_unavailable']
-  const was = legsOf(before)
-  const kinds: FareChangeKind[] = []
-  const hasMoved = legsOf(after).some(({ belief }, at) => belief !== was[at]?.belief)
-  const isOther = differs(before, after, 'identity')
-  if (isOther) kinds.push('identity_changed')
-  if (hasMoved) kinds.push('legs_changed')
-  if (isOther) return kinds
-  if (differs(before, after, 'itinerary')) kinds.push('itinerary_changed')
-  // A price that can no longer be read is no change of it: `priceReason` shows that.
-  if (hasPrices(after) && !samePrices(before, after)) kinds.push('price_changed')
-  return kinds
-}
-
-/** Only of legs that are available before and after: of one that is not, no identity is shown. */
-function differs(before: FareView, after: FareView, of: 'identity' | 'itinerary'): boolean {
-  const was = legsOf(before)
-  return legsOf(after).some((leg, at) => {
-    const known = was[at]?.[of] ?? null
-    return known !== null && leg[of] !== null && known !== leg[of]
   })
 }

@@ -1,33 +1,36 @@
 import {
+  CONTRADICTED,
+  type Contradiction,
+  hasPrices,
+  isSameFlight,
+  isSameLeg,
+  legContradiction,
+  type Needed,
+  samePrices,
+} from '../platform/base/change-kinds.ts'
+import {
   type Answer,
   agreementOf,
   areWithin,
   changesOf,
   contradictionOf,
   type FareChange,
-  hasPrices,
   isComplete,
   isSame,
-  isSameFlight,
-  isSameLeg,
   LEFT_OUT,
   type LegOutcome,
   type LegPair,
-  legContradiction,
   pairsOf,
   type Reading,
   readingOf,
-  samePrices,
 } from './answer.ts'
 import { isHeldReturn, isPartOfMass, type MassContext } from './mass.ts'
 import {
   type Candidate,
-  type Contradiction,
   completed,
   type FareState,
   type FareView,
   filledUp,
-  HELD_KIND,
   isRecent,
   type LegView,
   legOf,
@@ -50,12 +53,10 @@ type Circumstance = (typeof CIRCUMSTANCES)[number]
 /** The number of readings that confirm a contradiction, and the number of a setting, if that is larger. */
 export interface Confirmation {
   readonly answers: number
-  readonly setting?: 'LOSS_CONFIRMATIONS' | 'GAIN_CONFIRMATIONS'
+  readonly setting?: NonNullable<Needed['setting']>
   /** Readings less than this apart count once: they may show the same fault, or the same cached answer. */
   readonly gapSeconds: number
 }
-
-const SETTINGS = { loss: 'LOSS_CONFIRMATIONS', gain: 'GAIN_CONFIRMATIONS' } as const
 
 /**
  * How many answers confirm a contradiction, over what time. The reference page of availability states prints it.
@@ -67,13 +68,12 @@ export function confirmationOf(
   contradiction: Contradiction,
   circumstance: Circumstance,
 ): Confirmation {
-  const isUndo = circumstance === 'undo'
-  const gapSeconds = isUndo ? 30 : 20
-  if (contradiction === 'loss' || (contradiction === 'gain' && circumstance !== 'first')) {
-    return { answers: isUndo ? 3 : 1, setting: SETTINGS[contradiction], gapSeconds }
-  }
-  const isOnce = contradiction === 'gain' || (contradiction === 'near_price' && !isUndo)
-  return isOnce ? { answers: 1, gapSeconds: 0 } : { answers: isUndo ? 3 : 2, gapSeconds }
+  const { answers, setting, onceAtFirst } = CONTRADICTED[contradiction].needed
+  const raised = setting === undefined ? {} : { setting }
+  if (circumstance === 'undo') return { answers: 3, ...raised, gapSeconds: 30 }
+  if (circumstance === 'first' && onceAtFirst) return { answers: 1, gapSeconds: 0 }
+  const isOnce = answers === 1 && setting === undefined
+  return { answers, ...raised, gapSeconds: isOnce ? 0 : 20 }
 }
 
 /**
@@ -151,7 +151,7 @@ function nextCandidate(
   { view, at, gapMs }: { readonly view: FareView; readonly at: string; readonly gapMs: number },
 ) {
   const one = { contradiction, view, answers: 1, alike: 1, countedAt: at }
-  if (last === null || HELD_KIND[last.contradiction] !== HELD_KIND[contradiction]) {
+  if (last === null || CONTRADICTED[last.contradiction].kind !== CONTRADICTED[contradiction].kind) {
     const displaced = last === null ? 0 : (last.displaced ?? 0) + 1
     const candidate: Candidate = { ...one, since: at, heldSince: null, heldUntil: null, displaced }
     return { candidate, counts: true, isReplacement: displaced > MOST_DISPLACED }
@@ -184,7 +184,7 @@ function held(
   state: FareState,
   { reading, rules, context }: Deciding,
 ): Candidate {
-  const kind = HELD_KIND[candidate.contradiction]
+  const kind = CONTRADICTED[candidate.contradiction].kind
   const isReleased = Date.parse(candidate.since) <= (context.releasedAt.get(kind)?.getTime() ?? 0)
   const isCounted = !isReleased && isPartOfMass(state, { kind, reading, masses: context.masses })
   const isInterrupted = candidate.heldUntil !== null && (candidate.unshown ?? 0) >= INTERRUPTION
@@ -228,7 +228,7 @@ function undoesRecord(
   contradiction: Contradiction,
   { view, at }: { readonly view: FareView; readonly at: string },
 ): boolean {
-  const isPrice = HELD_KIND[contradiction] === 'price_changed'
+  const isPrice = CONTRADICTED[contradiction].kind === 'price_changed'
   const whole = filledUp(view, belief)
   return replaced.some(
     (one) =>
@@ -289,7 +289,8 @@ function agree(state: FareState, reading: Reading): Decision {
   const { view, at } = reading
   const isPriced = view.pair !== 'bookable' || hasPrices(view)
   // An unreadable price says nothing about the price that waits.
-  const isOfPrice = state.candidate && HELD_KIND[state.candidate.contradiction] === 'price_changed'
+  const isOfPrice =
+    state.candidate && CONTRADICTED[state.candidate.contradiction].kind === 'price_changed'
   const after = {
     ...state,
     belief: completed(state.belief, view),
@@ -319,7 +320,7 @@ function wait(
   { candidate, countsFrom, isReplacement }: Counted,
   reading: Reading,
 ): Decision {
-  const good = HELD_KIND[candidate.contradiction] === 'price_changed'
+  const good = CONTRADICTED[candidate.contradiction].kind === 'price_changed'
   const after: FareState = {
     ...state,
     candidate,
@@ -339,7 +340,7 @@ function wait(
 function adopt(state: FareState, { candidate }: Counted, deciding: Deciding): Decision {
   const { reading, context } = deciding
   const { at, isOdd } = reading
-  const isOfPriceAlone = HELD_KIND[candidate.contradiction] === 'price_changed'
+  const isOfPriceAlone = CONTRADICTED[candidate.contradiction].kind === 'price_changed'
   // A price that comes with another change waits if it is odd or unlike that of the answers before, until a second answer shows
   // it, and while prices are a mass. A price alone is confirmed by itself.
   const last = candidate.alike > 1 ? state.candidate : null
@@ -384,7 +385,7 @@ function confirmedByLoss(state: FareState, { reading, context }: Deciding): Fare
     if (contradiction === null || contradiction === 'loss') return true
     if (pair.was.belief === 'unknown') return true
     const before = last?.[pair.leg]
-    const change = { kind: HELD_KIND[contradiction], reading, masses: context.masses }
+    const change = { kind: CONTRADICTED[contradiction].kind, reading, masses: context.masses }
     return !!before && isSameLeg(before, pair.is) && !isPartOfMass(state, change)
   }
   const confirmed = pairsOf(state.belief, reading.view).filter(isConfirmed)

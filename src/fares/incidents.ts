@@ -1,11 +1,12 @@
-import { AppError } from '../platform/base/errors.ts'
 import {
   HELD_BY,
   HELD_KINDS,
   type HeldKind,
+  kindOf,
   MASS_KINDS,
   type MassKind,
-} from '../platform/base/kinds.ts'
+} from '../platform/base/change-kinds.ts'
+import { AppError } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { affected, inTransaction, selectOne } from '../platform/db/transaction.ts'
@@ -113,10 +114,16 @@ function isMass(count: MassCount, isOpen: boolean): boolean {
   return changed >= part * MINIMUM && changed > part * SHARE * asked
 }
 
+/** Whether the legs that can show a kind are available; null: any can. */
+function legsThatShow(kind: HeldKind): boolean | null {
+  const of = kindOf(kind).mass?.of
+  return of === undefined ? null : of === 'available'
+}
+
 interface CountArgs {
   /** The time of the last answer. */
   readonly at: Date
-  readonly releasedAt: ReadonlyMap<HeldKind, Date>
+  readonly releasedAt: MassContext['releasedAt']
   /** The airlines and the differences that are counted. */
   readonly airlines: readonly string[]
   readonly differences: readonly string[]
@@ -138,10 +145,10 @@ async function countMasses(tx: Tx, args: CountArgs): Promise<MassCount[]> {
       select a.*, a.shows is not null and ${isNew} as is_new from asked_flight a order by a.asked_at desc limit ${ROWS_READ}
     )
     select k.kind, null as airline, null as difference, count(*) as asked, count(*) filter (where f.is_new and f.shows = k.kind) as changed
-      from unnest(${[...HELD_KINDS]}::text[]) k (kind)
+      from unnest(${[...HELD_KINDS]}::text[], ${HELD_KINDS.map(legsThatShow)}::boolean[]) k (kind, is_available)
      cross join lateral (
            select * from last
-            where shows = k.kind or k.kind = 'expired' or is_available = (k.kind <> 'became_available')
+            where shows = k.kind or k.is_available is null or is_available = k.is_available
             order by asked_at desc limit ${FLIGHTS}) f
      group by k.kind
      union all

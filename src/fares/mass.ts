@@ -1,18 +1,17 @@
 import { zoneOf } from '../platform/airports/airports.ts'
-import type { HeldKind } from '../platform/base/kinds.ts'
+import {
+  CONTRADICTED,
+  type HeldKind,
+  hasPrices,
+  isHeldKind,
+  legContradiction,
+} from '../platform/base/change-kinds.ts'
+import type { FareChangeKind } from '../platform/base/kinds.ts'
 import { zoneOffsetMs } from '../platform/base/local-time.ts'
 import { toCents } from '../platform/base/money.ts'
 import type { FlightSummary } from '../upstream/observation.ts'
-import {
-  hasPrices,
-  isSame,
-  isWithin,
-  type LegPair,
-  legContradiction,
-  pairsOf,
-  type Reading,
-} from './answer.ts'
-import { type FareState, HELD_KIND, isRecent } from './state.ts'
+import { isSame, isWithin, type LegPair, pairsOf, type Reading } from './answer.ts'
+import { type FareState, isRecent } from './state.ts'
 
 /**
  * More flights show a kind of change at once than a market changes. It may be of one airline, or of one difference:
@@ -29,7 +28,7 @@ export interface MassContext {
   /** The masses that go on now. */
   readonly masses: readonly Mass[]
   /** When an operator last released what waited then, by kind. */
-  readonly releasedAt: ReadonlyMap<HeldKind, Date>
+  readonly releasedAt: ReadonlyMap<string, Date>
 }
 
 /** What an answer shows of one flight, as masses count it. */
@@ -63,7 +62,7 @@ export function askedLegs(state: FareState, reading: Reading): AskedLeg[] {
     const { leg, was, is } = pair
     if (is.belief === 'unknown' || was.belief === 'unknown') return []
     const shows = isReturn ? null : shownBy(pair)
-    const isSameKind = candidate !== null && HELD_KIND[candidate.contradiction] === shows
+    const isSameKind = candidate !== null && CONTRADICTED[candidate.contradiction].kind === shows
     const flight = was.flight ?? lastFlights[leg]
     return [
       {
@@ -90,7 +89,10 @@ function numbersOf(flight: FlightSummary): string {
 
 function shownBy(pair: LegPair): HeldKind | null {
   const contradiction = legContradiction(pair)
-  if (contradiction !== null) return HELD_KIND[contradiction]
+  if (contradiction !== null) {
+    const { kind } = CONTRADICTED[contradiction]
+    return isHeldKind(kind) ? kind : null
+  }
   return isLargeStep(pair) ? 'price_changed' : null
 }
 
@@ -118,7 +120,7 @@ export function isHeldReturn({ replaced }: FareState, reading: Reading): boolean
 export function isPartOfMass(
   state: FareState,
   args: {
-    readonly kind: HeldKind
+    readonly kind: FareChangeKind
     readonly reading: Reading
     readonly masses: readonly Mass[]
   },

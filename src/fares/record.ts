@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type AvailabilityChangeDraft, appendAvailabilityChanges } from '../feeds/append-records.ts'
-import type { HeldKind } from '../platform/base/kinds.ts'
+import { CONTRADICTED, type HeldKind, isHeldKind } from '../platform/base/change-kinds.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { release } from '../schedule/claim.ts'
@@ -43,7 +43,7 @@ import {
   markRecorded,
 } from './incidents.ts'
 import { askedLegs, returnsTo } from './mass.ts'
-import { type FareState, HELD_KIND, hiddenReasonOf, stateOfRow, withoutInstants } from './state.ts'
+import { type FareState, hiddenReasonOf, stateOfRow, withoutInstants } from './state.ts'
 
 /** The results since the last batch. */
 export interface CheckBatch {
@@ -167,7 +167,9 @@ function answeredReasons(recorded: readonly RecordedCheck[]): string[] {
 function disappearedKinds(recorded: readonly RecordedCheck[]): HeldKind[] {
   return recorded.flatMap(({ state: { candidate }, decision: { good, changes, state } }) => {
     const isGone = good && changes.length === 0 && state.candidate === null
-    return candidate?.heldSince && isGone ? [HELD_KIND[candidate.contradiction]] : []
+    if (!candidate?.heldSince || !isGone) return []
+    const { kind } = CONTRADICTED[candidate.contradiction]
+    return isHeldKind(kind) ? [kind] : []
   })
 }
 

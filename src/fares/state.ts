@@ -1,11 +1,11 @@
+import {
+  CONTRADICTED,
+  type Contradiction,
+  type HeldKind,
+  isHeldKind,
+} from '../platform/base/change-kinds.ts'
 import { AppError } from '../platform/base/errors.ts'
-import type {
-  Belief,
-  HeldKind,
-  HiddenReason,
-  PairState,
-  ShownPriceReason,
-} from '../platform/base/kinds.ts'
+import type { Belief, HiddenReason, PairState, ShownPriceReason } from '../platform/base/kinds.ts'
 import { type Money, sameMoney, sumMoney } from '../platform/base/money.ts'
 import type { FlightSummary, LegObservation, LegPrice } from '../upstream/observation.ts'
 
@@ -31,30 +31,6 @@ export interface LegView {
   readonly identity: string | null
   readonly itinerary: string | null
   readonly flight: FlightSummary | null
-}
-
-/**
- * How a complete reading contradicts the belief. The first that applies counts, so a flight that changes its identity
- * with every answer delays no loss. A price is `far` unless it has the same currency and differs by at most a tenth.
- */
-export const CONTRADICTIONS = [
-  'loss',
-  'gain',
-  'identity',
-  'itinerary',
-  'far_price',
-  'near_price',
-] as const
-export type Contradiction = (typeof CONTRADICTIONS)[number]
-
-/** The kind of the change that a mass of such contradictions holds. */
-export const HELD_KIND: Readonly<Record<Contradiction, HeldKind>> = {
-  loss: 'became_unavailable',
-  gain: 'became_available',
-  identity: 'identity_changed',
-  itinerary: 'itinerary_changed',
-  far_price: 'price_changed',
-  near_price: 'price_changed',
 }
 
 /** A reading that contradicts the belief, until enough answers confirm it. Times are ISO instants in UTC. */
@@ -253,9 +229,9 @@ export function hiddenView(view: FareView): FareView {
 
 /** The kind of the change that waits for a mass; null if none does. */
 export function heldKindOf({ candidate }: Pick<FareState, 'candidate'>): HeldKind | null {
-  return candidate !== null && candidate.heldUntil !== null
-    ? HELD_KIND[candidate.contradiction]
-    : null
+  if (candidate === null || candidate.heldUntil === null) return null
+  const { kind } = CONTRADICTED[candidate.contradiction]
+  return isHeldKind(kind) ? kind : null
 }
 
 /** Why the belief is not shown, its age apart. The belief itself stays. A held price hides the price alone. */

@@ -1,4 +1,5 @@
-import type { AvailabilityChangeKind, ChangeReason, EndReason } from '../platform/base/kinds.ts'
+import type { AvailabilityChangeKind } from '../platform/base/change-kinds.ts'
+import type { ChangeReason, EndReason } from '../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
 import { affected, inTransaction, selectOne } from '../platform/db/transaction.ts'

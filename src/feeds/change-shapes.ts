@@ -1,12 +1,14 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import {
   AVAILABILITY_CHANGE_KINDS,
+  ROUTE_CHANGE_KINDS,
+  WATCH_CHANGE_KINDS,
+} from '../platform/base/change-kinds.ts'
+import {
   BELIEFS,
   CHANGE_REASONS,
   PAIR_STATES,
-  ROUTE_CHANGE_KINDS,
   SHOWN_PRICE_REASONS,
-  WATCH_CHANGE_KINDS,
 } from '../platform/base/kinds.ts'
 import {
   Instant,

@@ -1,4 +1,4 @@
-import type { WatchChangeKind } from '../platform/base/kinds.ts'
+import { type ExampleFare, kindOf, type WatchChangeKind } from '../platform/base/change-kinds.ts'
 import { toWatchChange, type WatchChange, type WatchChangeRow } from './watch-record.ts'
 
 const PMI = { id: '101', city: 'Palma de Mallorca', country: 'Spain' }
@@ -57,26 +57,28 @@ const OPEN = bookable(OUT, '348.81')
 const LOST = { pair: 'not_bookable', outbound: LOST_LEG, return: null, price: null }
 const BOTH_LOST = { ...LOST, return: LOST_LEG }
 
-/** What each kind shows. */
-const STATES: Readonly<
-  Record<WatchChangeKind, Pick<WatchChangeRow, 'before' | 'after'> & Partial<WatchChangeRow>>
-> = {
-  watch_started: { before: null, after: OPEN },
-  became_available: { before: LOST, after: OPEN },
-  became_unavailable: { before: OPEN, after: LOST, reason: 'sold_out' },
-  legs_changed: {
-    before: BOTH_LOST,
-    after: { ...BOTH_LOST, outbound: openLeg(OUT, null) },
-    returnFlightId: '103101309540',
-  },
-  price_changed: { before: OPEN, after: bookable(OUT, '312.40') },
-  itinerary_changed: { before: OPEN, after: bookable(LATER, '348.81') },
-  identity_changed: { before: OPEN, after: bookable(OTHER, '348.81') },
-  expired: { before: OPEN, after: LOST, reason: 'departed' },
+interface ShownFare {
+  readonly outbound: { readonly flight: ShownFlight | null }
+  readonly return: object | null
+}
+
+/** What the examples show before and after. */
+const FARES: Readonly<Record<ExampleFare, ShownFare | null>> = {
+  none: null,
+  open: OPEN,
+  lost: LOST,
+  'both lost': BOTH_LOST,
+  'one open': { ...BOTH_LOST, outbound: openLeg(OUT, null) },
+  cheaper: bookable(OUT, '312.40'),
+  later: bookable(LATER, '348.81'),
+  'other flight': bookable(OTHER, '348.81'),
 }
 
 /** A record of a kind as an example, without the numbers that a record has. It is about no real watch. */
 export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 'generation'> {
+  const { example, reasons } = kindOf(kind)
+  const [before, after] = [FARES[example?.before ?? 'none'], FARES[example?.after ?? 'none']]
+  const isPair = !!after?.return
   const {
     seq: _none,
     generation: _neither,
@@ -86,23 +88,24 @@ export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 
       seq: 0,
       generation: 1,
       kind,
-      reason: null,
+      reason: reasons?.[0] ?? null,
       schemaVersion: 3,
       watchId: '00000000-0000-7000-8000-00000000a001',
       reference: 'A-1',
       list: 'summer',
       flightId: '101103206541',
-      returnFlightId: null,
+      returnFlightId: isPair ? '103101309540' : null,
       passengers: {
         residents: { adults: 0, children: 0, infants: 0 },
         nonResidents: { adults: 2, children: 1, infants: 0 },
       },
-      lastGoodCheckAt: kind === 'watch_started' ? null : new Date('2030-01-02T11:58:00Z'),
+      lastGoodCheckAt: before === null ? null : new Date('2030-01-02T11:58:00Z'),
       detectedAt: new Date('2030-01-02T11:59:00Z'),
       recordedAt: new Date('2030-01-02T11:59:21Z'),
-      ...STATES[kind],
-      outbound: kind === 'itinerary_changed' ? LATER : kind === 'identity_changed' ? OTHER : OUT,
-      back: kind === 'legs_changed' ? BACK : null,
+      before,
+      after,
+      outbound: after?.outbound.flight ?? OUT,
+      back: isPair ? BACK : null,
       askedAt: kind === 'expired' ? null : '2030-01-02T11:59:20Z',
       heldSince: null,
       incident: null,

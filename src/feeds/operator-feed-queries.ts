@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import type { RouteChangeKind } from '../platform/base/kinds.ts'
+import type { RouteChangeKind } from '../platform/base/change-kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import type { AvailabilityChange, Belief, ChangeEvidence, RouteChange } from './change-shapes.ts'
 import { type FeedBounds, type Gap, gapsWhere, generationAt, numberFrom } from './feed-bounds.ts'

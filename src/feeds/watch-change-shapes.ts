@@ -1,10 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import {
-  END_REASONS,
-  LOSS_REASONS,
-  MASS_KINDS,
-  type WatchChangeKind,
-} from '../platform/base/kinds.ts'
+import { kindOf, MASS_KINDS, REASONS, type WatchChangeKind } from '../platform/base/change-kinds.ts'
+import type { ChangeReason } from '../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { Belief, Flight, NUMBERS, Passengers } from './change-shapes.ts'
 
@@ -30,39 +26,19 @@ const RecordEvidence = object(
 )
 export type RecordEvidence = Static<typeof RecordEvidence>
 
-/** What each kind says, for descriptions. */
-const KINDS: Readonly<Record<WatchChangeKind, string>> = {
-  watch_started:
-    'The watch was added or resumed, or its question changed. `after` is the belief of its fare. The record is written ' +
-    'at once if the belief is fresh, else with the first good check, or with the first sight of the fare.',
-  became_available: 'The fare can be booked.',
-  became_unavailable: 'The fare cannot be booked any more.',
-  legs_changed: 'A flight of the fare changed its availability, and the fare cannot be booked.',
-  price_changed: 'The price changed by more than the thresholds of the watch.',
-  itinerary_changed: 'Times, flight numbers or stops changed.',
-  identity_changed: 'The id names another flight.',
-  expired: 'The fare, or only the watch, has ended.',
-}
-
-/** The reasons of the kinds that have one. */
-const REASONS: Partial<Record<WatchChangeKind, TSchema>> = {
-  became_unavailable: orNull(
-    oneOf(LOSS_REASONS),
-    'sold_out, sales_closed (confirmed less than 3 hours before departure), or unknown (within a day of a departure in ' +
-      'an unknown time zone). Null before version 3.',
-  ),
-  expired: orNull(
-    oneOf(END_REASONS),
-    'departed, departs_on_passed, or never_available. Null before version 3.',
-  ),
+/** The reasons of a kind that has some. */
+function reasonOf(reasons: readonly ChangeReason[]): TSchema {
+  const meanings = reasons.map((reason) => `${reason}: ${REASONS[reason].about}`)
+  return orNull(oneOf(reasons), `${meanings.join(' ')} Null before version 3.`)
 }
 
 /** The members of a record of one kind, without its numbers. */
 function membersOf(kind: WatchChangeKind) {
-  const isStart = kind === 'watch_started'
+  const { reasons, example } = kindOf(kind)
+  const isStart = example?.before === 'none'
   return {
     kind: oneOf([kind]),
-    reason: REASONS[kind] ?? Type.Null(),
+    reason: reasons === undefined ? Type.Null() : reasonOf(reasons),
     schemaVersion: Type.Integer({
       description: 'The version of the record. Version 2 added watch_started, version 3 `reason`.',
     }),
@@ -113,7 +89,7 @@ export function titleOf(name: string): string {
 
 /** The record of one kind; without its numbers it is an example of one. */
 export function recordOf(kind: WatchChangeKind, { isExample = false } = {}): TSchema {
-  const about = { description: KINDS[kind] }
+  const about = { description: kindOf(kind).about }
   return isExample
     ? object(membersOf(kind), about)
     : object({ ...LINKED_NUMBERS, ...membersOf(kind) }, { ...about, title: titleOf(kind) })

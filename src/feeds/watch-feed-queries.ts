@@ -1,4 +1,5 @@
-import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
+import type { WatchChangeKind } from '../platform/base/change-kinds.ts'
+import type { ChangeReason } from '../platform/base/kinds.ts'
 import { type Db, PREPARED, sql } from '../platform/db/database.ts'
 import {
   type FeedBounds,

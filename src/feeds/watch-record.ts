@@ -1,5 +1,5 @@
-import type { ChangeReason, WatchChangeKind } from '../platform/base/kinds.ts'
-import { HELD_BY } from '../platform/base/kinds.ts'
+import { HELD_BY, type WatchChangeKind } from '../platform/base/change-kinds.ts'
+import type { ChangeReason } from '../platform/base/kinds.ts'
 import { type RawBuilder, sql } from '../platform/db/database.ts'
 import type { Belief, Flight, Passengers } from './change-shapes.ts'
 import { publicFare, publicFlight } from './public-fare.ts'

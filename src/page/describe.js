@@ -1,5 +1,6 @@
 import { textOf, texts } from './texts.js'
 import { localText } from './times.js'
+import { phrase, vocabulary } from './vocabulary.js'
 
 /**
  * A price as text, or null.
@@ -14,7 +15,7 @@ export function priceText(price) {
  * @param {{ hiddenReason: string, lastReason: string | null }} shown
  */
 export function hiddenText({ hiddenReason, lastReason }) {
-  const text = textOf(texts.hidden, hiddenReason)
+  const text = textOf(vocabulary.hidden, hiddenReason)
   return hiddenReason === 'unanswered' ? `${text}: ${lastReason?.replaceAll('_', ' ')}` : text
 }
 
@@ -89,41 +90,59 @@ function mixText({ nonResidents, residents }) {
   return text === texts.travellers(1, 'adults', false) ? '' : text
 }
 
-/** The step between two prices of one currency: " (+10 %)". @param {any} before @param {any} after */
-function stepText(before, after) {
-  if (before.currency !== after.currency || !(Number(before.amount) > 0)) return ''
-  const percent = Math.round((100 * after.amount) / before.amount - 100)
-  return percent === 0 ? '' : ` (${percent > 0 ? '+' : '−'}${Math.abs(percent)}\u00A0%)`
+/** The sentence of a record. @param {any} record */
+export function changeText({ kind, reason, before, after }) {
+  const known = vocabulary.kinds[kind]
+  if (known === undefined) return textOf({}, kind)
+  const values = {
+    state: stateText(after),
+    reason: vocabulary.reasons[reason] ?? known.label,
+    leg: lostLeg(after),
+    before: flightsBefore(before, after),
+    price: priceText(after?.price),
+    was: priceText(before?.price),
+    ...stepOf(before?.price, after?.price),
+  }
+  return phrase(known.sentences, values) ?? known.label
 }
 
-/** @param {any} record */
-export function changeText({ kind, reason, before, after }) {
-  const was = priceText(before?.price)
-  const is = priceText(after?.price)
-  if (kind === 'price_changed') {
-    if (!is || !was) return texts.kinds.price_changed
-    return `${texts.priceMoved(was, is)}${stepText(before.price, after.price)}`
-  }
-  if (kind === 'legs_changed') {
-    // In an old record of a fare with one leg this is its first state.
-    return after?.return
-      ? `${texts.kinds.legs_changed}: ${pairText(after.pair)}`
-      : pairText(after?.pair)
-  }
-  if (kind === 'became_available') return is ? texts.bookableFor(is) : texts.kinds.became_available
-  if (kind === 'became_unavailable') {
-    const text = textOf(texts.reasons, reason ?? 'unknown')
-    return `${text}${was ? `, ${texts.was(was)}` : ''}`
-  }
-  if (kind === 'expired') return reason ? textOf(texts.reasons, reason) : texts.kinds.expired
-  if (kind === 'watch_started' || kind === 'first_seen')
-    return `${textOf(texts.kinds, kind)}: ${pairText(after?.pair)}${is ? `, ${is}` : ''}`
-  return textOf(texts.kinds, kind)
+/** The state of a fare, with its price if it can be booked. @param {any} fare */
+function stateText(fare) {
+  if (!fare?.outbound) return undefined
+  const { pair, outbound, return: back, price } = fare
+  return phrase(vocabulary.states[pair]?.sentences ?? [], {
+    price: priceText(price),
+    outbound: textOf(vocabulary.beliefs, outbound.belief),
+    return: back && textOf(vocabulary.beliefs, back.belief),
+  })
+}
+
+/** Which of two flights was lost, if one was. @param {any} fare */
+function lostLeg(fare) {
+  if (!fare?.return || fare.return.belief === fare.outbound.belief) return undefined
+  return vocabulary.legs[fare.outbound.belief === 'unavailable' ? 'outbound' : 'return']
+}
+
+/** The flights before a change, if they read otherwise. @param {any} before @param {any} after */
+function flightsBefore(before, after) {
+  const [was, is] = [before, after].map((fare) => {
+    const { title, detail } = subjectOf({ after: fare })
+    return title && `${title}, ${detail}`
+  })
+  return was === is ? undefined : was
+}
+
+/** The amount before a step of the price in one currency, by its direction. @param {any} was @param {any} is */
+function stepOf(was, is) {
+  if (!was || !is || was.currency !== is.currency) return {}
+  return Number(is.amount) > Number(was.amount)
+    ? { risenFrom: was.amount }
+    : { fallenFrom: was.amount }
 }
 
 /** @param {string | undefined} pair */
 export function pairText(pair) {
-  return textOf(texts.pairs, pair ?? 'unknown')
+  return textOf(vocabulary.states, pair ?? 'unknown')
 }
 
 /** @param {string | undefined} pair @returns {import('./parts.js').Level} */
@@ -133,15 +152,12 @@ export function pairLevel(pair) {
 
 /** @param {{ kind: string }} record @returns {import('./parts.js').Level} */
 export function changeLevel({ kind }) {
-  if (kind === 'became_available' || kind === 'route_added') return 'good'
-  if (kind === 'became_unavailable' || kind === 'route_removed') return 'bad'
-  if (kind === 'route_gained_availability') return 'good'
-  return ['expired', 'watch_started', 'first_seen'].includes(kind) ? 'idle' : 'warn'
+  return vocabulary.kinds[kind]?.tone ?? 'warn'
 }
 
 /** The feed of a record: of routes, of all fares, or of a reseller's watches. @param {any} record */
 export function feedOf({ kind, watchId }) {
-  if (kind.startsWith('route_') || kind.startsWith('place_')) return 'route'
+  if (vocabulary.kinds[kind]?.feeds.includes('route')) return 'route'
   return watchId === undefined ? 'fare' : 'watch'
 }
 
@@ -177,6 +193,7 @@ export function receivesText({ kinds, reasons, lists, rules, digest }) {
 }
 
 /** The kinds of the records that endpoints receive. */
-export const WATCH_KINDS = Object.keys(texts.kinds).filter(
-  (kind) => feedOf({ kind }) !== 'route' && kind !== 'first_seen',
-)
+export function watchKinds() {
+  const { kinds } = vocabulary
+  return Object.keys(kinds).filter((kind) => kinds[kind]?.feeds.includes('watch'))
+}

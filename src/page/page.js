@@ -14,6 +14,7 @@ import { NowView } from './views/now.js'
 import { RunsView } from './views/runs.js'
 import { ScheduleView } from './views/schedule.js'
 import { WatchesView } from './views/watches.js'
+import { loadVocabulary } from './vocabulary.js'
 
 /** The views by the first part of their address, and who sees them. */
 const VIEWS = [
@@ -34,8 +35,14 @@ function viewsFor(caller) {
   )
 }
 
+/** Whom the keys belong to. The texts of codes are fetched meanwhile. */
+async function readSession() {
+  const [caller] = await Promise.all([readCaller(), loadVocabulary()])
+  return caller
+}
+
 function App() {
-  const caller = useResource(readCaller, [])
+  const caller = useResource(readSession, [])
   const [name, code] = useRoute()
   const enter = () => {
     location.hash = linkTo('now')

@@ -10,10 +10,11 @@ export const texts = { ...shell, ...records, ...network, ...work, ...watches, ..
 
 /**
  * The text of a code that the API gave; the code in plain letters if the page does not know it.
- * @param {object} known
+ * @param {object} known texts, or what has them as labels, by code
  * @param {string} code
  * @returns {string}
  */
 export function textOf(known, code) {
-  return /** @type {Record<string, string>} */ (known)[code] ?? code.replaceAll('_', ' ')
+  const found = /** @type {Record<string, any>} */ (known)[code]
+  return found?.label ?? found ?? code.replaceAll('_', ' ')
 }

@@ -3,6 +3,7 @@ import { html } from './html.js'
 import { Badge } from './parts.js'
 import { texts } from './texts.js'
 import { Clock } from './times.js'
+import { vocabulary } from './vocabulary.js'
 
 /**
  * A warning of the status, as the API judges it.
@@ -64,9 +65,8 @@ function helpFor({ about, code, subject }, { isOperator, reseller }) {
   if (code === 'list_held' && subject !== null) {
     return html`<a href=${linkTo('runs', subject)}>${texts.now.review(subject)}</a>`
   }
-  const help = /** @type {Record<string, { command: string, says: string }>} */ (texts.now.helps)[
-    code
-  ]
+  const helps = /** @type {Record<string, { command: string, says: string }>} */ (texts.now.helps)
+  const help = code in vocabulary.incidents ? texts.now.incidents : helps[code]
   if (help === undefined) return null
   return html`<code>${help.command}</code> ${help.says}`
 }

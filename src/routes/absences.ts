@@ -1,4 +1,5 @@
-import type { RouteChangeKind, RouteListName } from '../platform/base/kinds.ts'
+import type { RouteChangeKind } from '../platform/base/change-kinds.ts'
+import type { RouteListName } from '../platform/base/kinds.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { affected, selectOne } from '../platform/db/transaction.ts'
 import { DEPARTURE_ROUTES, HISTORY_DAYS, type LossHistory, type SnapshotDiff } from './guard.ts'

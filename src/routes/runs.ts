@@ -1,9 +1,5 @@
-import type {
-  RouteChangeKind,
-  RouteListName,
-  RunResolution,
-  RunStatus,
-} from '../platform/base/kinds.ts'
+import type { RouteChangeKind } from '../platform/base/change-kinds.ts'
+import type { RouteListName, RunResolution, RunStatus } from '../platform/base/kinds.ts'
 import { span } from '../platform/base/tracing.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { findLockHolder } from '../platform/db/session-lock.ts'

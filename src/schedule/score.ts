@@ -1,3 +1,4 @@
+import { kindOf } from '../platform/base/change-kinds.ts'
 import type { FareChangeKind, RatedState } from '../platform/base/kinds.ts'
 
 /**
@@ -8,19 +9,9 @@ import type { FareChangeKind, RatedState } from '../platform/base/kinds.ts'
  * s (Sia, Cho and Cho, "Efficient monitoring algorithm for fast news alerts", 2007).
  */
 
-/**
- * How much an early detection of each change is worth. Early news of a fare that can be booked again is worth the
- * most, because other sellers take its seats. The first sight of a fare is no change.
- */
-const EVENT_VALUES: Readonly<Partial<Record<FareChangeKind, number>>> = {
-  first_seen: 0,
-  became_available: 5,
-  became_unavailable: 2,
-}
-
 /** The value of the changes that one check found; 0 without a change. */
 export function eventValue(kinds: readonly FareChangeKind[]): number {
-  return Math.max(0, ...kinds.map((kind) => EVENT_VALUES[kind] ?? 1))
+  return Math.max(0, ...kinds.map((kind) => kindOf(kind).value ?? 0))
 }
 
 /** The value of a change from each state, before a fare has shown any. */

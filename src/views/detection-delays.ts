@@ -1,5 +1,6 @@
 import { createTtlCache } from '../platform/base/cache.ts'
-import { FARE_CHANGE_KINDS, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
+import { FARE_CHANGE_KINDS } from '../platform/base/change-kinds.ts'
+import { WATCH_PRIORITIES } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { LIMITS } from './status-limits.ts'
 import {

@@ -1,5 +1,6 @@
 import { readIncidentStates } from '../fares/incidents.ts'
-import { CHECK_LANES, type CheckLane, MASS_KINDS, PAIR_STATES } from '../platform/base/kinds.ts'
+import { MASS_KINDS } from '../platform/base/change-kinds.ts'
+import { CHECK_LANES, type CheckLane, PAIR_STATES } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'

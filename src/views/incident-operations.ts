@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { HELD_KINDS, MASS_KINDS } from '../platform/base/kinds.ts'
+import { HELD_KINDS, MASS_KINDS } from '../platform/base/change-kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'

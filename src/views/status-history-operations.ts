@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { createTtlCache, type TtlCache } from '../platform/base/cache.ts'
-import { FARE_CHANGE_KINDS, type FareChangeKind, ROUTE_LISTS } from '../platform/base/kinds.ts'
+import { FARE_CHANGE_KINDS } from '../platform/base/change-kinds.ts'
+import { type FareChangeKind, ROUTE_LISTS } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'

@@ -1,4 +1,4 @@
-import type { MassKind } from '../platform/base/kinds.ts'
+import { massOf } from '../platform/base/change-kinds.ts'
 import { durationText } from '../platform/base/text.ts'
 import { UNLIKE_SUM } from '../upstream/flights/answer-habits.ts'
 import {
@@ -211,18 +211,9 @@ function budgetWarnings(status: JudgedStatus): StatusWarning[] {
   return found.filter((one) => one !== false)
 }
 
-const INCIDENTS: Readonly<Record<MassKind, string>> = {
-  mass_loss: 'Many fares were lost at once: such changes wait.',
-  mass_gain: 'Many fares reopened at once: such changes wait.',
-  mass_identity_change: 'Many fares show another flight at once: such changes wait.',
-  mass_itinerary_change: 'Many itineraries changed at once: such changes wait.',
-  mass_price_change: 'Many prices changed at once: such changes wait.',
-  mass_expiry: 'Many fares ended at once: such ends wait.',
-}
-
 function incidentWarnings({ incidents }: JudgedStatus): StatusWarning[] {
   return incidents.map(({ kind, openedAt }) =>
-    bad({ about: 'incidents', code: kind, since: openedAt }, INCIDENTS[kind]),
+    bad({ about: 'incidents', code: kind, since: openedAt }, massOf(kind).warning),
   )
 }
 

@@ -1,7 +1,8 @@
 import type { Answer } from '../../src/fares/answer.ts'
 import type { DecisionRules } from '../../src/fares/decide.ts'
 import type { MassContext } from '../../src/fares/mass.ts'
-import type { HeldKind, UnknownReason } from '../../src/platform/base/kinds.ts'
+import type { HeldKind } from '../../src/platform/base/change-kinds.ts'
+import type { UnknownReason } from '../../src/platform/base/kinds.ts'
 import type { Money } from '../../src/platform/base/money.ts'
 import type {
   FlightSummary,

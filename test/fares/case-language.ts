@@ -1,6 +1,6 @@
 import type { DecisionRules } from '../../src/fares/decide.ts'
 import type { MassContext } from '../../src/fares/mass.ts'
-import { HELD_KINDS, type HeldKind } from '../../src/platform/base/kinds.ts'
+import { HELD_KINDS, type HeldKind } from '../../src/platform/base/change-kinds.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { available, CALM, eur, massesOf, RULES, UNAVAILABLE, unknown } from './answers.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { closeIncident } from '../../src/fares/incidents.ts'
-import type { HeldKind, MassKind } from '../../src/platform/base/kinds.ts'
+import type { HeldKind, MassKind } from '../../src/platform/base/change-kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { listIncidents } from '../../src/views/incident-operations.ts'

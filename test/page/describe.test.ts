@@ -1,13 +1,30 @@
 import { expect, it } from 'vitest'
+import { changeSentence } from '../../src/delivery/formats/change-sentence.ts'
 import { exampleRecord } from '../../src/feeds/example-records.ts'
+import { WATCH_CHANGE_KINDS } from '../../src/platform/base/change-kinds.ts'
+import { VOCABULARY } from '../../src/platform/base/vocabulary.ts'
 
-const { changeText, subjectOf, WATCH_KINDS } = (await import(
+const { changeText, subjectOf, watchKinds } = (await import(
   new URL('../../src/page/describe.js', import.meta.url).href
 )) as {
   changeText(record: object): string
-  WATCH_KINDS: readonly string[]
+  watchKinds(): readonly string[]
   subjectOf(record: object): { readonly title: string; readonly detail: string }
 }
+
+const { vocabulary } = (await import(
+  new URL('../../src/page/vocabulary.js', import.meta.url).href
+)) as { vocabulary: object }
+Object.assign(vocabulary, VOCABULARY)
+
+it.each(WATCH_CHANGE_KINDS)('the page and messages say the same of %s', (kind) => {
+  const record = exampleRecord(kind)
+  // Messages leave out the year in which they are read.
+  const words = (text: string) => text.replaceAll('\u00A0', ' ').replace(/ \(was PMI.*/, '')
+
+  const sentence = words(changeSentence(record, 2030))
+  expect(sentence.endsWith(`: ${words(changeText(record))}`)).toBe(true)
+})
 
 it('a record is named by its flights and passengers, also if its states show no flight', () => {
   const lost = exampleRecord('became_unavailable')
@@ -30,7 +47,9 @@ it('a record for one adult names no passengers', () => {
 it('the first record of a fare shows its state and price, and is no kind that an endpoint can choose', () => {
   const { after } = exampleRecord('watch_started')
 
-  expect(changeText({ kind: 'first_seen', after })).toBe('first seen: bookable, 348.81\u00A0EUR')
-  expect(WATCH_KINDS).toContain('watch_started')
-  expect(WATCH_KINDS).not.toContain('first_seen')
+  expect(changeText({ kind: 'first_seen', after })).toBe(
+    'first seen, can be booked for 348.81\u00A0EUR',
+  )
+  expect(watchKinds()).toContain('watch_started')
+  expect(watchKinds()).not.toContain('first_seen')
 })

@@ -1,7 +1,7 @@
 import { readDeliveryState } from '../../delivery/dispatch/delivery-gauges.ts'
 import { listUnreached, type UnreachedEndpoint } from '../../delivery/endpoints/endpoint-queries.ts'
+import { HELD_BY } from '../../platform/base/change-kinds.ts'
 import { type CronTimes, longestGapMs } from '../../platform/base/cron.ts'
-import { HELD_BY } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { countPastDepartures } from '../../views/fare-operations.ts'

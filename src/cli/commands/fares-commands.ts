@@ -6,7 +6,7 @@ import { verifyOnDemand } from '../../fares/verify.ts'
 import { type FeedBounds, readFeedBounds, startAfter } from '../../feeds/feed-bounds.ts'
 import { readAvailabilityChanges } from '../../feeds/operator-feed-queries.ts'
 import { readWatchChanges, readWatchFeedBounds } from '../../feeds/watch-feed-queries.ts'
-import type { CheckReason, HiddenReason } from '../../platform/base/kinds.ts'
+import { VOCABULARY } from '../../platform/base/vocabulary.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { readFareTurns } from '../../schedule/turn-shapes.ts'
 import type { LegObservation, Question } from '../../upstream/observation.ts'
@@ -121,22 +121,6 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
   })
 }
 
-const WHY_CHECKED: Readonly<Record<CheckReason, string>> = {
-  scheduled: 'its turn',
-  max_delay: 'a watch of it asks for a longest delay',
-  route_moved: 'its turn, which was sooner because other fares of its route changed',
-  new_watch: 'a watch of it was new',
-  confirmation: 'to confirm a loss, another flight or a doubtful price',
-  retry: 'the check before was unknown',
-  on_demand: 'a question on demand',
-}
-
-const WHY_HIDDEN: Readonly<Record<HiddenReason, string>> = {
-  held: 'many flights change at once',
-  identity_mismatch: 'the answers show another flight',
-  unanswered: 'its last answers were unusable',
-}
-
 /** What the last answers show, unlike the belief, and why the belief is shown as unknown. */
 function contradictionLines(fare: FareDetail): string[] {
   const { hiddenReason, contradictedSince, heldSince, lastReason } = fare
@@ -150,7 +134,7 @@ function contradictionLines(fare: FareDetail): string[] {
       : [`the change is held since ${heldSince.toISOString()}: many flights change at once`]
   const reason = hiddenReason === 'unanswered' && lastReason !== null ? ` (${lastReason})` : ''
   const hidden =
-    hiddenReason === null ? [] : [`shown as unknown: ${WHY_HIDDEN[hiddenReason]}${reason}`]
+    hiddenReason === null ? [] : [`shown as unknown: ${VOCABULARY.hidden[hiddenReason]}${reason}`]
   const all = [...contradicted, ...held, ...hidden]
   return all.length === 0 ? [] : [`  ${all.join('; ')}`]
 }
@@ -166,7 +150,7 @@ function fareText(fare: FareDetail): string {
   const last =
     lastCheckAt === null || lastCheckWhy === null
       ? ''
-      : `last check ${lastCheckAt.toISOString()}: ${WHY_CHECKED[lastCheckWhy]}\n  `
+      : `last check ${lastCheckAt.toISOString()}: ${VOCABULARY.checks[lastCheckWhy]}\n  `
   const check =
     next === null ? 'no more checks' : `next check ${next.at.toISOString()}: ${next.why}`
   return [

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { verifyRulesOf } from '../../app/settings-for.ts'
 import { closeIncident } from '../../fares/incidents.ts'
-import { HELD_BY, MASS_KINDS, type MassKind } from '../../platform/base/kinds.ts'
+import { HELD_BY, MASS_KINDS, type MassKind, massOf } from '../../platform/base/change-kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { recordAction } from '../../platform/db/audit.ts'
 import {
@@ -103,16 +103,6 @@ function partText({ id, airlines, differences, recordedBefore }: Incident): stri
   return facts.length === 0 ? '' : `${id}: ${facts.join('; ')}`
 }
 
-/** What the selling site shows if the held changes are true. */
-const TRUE_IF: Readonly<Record<MassKind, string>> = {
-  mass_loss: 'it sells none of them',
-  mass_gain: 'it sells them',
-  mass_identity_change: 'it shows other flights or dates for them',
-  mass_itinerary_change: 'it shows other times for them',
-  mass_price_change: 'it sells them at other prices than "fares show" does',
-  mass_expiry: 'they have departed',
-}
-
 /** The command has its own line and is not wrapped. */
 function adviceText(kind: MassKind, held: readonly HeldFares[], width: number): string {
   const waiting = held.find((one) => one.kind === HELD_BY[kind])
@@ -123,7 +113,7 @@ function adviceText(kind: MassKind, held: readonly HeldFares[], width: number): 
         `${secondText(waiting.until)} at the latest. ` +
         `${countOf(waiting.watches, 'watch', 'watches')} will be notified of what is still so then.`,
     'Compare some of them with the selling site. If the answers are wrong, do nothing: what disappears is forgotten.',
-    `If ${TRUE_IF[kind]}, the changes are true, and need not wait:`,
+    `If ${massOf(kind).trueIf}, the changes are true, and need not wait:`,
   ]
   const lines = sentences.flatMap((sentence) => wrapText(sentence, width))
   return [...lines, `    bin/farewatch incidents close ${kind}`].join('\n')

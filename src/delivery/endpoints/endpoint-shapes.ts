@@ -1,10 +1,6 @@
 import { type Static, Type } from 'typebox'
-import {
-  CHANGE_REASONS,
-  DISABLED_REASONS,
-  ENDPOINT_FORMATS,
-  WATCH_CHANGE_KINDS,
-} from '../../platform/base/kinds.ts'
+import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
+import { CHANGE_REASONS, DISABLED_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 
 export const EndpointParams = object({

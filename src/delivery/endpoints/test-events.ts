@@ -1,5 +1,5 @@
 import { exampleRecord } from '../../feeds/example-records.ts'
-import type { WatchChangeKind } from '../../platform/base/kinds.ts'
+import type { WatchChangeKind } from '../../platform/base/change-kinds.ts'
 import { sql } from '../../platform/db/database.ts'
 import { notify } from '../../platform/db/listener.ts'
 import { inTransaction, selectOne } from '../../platform/db/transaction.ts'

@@ -2,6 +2,7 @@ import type { Belief, Flight, Passengers } from '../../feeds/change-shapes.ts'
 import type { WatchChange } from '../../feeds/watch-record.ts'
 import { type Money, sameMoney, sumMoney, toCents } from '../../platform/base/money.ts'
 import { cleanText, nameText } from '../../platform/base/text.ts'
+import { phrase, plain, VOCABULARY } from '../../platform/base/vocabulary.ts'
 
 /** A record of a feed, as far as its sentence needs it. */
 export interface ShownChange {
@@ -17,24 +18,14 @@ export interface ShownChange {
   readonly after: Belief | null
 }
 
+const { kinds: KINDS, states, beliefs, reasons: REASONS } = VOCABULARY
+/** Records of other versions may have other codes. */
+const STATES: Readonly<Record<string, (typeof states)[keyof typeof states]>> = states
+const BELIEFS: Readonly<Record<string, string>> = beliefs
+
 const MAX_CHARS = 400
 const MAX_NUMBERS = 6
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-
-/** Words for the reasons of losses and ends. A loss for an unknown reason may be a departure. */
-const REASON_WORDS: Readonly<Record<string, string>> = {
-  sold_out: 'sold out',
-  sales_closed: 'sales closed',
-  departed: 'departed',
-  departs_on_passed: 'no longer watched, its departure date has passed',
-  never_available: 'no longer watched, not available in 30 days',
-}
-
-const BELIEF_WORDS: Readonly<Record<string, string>> = {
-  available: 'available',
-  unavailable: 'not available',
-  unknown: 'not known',
-}
 
 /**
  * A record as a line of plain text for people: the flight, what happened, the price. Names of the upstream are text
@@ -134,60 +125,47 @@ interface Event {
   readonly year: number
 }
 
+/** The sentence of the kind, with what the record knows. */
 function eventText({ kind, reason }: ShownChange, event: Event): string {
+  const known = KINDS[kind]
+  if (known === undefined) return plain(kind)
   const { before, after } = event
-  const words = REASON_WORDS[reason ?? '']
-  switch (kind) {
-    case 'first_seen':
-      return `first seen, ${stateText(after)}`
-    case 'became_available':
-    case 'legs_changed':
-      return stateText(after)
-    case 'became_unavailable':
-      return `${words ?? 'no longer available'}${inBrackets(lostLegText(after), wasText(before))}`
-    case 'price_changed':
-      return priceText(before?.price ?? null, after)
-    case 'itinerary_changed':
-      return `new times, flight numbers or stops${inBrackets(flightBefore(event))}`
-    case 'identity_changed':
-      return `another flight in its place${inBrackets(flightBefore(event))}`
-    case 'watch_started':
-      return `watched from now on, ${stateText(after)}`
-    case 'expired':
-      return words ?? 'no longer watched'
-    default:
-      return kind.replaceAll('_', ' ')
+  const [was, is] = [before?.price ?? undefined, after.price ?? undefined]
+  const values = {
+    state: stateText(after),
+    reason: REASONS[reason ?? ''] ?? known.label,
+    leg: lostLegText(after),
+    before: flightBefore(event),
+    price: is && `${moneyText(is)}${offerText(after)}`,
+    was: was && moneyText(was),
+    ...stepOf(was, is),
   }
+  return phrase(known.sentences, values) ?? known.label
 }
 
 /** The state of a fare now, with its price if it can be booked. */
 function stateText(fare: Belief): string {
-  if (fare.pair !== 'bookable') return legsText(fare)
-  return fare.price === null
-    ? 'can be booked, price not known'
-    : `can be booked for ${moneyText(fare.price)}${offerText(fare)}`
-}
-
-function legsText({ outbound, return: back }: Belief): string {
-  const out = BELIEF_WORDS[outbound.belief] ?? outbound.belief
-  if (back === null) return out === 'not known' ? 'availability not known' : out
-  return `outbound flight ${out}, return flight ${BELIEF_WORDS[back.belief] ?? back.belief}`
+  const { pair, outbound, return: back, price } = fare
+  const beliefOf = ({ belief }: Belief['outbound']) => BELIEFS[belief] ?? belief
+  const values = {
+    price: price === null ? undefined : `${moneyText(price)}${offerText(fare)}`,
+    outbound: beliefOf(outbound),
+    return: back === null ? undefined : beliefOf(back),
+  }
+  return phrase((STATES[pair] ?? states.unknown).sentences, values) ?? plain(pair)
 }
 
 /** Which of two flights was lost; undefined if both were, or if there is one. */
 function lostLegText({ outbound, return: back }: Belief): string | undefined {
   if (back === null || back.belief === outbound.belief) return undefined
-  return outbound.belief === 'unavailable' ? 'outbound flight' : 'return flight'
+  return VOCABULARY.legs[outbound.belief === 'unavailable' ? 'outbound' : 'return']
 }
 
-function priceText(before: Money | null, fare: Belief): string {
-  const { price } = fare
-  if (price === null) return `price not known any more${inBrackets(wasText({ price: before }))}`
-  const after = `${moneyText(price)}${offerText(fare)}`
-  if (before === null) return `price ${after}`
-  if (before.currency !== price.currency) return `price ${after} (was ${moneyText(before)})`
-  const up = toCents(price.amount) > toCents(before.amount)
-  return `price ${up ? 'up' : 'down'} from ${before.amount} to ${after}`
+/** The amount before a step of the price in one currency, by its direction. */
+function stepOf(was: Money | undefined, is: Money | undefined) {
+  if (!was || !is || was.currency !== is.currency) return {}
+  const isUp = toCents(is.amount) > toCents(was.amount)
+  return isUp ? { risenFrom: was.amount } : { fallenFrom: was.amount }
 }
 
 /**
@@ -216,18 +194,9 @@ function adultText(
 /** The flights before the change; undefined if they read as now. */
 function flightBefore({ before, after, year }: Event): string | undefined {
   const was = before === null ? undefined : fareText(before, null, year)
-  return was === undefined || was === fareText(after, null, year) ? undefined : `was ${was}`
-}
-
-function wasText(fare: { readonly price: Money | null } | null): string | undefined {
-  return fare?.price ? `was ${moneyText(fare.price)}` : undefined
+  return was === fareText(after, null, year) ? undefined : was
 }
 
 function moneyText({ amount, currency }: Money): string {
   return `${amount} ${currency}`
-}
-
-function inBrackets(...parts: readonly (string | undefined)[]): string {
-  const known = parts.filter((part) => part !== undefined)
-  return known.length === 0 ? '' : ` (${known.join('; ')})`
 }

@@ -1,7 +1,8 @@
 import { type TSchema, Type } from 'typebox'
 import { exampleRecord } from '../../feeds/example-records.ts'
 import { recordOf, titleOf, unionBy } from '../../feeds/watch-change-shapes.ts'
-import { EVENT_REASONS, WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
+import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
+import { EVENT_REASONS } from '../../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf } from '../../platform/http/schemas.ts'
 import { EXAMPLE_ENDPOINT } from '../endpoints/endpoint-shapes.ts'
 

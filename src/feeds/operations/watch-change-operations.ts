@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { WATCH_CHANGE_KINDS } from '../../platform/base/kinds.ts'
+import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { operations, type WhileWaiting } from '../../platform/http/operation.ts'
 import { object } from '../../platform/http/schemas.ts'
 import { changePage, FILTERS, PAGE_PARAMETERS } from '../change-shapes.ts'

@@ -1,50 +1,5 @@
 /** Records of change, beliefs, and the Changes view. */
 export const records = {
-  kinds: {
-    first_seen: 'first seen',
-    became_available: 'can be booked',
-    became_unavailable: 'cannot be booked any more',
-    legs_changed: 'one leg changed',
-    price_changed: 'the price changed',
-    itinerary_changed: 'times, flight numbers or stops changed',
-    identity_changed: 'another flight has this id',
-    expired: 'ended',
-    watch_started: 'watched from now on',
-    route_added: 'route added',
-    route_removed: 'route removed',
-    route_gained_availability: 'route can be booked',
-    route_lost_availability: 'route cannot be booked any more',
-    place_changed: 'place changed',
-  },
-  reasons: {
-    sold_out: 'sold out',
-    sales_closed: 'sales closed before departure',
-    unknown: 'cannot be booked any more',
-    departed: 'departed',
-    departs_on_passed: 'its day has passed',
-    never_available: 'was not available for 30 days',
-  },
-  pairs: { bookable: 'bookable', not_bookable: 'not bookable', unknown: 'unknown' },
-  legs: { available: 'available', unavailable: 'not available', unknown: 'unknown' },
-  statuses: {
-    new: 'not known yet',
-    followed: 'followed',
-    stale: 'too old to rely on',
-    expired: 'ended',
-    paused: 'paused',
-  },
-  /** @type {Record<string, string>} */
-  hidden: {
-    held: 'many flights change at once: this change waits',
-    identity_mismatch: 'the answers show another flight',
-    unanswered: 'its last answers were unusable',
-  },
-  whys: {
-    first_check: 'its first check',
-    confirmation: 'the last answer needs a second check',
-    retry: 'the last check had no good answer',
-    scheduled: 'its regular check',
-  },
   /** @param {number} count @param {string} type @param {boolean} areResidents */
   travellers: (count, type, areResidents) => {
     const one = type === 'children' ? 'child' : type.slice(0, -1)
@@ -56,10 +11,6 @@ export const records = {
   soldBy: 'sold by',
   /** @param {string} id */
   flight: (id) => `flight ${id}`,
-  /** @param {string} was @param {string} is */
-  priceMoved: (was, is) => `${was} → ${is}`,
-  /** @param {string} price */
-  bookableFor: (price) => `can be booked for ${price}`,
   /** @param {string} price */
   was: (price) => `was ${price}`,
 

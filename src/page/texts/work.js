@@ -20,12 +20,6 @@ const HELPS = {
   credential_refused: PROBE,
   calls_failing: PROBE,
   checks_unknown: PROBE,
-  mass_loss: INCIDENTS,
-  mass_gain: INCIDENTS,
-  mass_identity_change: INCIDENTS,
-  mass_itinerary_change: INCIDENTS,
-  mass_price_change: INCIDENTS,
-  mass_expiry: INCIDENTS,
   changes_held: INCIDENTS,
   answers_unusual: { command: 'bin/farewatch answers list', says: 'lists them.' },
   deliveries_late: DOCTOR,
@@ -165,6 +159,7 @@ export const work = {
     /** @param {string} run */
     review: (run) => `Review run ${run}`,
     helps: HELPS,
+    incidents: INCIDENTS,
     /** @param {string} farewatch @param {string} schema @param {string} postgresql */
     versions: (farewatch, schema, postgresql) =>
       `farewatch ${farewatch}, schema ${schema}, PostgreSQL ${postgresql}; as of`,
@@ -188,15 +183,6 @@ export const work = {
     byLane: 'By lane',
     byReseller: 'By reseller',
     byPriority: 'By priority',
-    lanes: {
-      scheduled: 'regular checks',
-      confirmation: 'second checks',
-      new_watch: 'first checks',
-      retry: 'checks again after no good answer',
-      on_demand: 'on demand',
-      quick_retry: 'immediate retries',
-      list: 'route lists',
-    },
     noReseller: 'no reseller',
     noPriority: 'no priority',
     /** @param {string} name */

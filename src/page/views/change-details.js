@@ -6,6 +6,7 @@ import { Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Clock } from '../times.js'
+import { vocabulary } from '../vocabulary.js'
 import { Deliveries } from './delivery-log.js'
 
 /** Where the records of a feed have their evidence and deliveries. */
@@ -47,7 +48,7 @@ function Side({ title, state, feed }) {
     <h3>${title}</h3>
     ${feed === 'route' ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${texts.changes.nothing}</p>`}
     ${state?.pair && html`<p>${pairText(state.pair)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
-    ${legs.map((leg) => html`<p>${flightText(leg.flight) ?? texts.changes.noFlight}: ${textOf(texts.legs, leg.belief)}${leg.price ? `, ${priceText(leg.price)}` : ''} <${Offer} leg=${leg} /></p>`)}
+    ${legs.map((leg) => html`<p>${flightText(leg.flight) ?? texts.changes.noFlight}: ${textOf(vocabulary.beliefs, leg.belief)}${leg.price ? `, ${priceText(leg.price)}` : ''} <${Offer} leg=${leg} /></p>`)}
   </section>`
 }
 

@@ -5,6 +5,7 @@ import { Badge, Empty, Loaded } from '../parts.js'
 import { keyOf, useChanges } from '../recent-changes.js'
 import { texts } from '../texts.js'
 import { Clock } from '../times.js'
+import { vocabulary } from '../vocabulary.js'
 import { ChangeDetails } from './change-details.js'
 
 const SHOWN = 300
@@ -41,7 +42,7 @@ function Filters({ filter, onChange }) {
     <label>${texts.changes.kind}
       <select value=${filter.kind} onChange=${(/** @type {any} */ e) => onChange({ ...filter, kind: e.currentTarget.value })}>
         <option value="">${texts.changes.allKinds}</option>
-        ${Object.entries(texts.kinds).map(([kind, text]) => html`<option value=${kind}>${text}</option>`)}
+        ${Object.entries(vocabulary.kinds).map(([kind, { label }]) => html`<option value=${kind}>${label}</option>`)}
       </select>
     </label>
     <label>${texts.search}

@@ -6,6 +6,7 @@ import { Badge, Failure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
+import { vocabulary } from '../vocabulary.js'
 
 const EVERY_MS = 10_000
 const PAGE = 50
@@ -67,7 +68,7 @@ export function Deliveries({ deliveries, named, canWatch, onChanged }) {
 function subjectOf({ seq, type, kind, reference, format, target, reseller }, named) {
   if (named === 'endpoint') return `${reseller ? `${reseller}, ` : ''}${format}: ${target}`
   if (seq === null) return texts.deliveries.events[type] ?? type
-  return texts.deliveries.record(seq, textOf(texts.kinds, kind ?? ''), reference ?? '')
+  return texts.deliveries.record(seq, textOf(vocabulary.kinds, kind ?? ''), reference ?? '')
 }
 
 /** @param {{ delivery: any, named: 'record' | 'endpoint', canWatch: boolean, onChanged: () => void }} props */

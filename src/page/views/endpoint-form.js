@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
-import { WATCH_KINDS } from '../describe.js'
+import { watchKinds } from '../describe.js'
 import { onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Failure, Loaded } from '../parts.js'
 import { callApi, readAll } from '../session.js'
 import { textOf, texts } from '../texts.js'
-
-const REASONS = Object.keys(texts.reasons)
+import { vocabulary } from '../vocabulary.js'
 
 /**
  * The settings of an endpoint: which records it receives, and when.
@@ -96,8 +95,8 @@ function Settings({ endpoint, lists, canWatch, onChanged }) {
     html`<label>${t[name]} <input value=${values[name]} spellcheck=${false} onInput=${(/** @type {any} */ e) => set({ [name]: e.currentTarget.value })} /></label>`
   return html`<form class="watch-form settings" onSubmit=${onSubmit(() => run(save))}><fieldset disabled=${!canWatch}>
     ${text('description')} ${text('target')}
-    <${Choices} legend=${t.kinds} names=${WATCH_KINDS} known=${texts.kinds} chosen=${values.kinds} onChange=${(/** @type {string[]} */ kinds) => set({ kinds })} />
-    <${Choices} legend=${t.reasons} names=${REASONS} known=${texts.reasons} chosen=${values.reasons} onChange=${(/** @type {string[]} */ reasons) => set({ reasons })} />
+    <${Choices} legend=${t.kinds} names=${watchKinds()} known=${vocabulary.kinds} chosen=${values.kinds} onChange=${(/** @type {string[]} */ kinds) => set({ kinds })} />
+    <${Choices} legend=${t.reasons} names=${Object.keys(vocabulary.reasons)} known=${vocabulary.reasons} chosen=${values.reasons} onChange=${(/** @type {string[]} */ reasons) => set({ reasons })} />
     ${lists.length > 0 && html`<${Choices} legend=${t.lists} names=${lists} known=${{}} chosen=${values.lists} onChange=${(/** @type {string[]} */ chosen) => set({ lists: chosen })} />`}
     <${Rules} values=${values} set=${set} />
     ${endpoint.format !== 'webhook' && html`<${DigestFields} values=${values} set=${set} />`}
@@ -112,7 +111,7 @@ function Choices({ legend, names, known, chosen, onChange }) {
   const toggle = (/** @type {string} */ name) =>
     onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name])
   return html`<fieldset class="choices"><legend>${legend}</legend>
-    ${names.map((name) => html`<${Check} label=${known === texts.kinds || known === texts.reasons ? textOf(known, name) : name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} />`)}
+    ${names.map((name) => html`<${Check} label=${known === vocabulary.kinds || known === vocabulary.reasons ? textOf(known, name) : name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} />`)}
     <p class="muted small">${chosen.length === 0 && texts.endpointForm.none}</p>
   </fieldset>`
 }

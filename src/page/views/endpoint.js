@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
-import { attemptText, endpointName, endpointState, receivesText, WATCH_KINDS } from '../describe.js'
+import { attemptText, endpointName, endpointState, receivesText, watchKinds } from '../describe.js'
 import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Failure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock } from '../times.js'
+import { vocabulary } from '../vocabulary.js'
 import { EndpointLog } from './delivery-log.js'
 import { EndpointForm } from './endpoint-form.js'
 
@@ -140,7 +141,7 @@ function Example({ id, onChanged }) {
   }
   return html`<div class="toolbar replay">
       <label>${t.example} <select value=${kind} onChange=${(/** @type {any} */ e) => setKind(e.currentTarget.value)}>
-        ${WATCH_KINDS.map((name) => html`<option value=${name}>${textOf(texts.kinds, name)}</option>`)}</select></label>
+        ${watchKinds().map((name) => html`<option value=${name}>${textOf(vocabulary.kinds, name)}</option>`)}</select></label>
       <${Action} label=${t.sendExample} busy=${busy} onClick=${() => act(send)} />
     </div>
     ${report}`

@@ -7,6 +7,7 @@ import { readLast } from '../recent-changes.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock } from '../times.js'
+import { vocabulary } from '../vocabulary.js'
 
 const EVERY_MS = 15_000
 /** How many changes are read for the fares that changed last, and how many fares are shown. */
@@ -91,8 +92,8 @@ function Facts({ fare }) {
   const { lastGoodCheckAt, lastReason } = fare
   return html`<dl>
     <dt>${texts.schedule.state}</dt><dd>${pairText(pair)}${price === null ? '' : `, ${priceText(price)}`}${fare.hiddenReason && html` <span class="muted">${hiddenText(fare)}</span>`}</dd>
-    <dt>${texts.schedule.flight}</dt><dd>${flightId}: ${textOf(texts.legs, outbound)}</dd>
-    ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd>${returnFlightId}: ${textOf(texts.legs, fare.return ?? 'unknown')}</dd>`}
+    <dt>${texts.schedule.flight}</dt><dd>${flightId}: ${textOf(vocabulary.beliefs, outbound)}</dd>
+    ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd>${returnFlightId}: ${textOf(vocabulary.beliefs, fare.return ?? 'unknown')}</dd>`}
     <dt>${texts.schedule.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.schedule.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
     <dt>${texts.schedule.next}</dt><dd>${next ? html`<${Age} at=${next.at} />: ${next.why}` : texts.schedule.noNext}</dd>
     ${turns && html`<dt>${texts.schedule.pace}</dt><dd>${turns.why}</dd>`}

@@ -43,12 +43,9 @@ const TONES = [
   { name: texts.now.changes.gained, tone: 'good', kinds: ['became_available'] },
   { name: texts.now.changes.lost, tone: 'bad', kinds: ['became_unavailable'] },
   { name: texts.now.changes.priced, tone: 'warn', kinds: ['price_changed'] },
-  {
-    name: texts.now.changes.others,
-    tone: 'idle',
-    kinds: ['legs_changed', 'itinerary_changed', 'identity_changed'],
-  },
+  { name: texts.now.changes.others, tone: 'idle', kinds: null },
 ]
+const NAMED = TONES.flatMap(({ kinds }) => kinds ?? [])
 
 /** @param {{ history: any, span: string }} props */
 function ChangesCard({ history, span }) {
@@ -57,7 +54,7 @@ function ChangesCard({ history, span }) {
     tone,
     values: summed(
       history.fares
-        .filter((/** @type {any} */ { kind }) => kinds.includes(kind))
+        .filter((/** @type {any} */ { kind }) => kinds?.includes(kind) ?? !NAMED.includes(kind))
         .map((/** @type {any} */ { counts }) => counts),
     ),
   }))

@@ -5,6 +5,7 @@ import { Card, Figure, Loaded, Meter } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
+import { vocabulary } from '../vocabulary.js'
 import { levelOf, warningsAbout, warningsOfList } from '../warnings.js'
 import { FareSearch } from './fare.js'
 
@@ -31,7 +32,7 @@ function Calls({ calls: { byLane, byReseller, byPriority } }) {
     {
       title: texts.schedule.byLane,
       series: byLane.map((/** @type {any} */ { lane, calls }) => ({
-        name: textOf(texts.schedule.lanes, lane),
+        name: textOf(vocabulary.checks, lane),
         calls,
       })),
     },

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { html } from '../html.js'
 import { textOf, texts } from '../texts.js'
+import { vocabulary } from '../vocabulary.js'
 
 /** The filters of the API that the address keeps, by their names there. */
 const FILTERS = ['pair', 'status', 'place', 'departsFrom', 'departsThrough']
@@ -57,6 +58,6 @@ function StateFilter({ query, onQuery }) {
     html`<option value=${name}>${textOf(known, name)}</option>`
   return html`<label>${texts.lists.state} <select value=${chosen} onChange=${choose}>
     <option value="">${texts.lists.anyState}</option>
-    ${PAIRS.map(option(texts.pairs))}${STATUSES.map(option(texts.statuses))}
+    ${PAIRS.map(option(vocabulary.states))}${STATUSES.map(option(vocabulary.statuses))}
   </select></label>`
 }

@@ -9,6 +9,7 @@ import { Strip } from '../strip.js'
 import { textOf, texts } from '../texts.js'
 import { Age } from '../times.js'
 import { VirtualList } from '../virtual-list.js'
+import { vocabulary } from '../vocabulary.js'
 import { ImportPanel } from './import-panel.js'
 import { WatchDetails } from './watch-details.js'
 import { filtersOf, WatchFilters } from './watch-filters.js'
@@ -158,8 +159,8 @@ function WatchRow({ list, watch, subject, strip, start, now, selected }) {
       ${strip && strip.bookableShare !== null && html`<span class="muted small" title=${texts.lists.shareOf(STRIP_DAYS)}>${texts.lists.share(texts.percent(strip.bookableShare))}</span>`}</span>
     <span class="price">${priceText(belief.price) ?? (was ? html`<span class="muted">${texts.was(was)}</span>` : texts.none)}</span>
     <${Badge} level=${hiddenReason || status === 'stale' ? 'warn' : status === 'followed' ? pairLevel(belief.pair) : 'idle'}>
-      ${hiddenReason ? hiddenText(watch) : status === 'followed' ? pairText(belief.pair) : textOf(texts.statuses, status)}<//>
-    <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(texts.whys, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
+      ${hiddenReason ? hiddenText(watch) : status === 'followed' ? pairText(belief.pair) : textOf(vocabulary.statuses, status)}<//>
+    <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
   </a>`
 }
 

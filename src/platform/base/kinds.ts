@@ -1,5 +1,7 @@
+import { type AvailabilityChangeKind, ENDS, LOSSES, namesOf, REASONS } from './change-kinds.ts'
+
 /*
- * Closed sets of names that are contract. Types, API schemas and the labels of metrics follow from these lists;
+ * Closed sets of names that are contract; change-kinds.ts has those of changes. Types, API schemas and the labels of metrics follow from these lists;
  * test/platform/db/kinds.pg.test.ts compares them with the check constraints of the migrated database.
  */
 
@@ -31,84 +33,23 @@ export const RUN_RESOLUTIONS = [
 ] as const
 export type RunResolution = (typeof RUN_RESOLUTIONS)[number]
 
-/** The kinds of records in the feed of route changes. */
-export const ROUTE_CHANGE_KINDS = [
-  'route_added',
-  'route_removed',
-  'route_gained_availability',
-  'route_lost_availability',
-  'place_changed',
-] as const
-export type RouteChangeKind = (typeof ROUTE_CHANGE_KINDS)[number]
-
-/** The kinds of changes of a fare that a check can confirm. */
-export const FARE_CHANGE_KINDS = [
-  'became_available',
-  'became_unavailable',
-  'legs_changed',
-  'price_changed',
-  'itinerary_changed',
-  'identity_changed',
-] as const
-
-/** The kinds of records in the feed of availability changes. Before `first_seen` nothing was believed of the fare. */
-export const AVAILABILITY_CHANGE_KINDS = ['first_seen', ...FARE_CHANGE_KINDS, 'expired'] as const
-export type AvailabilityChangeKind = (typeof AVAILABILITY_CHANGE_KINDS)[number]
-/** Those that a check can write. */
+/** Those of changes that a check can write. */
 export type FareChangeKind = Exclude<AvailabilityChangeKind, 'expired'>
 
-/**
- * Why a fare was lost. Sales close some hours before a departure. `unknown`: it may have departed, in its time
- * zone.
- */
-export const LOSS_REASONS = ['sold_out', 'sales_closed', 'unknown'] as const
+/** Why a fare was lost. */
+export const LOSS_REASONS = namesOf(LOSSES)
 export type LossReason = (typeof LOSS_REASONS)[number]
 
 /** Why a fare or a watch ended. */
-export const END_REASONS = ['departed', 'departs_on_passed', 'never_available'] as const
+export const END_REASONS = namesOf(ENDS)
 export type EndReason = (typeof END_REASONS)[number]
 
 /** The reasons of changes of fares. */
-export const CHANGE_REASONS = [...LOSS_REASONS, ...END_REASONS] as const
+export const CHANGE_REASONS = namesOf(REASONS)
 export type ChangeReason = (typeof CHANGE_REASONS)[number]
 
 /** The kinds of events of a watch alone. Rows from before `watch_started` was added may have any kind of change. */
 export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
-
-/** The kinds of records in the feed of a reseller: `watch_started` takes the place of `first_seen`. */
-export const WATCH_CHANGE_KINDS = ['watch_started', ...FARE_CHANGE_KINDS, 'expired'] as const
-export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number]
-
-/** The kinds of changes that no market makes to many fares at once: a mass of them waits. */
-export const HELD_KINDS = [
-  'became_unavailable',
-  'became_available',
-  'identity_changed',
-  'itinerary_changed',
-  'price_changed',
-  'expired',
-] as const
-export type HeldKind = (typeof HELD_KINDS)[number]
-
-/** The incidents that a mass of changes opens. */
-export const MASS_KINDS = [
-  'mass_loss',
-  'mass_gain',
-  'mass_identity_change',
-  'mass_itinerary_change',
-  'mass_price_change',
-  'mass_expiry',
-] as const
-export type MassKind = (typeof MASS_KINDS)[number]
-/** What each mass holds. */
-export const HELD_BY: Readonly<Record<MassKind, HeldKind>> = {
-  mass_loss: 'became_unavailable',
-  mass_gain: 'became_available',
-  mass_identity_change: 'identity_changed',
-  mass_itinerary_change: 'itinerary_changed',
-  mass_price_change: 'price_changed',
-  mass_expiry: 'expired',
-}
 
 /** The states of a fare: bookable if all legs are available, not_bookable if any leg is unavailable. */
 export const PAIR_STATES = ['bookable', 'not_bookable', 'unknown'] as const

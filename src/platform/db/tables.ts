@@ -1,9 +1,9 @@
 /* Generated from the migrated database by `npm run db:types`. Do not edit: change a migration and run it again. */
 
 import type { ColumnType } from 'kysely'
+import type { AvailabilityChangeKind, MassKind } from '../base/change-kinds.ts'
 import type {
   AddressState,
-  AvailabilityChangeKind,
   Belief,
   ChangeReason,
   CheckReason,
@@ -18,7 +18,6 @@ import type {
   HiddenReason,
   LimitedPurpose,
   LinkPurpose,
-  MassKind,
   PairState,
   PausedWork,
   PriceReason,

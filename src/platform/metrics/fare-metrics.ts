@@ -1,14 +1,5 @@
-import {
-  AVAILABILITY_CHANGE_KINDS,
-  type AvailabilityChangeKind,
-  BUDGET_LANES,
-  type ChangeReason,
-  END_REASONS,
-  HELD_KINDS,
-  LOSS_REASONS,
-  UNKNOWN_REASONS,
-  WATCH_PRIORITIES,
-} from '../base/kinds.ts'
+import { AVAILABILITY_CHANGE_KINDS, HELD_KINDS, kindOf } from '../base/change-kinds.ts'
+import { BUDGET_LANES, UNKNOWN_REASONS, WATCH_PRIORITIES } from '../base/kinds.ts'
 import type { Declare } from './declare.ts'
 import { REQUEST_BUCKETS_S } from './upstream-metrics.ts'
 
@@ -47,18 +38,14 @@ export function verifyMetrics({ counter, histogram }: Declare) {
     ),
   }
   for (const kind of AVAILABILITY_CHANGE_KINDS) {
-    for (const reason of reasonsOf(kind)) metrics.availabilityChanges.inc({ kind, reason }, 0)
+    for (const reason of kindOf(kind).reasons ?? [''])
+      metrics.availabilityChanges.inc({ kind, reason }, 0)
   }
   for (const outcome of ['available', 'unavailable']) {
     metrics.observations.inc({ outcome, reason: '' }, 0)
   }
   for (const reason of UNKNOWN_REASONS) metrics.observations.inc({ outcome: 'unknown', reason }, 0)
   return metrics
-}
-
-function reasonsOf(kind: AvailabilityChangeKind): readonly (ChangeReason | '')[] {
-  if (kind === 'became_unavailable') return LOSS_REASONS
-  return kind === 'expired' ? END_REASONS : ['']
 }
 
 /** Of the whole system. */

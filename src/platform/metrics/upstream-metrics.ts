@@ -1,4 +1,5 @@
-import { ROUTE_CHANGE_KINDS, ROUTE_LISTS, RUN_OUTCOMES } from '../base/kinds.ts'
+import { ROUTE_CHANGE_KINDS } from '../base/change-kinds.ts'
+import { ROUTE_LISTS, RUN_OUTCOMES } from '../base/kinds.ts'
 import type { Declare } from './declare.ts'
 
 /** For requests to the upstream, in seconds: from a cached answer to the timeout of a list. */

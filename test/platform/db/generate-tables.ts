@@ -52,6 +52,9 @@ const KINDS = {
   'webhook_endpoint.format': 'EndpointFormat',
 }
 
+/** Those of them that src/platform/base/change-kinds.ts declares. */
+const CHANGE_TYPES = ['AvailabilityChangeKind', 'MassKind']
+
 /** What the pool returns for a type, and what it accepts. It differs from pg's defaults in `int8` (src/platform/db/database.ts). */
 const TYPES = {
   int8: 'number',
@@ -108,11 +111,14 @@ function withKinds(text: string): string {
     if (!declared.test(rest)) throw new Error(`no union ${union}`)
     return rest.replace(declared, '').replaceAll(new RegExp(`\\b${union}\\b`, 'g'), kind)
   }, text)
+  const ofChanges = (kind: string) => CHANGE_TYPES.includes(kind)
+  const [changes, others] = [used.filter(ofChanges), used.filter((kind) => !ofChanges(kind))]
+  const imports = [
+    `import type { ${changes.join(', ')} } from '../base/change-kinds.ts'`,
+    `import type { ${others.join(', ')} } from '../base/kinds.ts'`,
+  ]
   // The imports of packages come first.
-  return replaced.replace(
-    /\n\n/,
-    `\nimport type { ${used.join(', ')} } from '../base/kinds.ts'\n\n`,
-  )
+  return replaced.replace(/\n\n/, `\n${imports.join('\n')}\n\n`)
 }
 
 export interface ValueList {

@@ -1,8 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect } from 'vitest'
 import {
-  ADDRESS_STATES,
   AVAILABILITY_CHANGE_KINDS,
+  MASS_KINDS,
+  ROUTE_CHANGE_KINDS,
+} from '../../../src/platform/base/change-kinds.ts'
+import {
+  ADDRESS_STATES,
   BELIEFS,
   CHANGE_REASONS,
   CHECK_REASONS,
@@ -17,12 +21,10 @@ import {
   HIDDEN_REASONS,
   LIMITED_PURPOSES,
   LINK_PURPOSES,
-  MASS_KINDS,
   PAIR_STATES,
   PAUSED_WORK,
   PRICE_REASONS,
   RATED_STATES,
-  ROUTE_CHANGE_KINDS,
   ROUTE_LISTS,
   RUN_RESOLUTIONS,
   RUN_STATUSES,

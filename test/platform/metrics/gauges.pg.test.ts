@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { readFeedGauges } from '../../../src/feeds/feed-bounds.ts'
-import { MASS_KINDS } from '../../../src/platform/base/kinds.ts'
+import { MASS_KINDS } from '../../../src/platform/base/change-kinds.ts'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
 import { createMetrics } from '../../../src/platform/metrics/metrics.ts'
 import { setHealthGauges } from '../../../src/upstream/telemetry.ts'
