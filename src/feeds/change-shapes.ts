@@ -17,6 +17,7 @@ import {
   orNull,
   RowId,
 } from '../platform/http/schemas.ts'
+import { QUESTION_MEMBERS } from '../upstream/question-shapes.ts'
 
 export const LocalTime = Type.String({
   description: 'Local time at the place, `YYYY-MM-DD HH:MM`.',
@@ -91,18 +92,6 @@ export const Belief = object(
   },
   { title: 'Belief' },
 )
-
-const Counts = object(
-  { adults: Type.Integer(), children: Type.Integer(), infants: Type.Integer() },
-  { title: 'PassengerCounts' },
-)
-
-/** The passenger mix of a question. */
-export const Passengers = object(
-  { residents: Counts, nonResidents: Counts },
-  { title: 'Passengers' },
-)
-export type Passengers = Static<typeof Passengers>
 
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
@@ -195,9 +184,7 @@ export const AvailabilityChange = object(
     kind: AvailabilityChangeKind,
     reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
     fareId: RowId,
-    flightId: Type.String(),
-    returnFlightId: orNull(Type.String()),
-    passengers: Passengers,
+    ...QUESTION_MEMBERS,
     before: Type.Unsafe<unknown>(Belief),
     after: Type.Unsafe<unknown>(Belief),
     lastGoodCheckAt: orNull(Instant, 'The change happened after this instant. Null if unknown.'),

@@ -1,4 +1,5 @@
 import type { WatchChangeKind } from '../platform/base/kinds.ts'
+import { questionWith } from '../upstream/question.ts'
 import { toWatchChange, type WatchChange } from './watch-record.ts'
 
 const OUT = {
@@ -92,12 +93,10 @@ export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 
       watchId: '00000000-0000-7000-8000-00000000a001',
       reference: 'A-1',
       list: 'summer',
-      flightId: '101103206541',
-      returnFlightId: null,
-      passengers: {
-        residents: { adults: 0, children: 0, infants: 0 },
-        nonResidents: { adults: 2, children: 1, infants: 0 },
-      },
+      ...questionWith({
+        flightId: '101103206541',
+        passengers: { nonResidents: { adults: 2, children: 1 } },
+      }),
       lastGoodCheckAt: kind === 'watch_started' ? null : new Date('2030-01-02T11:58:00Z'),
       detectedAt: new Date('2030-01-02T11:59:00Z'),
       recordedAt: new Date('2030-01-02T11:59:21Z'),

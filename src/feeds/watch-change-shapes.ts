@@ -6,7 +6,8 @@ import {
   type WatchChangeKind,
 } from '../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { Belief, LocalTime, NUMBERS, Passengers } from './change-shapes.ts'
+import { QUESTION_MEMBERS } from '../upstream/question-shapes.ts'
+import { Belief, LocalTime, NUMBERS } from './change-shapes.ts'
 
 const FlightEnd = object(
   {
@@ -112,9 +113,7 @@ function membersOf(kind: WatchChangeKind) {
     reference: Type.String(),
     watchId: Type.String(),
     link: orNull(Type.String(), 'The page of the watch. Null if it has no public address.'),
-    flightId: Type.String(),
-    returnFlightId: orNull(Type.String()),
-    passengers: Passengers,
+    ...QUESTION_MEMBERS,
     flights: object(
       { outbound: orNull(RecordFlight), return: orNull(RecordFlight) },
       {

@@ -1,16 +1,14 @@
-import type { Flight, Passengers } from '../../feeds/change-shapes.ts'
+import type { Flight } from '../../feeds/change-shapes.ts'
 import type { WatchChange } from '../../feeds/watch-record.ts'
 import { type Money, toCents } from '../../platform/base/money.ts'
 import { cleanText, nameText } from '../../platform/base/text.ts'
+import { type QuestionInput, termsText } from '../../upstream/question.ts'
 
 /** A record of a feed, as far as its sentence needs it. */
-export interface ShownChange {
+export interface ShownChange extends QuestionInput {
   readonly kind: string
   readonly reason?: string | null
   readonly fareId?: number
-  readonly flightId?: string
-  readonly returnFlightId?: string | null
-  readonly passengers?: Passengers
   readonly flights?: WatchChange['flights']
   readonly before: unknown
   readonly after: unknown
@@ -61,10 +59,9 @@ export function changeSentence(change: ShownChange, year: number): string {
   const before = (change.before ?? null) as ShownFare | null
   const after = change.after as ShownFare
   const fare = fareText(after, before, year) ?? lastFareText(change, year) ?? idText(change)
-  return cleanText(
-    `${fare}${mixText(change.passengers)}: ${eventText(change, { before, after, year })}`,
-    MAX_CHARS,
-  )
+  const terms = termsText(change)
+  const whom = terms === '' ? '' : `, for ${terms}`
+  return cleanText(`${fare}${whom}: ${eventText(change, { before, after, year })}`, MAX_CHARS)
 }
 
 function fareText(is: ShownFare, was: ShownFare | null, year: number): string | undefined {
@@ -97,29 +94,6 @@ function shownFlight(flight: WatchChange['flights']['outbound'] | undefined): Sh
     numbers,
     departsAt: departure.localTime,
   }
-}
-
-const TYPES = [
-  ['adults', 'adult', 'adults'],
-  ['children', 'child', 'children'],
-  ['infants', 'infant', 'infants'],
-] as const
-
-/**
- * For whom the fare is, unless it is for one adult.
- * @example ', for 2 adults, 1 resident child'
- */
-function mixText(passengers: Passengers | undefined): string {
-  if (passengers === undefined) return ''
-  const { nonResidents, residents } = passengers
-  const counted = [nonResidents, residents].flatMap((group, i) =>
-    TYPES.filter(([type]) => group[type] > 0).map(([type, one, many]) => {
-      const count = group[type]
-      return `${count} ${i === 1 ? 'resident ' : ''}${count === 1 ? one : many}`
-    }),
-  )
-  const text = counted.join(', ')
-  return text === '1 adult' ? '' : `, for ${text}`
 }
 
 /** @example '24 Nov 10:25, Llevant Airways 1579' */

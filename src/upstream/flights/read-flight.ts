@@ -1,5 +1,6 @@
 import { type Money, parseMoney, toCents } from '../../platform/base/money.ts'
-import type { AnswerAnomaly, ObservedFlight, PassengerMix } from '../observation.ts'
+import type { AnswerAnomaly, ObservedFlight } from '../observation.ts'
+import type { PassengerMix } from '../question.ts'
 import {
   assertPossibleTimes,
   codeOf,

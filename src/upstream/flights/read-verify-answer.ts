@@ -1,6 +1,7 @@
 import type { UnknownReason } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
-import type { AnswerAnomaly, LegObservation, Observation, Question } from '../observation.ts'
+import type { AnswerAnomaly, LegObservation, Observation } from '../observation.ts'
+import type { Question } from '../question.ts'
 import { DUPLICATE_NAMES, readStrictJson } from '../strict-json.ts'
 import { quotable } from '../transport/body-snippet.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
