@@ -94,7 +94,7 @@ const saveWatches = reseller({
     'Replaces the watches whose references exist, and adds the others: all of them or none. A setting that you leave ' +
     'out is cleared; `PATCH` changes single settings of one watch. The same request again changes nothing. A watch ' +
     'whose question (flights, passengers) changes begins again. A paused watch stays paused. Other watches of the ' +
-    'list stay as they are.',
+    'list stay as they are. There must be at least one adult, and no more infants than adults.',
   scope: 'watch',
   params: ListParams,
   query: object({
