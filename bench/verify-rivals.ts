@@ -8,7 +8,7 @@ import { sql, type Tx } from '../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../src/platform/db/transaction.ts'
 import type { QueueSystem } from '../src/platform/queue/queue-system.ts'
 import { verifyPath } from '../src/upstream/flights/verify-fares.ts'
-import type { Question } from '../src/upstream/observation.ts'
+import type { Question } from '../src/upstream/question.ts'
 
 const BARE_CALLS = 64
 const NAIVE_QUEUE = 'naive'

@@ -6,20 +6,20 @@ const ROOT = path.resolve(import.meta.dirname, '..')
 
 /** The floors of docs/architecture.md: an import points to a lower floor, or stays in its own folder. */
 const FLOORS: Readonly<Record<string, number>> = {
-  cli: 9,
-  embedded: 8,
-  app: 7,
-  views: 6,
-  fares: 5,
-  page: 6,
-  delivery: 5,
-  watches: 4,
-  routes: 4,
-  schedule: 3,
-  history: 3,
-  sandbox: 3,
+  cli: 10,
+  embedded: 9,
+  app: 8,
+  views: 7,
+  fares: 6,
+  page: 7,
+  delivery: 6,
+  watches: 5,
+  routes: 5,
+  schedule: 4,
+  history: 4,
+  sandbox: 4,
   upstream: 2,
-  feeds: 2,
+  feeds: 3,
   resellers: 2,
   'platform/ticks': 2,
   'platform/airports': 1,
@@ -163,7 +163,7 @@ describe('the architecture', () => {
       .filter((file) =>
         file.imports.some((specifier) => roomOf(file, specifier) === 'platform/config'),
       )
-      .filter((file) => (FLOORS[file.room] ?? 0) < 7)
+      .filter((file) => (FLOORS[file.room] ?? 0) < 8)
     expect(readers.map((file) => file.name)).toEqual([])
   })
 

@@ -3,7 +3,7 @@
  * own (`runIn` of versions.ts).
  */
 import { sql } from '../../src/platform/db/database.ts'
-import type { Question } from '../../src/upstream/observation.ts'
+import type { Question } from '../../src/upstream/question.ts'
 import type { Fare } from './market.ts'
 import { openProduct, type Product } from './product.ts'
 import { createScorer, type Score, type Scorer } from './score.ts'

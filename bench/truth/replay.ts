@@ -6,7 +6,7 @@
 import type { Check } from '../../src/fares/beliefs.ts'
 import type { FareView } from '../../src/fares/state.ts'
 import { sql } from '../../src/platform/db/database.ts'
-import type { Question } from '../../src/upstream/observation.ts'
+import type { Question } from '../../src/upstream/question.ts'
 import { openProduct, type Product, type Settings } from './product.ts'
 import { readStream, type StreamLine } from './stream-file.ts'
 

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import type { Question } from '../../src/upstream/observation.ts'
+import type { Question } from '../../src/upstream/question.ts'
 import type { Wire } from './answers.ts'
 
 /** One line of a stream: what was asked when, and what arrived. */

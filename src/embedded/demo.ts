@@ -22,6 +22,7 @@ import {
 import { deleteWatches } from '../watches/change-watches.ts'
 import { importWatchList } from '../watches/import/import-watch-list.ts'
 import { rowsOf } from '../watches/rows/watch-row.ts'
+import { cellsOfInput } from '../watches/watch-input.ts'
 import { findWatchList, listWatches, type Watch } from '../watches/watch-lists.ts'
 import { undefinedIfMissing } from './postgres-errors.ts'
 
@@ -154,13 +155,13 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
   const missing = isNew ? FLIGHTS - story.length : departed.length
   const watched = watches.map(({ entry }) => entry.question.flightId)
   const quiet = searchQuietFlights(world, instant, missing, new Set([...story, ...watched]))
-  const rows = [...story, ...quiet].map((flightId, i) => ({
-    list: LIST,
-    reference: referenceOf(flightId),
-    flight_id: flightId,
-    residents_adults: '0',
-    non_residents_adults: String(1 + (i % 3)),
-  }))
+  const rows = [...story, ...quiet].map((flightId, i) =>
+    cellsOfInput(LIST, {
+      reference: referenceOf(flightId),
+      flightId,
+      passengers: { nonResidents: { adults: 1 + (i % 3) } },
+    }),
+  )
   await importWatchList(db, { resellerId, source: rowsOf('the demo', rows) })
   if (departed.length > 0) {
     const references = departed.map(({ entry }) => entry.reference)

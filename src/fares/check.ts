@@ -12,10 +12,11 @@ import { LEASE_SECONDS, type ScheduleRules } from '../schedule/due.ts'
 import type { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { type Skew, skewOf, waitForSlot } from '../upstream/budget/take-slot.ts'
 import { judgedBy, readHabits } from '../upstream/flights/answer-habits.ts'
-import type { Observation, Question } from '../upstream/observation.ts'
+import type { Observation } from '../upstream/observation.ts'
+import type { Question } from '../upstream/question.ts'
+import { QUESTION_SELECTION } from '../upstream/question-sql.ts'
 import type { UpstreamClient } from '../upstream/upstream-client.ts'
 import { UpstreamCircuitOpenError, UpstreamSlotMissedError } from '../upstream/upstream-errors.ts'
-import { QUESTION_COLUMNS } from '../watches/sync-tracked-fares.ts'
 import type { FareChange } from './answer.ts'
 import type { Check, ClaimRef, RecordedCheck } from './beliefs.ts'
 import type { Decision, DecisionRules } from './decide.ts'
@@ -45,7 +46,7 @@ async function findClaimedFares(
   { claimId, fareIds }: ClaimRef,
 ): Promise<{ fares: ClaimedFare[]; now: Date | undefined }> {
   const { rows } = await sql<Question & Omit<ClaimedFare, 'question'> & { now: Date }>`${PREPARED}
-    select f.id as "fareId", ${QUESTION_COLUMNS}, s.slot_at as "slotAt", ${WHY} as why, clock_timestamp() as now
+    select f.id as "fareId", ${sql.join(QUESTION_SELECTION)}, s.slot_at as "slotAt", ${WHY} as why, clock_timestamp() as now
       from fare_schedule s
       join tracked_fare f on f.id = s.tracked_fare_id
       left join fare_state b on b.tracked_fare_id = s.tracked_fare_id

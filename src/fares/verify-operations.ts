@@ -1,17 +1,18 @@
-import { Type } from 'typebox'
+import { type TString, Type } from 'typebox'
 import type { Db } from '../platform/db/database.ts'
 import { type Caller, operations } from '../platform/http/operation.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { ignoreParameters } from '../platform/http/read-parameters.ts'
 import { LANE_SHARE } from '../upstream/budget/reserve-slots.ts'
-import type { PassengerMix, Question } from '../upstream/observation.ts'
 import {
   assertTwoFlights,
   MAX_FLIGHT_ID_CHARS,
-  MAX_PASSENGERS,
+  type Question,
+  questionFrom,
+  TERM_FIELDS,
   violatedIdRule,
   violatedPassengerRule,
-} from '../upstream/passenger-rules.ts'
+} from '../upstream/question.ts'
 import {
   type CallerKey,
   DETAILS,
@@ -33,8 +34,11 @@ const { shared } = operations<VerifyEndpointDeps>()
 /** The time in which the quota is stated, unless it allows no whole question in it. */
 const POLICY_SECONDS = 5
 
-const count = (who: string) =>
-  Type.String({ description: `${who}, 0 to 12. A value that is not a number is ignored.` })
+const terms = TERM_FIELDS.map(({ wire, label, required, schema: { minimum, maximum } }) => {
+  const description = `${label}, ${minimum} to ${maximum}. A value that is not a number is ignored.`
+  const text = Type.String({ description })
+  return [wire, required ? text : Type.Optional(text)] as const
+})
 const flightId = (description: string) =>
   Type.String({ minLength: 1, maxLength: MAX_FLIGHT_ID_CHARS, description })
 
@@ -42,12 +46,7 @@ const QUERY = Type.Object(
   {
     flightId: flightId('The outbound flight.'),
     returnFlightId: Type.Optional(flightId('The return flight.')),
-    'residents[adults]': count('Resident adults'),
-    'residents[children]': Type.Optional(count('Resident children')),
-    'residents[infants]': Type.Optional(count('Resident infants')),
-    'nonResidents[adults]': count('Non-resident adults'),
-    'nonResidents[children]': Type.Optional(count('Non-resident children')),
-    'nonResidents[infants]': Type.Optional(count('Non-resident infants')),
+    ...(Object.fromEntries(terms) as Record<TermName, TString>),
     maxAge: Type.Integer({
       minimum: 0,
       maximum: MAX_AGE_SECONDS,
@@ -174,9 +173,9 @@ const verifyFares = shared({
   },
   handler: async ({ db, onDemand, requestsPerSecond }, { query, reply, ...request }) => {
     const { maxAge, ...given } = query
-    const ignored = ignoredCounts(given)
+    const ignored = ignoredTerms(given)
     if (ignored.length > 0) ignoreParameters(reply, ignored)
-    const question = questionOf(given, readMix(given))
+    const question = readQuestion(given)
     reply.type('application/json; charset=utf-8')
     if (maxAge > 0) {
       const cached = await findCachedObservation(db, question, maxAge)
@@ -218,68 +217,46 @@ function unknownProblem({ reason, retryAfterMs }: UnknownResult): ProblemError {
   })
 }
 
-/** The six passenger counts of a request, by their parameter names. */
-type CountParameters = Readonly<Partial<Record<CountName, string>>>
+type TermName = (typeof TERM_FIELDS)[number]['wire']
 
-const GROUPS = ['residents', 'nonResidents'] as const
-const TYPES = ['adults', 'children', 'infants'] as const
-type CountName = `${(typeof GROUPS)[number]}[${(typeof TYPES)[number]}]`
+/** The parameters of a request, by their names. */
+type Parameters = Readonly<Partial<Record<TermName, string>>>
 
-export const COUNT_NAMES: readonly CountName[] = GROUPS.flatMap((group) =>
-  TYPES.map((type) => `${group}[${type}]` as const),
-)
-
-/** A decimal number: "2", "+2", "2.0". Also "1.5", which is a number but not a valid count. */
-const NUMERIC = /^\s*[+-]?\d+(\.\d+)?\s*$/
-
-/** The counts that are not numbers. By the interface they are read as 0. */
-export function ignoredCounts(given: CountParameters): CountName[] {
-  return COUNT_NAMES.filter((name) => {
-    const text = given[name]
-    return text !== undefined && !NUMERIC.test(text)
-  })
+/** The terms that mean nothing, such as counts that are not numbers. By the interface they are read as missing. */
+export function ignoredTerms(given: Parameters): TermName[] {
+  return TERM_FIELDS.filter(({ wire, meant }) => {
+    const text = given[wire]
+    return text !== undefined && meant(text) === undefined
+  }).map(({ wire }) => wire)
 }
 
 /**
- * Reads the passenger mix of a request. Missing and ignored counts are 0.
- * Throws a ProblemError that names the broken rule.
+ * Reads the question of a request. Missing and ignored terms have their defaults. Throws a ProblemError that names
+ * the parameter and the broken rule, or SameFlightError.
  */
-export function readMix(given: CountParameters): PassengerMix {
-  const count = (name: CountName) => {
-    const text = given[name] ?? ''
-    const number = NUMERIC.test(text) ? Number(text) : 0
-    if (Number.isInteger(number) && number >= 0 && number <= MAX_PASSENGERS) return number
-    throw new ProblemError('verify.passenger_rule', {
-      parameter: name,
-      detail: `${name} must be a whole number from 0 to ${MAX_PASSENGERS}`,
-    })
-  }
-  const group = (name: (typeof GROUPS)[number]) => ({
-    adults: count(`${name}[adults]`),
-    children: count(`${name}[children]`),
-    infants: count(`${name}[infants]`),
-  })
-  const mix = { residents: group('residents'), nonResidents: group('nonResidents') }
-  const rule = violatedPassengerRule(mix)
-  if (rule === undefined) return mix
-  throw new ProblemError('verify.passenger_rule', { detail: rule })
-}
-
-/**
- * Builds the question from the flight ids of a request. Throws a ProblemError that names the id and its rule, or
- * SameFlightError.
- */
-export function questionOf(
-  { flightId, returnFlightId }: { flightId: string; returnFlightId?: string },
-  passengers: PassengerMix,
+export function readQuestion(
+  given: Parameters & { readonly flightId: string; readonly returnFlightId?: string },
 ): Question {
-  for (const [parameter, id] of Object.entries({ flightId, returnFlightId })) {
-    const rule = id === undefined ? undefined : violatedIdRule(parameter, id)
-    if (rule !== undefined) {
-      throw new ProblemError('request.invalid_parameter', { parameter, detail: rule })
-    }
-  }
-  const question = { flightId, returnFlightId: returnFlightId ?? null, passengers }
+  const texts: Readonly<Record<string, string | undefined>> = given
+  const question = questionFrom(({ wire, ...field }) => {
+    const text = texts[wire]
+    if (field.isFlight && text !== undefined) return flightOf(wire, text)
+    const meant = text === undefined ? undefined : field.meant(text)
+    const parsed = meant === undefined ? { value: field.default } : field.parse(meant)
+    if ('value' in parsed) return parsed.value
+    throw new ProblemError('verify.passenger_rule', {
+      parameter: wire,
+      detail: `${wire} ${parsed.error}`,
+    })
+  })
+  const broken = violatedPassengerRule(question)
+  if (broken !== undefined) throw new ProblemError('verify.passenger_rule', { detail: broken.rule })
   assertTwoFlights(question)
   return question
+}
+
+function flightOf(parameter: string, id: string): string {
+  const detail = violatedIdRule(parameter, id)
+  if (detail === undefined) return id
+  throw new ProblemError('request.invalid_parameter', { parameter, detail })
 }

@@ -16,9 +16,15 @@ import {
   waitForSlot,
 } from '../upstream/budget/take-slot.ts'
 import { judgedBy, readHabits } from '../upstream/flights/answer-habits.ts'
-import { circuitOpenObservation, verifyPath } from '../upstream/flights/verify-fares.ts'
-import type { LegObservation, Observation, Question } from '../upstream/observation.ts'
-import { assertQuestion, assertTwoFlights } from '../upstream/passenger-rules.ts'
+import { circuitOpenObservation } from '../upstream/flights/verify-fares.ts'
+import type { LegObservation, Observation } from '../upstream/observation.ts'
+import {
+  assertQuestion,
+  assertTwoFlights,
+  type Question,
+  questionKey,
+} from '../upstream/question.ts'
+import { asks } from '../upstream/question-sql.ts'
 import { parseKeepingDigits } from '../upstream/strict-json.ts'
 import { UpstreamCircuitOpenError, UpstreamSlotMissedError } from '../upstream/upstream-errors.ts'
 import { LEFT_OUT } from './answer.ts'
@@ -340,7 +346,7 @@ function secondsAgo(seconds: number): RawBuilder<Date> {
 
 /** A question's text may be longer than an index entry allows. */
 function keyOf(question: Question): string {
-  return hash('sha256', verifyPath(question))
+  return hash('sha256', questionKey(question))
 }
 
 interface OnDemandAnswer {
@@ -458,19 +464,10 @@ function slotTaker({ db, clock, rules: { requestsPerSecond } }: VerifyDeps) {
 }
 
 async function findTrackedFare(db: Db, question: Question): Promise<number | null> {
-  const { flightId, returnFlightId, passengers } = question
-  const { residents, nonResidents } = passengers
   const fare = await db
-    .selectFrom('tracked_fare')
+    .selectFrom('tracked_fare as f')
     .select('id')
-    .where('flight_id', '=', flightId)
-    .where('return_flight_id', 'is not distinct from', returnFlightId)
-    .where('residents_adults', '=', residents.adults)
-    .where('residents_children', '=', residents.children)
-    .where('residents_infants', '=', residents.infants)
-    .where('non_residents_adults', '=', nonResidents.adults)
-    .where('non_residents_children', '=', nonResidents.children)
-    .where('non_residents_infants', '=', nonResidents.infants)
+    .where(asks(question))
     .where('ended_at', 'is', null)
     .executeTakeFirst()
   return fare?.id ?? null
@@ -526,7 +523,7 @@ export function createOnDemand(options: OnDemandDeps): OnDemand {
 
   return {
     verify: (question, caller) => {
-      const key = verifyPath(question)
+      const key = questionKey(question)
       const running = inFlight.get(key)
       if (running !== undefined) {
         running.callers.add(caller)

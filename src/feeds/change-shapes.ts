@@ -19,6 +19,7 @@ import {
   orNull,
   RowId,
 } from '../platform/http/schemas.ts'
+import { QUESTION_MEMBERS } from '../upstream/question-shapes.ts'
 
 export const Price = object(
   { amount: Type.String({ description: 'Decimal text: `123.40`.' }), currency: Type.String() },
@@ -137,18 +138,6 @@ export const Belief = object(
 )
 export type Belief = Static<typeof Belief>
 
-const Counts = object(
-  { adults: Type.Integer(), children: Type.Integer(), infants: Type.Integer() },
-  { title: 'PassengerCounts' },
-)
-
-/** The passenger mix of a question. */
-export const Passengers = object(
-  { residents: Counts, nonResidents: Counts },
-  { title: 'Passengers' },
-)
-export type Passengers = Static<typeof Passengers>
-
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
@@ -240,9 +229,7 @@ export const AvailabilityChange = object(
     kind: AvailabilityChangeKind,
     reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
     fareId: RowId,
-    flightId: Type.String(),
-    returnFlightId: orNull(Type.String()),
-    passengers: Passengers,
+    ...QUESTION_MEMBERS,
     before: Belief,
     after: Belief,
     lastGoodCheckAt: orNull(Instant, 'The change happened after this instant. Null if unknown.'),

@@ -1,4 +1,5 @@
 import { type ExampleFare, kindOf, type WatchChangeKind } from '../platform/base/change-kinds.ts'
+import { questionWith } from '../upstream/question.ts'
 import { toWatchChange, type WatchChange, type WatchChangeRow } from './watch-record.ts'
 
 const PMI = { id: '101', city: 'Palma de Mallorca', country: 'Spain' }
@@ -93,12 +94,11 @@ export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 
       watchId: '00000000-0000-7000-8000-00000000a001',
       reference: 'A-1',
       list: 'summer',
-      flightId: '101103206541',
-      returnFlightId: isPair ? '103101309540' : null,
-      passengers: {
-        residents: { adults: 0, children: 0, infants: 0 },
-        nonResidents: { adults: 2, children: 1, infants: 0 },
-      },
+      ...questionWith({
+        flightId: '101103206541',
+        returnFlightId: isPair ? '103101309540' : null,
+        passengers: { nonResidents: { adults: 2, children: 1 } },
+      }),
       lastGoodCheckAt: before === null ? null : new Date('2030-01-02T11:58:00Z'),
       detectedAt: new Date('2030-01-02T11:59:00Z'),
       recordedAt: new Date('2030-01-02T11:59:21Z'),

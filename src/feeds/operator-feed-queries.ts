@@ -1,10 +1,10 @@
 import { gunzipSync } from 'node:zlib'
 import type { RouteChangeKind } from '../platform/base/change-kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
+import { QUESTION_SELECTION } from '../upstream/question-sql.ts'
 import type { AvailabilityChange, Belief, ChangeEvidence, RouteChange } from './change-shapes.ts'
 import { type FeedBounds, type Gap, gapsWhere, generationAt, numberFrom } from './feed-bounds.ts'
 import { publicFare } from './public-fare.ts'
-import { PASSENGERS } from './watch-record.ts'
 
 /** The records after a number, in order. */
 export async function readAvailabilityChanges(
@@ -47,9 +47,7 @@ function shown(db: Db) {
       'c.kind',
       'c.reason',
       'c.tracked_fare_id as fareId',
-      'f.flight_id as flightId',
-      'f.return_flight_id as returnFlightId',
-      PASSENGERS.as('passengers'),
+      ...QUESTION_SELECTION,
       'c.before',
       'c.after',
       'c.last_good_check_at as lastGoodCheckAt',

@@ -2,7 +2,8 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { kindOf, MASS_KINDS, REASONS, type WatchChangeKind } from '../platform/base/change-kinds.ts'
 import type { ChangeReason } from '../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { Belief, Flight, NUMBERS, Passengers } from './change-shapes.ts'
+import { QUESTION_MEMBERS } from '../upstream/question-shapes.ts'
+import { Belief, Flight, NUMBERS } from './change-shapes.ts'
 
 const RecordEvidence = object(
   {
@@ -49,9 +50,7 @@ function membersOf(kind: WatchChangeKind) {
     reference: Type.String(),
     watchId: Type.String(),
     link: orNull(Type.String(), 'The page of the watch. Null if it has no public address.'),
-    flightId: Type.String(),
-    returnFlightId: orNull(Type.String()),
-    passengers: Passengers,
+    ...QUESTION_MEMBERS,
     flights: object(
       { outbound: orNull(Flight), return: orNull(Flight) },
       {

@@ -1,6 +1,7 @@
 import type { WatchChangeKind } from '../platform/base/change-kinds.ts'
 import type { ChangeReason } from '../platform/base/kinds.ts'
 import { type Db, PREPARED, sql } from '../platform/db/database.ts'
+import { QUESTION_SELECTION } from '../upstream/question-sql.ts'
 import {
   type FeedBounds,
   type Gap,
@@ -129,14 +130,12 @@ function shown(query: ReturnType<typeof records>) {
     sql<WatchChangeKind>`coalesce(${ref('c.kind')}, ${ref('e.kind')})`.as('kind'),
     sql<ChangeReason | null>`coalesce(${ref('c.reason')}, ${ref('e.reason')})`.as('reason'),
     fn.coalesce('c.schema_version', 'e.schema_version').$notNull().as('schemaVersion'),
-    'f.flight_id as flightId',
-    'f.return_flight_id as returnFlightId',
+    ...QUESTION_SELECTION,
     fn.coalesce('c.before', 'e.before').as('before'),
     fn.coalesce('c.after', 'e.after').as('after'),
     fn.coalesce('c.last_good_check_at', 'e.last_good_check_at').as('lastGoodCheckAt'),
     fn.coalesce('c.detected_at', 'e.detected_at').$notNull().as('detectedAt'),
     'w.recorded_at as recordedAt',
-    FACT_COLUMNS.passengers.as('passengers'),
     FACT_COLUMNS.outbound.as('outbound'),
     FACT_COLUMNS.back.as('back'),
     FACT_COLUMNS.askedAt.as('askedAt'),

@@ -1,12 +1,13 @@
 import { HELD_BY, type WatchChangeKind } from '../platform/base/change-kinds.ts'
 import type { ChangeReason } from '../platform/base/kinds.ts'
 import { type RawBuilder, sql } from '../platform/db/database.ts'
-import type { Belief, Flight, Passengers } from './change-shapes.ts'
+import type { Question } from '../upstream/question.ts'
+import type { Belief, Flight } from './change-shapes.ts'
 import { publicFare, publicFlight } from './public-fare.ts'
 import type { RecordEvidence } from './watch-change-shapes.ts'
 
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
-export interface WatchChange {
+export interface WatchChange extends Question {
   readonly seq: number
   /** The generation of the feed in which it was written. */
   readonly generation: number
@@ -22,9 +23,6 @@ export interface WatchChange {
   readonly list: string | null
   /** Where the watch is shown; null without a public address or a list. */
   readonly link: string | null
-  readonly flightId: string
-  readonly returnFlightId: string | null
-  readonly passengers: Passengers
   readonly flights: { readonly outbound: Flight | null; readonly return: Flight | null }
   /** Null of `watch_started` alone. */
   readonly before: Belief | null
@@ -37,20 +35,10 @@ export interface WatchChange {
   readonly recordedAt: Date
 }
 
-/** The counts of tracked fare `f`. */
-export const PASSENGERS = sql<Passengers>`
-  json_build_object(
-    'residents', json_build_object(
-      'adults', f.residents_adults, 'children', f.residents_children, 'infants', f.residents_infants),
-    'nonResidents', json_build_object(
-      'adults', f.non_residents_adults, 'children', f.non_residents_children, 'infants', f.non_residents_infants))
-`
-
 type Incident = NonNullable<NonNullable<RecordEvidence['held']>['incident']>
 
 /** Columns of record `w` with its change `c` or event `e` and its fare `f`, from which facts follow. */
 export const FACT_COLUMNS = {
-  passengers: PASSENGERS,
   outbound: shownFlight('outbound'),
   back: sql`case when f.return_flight_id is not null then ${shownFlight('return')} end`,
   askedAt: sql<string | null>`c.provenance ->> 'askedAt'`,

@@ -2,6 +2,7 @@ import { type Db, type RawBuilder, sql, type Tx } from '../platform/db/database.
 import { HISTORY_FLOOR } from '../platform/db/history-floor.ts'
 import { takeTransactionLock } from '../platform/db/session-lock.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
+import { TERM_COLUMNS } from '../upstream/question-sql.ts'
 
 /** A day is computed this long after its end: by then the checks and lists that belong to it are recorded. */
 const COMPLETE_AFTER = sql`interval '10 minutes'`
@@ -140,31 +141,27 @@ function changesOf(day: string): RawBuilder<unknown> {
       group by 1)`
 }
 
-const MIX = sql`
-  residents_adults, residents_children, residents_infants,
-  non_residents_adults, non_residents_children, non_residents_infants`
-
 async function saveFares(tx: Tx, day: string): Promise<void> {
   await sql`
     insert into daily_fares (day, departure_iata, destination_iata, departure_id, destination_id,
-                             days_to_departure, has_return, ${MIX},
+                             days_to_departure, has_return, ${TERM_COLUMNS},
                              fares, bookable, bookable_share, currency, p10, median, p90)
     select ${day}::date, departure_iata, destination_iata, departure_id, destination_id,
-           days_to_departure, has_return, ${MIX},
+           days_to_departure, has_return, ${TERM_COLUMNS},
            fares, bookable, round(bookable::numeric / nullif(known, 0), 4), currency,
            case when currency is not null then p[1] end, case when currency is not null then p[2] end,
            case when currency is not null then p[3] end
       from (select outbound_departure_iata as departure_iata, outbound_destination_iata as destination_iata,
                    outbound_departure_id as departure_id, outbound_destination_id as destination_id,
                    outbound_departs_local::date - ${day}::date as days_to_departure,
-                   return_flight_id is not null as has_return, ${MIX},
+                   return_flight_id is not null as has_return, ${TERM_COLUMNS},
                    count(*) as fares, count(*) filter (where state = 'bookable') as bookable,
                    count(*) filter (where state <> 'unknown') as known,
                    case when count(distinct currency) filter (where state = 'bookable') = 1 then min(currency) end as currency,
                    percentile_disc(array[0.1, 0.5, 0.9]) within group (order by price) filter (where state = 'bookable') as p
               from farewatch.fare_history
              where ${isCounted(day)}
-             group by 1, 2, 3, 4, 5, 6, ${MIX}) f
+             group by 1, 2, 3, 4, 5, 6, ${TERM_COLUMNS}) f
   `.execute(tx)
 }
 

@@ -1,25 +1,6 @@
 import type { UnknownReason } from '../platform/base/kinds.ts'
 import type { Money } from '../platform/base/money.ts'
 
-/** One question to the upstream: is this flight, with this return flight, available for these passengers? */
-export interface Question {
-  readonly flightId: string
-  readonly returnFlightId: string | null
-  readonly passengers: PassengerMix
-}
-
-/** The six counts. */
-export interface PassengerMix {
-  readonly residents: PassengerCounts
-  readonly nonResidents: PassengerCounts
-}
-
-export interface PassengerCounts {
-  readonly adults: number
-  readonly children: number
-  readonly infants: number
-}
-
 /**
  * What the upstream reported about one flight, once. `members` names what the interface does not have, in the entry of
  * an unavailable flight or next to it.

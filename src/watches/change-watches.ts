@@ -3,6 +3,7 @@ import { quote } from '../platform/base/text.ts'
 import { type Db, sql, type Tenant, type Tx } from '../platform/db/database.ts'
 import { affected, inTransaction } from '../platform/db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../resellers/resellers.ts'
+import { fieldValue, questionFrom } from '../upstream/question.ts'
 import { importRows } from './import/import-watch-list.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from './max-delays.ts'
 import { rowsOf, type WatchEntry } from './rows/watch-row.ts'
@@ -254,14 +255,9 @@ export async function changeWatch(
 }
 
 function changedCells({ list, question, ...settings }: WatchEntry, change: WatchChange): Cells {
-  const { residents, nonResidents } = question.passengers
-  return cellsOfInput(list, {
-    ...question,
-    ...settings,
-    ...change,
-    passengers: {
-      residents: { ...residents, ...change.passengers?.residents },
-      nonResidents: { ...nonResidents, ...change.passengers?.nonResidents },
-    },
+  const changed = questionFrom((field) => {
+    const value = fieldValue(change, field)
+    return value === undefined ? (fieldValue(question, field) ?? null) : value
   })
+  return cellsOfInput(list, { ...settings, ...change, ...changed })
 }

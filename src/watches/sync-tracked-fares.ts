@@ -1,4 +1,3 @@
-import { PASSENGERS } from '../feeds/watch-record.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
 import { changeQueues, expediteFirstChecks, follow, hold, unfollow } from '../schedule/queues.ts'
@@ -10,11 +9,6 @@ export interface TrackedFaresEffect {
   /** Fares that had an active watch and have none now. */
   readonly trackedFaresEnded: number
 }
-
-/** The columns of a Question, from tracked fare `f`. */
-export const QUESTION_COLUMNS = sql`
-  f.flight_id as "flightId", f.return_flight_id as "returnFlightId", ${PASSENGERS} as passengers
-`
 
 interface CountedFare {
   readonly id: number

@@ -1,7 +1,7 @@
 import { setImmediate as otherWork } from 'node:timers/promises'
 import { quote } from '../platform/base/text.ts'
 import { ProblemError, type ProblemFault } from '../platform/http/problems.ts'
-import type { PassengerCounts } from '../upstream/observation.ts'
+import { type FieldValue, QUESTION_FIELDS, type QuestionInput } from '../upstream/question.ts'
 import { readCsv } from './files/read-csv.ts'
 import { MalformedWatchFileError, textOfBytes } from './files/read-text-blocks.ts'
 import { checkRow, checkRows, InvalidRows } from './rows/check-rows.ts'
@@ -16,17 +16,10 @@ import {
   type RowSource,
 } from './rows/watch-row.ts'
 
-type InputCounts = { readonly [T in keyof PassengerCounts]?: number | undefined }
-
-/** A watch in a request body. A missing count is 0. */
-export interface WatchInput {
+/** A watch in a request body. */
+export interface WatchInput extends QuestionInput {
   readonly reference: string
   readonly flightId: string
-  readonly returnFlightId?: string | null | undefined
-  readonly passengers: {
-    readonly residents?: InputCounts | undefined
-    readonly nonResidents?: InputCounts | undefined
-  }
   readonly priceThresholdAmount?: string | null | undefined
   readonly priceThresholdPercent?: string | null | undefined
   readonly departsOn?: string | null | undefined
@@ -41,11 +34,13 @@ export type Cells = RawRow['cells']
 export function cellsOfInput(list: string, watch: WatchInput): Cells {
   const cells = Object.entries(cellsAt({ ...watch, list }))
   return Object.fromEntries(
-    cells.map(([column, value]) => [column, String(value ?? (COUNT.test(column) ? 0 : ''))]),
+    cells.map(([column, value]) => [column, String(value ?? DEFAULTS.get(column) ?? '')]),
   )
 }
 
-const COUNT = /residents/
+const DEFAULTS = new Map<string, FieldValue>(
+  QUESTION_FIELDS.map((field) => [field.column, field.default]),
+)
 const ROWS_AT_A_TIME = 500
 
 /**

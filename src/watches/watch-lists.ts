@@ -3,8 +3,8 @@ import { quote } from '../platform/base/text.ts'
 import { type Db, sql, type Tenant } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { lockWatchesOf } from '../resellers/resellers.ts'
-import type { FlatEntry, WatchEntry } from './rows/watch-row.ts'
-import { QUESTION_COLUMNS } from './sync-tracked-fares.ts'
+import { QUESTION } from '../upstream/question-sql.ts'
+import type { WatchEntry } from './rows/watch-row.ts'
 
 interface Owner {
   readonly db: Db
@@ -163,7 +163,7 @@ interface WatchPage {
   readonly limit: number
 }
 
-interface WatchRow extends FlatEntry, Omit<Watch, 'entry'> {}
+interface WatchRow extends WatchEntry, Omit<Watch, 'entry'> {}
 
 /** Lists a reseller's watches by list and reference. */
 export async function listWatches(db: Db, resellerId: number, page: WatchPage): Promise<Watch[]> {
@@ -202,14 +202,12 @@ export async function findWatch(
 
 function watchOf(row: WatchRow): Watch {
   const { id, trackedFareId, createdAt, beganAt, pausedAt, ...entry } = row
-  const { flightId, returnFlightId, passengers, ...settings } = entry
-  const question = { flightId, returnFlightId, passengers }
-  return { id, trackedFareId, entry: { ...settings, question }, createdAt, beganAt, pausedAt }
+  return { id, trackedFareId, entry, createdAt, beganAt, pausedAt }
 }
 
-/** The columns of a FlatEntry except its names, from a watch `w` and its tracked fare `f`. */
+/** The columns of a WatchEntry except its names, from a watch `w` and its tracked fare `f`. */
 export const ENTRY_COLUMNS = sql`
-  ${QUESTION_COLUMNS}, w.price_threshold_amount::text as "priceThresholdAmount",
+  ${QUESTION} as question, w.price_threshold_amount::text as "priceThresholdAmount",
   w.price_threshold_percent::text as "priceThresholdPercent", w.departs_on::text as "departsOn",
   w.min_interval_seconds as "minIntervalSeconds", w.priority, w.max_delay_seconds as "maxDelaySeconds"
 `

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { readMix as sandboxReadMix } from '../../sandbox/world/passengers.ts'
 import answers from '../../src/app/api-examples.json' with { type: 'json' }
 import {
-  COUNT_NAMES,
-  ignoredCounts,
+  ignoredTerms,
   onDemandPolicy,
-  readMix,
+  readQuestion,
   VerifyResultShape,
 } from '../../src/fares/verify-operations.ts'
 import { ProblemError } from '../../src/platform/http/problems.ts'
 import { readFlight } from '../../src/upstream/flights/read-flight.ts'
+import { TERM_FIELDS } from '../../src/upstream/question.ts'
 
 const ID = '101103205320'
 const PASSENGERS = {
@@ -69,25 +69,30 @@ const count = fc.oneof(
 )
 
 /** The counts of a request. Both counts of adults are required. */
-const given = fc.record(Object.fromEntries(COUNT_NAMES.map((name) => [name, count])), {
-  requiredKeys: ['residents[adults]', 'nonResidents[adults]'],
-})
+const given = fc.record<Record<string, string>>(
+  Object.fromEntries(TERM_FIELDS.map(({ wire: name }) => [name, count])),
+  {
+    requiredKeys: ['residents[adults]', 'nonResidents[adults]'],
+  },
+)
 
-it('readMix reads and rejects the same mixes as the sandbox', () => {
+const read = (counts: Readonly<Record<string, string>>) => readQuestion({ flightId: ID, ...counts })
+
+it('readQuestion reads and rejects the same mixes as the sandbox', () => {
   fc.assert(
     fc.property(given, (counts) => {
       const theirs = sandboxReadMix(counts)
-      if ('mix' in theirs) expect(readMix(counts)).toEqual(theirs.mix)
-      else expect(() => readMix(counts)).toThrow(ProblemError)
+      if ('mix' in theirs) expect(read(counts).passengers).toEqual(theirs.mix)
+      else expect(() => read(counts)).toThrow(ProblemError)
     }),
     { numRuns: 2_000 },
   )
 })
 
-it('ignoredCounts names only counts that have the same effect as 0', () => {
+it('ignoredTerms names only counts that have the same effect as 0', () => {
   fc.assert(
     fc.property(given, (counts) => {
-      for (const name of ignoredCounts(counts)) {
+      for (const name of ignoredTerms(counts)) {
         const zero = { ...counts, [name]: '0' }
         expect(sandboxReadMix(zero)).toEqual(sandboxReadMix(counts))
       }

@@ -138,12 +138,12 @@ describe('bad input on the command line', () => {
     [['sync', 'runs', '--limit', '0'], 'from 1 to 10000'],
     [['fly'], 'unknown command'],
     [
-      ['verify', '--flight', '1'],
-      'at least one adult: add adults, such as --non-residents-adults 1',
+      ['verify', '--flight', '1', '--non-residents-adults', '0'],
+      'at least one adult: see --residents-adults and --non-residents-adults',
     ],
     [
       ['verify', '--flight', '1', '--residents-adults', '1', '--residents-infants', '3'],
-      'infants must not outnumber adults: add adults, such as --non-residents-adults 2',
+      'infants must not outnumber adults: see --residents-infants and --non-residents-infants',
     ],
   ] as const)('explains the usage error of %j', async ([args, output]) => {
     const { exit, stderr } = await runCommand(args, {})

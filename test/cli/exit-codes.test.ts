@@ -8,7 +8,7 @@ import {
   UnknownResellerError,
 } from '../../src/resellers/resellers.ts'
 import { NotHeldError, RunNotFoundError } from '../../src/routes/errors.ts'
-import { QuestionError, SameFlightError } from '../../src/upstream/passenger-rules.ts'
+import { QuestionError, SameFlightError } from '../../src/upstream/question.ts'
 import { UnknownReferencesError } from '../../src/watches/change-watches.ts'
 import { UnknownWatchListError } from '../../src/watches/watch-lists.ts'
 

@@ -213,7 +213,7 @@ describe('the passengers of a sentence', () => {
     [none, { ...none, adults: 1 }, ''],
     [none, { adults: 2, children: 1, infants: 1 }, ', for 2 adults, 1 child, 1 infant'],
     [{ ...none, adults: 1 }, none, ', for 1 resident adult'],
-    [{ ...none, children: 2 }, { ...none, adults: 1 }, ', for 1 adult, 2 resident children'],
+    [{ ...none, children: 2 }, { ...none, adults: 1 }, ', for 2 resident children, 1 adult'],
   ])('%j and %j not resident are named: "%s"', (residents, nonResidents, words) => {
     const change = { kind: 'expired', before: OPEN, after: UNKNOWN }
 

@@ -4,7 +4,7 @@ import { countChecks } from '../../src/fares/record.ts'
 import { heldKindOf, storedState } from '../../src/fares/state.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { readVerifyAnswer } from '../../src/upstream/flights/read-verify-answer.ts'
-import type { Question } from '../../src/upstream/observation.ts'
+import type { Question } from '../../src/upstream/question.ts'
 import { answering, json } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import {

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import type { Wire } from '../../bench/truth/answers.ts'
 import { createStreamWriter } from '../../bench/truth/stream-file.ts'
-import type { PassengerCounts, Question } from '../../src/upstream/observation.ts'
+import type { PassengerCounts, Question } from '../../src/upstream/question.ts'
 import { listenLocally } from '../support/local-server.ts'
 
 function questionOf(query: URLSearchParams): Question {

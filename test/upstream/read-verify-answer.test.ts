@@ -4,7 +4,8 @@ import {
   readVerifyAnswer,
   type VerifyAnswer,
 } from '../../src/upstream/flights/read-verify-answer.ts'
-import type { FlightSummary, ObservedFlight, Question } from '../../src/upstream/observation.ts'
+import type { FlightSummary, ObservedFlight } from '../../src/upstream/observation.ts'
+import type { Question } from '../../src/upstream/question.ts'
 import { available, flight, price, question, segment } from './verify-fixtures.ts'
 
 const SECRET = 'a-secret-token'

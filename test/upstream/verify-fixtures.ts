@@ -1,12 +1,9 @@
-import type { Question } from '../../src/upstream/observation.ts'
+import { type Question, questionWith } from '../../src/upstream/question.ts'
 
-export const ONE_ADULT: Question['passengers'] = {
-  residents: { adults: 0, children: 0, infants: 0 },
-  nonResidents: { adults: 1, children: 0, infants: 0 },
-}
+export const { passengers: ONE_ADULT } = questionWith({ flightId: '1234' })
 
 export function question(parts: Partial<Question> = {}): Question {
-  return { flightId: '1234', returnFlightId: null, passengers: ONE_ADULT, ...parts }
+  return { ...questionWith({ flightId: '1234' }), ...parts }
 }
 
 /** Replacements for fields of a flight, with any values. */

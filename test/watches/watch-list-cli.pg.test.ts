@@ -131,7 +131,15 @@ describe('farewatch watch-list', () => {
     const add = (...args: string[]) =>
       runCommand(['watch-list', 'add', ...args, '--reseller', 'northwind'], env)
 
-    const added = await add('104', '--list', 'autumn', '--return', '204', '--adults', '2')
+    const added = await add(
+      '104',
+      '--list',
+      'autumn',
+      '--return',
+      '204',
+      '--non-residents-adults',
+      '2',
+    )
     const doubtful = await add('LH104', '--json')
 
     expect(added).toEqual({

@@ -9,24 +9,24 @@ import { readWatchChanges, readWatchFeedBounds } from '../../feeds/watch-feed-qu
 import { VOCABULARY } from '../../platform/base/vocabulary.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { readFareTurns } from '../../schedule/turn-shapes.ts'
-import type { LegObservation, Question } from '../../upstream/observation.ts'
-import { totalOf, violatedPassengerRule } from '../../upstream/passenger-rules.ts'
+import type { LegObservation } from '../../upstream/observation.ts'
+import { type Question, violatedPassengerRule } from '../../upstream/question.ts'
 import { type FareDetail, findFare, readTimeline } from '../../views/fare-operations.ts'
 import { type CliContext, withApp } from '../context.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
+import {
+  addTermOptions,
+  optionOf,
+  questionOfOptions,
+  type TermOptions,
+} from '../question-options.ts'
 import { countOf, example, printable, table } from '../text/text-format.ts'
 import { addExplainCommand } from './explain-change.ts'
 
-interface VerifyOptions {
+interface VerifyOptions extends TermOptions {
   readonly flight: string
   readonly return?: string
-  readonly residentsAdults: number
-  readonly residentsChildren: number
-  readonly residentsInfants: number
-  readonly nonResidentsAdults: number
-  readonly nonResidentsChildren: number
-  readonly nonResidentsInfants: number
   readonly json?: boolean
 }
 
@@ -36,11 +36,7 @@ export function addFaresCommands(program: Command): void {
     .description('Ask the upstream about one flight now, within the budget')
     .requiredOption('--flight <id>', 'the outbound flight')
     .option('--return <id>', 'the return flight')
-  for (const group of ['residents', 'non-residents']) {
-    for (const type of ['adults', 'children', 'infants']) {
-      verify.option(`--${group}-${type} <n>`, `${type}, 0 to 12`, integerOption(0, 12), 0)
-    }
-  }
+  addTermOptions(verify)
   verify
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExits with 1 if the availability of a leg stays unknown.')
@@ -72,20 +68,13 @@ async function verifyNow(options: VerifyOptions): Promise<void> {
   })
 }
 
-/** Throws UsageError for passengers that break a rule. More adults satisfy each rule that counts can break. */
+/** Throws UsageError for passengers that break a rule. */
 function readQuestion(options: VerifyOptions): Question {
-  const group = (name: 'residents' | 'nonResidents') => ({
-    adults: options[`${name}Adults`],
-    children: options[`${name}Children`],
-    infants: options[`${name}Infants`],
-  })
-  const passengers = { residents: group('residents'), nonResidents: group('nonResidents') }
-  const rule = violatedPassengerRule(passengers)
-  if (rule !== undefined) {
-    const adults = Math.max(1, totalOf(passengers, 'infants') - options.residentsAdults)
-    throw new UsageError(`${rule}: add adults, such as --non-residents-adults ${adults}`)
-  }
-  return { flightId: options.flight, returnFlightId: options.return ?? null, passengers }
+  const question = questionOfOptions(options.flight, options.return, options)
+  const broken = violatedPassengerRule(question)
+  if (broken === undefined) return question
+  const names = broken.columns.map((column) => `--${optionOf(column)}`)
+  throw new UsageError(`${broken.rule}: see ${names.join(' and ')}`)
 }
 
 function legLine(name: string, leg: LegObservation): string {

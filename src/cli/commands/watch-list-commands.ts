@@ -25,9 +25,11 @@ import type { ImportPlan } from '../../watches/import/plan-import.ts'
 import { invalidRowLines } from '../../watches/rows/check-rows.ts'
 import { type RowSource, rowsOf } from '../../watches/rows/watch-row.ts'
 import type { TrackedFaresEffect } from '../../watches/sync-tracked-fares.ts'
+import { cellsOfInput } from '../../watches/watch-input.ts'
 import { withReseller } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { dayOption } from '../option-parsers.ts'
+import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
 import { writeOut } from '../terminal.ts'
 import { count, countOf, escapeControls, example, pick, printable } from '../text/text-format.ts'
 
@@ -103,36 +105,29 @@ export function addWatchListCommands(program: Command): void {
   for (const [name, verb] of Object.entries(VERBS)) addVerb(lists, name, verb)
 }
 
-interface AddOptions {
+interface AddOptions extends TermOptions {
   readonly reseller: string
   readonly list: string
   readonly reference?: string
   readonly return?: string
-  readonly adults: string
   readonly json?: boolean
 }
 
 function addAdd(lists: Command): void {
-  lists
+  const add = lists
     .command('add <flight>')
     .description('Watch one flight, or change its watch; an import does so for many')
     .requiredOption('--reseller <name>', 'the owner of the watch')
     .option('--list <list>', 'the watch list', 'watches')
     .option('--reference <reference>', 'the name of the watch; unset: the id of the flight')
     .option('--return <flight>', 'the return flight')
-    .option('--adults <count>', 'how many adults, none of them a resident', '1')
+  addTermOptions(add)
+  add
     .option('--json', 'print one JSON object')
     .addHelpText('after', example('watch-list add 153142210230 --reseller northwind'))
-    .action((flight: string, { reseller, json, ...given }: AddOptions) => {
-      const row = {
-        list: given.list,
-        reference: given.reference ?? flight,
-        flight_id: flight,
-        return_flight_id: given.return ?? '',
-        residents_adults: '0',
-        non_residents_adults: given.adults,
-      }
-      const { list } = given
+    .action((flight: string, { reseller, list, json, ...given }: AddOptions) => {
+      const question = questionOfOptions(flight, given.return, given)
+      const row = cellsOfInput(list, { reference: given.reference ?? flight, ...question })
       return importRows(rowsOf('the command', [row]), { reseller, list, json: json === true })
     })
 }

@@ -1,17 +1,15 @@
-import type { Belief, Flight, Passengers } from '../../feeds/change-shapes.ts'
+import type { Belief, Flight } from '../../feeds/change-shapes.ts'
 import type { WatchChange } from '../../feeds/watch-record.ts'
 import { type Money, sameMoney, sumMoney, toCents } from '../../platform/base/money.ts'
 import { cleanText, nameText } from '../../platform/base/text.ts'
 import { phrase, plain, VOCABULARY } from '../../platform/base/vocabulary.ts'
+import { type QuestionInput, termsText } from '../../upstream/question.ts'
 
 /** A record of a feed, as far as its sentence needs it. */
-export interface ShownChange {
+export interface ShownChange extends QuestionInput {
   readonly kind: string
   readonly reason?: string | null
   readonly fareId?: number
-  readonly flightId?: string
-  readonly returnFlightId?: string | null
-  readonly passengers?: Passengers
   readonly flights?: WatchChange['flights']
   /** Null of the first record of a watch. */
   readonly before: Belief | null
@@ -37,10 +35,9 @@ export function changeSentence(change: ShownChange, year: number): string {
   const { before } = change
   const after = change.after as Belief
   const fare = fareText(after, before, year) ?? lastFareText(change, year) ?? idText(change)
-  return cleanText(
-    `${fare}${mixText(change.passengers)}: ${eventText(change, { before, after, year })}`,
-    MAX_CHARS,
-  )
+  const terms = termsText(change)
+  const whom = terms === '' ? '' : `, for ${terms}`
+  return cleanText(`${fare}${whom}: ${eventText(change, { before, after, year })}`, MAX_CHARS)
 }
 
 function fareText(is: Belief, was: Belief | null, year: number): string | undefined {
@@ -73,29 +70,6 @@ function lastFareText({ flights }: ShownChange, year: number): string | undefine
 
 function placeText({ place: { iata, city, id } }: Flight['departure']): string {
   return nameText(iata ?? city ?? id ?? '?')
-}
-
-const TYPES = [
-  ['adults', 'adult', 'adults'],
-  ['children', 'child', 'children'],
-  ['infants', 'infant', 'infants'],
-] as const
-
-/**
- * For whom the fare is, unless it is for one adult.
- * @example ', for 2 adults, 1 resident child'
- */
-function mixText(passengers: Passengers | undefined): string {
-  if (passengers === undefined) return ''
-  const { nonResidents, residents } = passengers
-  const counted = [nonResidents, residents].flatMap((group, i) =>
-    TYPES.filter(([type]) => group[type] > 0).map(([type, one, many]) => {
-      const count = group[type]
-      return `${count} ${i === 1 ? 'resident ' : ''}${count === 1 ? one : many}`
-    }),
-  )
-  const text = counted.join(', ')
-  return text === '1 adult' ? '' : `, for ${text}`
 }
 
 /** @example '24 Nov 10:25, Llevant Airways 1579' */

@@ -13,7 +13,7 @@ import type { ResellerId } from '../base/reseller-id.ts'
 import { takeServerOptions } from '../base/server-options.ts'
 import type { DB } from './tables.ts'
 
-export { type RawBuilder, sql } from 'kysely'
+export { type AliasedRawBuilder, type RawBuilder, sql } from 'kysely'
 
 /** For reads, and for functions that open their own transaction. */
 export type Db = Kysely<DB>

@@ -4,10 +4,10 @@ import type {
   AnswerPlace,
   LegPrice,
   ObservedFlight,
-  PassengerMix,
   PassengerPrices,
   Site,
 } from '../observation.ts'
+import type { PassengerMix } from '../question.ts'
 import {
   assertPossibleTimes,
   codeOf,

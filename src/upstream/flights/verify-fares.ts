@@ -4,7 +4,8 @@ import type { UnknownReason } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import { cleanText } from '../../platform/base/text.ts'
 import type { CallRecord } from '../attempt.ts'
-import type { Evidence, Observation, PassengerCounts, Question } from '../observation.ts'
+import type { Evidence, Observation } from '../observation.ts'
+import { fieldValue, QUESTION_FIELDS, type Question } from '../question.ts'
 import { type BodyBeginning, maskNamedTokens, snippetOf } from '../transport/body-snippet.ts'
 import { errorOfAnswer, isJsonAnswer } from '../transport/call-errors.ts'
 import type { HttpAnswer, HttpExchange, UpstreamLimits } from '../transport/http-exchange.ts'
@@ -125,19 +126,21 @@ function sentAt({ headers }: HttpAnswer): Pick<Observation, 'ageSeconds' | 'date
   }
 }
 
-/** Path and query of a question, without the token. Equal questions have equal texts. */
-export function verifyPath({ flightId, returnFlightId, passengers }: Question): string {
-  const { residents, nonResidents } = passengers
-  const back =
-    returnFlightId === null ? '' : `&returnFlightId=${encodeURIComponent(returnFlightId)}`
-  const query = `flightId=${encodeURIComponent(flightId)}${back}`
-  return `${VERIFY_PATH}?${query}&${counts('residents', residents)}&${counts('nonResidents', nonResidents)}`
-}
+const PARAMETERS = QUESTION_FIELDS.map((field) => ({
+  path: field.path,
+  name: encodeURIComponent(field.wire),
+}))
 
-/** Built by hand: for ten parameters URLSearchParams takes longer than undici takes for the request. */
-function counts(group: string, { adults, children, infants }: PassengerCounts): string {
-  const name = (type: string) => `${group}%5B${type}%5D`
-  return `${name('adults')}=${adults}&${name('children')}=${children}&${name('infants')}=${infants}`
+/**
+ * Path and query of a question, without the token. Built by hand: for ten parameters URLSearchParams takes longer than
+ * undici takes for the request.
+ */
+export function verifyPath(question: Question): string {
+  const given = PARAMETERS.flatMap(({ name, ...field }) => {
+    const value = fieldValue(question, field) ?? null
+    return value === null ? [] : [`${name}=${encodeURIComponent(value)}`]
+  })
+  return `${VERIFY_PATH}?${given.join('&')}`
 }
 
 /** Returns the answer, or the expected failure that prevented it. */

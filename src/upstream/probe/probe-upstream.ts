@@ -6,8 +6,7 @@ import { readVerifyAnswer } from '../flights/read-verify-answer.ts'
 import { verifyPath } from '../flights/verify-fares.ts'
 import { LIST_PATHS } from '../lists/fetch-route-list.ts'
 import { readRouteList } from '../lists/read-route-list.ts'
-import type { PassengerMix, Question } from '../observation.ts'
-import { assertQuestion } from '../passenger-rules.ts'
+import { assertQuestion, MAX_PASSENGERS, type Question, questionWith } from '../question.ts'
 import type { Route, RouteListCounts } from '../route-list.ts'
 import { type AnomalyCounts, anomaliesOfList } from '../telemetry.ts'
 import { quotable, SNIPPET_SOURCE_BYTES } from '../transport/body-snippet.ts'
@@ -37,14 +36,6 @@ export interface ProbeReport {
   readonly skipped: readonly { readonly call: string; readonly hint: string }[]
 }
 
-const ONE_ADULT: PassengerMix = {
-  residents: { adults: 0, children: 0, infants: 0 },
-  nonResidents: { adults: 1, children: 0, infants: 0 },
-}
-const THIRTEEN_ADULTS: PassengerMix = {
-  ...ONE_ADULT,
-  nonResidents: { adults: 13, children: 0, infants: 0 },
-}
 /** No flight has this id. */
 const NO_FLIGHT = '0'
 
@@ -56,7 +47,7 @@ const NO_FLIGHT = '0'
  */
 export async function probeUpstream(options: ProbeOptions): Promise<ProbeReport> {
   const { flightId, negative } = options
-  if (flightId !== null) assertQuestion(questionOf(flightId))
+  if (flightId !== null) assertQuestion(questionWith({ flightId }))
   const { baseUrl, accessToken, clock } = options
   const connections = { ...DEFAULT_LIMITS, baseUrl, clock, maxConnections: 2 }
   const exchange = createHttpExchange({ ...connections, accessToken })
@@ -92,14 +83,16 @@ function documentedCalls(options: ProbeOptions): ProbeCall[] {
     isGood: isCsvAnswer,
     read: (answer) => findInCsv(answer, scrub),
   }
-  const verify = flightId === null ? [] : [verifyCall(options, 'verify', questionOf(flightId))]
+  const verify =
+    flightId === null ? [] : [verifyCall(options, 'verify', questionWith({ flightId }))]
   return [list('routes'), list('with-availability'), csv, ...verify]
 }
 
 /** Each call shows one refusal that the interface does not document. */
 function invalidCalls(options: ProbeOptions): (ProbeCall & { readonly withToken: boolean })[] {
   const flightId = options.flightId ?? NO_FLIGHT
-  const thirteen = { ...questionOf(flightId), passengers: THIRTEEN_ADULTS }
+  const nonResidents = { adults: MAX_PASSENGERS + 1 }
+  const thirteen = questionWith({ flightId, passengers: { nonResidents } })
   const call = (name: string, question: Question, withToken = true) => ({
     ...verifyCall(options, name, question),
     documented: false,
@@ -114,9 +107,9 @@ function invalidCalls(options: ProbeOptions): (ProbeCall & { readonly withToken:
       read: () => ({ 'needs the token': false }),
       withToken: false,
     },
-    call('verify without a token', questionOf(flightId), false),
+    call('verify without a token', questionWith({ flightId }), false),
     call('verify for 13 adults', thirteen),
-    call('verify of flight 0', questionOf(NO_FLIGHT)),
+    call('verify of flight 0', questionWith({ flightId: NO_FLIGHT })),
   ]
 }
 
@@ -153,10 +146,6 @@ function verifyCall({ scrub, signal }: ProbeOptions, call: string, question: Que
       }
     },
   }
-}
-
-function questionOf(flightId: string): Question {
-  return { flightId, returnFlightId: null, passengers: ONE_ADULT }
 }
 
 /** The lists of one probe, to compare them with each other. */

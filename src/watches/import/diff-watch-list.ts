@@ -1,9 +1,15 @@
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
-import { COLUMNS, type Column, cellsAt, type FlatEntry } from '../rows/watch-row.ts'
+import { COLUMNS, type Column, cellsOf, type WatchEntry } from '../rows/watch-row.ts'
 import { ENTRY_COLUMNS } from '../watch-lists.ts'
 import { findWarnings } from './find-warnings.ts'
 import type { WarnedPlan } from './import-watch-list.ts'
-import { assertPlannedDelays, planImport, type StageArgs, stageRows } from './plan-import.ts'
+import {
+  assertPlannedDelays,
+  planImport,
+  type StageArgs,
+  stagedQuestion,
+  stageRows,
+} from './plan-import.ts'
 
 interface DiffArgs extends Pick<StageArgs, 'resellerId' | 'source'> {
   /** Receives the rows in pages, sorted by list and reference. */
@@ -71,8 +77,8 @@ async function collectDifferences(tx: Tx, resellerId: number): Promise<void> {
 interface DifferenceRow extends Omit<DiffRow, 'cells'> {
   readonly position: number
   /** Null unless the row is `changed`. */
-  readonly before: FlatEntry | null
-  readonly after: FlatEntry | null
+  readonly before: WatchEntry | null
+  readonly after: WatchEntry | null
 }
 
 async function reportDifferences(tx: Tx, { onRows }: DiffArgs): Promise<number> {
@@ -100,9 +106,7 @@ async function readDifferences(tx: Tx, after: number): Promise<DifferenceRow[]> 
       left join lateral (
            select w.list, w.reference, ${ENTRY_COLUMNS}
              from watch_plan w
-            cross join lateral (select w.flight_id, nullif(w.return_flight_id, '') as return_flight_id,
-                                       w.residents_adults, w.residents_children, w.residents_infants,
-                                       w.non_residents_adults, w.non_residents_children, w.non_residents_infants) f
+            cross join lateral (select ${stagedQuestion('w')}) f
             where d.kind = 'changed' and w.watch_id = d.watch_id) after on true
      where d.position > ${after} and d.position <= ${after + PAGE_ROWS}
      order by d.position
@@ -112,8 +116,8 @@ async function readDifferences(tx: Tx, after: number): Promise<DifferenceRow[]> 
 
 function diffRowOf({ kind, list, reference, before, after }: DifferenceRow): DiffRow {
   if (before === null || after === null) return { kind, list, reference, cells: [] }
-  const old = cellsAt(before)
-  const now = cellsAt(after)
+  const old = cellsOf(before)
+  const now = cellsOf(after)
   const cells = COLUMNS.filter((column) => old[column] !== now[column]).map((column) => ({
     column,
     before: old[column],

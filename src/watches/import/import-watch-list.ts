@@ -1,6 +1,8 @@
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../../resellers/resellers.ts'
+import { QUESTION_FIELDS } from '../../upstream/question.ts'
+import { questionColumns } from '../../upstream/question-sql.ts'
 import type { FirstRows, InvalidRows } from '../rows/check-rows.ts'
 import {
   lockTrackedFares,
@@ -14,6 +16,7 @@ import {
   type ImportPlan,
   planImport,
   SAME_QUESTION,
+  STAGED_QUESTION,
   type StageArgs,
   stageRows,
 } from './plan-import.ts'
@@ -118,14 +121,11 @@ async function addLists(tx: Tx, resellerId: number): Promise<void> {
 /** Adds the questions in their order, so that two imports that add the same ones cannot deadlock. */
 async function addQuestions(tx: Tx): Promise<void> {
   await sql`
-    insert into tracked_fare
-           (flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
-            non_residents_adults, non_residents_children, non_residents_infants)
-    select distinct s.flight_id, nullif(s.return_flight_id, ''), s.residents_adults, s.residents_children,
-           s.residents_infants, s.non_residents_adults, s.non_residents_children, s.non_residents_infants
+    insert into tracked_fare (${questionColumns()})
+    select distinct ${STAGED_QUESTION}
       from staged_watch s
      where not exists (select from tracked_fare f where ${SAME_QUESTION})
-     order by 1, 2, 3, 4, 5, 6, 7, 8
+     order by ${sql.join(QUESTION_FIELDS.map((_, at) => sql.lit(at + 1)))}
         on conflict do nothing
   `.execute(tx)
 }

@@ -1,5 +1,7 @@
-import { sql, type Tx } from '../../platform/db/database.ts'
+import { type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
+import { fieldValue, QUESTION_FIELDS, type QuestionField } from '../../upstream/question.ts'
+import { questionColumns } from '../../upstream/question-sql.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from '../max-delays.ts'
 import { checkRows, InvalidRows, InvalidRowsError, type NumberedEntry } from '../rows/check-rows.ts'
 import type { RowSource, WatchEntry } from '../rows/watch-row.ts'
@@ -55,15 +57,17 @@ async function createStagingTable(tx: Tx): Promise<void> {
   await sql`
     create temp table staged_watch (
       list text collate "C" not null, reference text collate "C" not null,
-      flight_id text collate "C" not null, return_flight_id text collate "C" not null,
-      residents_adults smallint not null, residents_children smallint not null, residents_infants smallint not null,
-      non_residents_adults smallint not null, non_residents_children smallint not null,
-      non_residents_infants smallint not null,
+      ${sql.join(QUESTION_FIELDS.map(stagedColumn))},
       price_threshold_amount numeric, price_threshold_percent numeric,
       departs_on date, min_interval_seconds integer, priority text not null, max_delay_seconds integer,
       line integer not null
     ) on commit drop
   `.execute(tx)
+}
+
+function stagedColumn({ column, sqlType }: QuestionField): RawBuilder<unknown> {
+  const type = sqlType === 'text' ? 'text collate "C"' : sqlType
+  return sql`${sql.ref(column)} ${sql.raw(type)} not null`
 }
 
 async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<void> {
@@ -73,14 +77,7 @@ async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<voi
     select * from unnest(
       ${column((e) => e.list)}::text[],
       ${column((e) => e.reference)}::text[],
-      ${column((e) => e.question.flightId)}::text[],
-      ${column((e) => e.question.returnFlightId ?? '')}::text[],
-      ${column((e) => e.question.passengers.residents.adults)}::smallint[],
-      ${column((e) => e.question.passengers.residents.children)}::smallint[],
-      ${column((e) => e.question.passengers.residents.infants)}::smallint[],
-      ${column((e) => e.question.passengers.nonResidents.adults)}::smallint[],
-      ${column((e) => e.question.passengers.nonResidents.children)}::smallint[],
-      ${column((e) => e.question.passengers.nonResidents.infants)}::smallint[],
+      ${sql.join(QUESTION_FIELDS.map((field) => sql`${column((e) => fieldValue(e.question, field) ?? '')}::${sql.raw(field.sqlType)}[]`))},
       ${column((e) => e.priceThresholdAmount)}::numeric[],
       ${column((e) => e.priceThresholdPercent)}::numeric[],
       ${column((e) => e.departsOn)}::date[],
@@ -148,12 +145,25 @@ export interface ImportPlan {
 }
 
 /** Whether staged row `s` has the question of tracked fare `f`. */
-export const SAME_QUESTION = sql`
-      f.flight_id = s.flight_id and coalesce(f.return_flight_id, '') = s.return_flight_id
-  and f.residents_adults = s.residents_adults and f.residents_children = s.residents_children
-  and f.residents_infants = s.residents_infants and f.non_residents_adults = s.non_residents_adults
-  and f.non_residents_children = s.non_residents_children and f.non_residents_infants = s.non_residents_infants
-`
+export const SAME_QUESTION = sql.join(
+  QUESTION_FIELDS.map(({ column, default: absent }) => {
+    const fares = sql.ref(`f.${column}`)
+    const known = absent === null ? sql`coalesce(${fares}, '')` : fares
+    return sql`${known} = ${sql.ref(`s.${column}`)}`
+  }),
+  sql` and `,
+)
+
+/** The columns of a staged question as a tracked fare has them. */
+export function stagedQuestion(of: string): RawBuilder<unknown> {
+  const columns = QUESTION_FIELDS.map(({ column, default: absent }) => {
+    const staged = sql.ref(`${of}.${column}`)
+    return absent === null ? sql`nullif(${staged}, '') as ${sql.ref(column)}` : staged
+  })
+  return sql.join(columns)
+}
+
+export const STAGED_QUESTION = stagedQuestion('s')
 
 /** Whether watch `w` has a setting that staged row `s` lacks. The priority `normal` is as good as none. */
 const LOSES_SETTING = sql`(
@@ -213,8 +223,7 @@ function activeAfter(resellerId: number) {
      where not exists (select from watch_plan p where p.watch_id = w.id)
      union all
     select coalesce(tracked_fare_id::text,
-                    jsonb_build_array(flight_id, return_flight_id, residents_adults, residents_children, residents_infants,
-                                      non_residents_adults, non_residents_children, non_residents_infants)::text),
+                    jsonb_build_array(${questionColumns()})::text),
            max_delay_seconds
       from watch_plan
      where not stays_paused and (other_question or not stays_ended)

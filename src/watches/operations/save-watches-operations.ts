@@ -4,6 +4,7 @@ import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError, ProblemFault } from '../../platform/http/problems.ts'
 import { object, orNull } from '../../platform/http/schemas.ts'
+import { TERM_CHANGES, TERM_INPUTS } from '../../upstream/question-shapes.ts'
 import { changeWatch } from '../change-watches.ts'
 import { importWatchList, planWatchImport } from '../import/import-watch-list.ts'
 import { InvalidRowsError } from '../rows/check-rows.ts'
@@ -30,25 +31,10 @@ const MAX_BODY_BYTES = 3_000_000
 /** How many errors of a body are reported one by one. */
 const SHOWN_ERRORS = 50
 
-const InputCounts = object(
-  {
-    adults: Type.Optional(Type.Integer({ description: '0 to 12. A missing count is 0.' })),
-    children: Type.Optional(Type.Integer()),
-    infants: Type.Optional(
-      Type.Integer({ description: 'In both groups together no more than adults.' }),
-    ),
-  },
-  { title: 'PassengerCountsInput' },
-)
-
 /** The schema checks the types only. All other errors are reported for all rows at once. */
 const FlightId = Type.String({
   description: 'The id of the outbound flight in the upstream’s search.',
 })
-const Passengers = object(
-  { residents: Type.Optional(InputCounts), nonResidents: Type.Optional(InputCounts) },
-  { title: 'PassengersInput', description: 'At least one adult.' },
-)
 const settings = {
   returnFlightId: Type.Optional(orNull(Type.String())),
   priceThresholdAmount: Type.Optional(
@@ -87,14 +73,14 @@ const WatchInputShape = object(
   {
     reference: Type.String({ description: 'Your name for the watch, unique within the list.' }),
     flightId: FlightId,
-    passengers: Passengers,
+    ...TERM_INPUTS,
     ...settings,
   },
   { title: 'WatchInput' },
 )
 
 const WatchPatch = object(
-  { flightId: Type.Optional(FlightId), passengers: Type.Optional(Passengers), ...settings },
+  { flightId: Type.Optional(FlightId), ...TERM_CHANGES, ...settings },
   { title: 'WatchPatch' },
 )
 
@@ -108,7 +94,7 @@ const saveWatches = reseller({
     'Replaces the watches whose references exist, and adds the others: all of them or none. A setting that you leave ' +
     'out is cleared; `PATCH` changes single settings of one watch. The same request again changes nothing. A watch ' +
     'whose question (flights, passengers) changes begins again. A paused watch stays paused. Other watches of the ' +
-    'list stay as they are.',
+    'list stay as they are. There must be at least one adult, and no more infants than adults.',
   scope: 'watch',
   params: ListParams,
   query: object({

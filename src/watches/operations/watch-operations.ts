@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import { Passengers } from '../../feeds/change-shapes.ts'
 import { WATCH_PRIORITIES } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { Instant, instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { QUESTION_MEMBERS } from '../../upstream/question-shapes.ts'
 import { deleteWatches } from '../change-watches.ts'
 import type { Watch } from '../watch-lists.ts'
 import { ListParams, orNotFound } from './watch-list-operations.ts'
@@ -25,9 +25,7 @@ export const watchMembers = {
   watchId: Type.String({
     description: 'Identifies the watch in the records of your feed. It never changes.',
   }),
-  flightId: Type.String(),
-  returnFlightId: orNull(Type.String()),
-  passengers: Passengers,
+  ...QUESTION_MEMBERS,
   priceThresholdAmount: orNull(Type.String()),
   priceThresholdPercent: orNull(Type.String()),
   departsOn: orNull(Type.String()),

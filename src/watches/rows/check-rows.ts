@@ -1,14 +1,15 @@
 import { AppError } from '../../platform/base/errors.ts'
 import { WATCH_PRIORITIES, type WatchPriority } from '../../platform/base/kinds.ts'
-import { nameFault, quote, textFault } from '../../platform/base/text.ts'
-import type { PassengerMix } from '../../upstream/observation.ts'
+import { nameFault, quote } from '../../platform/base/text.ts'
 import {
-  MAX_FLIGHT_ID_CHARS,
-  MAX_PASSENGERS,
+  type Parsed,
+  parseWhole,
+  type Question,
+  questionFrom,
   SAME_FLIGHT_RULE,
-  totalOf,
+  TERM_FIELDS,
   violatedPassengerRule,
-} from '../../upstream/passenger-rules.ts'
+} from '../../upstream/question.ts'
 import {
   type Column,
   type InvalidRow,
@@ -101,26 +102,10 @@ type CheckedRow = NumberedEntry | InvalidRow
 /** Reads the texts of a row. Reports all of its errors, not only the first. */
 export function checkRow(row: RawRow): CheckedRow {
   const cells = createCellReader(row)
-  const count = (column: Column) => cells.value(column, parseCount) ?? 0
   const entry: WatchEntry = {
     list: cells.text('list', nameFault) ?? '',
     reference: cells.text('reference', nameFault) ?? '',
-    question: {
-      flightId: cells.text('flight_id', flightIdFault)?.trim() ?? '',
-      returnFlightId: cells.text('return_flight_id', flightIdFault)?.trim() ?? null,
-      passengers: {
-        residents: {
-          adults: count('residents_adults'),
-          children: count('residents_children'),
-          infants: count('residents_infants'),
-        },
-        nonResidents: {
-          adults: count('non_residents_adults'),
-          children: count('non_residents_children'),
-          infants: count('non_residents_infants'),
-        },
-      },
-    },
+    question: questionFrom((field) => cells.value(field.column, field.parse) ?? field.default),
     priceThresholdAmount: cells.value('price_threshold_amount', parseDecimal),
     priceThresholdPercent: cells.value('price_threshold_percent', parseDecimal),
     departsOn: cells.value('departs_on', parseDate),
@@ -128,7 +113,7 @@ export function checkRow(row: RawRow): CheckedRow {
     priority: cells.value('priority', parsePriority) ?? 'normal',
     maxDelaySeconds: cells.value('max_delay_seconds', parseInterval),
   }
-  const { flightId, returnFlightId, passengers } = entry.question
+  const { flightId, returnFlightId } = entry.question
   if (flightId !== '' && flightId === returnFlightId) {
     cells.errors.push({
       column: 'return_flight_id',
@@ -143,9 +128,10 @@ export function checkRow(row: RawRow): CheckedRow {
     })
   }
   // The rules for all counts together apply only once each count can be read.
-  const errors = cells.errors.some(({ column }) => /residents/.test(column))
+  const isTerm = (column: string) => TERM_FIELDS.some((field) => field.column === column)
+  const errors = cells.errors.some(({ column }) => isTerm(column))
     ? cells.errors
-    : [...cells.errors, ...passengerErrors(passengers)]
+    : [...cells.errors, ...passengerErrors(entry.question)]
   return errors.length > 0 ? { line: row.line, errors } : { line: row.line, entry }
 }
 
@@ -187,17 +173,10 @@ function createCellReader({ cells, errors: formErrors }: RawRow): CellReader {
   }
 }
 
-/** What is wrong with a flight id. White space around it is allowed. */
-function flightIdFault(text: string): string | undefined {
-  return textFault(text.trim(), MAX_FLIGHT_ID_CHARS)
-}
-
 /** The rules for all counts together, with the columns that the broken rule is about. */
-function passengerErrors(mix: PassengerMix): RowError[] {
-  const rule = violatedPassengerRule(mix)
-  if (rule === undefined) return []
-  const type = totalOf(mix, 'adults') < 1 ? 'adults' : 'infants'
-  return [{ column: `residents_${type}, non_residents_${type}`, message: rule }]
+function passengerErrors(question: Question): RowError[] {
+  const broken = violatedPassengerRule(question)
+  return broken === undefined ? [] : [{ column: broken.columns.join(', '), message: broken.rule }]
 }
 
 /** Some rows are invalid, so nothing is imported. */
@@ -223,28 +202,15 @@ export function invalidRowLines(invalid: FirstRows, what = 'invalid row'): strin
   return more > 0 ? [...lines, `  and ${more} more ${what}${more === 1 ? '' : 's'}`] : lines
 }
 
-type Parsed<T> = { readonly value: T } | { readonly error: string }
-
 /** A fare that is checked less than once a month is not watched. */
 const MAX_INTERVAL_SECONDS = 30 * 86_400
 
-const WHOLE = /^\d{1,15}$/
 const DECIMAL = /^\d{1,12}(\.\d{1,4})?$/
 const DATE = /^\d{4}-\d{2}-\d{2}$/
-
-function parseCount(text: string): Parsed<number> {
-  return parseWhole(text, { min: 0, max: MAX_PASSENGERS })
-}
 
 /** Reads `min_interval_seconds` or `max_delay_seconds`. */
 function parseInterval(text: string): Parsed<number> {
   return parseWhole(text, { min: 1, max: MAX_INTERVAL_SECONDS })
-}
-
-function parseWhole(text: string, { min, max }: { min: number; max: number }): Parsed<number> {
-  const value = Number(text)
-  if (WHOLE.test(text) && value >= min && value <= max) return { value }
-  return { error: `must be a whole number from ${min} to ${max}, not ${quote(text)}` }
 }
 
 function parsePriority(text: string): Parsed<WatchPriority> {

@@ -1,18 +1,15 @@
 import type { WatchPriority } from '../../platform/base/kinds.ts'
-import type { Question } from '../../upstream/observation.ts'
+import { QUESTION_FIELDS, type Question, type QuestionColumn } from '../../upstream/question.ts'
+
+const QUESTION_PLACES = Object.fromEntries(
+  QUESTION_FIELDS.map(({ column, path }) => [column, `/${path.join('/')}`]),
+) as Readonly<Record<QuestionColumn, string>>
 
 /** Where a watch of a request or an answer has each column, as a JSON pointer. In the order of an export. */
 export const PLACES = {
   list: '/list',
   reference: '/reference',
-  flight_id: '/flightId',
-  return_flight_id: '/returnFlightId',
-  residents_adults: '/passengers/residents/adults',
-  residents_children: '/passengers/residents/children',
-  residents_infants: '/passengers/residents/infants',
-  non_residents_adults: '/passengers/nonResidents/adults',
-  non_residents_children: '/passengers/nonResidents/children',
-  non_residents_infants: '/passengers/nonResidents/infants',
+  ...QUESTION_PLACES,
   price_threshold_amount: '/priceThresholdAmount',
   price_threshold_percent: '/priceThresholdPercent',
   departs_on: '/departsOn',
@@ -27,13 +24,11 @@ export type Column = keyof typeof PLACES
 export const COLUMNS = Object.keys(PLACES) as readonly Column[]
 
 /** The columns that every file must have and every row must fill. */
-export const REQUIRED_COLUMNS = [
+export const REQUIRED_COLUMNS: readonly Column[] = [
   'list',
   'reference',
-  'flight_id',
-  'residents_adults',
-  'non_residents_adults',
-] as const satisfies readonly Column[]
+  ...QUESTION_FIELDS.filter(({ required }) => required).map(({ column }) => column),
+]
 
 export function isColumn(name: string): name is Column {
   return (COLUMNS as readonly string[]).includes(name)
@@ -127,9 +122,6 @@ export interface WatchEntry {
   /** The longest expected interval between two checks; null if the reseller set none. */
   readonly maxDelaySeconds: number | null
 }
-
-/** A watch entry as the columns of one SQL row, and as a request or an answer has it. */
-export interface FlatEntry extends Omit<WatchEntry, 'question'>, Question {}
 
 type CellValues = Record<Column, string | number | null>
 

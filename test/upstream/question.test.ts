@@ -1,10 +1,6 @@
 import { expect, it } from 'vitest'
-import type { PassengerCounts, Question } from '../../src/upstream/observation.ts'
-import {
-  assertQuestion,
-  PassengerRuleError,
-  QuestionError,
-} from '../../src/upstream/passenger-rules.ts'
+import type { PassengerCounts, Question } from '../../src/upstream/question.ts'
+import { assertQuestion, PassengerRuleError, QuestionError } from '../../src/upstream/question.ts'
 import { answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 import { question } from './verify-fixtures.ts'
@@ -22,10 +18,10 @@ const FORBIDDEN: [Question['passengers'], string][] = [
   [mix({ children: 2 }), 'there must be at least one adult'],
   [mix({ adults: 1, infants: 2 }), 'infants must not outnumber adults'],
   [mix({ adults: 1, infants: 1 }, { infants: 1 }), 'infants must not outnumber adults'],
-  [mix({ adults: 13 }), 'residents.adults must be a whole number from 0 to 12'],
-  [mix({ adults: 1 }, { children: -1 }), 'nonResidents.children must be a whole number'],
-  [mix({ adults: 1 }, { infants: 0.5 }), 'nonResidents.infants must be a whole number'],
-  [mix({ adults: Number.NaN }), 'residents.adults must be a whole number'],
+  [mix({ adults: 13 }), 'residents[adults] must be a whole number from 0 to 12'],
+  [mix({ adults: 1 }, { children: -1 }), 'nonResidents[children] must be a whole number'],
+  [mix({ adults: 1 }, { infants: 0.5 }), 'nonResidents[infants] must be a whole number'],
+  [mix({ adults: Number.NaN }), 'residents[adults] must be a whole number'],
 ]
 
 it.each(FORBIDDEN)('the mix %j is forbidden', (passengers, rule) => {

@@ -1,0 +1,50 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import {
+  type FieldValue,
+  type Question,
+  type QuestionField,
+  questionFrom,
+  questionWith,
+  TERM_FIELDS,
+} from '../upstream/question.ts'
+
+/** The values of the options, by the names that commander gives them. */
+export interface TermOptions {
+  readonly [name: string]: unknown
+}
+
+/** @example optionOf('residents_adults') // 'residents-adults' */
+export function optionOf(column: string): string {
+  return column.replaceAll('_', '-')
+}
+
+/** Adds an option for each term of a question. */
+export function addTermOptions(command: Command): void {
+  for (const { column, label, schema, parse, default: absent } of TERM_FIELDS) {
+    const { minimum, maximum, enum: values } = schema
+    const range = Array.isArray(values) ? values.join(' or ') : `${minimum} to ${maximum}`
+    const about = `${label.toLowerCase()}, ${range}, ${absent} if another of these options is given`
+    command.option(`--${optionOf(column)} <value>`, about, (text) => {
+      const parsed = parse(text)
+      if ('error' in parsed) throw new InvalidArgumentError(`It ${parsed.error}.`)
+      return parsed.value
+    })
+  }
+}
+
+/** The question of the options. Without any of them it is that of one adult, who is no resident. */
+export function questionOfOptions(
+  flightId: string,
+  returnFlightId: string | undefined,
+  options: TermOptions,
+): Question {
+  const given = (column: string) => options[camelCase(column)] as FieldValue | undefined
+  const flights = { flightId, returnFlightId: returnFlightId ?? null }
+  if (TERM_FIELDS.every(({ column }) => given(column) === undefined)) return questionWith(flights)
+  const terms = questionFrom((field: QuestionField) => given(field.column) ?? field.default)
+  return { ...terms, ...flights }
+}
+
+function camelCase(column: string): string {
+  return column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

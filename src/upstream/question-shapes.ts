@@ -1,0 +1,84 @@
+import { type TOptional, type TSchema, type TUnsafe, Type } from 'typebox'
+import { object, orNull } from '../platform/http/schemas.ts'
+import {
+  QUESTION_FIELDS,
+  type Question,
+  type QuestionField,
+  type QuestionInput,
+  TERM_FIELDS,
+} from './question.ts'
+
+type Members<T> = { [K in keyof T]-?: TUnsafe<Exclude<T[K], undefined>> }
+
+/** The titles of objects in a question, by their names: each is a component of the OpenAPI document. */
+const TITLES: Readonly<Record<string, string>> = {
+  passengers: 'Passengers',
+  residents: 'PassengerCounts',
+  nonResidents: 'PassengerCounts',
+}
+
+interface ShapeArgs {
+  /** The members at this depth of the paths. */
+  readonly depth: number
+  readonly title: (name: string) => string
+  readonly leaf: (field: QuestionField) => TSchema
+  /** Whether a member, which has these fields, may be missing. */
+  readonly mayLack: (fields: readonly QuestionField[], depth: number) => boolean
+}
+
+function membersOf(
+  fields: readonly QuestionField[],
+  args: ShapeArgs,
+): Readonly<Record<string, TSchema>> {
+  const { depth, title, leaf, mayLack } = args
+  const members = Map.groupBy(fields, ({ path }) => path[depth] ?? '')
+  const shapes = [...members].map(([name, own]) => {
+    const [first] = own
+    const isLeaf = first?.path.length === depth + 1
+    const inner = () =>
+      object(membersOf(own, { ...args, depth: depth + 1 }), { title: title(name) })
+    const schema = isLeaf && first !== undefined ? leaf(first) : inner()
+    return [name, mayLack(own, depth) ? Type.Optional(schema) : schema] as const
+  })
+  return Object.fromEntries(shapes)
+}
+
+/** The members of a question in an answer or a record. */
+export const QUESTION_MEMBERS = membersOf(QUESTION_FIELDS, {
+  depth: 0,
+  title: (name) => TITLES[name] ?? name,
+  leaf: ({ schema, default: absent }) => {
+    const { type, enum: values } = schema
+    const shape = Type.Unsafe<unknown>(values === undefined ? { type } : { type, enum: values })
+    return absent === null ? orNull(shape) : shape
+  },
+  mayLack: () => false,
+}) as Members<Question>
+
+/**
+ * The terms of a question in a request. What it leaves out has its default. The schema checks the types only: a handler
+ * reports what breaks a rule, for all rows at once.
+ */
+function inputsOf(mayLack: ShapeArgs['mayLack']) {
+  return membersOf(TERM_FIELDS, {
+    depth: 0,
+    title: (name) => `${TITLES[name] ?? name}Input`,
+    leaf: ({ schema: { type, minimum, maximum, enum: values }, default: absent }) => {
+      const range = Array.isArray(values) ? values.join(' or ') : `${minimum} to ${maximum}`
+      return Type.Unsafe<unknown>({ type, description: `${range}; missing: ${absent}.` })
+    },
+    mayLack,
+  })
+}
+
+type TermInputs = Members<Omit<QuestionInput, 'flightId' | 'returnFlightId'>>
+
+/** Of a whole question. A group with a field that must be given must be there. */
+export const TERM_INPUTS = inputsOf(
+  (fields, depth) => depth > 0 || fields.every(({ required }) => !required),
+) as TermInputs
+
+/** Of a change to a question. */
+export const TERM_CHANGES = inputsOf(() => true) as {
+  [K in keyof TermInputs]: TOptional<TermInputs[K]>
+}
