@@ -24,7 +24,7 @@ export const records = {
     departs_on_passed: 'its day has passed',
     never_available: 'was not available for 30 days',
   },
-  pairs: { bookable: 'bookable', not_bookable: 'not bookable', unknown: 'unknown' },
+  pairs: { bookable: 'bookable', not_bookable: 'not bookable', unknown: 'unknown', ended: 'ended' },
   legs: { available: 'available', unavailable: 'not available', unknown: 'unknown' },
   statuses: {
     new: 'not known yet',
