@@ -22,8 +22,8 @@ const BACK = {
 const LATER = { ...OUT, departsAt: '2030-01-31 12:05', arrivesAt: '2030-01-31 13:00' }
 const OTHER = { ...OUT, airline: 'Tramontana Air', airlineCode: 'TM', numbers: [742] }
 
-const PMI = { id: '101', code: 'PMI', city: 'Palma de Mallorca', country: 'Spain' }
-const BCN = { id: '103', code: 'BCN', city: 'Barcelona', country: 'Spain' }
+const PMI = { id: '103', code: 'PMI', city: 'Palma de Mallorca', country: 'Spain' }
+const BCN = { id: '102', code: 'BCN', city: 'Barcelona', country: 'Spain' }
 
 type ShownFlight = typeof OUT
 
@@ -92,7 +92,7 @@ export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 
       watchId: '00000000-0000-7000-8000-00000000a001',
       reference: 'A-1',
       list: 'summer',
-      flightId: '101103206541',
+      flightId: '103102206541',
       returnFlightId: null,
       passengers: {
         residents: { adults: 0, children: 0, infants: 0 },
