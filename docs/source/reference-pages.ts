@@ -9,8 +9,7 @@ import {
   REASONS,
   WATCH_CHANGE_KINDS,
 } from '../../src/platform/base/change-kinds.ts'
-import type { Setting } from '../../src/platform/config/setting-types.ts'
-import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/platform/config/settings.ts'
+import { SETTING_GROUPS } from '../../src/platform/config/settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problems.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { eventFiles, eventsPart } from './event-pages.ts'
@@ -25,10 +24,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   '../resellers.md': { kinds: kindsPart, reasons: reasonsPart },
   'truth.md': { confirmations: confirmationsPart },
   'cli.md': { commands: commandsPart, 'exit codes': exitCodesPart },
-  'settings.md': {
-    settings: () => settingsTable(COMMON_SETTINGS),
-    'advanced settings': () => settingsTable(ADVANCED_SETTINGS),
-  },
+  'settings.md': { settings: settingsPart },
   'events.md': { events: eventsPart },
   'problem-codes.md': { 'problem codes': problemsPart },
   'worked-questions.md': { questions: workedQuestionsPart },
@@ -167,14 +163,21 @@ function exitCodesPart(): string {
   return tableOf(['code', 'name', 'meaning'], rows)
 }
 
-function settingsTable(settings: Readonly<Record<string, Setting<unknown>>>): string {
-  const rows = Object.entries(settings).map(([name, { about, accepts, preset, secret }]) => [
-    code(name),
-    preset === undefined ? '' : code(String(preset)),
-    accepts,
-    `${about}${secret ? ' (secret)' : ''}`,
-  ])
-  return tableOf(['setting', 'default', 'accepts', 'what it does'], rows)
+/** Each group of settings as a section. */
+function settingsPart(): string {
+  return Object.entries(SETTING_GROUPS)
+    .map(([group, settings]) => {
+      const rows = Object.entries(settings).map(([name, setting]) => [
+        code(name),
+        setting.preset === undefined || setting.preset === '' ? '' : code(String(setting.preset)),
+        code(setting.example),
+        setting.accepts,
+        `${setting.about}${setting.secret ? ' (secret)' : ''}`,
+      ])
+      const head = ['setting', 'default', 'example', 'accepts', 'what it does']
+      return `## ${group}\n\n${tableOf(head, rows)}`
+    })
+    .join('\n\n')
 }
 
 function problemsPart(): string {

@@ -173,7 +173,7 @@ export const ROUTES: Dashboard = {
       height: 9,
       panels: [
         table(
-          `select id, started_at, list, status, fetched, live, added, removed, pending_absences, reason
+          `select sync_run_id, started_at, list, status, fetched, live, added, removed, pending_absences, reason
   from farewatch.sync_runs
  where list in (\${list:sqlstring})
  order by started_at desc

@@ -81,7 +81,7 @@ const LOOP_PAUSE_MS = 60_000
  */
 export function createLiveness({ app, queue, work }: LivenessDeps): Liveness {
   const { clock, config, log } = app
-  const limitMs = config.WEDGED_AFTER_SECONDS * 1000
+  const limitMs = config.NO_PROGRESS_SECONDS * 1000
   const everyMs = Math.min(MAX_CHECK_MS, limitMs / CHECKS_PER_LIMIT)
   let storesUpSince = clock.now()
   let fault: string | null = null

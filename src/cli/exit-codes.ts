@@ -22,7 +22,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'cli.usage',
   'config.invalid',
   'embedded.no_sandbox',
-  'incident.not_found',
+  'incident.none_open',
   'sandbox.routes_file',
   'upstream.question',
   'not_found',

@@ -2,8 +2,8 @@ import { type ExampleFare, kindOf, type WatchChangeKind } from '../platform/base
 import { questionWith } from '../upstream/question.ts'
 import { toWatchChange, type WatchChange, type WatchChangeRow } from './watch-record.ts'
 
-const PMI = { id: '101', city: 'Palma de Mallorca', country: 'Spain' }
-const BCN = { id: '103', city: 'Barcelona', country: 'Spain' }
+const PMI = { id: '103', city: 'Palma de Mallorca', country: 'Spain' }
+const BCN = { id: '102', city: 'Barcelona', country: 'Spain' }
 
 const OUT = {
   from: 'PMI',
@@ -95,8 +95,8 @@ export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 
       reference: 'A-1',
       list: 'summer',
       ...questionWith({
-        flightId: '101103206541',
-        returnFlightId: isPair ? '103101309540' : null,
+        flightId: '103102206541',
+        returnFlightId: isPair ? '102103309540' : null,
         passengers: { nonResidents: { adults: 2, children: 1 } },
       }),
       lastGoodCheckAt: before === null ? null : new Date('2030-01-02T11:58:00Z'),

@@ -116,7 +116,7 @@ export function numbersOf(table: PublicTable): Numbers | null {
  */
 export function keyOf(table: PublicTable): string | null {
   if (numbersOf(table) === null) return null
-  return ['seq', 'row_key', 'day', 'id'].find((column) => has(table, column)) ?? null
+  return ['seq', 'row_key', 'day', 'sync_run_id'].find((column) => has(table, column)) ?? null
 }
 
 /** An open interval of these shows its last check, so an export takes it again, although nothing wrote its row. */

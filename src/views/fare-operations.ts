@@ -1,7 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { AvailabilityChange, Price } from '../feeds/change-shapes.ts'
 import { readChangesOfFare } from '../feeds/operator-feed-queries.ts'
-import { BELIEFS, CHECK_REASONS, HIDDEN_REASONS, PAIR_STATES } from '../platform/base/kinds.ts'
+import {
+  BELIEFS,
+  CHECK_REASONS,
+  FARE_STATES,
+  HIDDEN_REASONS,
+  PAIR_STATES,
+} from '../platform/base/kinds.ts'
 import { type PricedRow, withPrice } from '../platform/base/money.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
@@ -43,6 +49,7 @@ const Fare = object(
   {
     ...identity,
     ...priced,
+    pair: oneOf(FARE_STATES, { title: 'FareState' }),
     hiddenReason: orNull(
       oneOf(HIDDEN_REASONS),
       'Why it is shown as unknown although it is fresh. unanswered: `lastReason` says why its last answers were unusable.',
@@ -146,7 +153,7 @@ export type FareDetail = Omit<Static<typeof Fare>, 'turns' | 'timeline' | 'chang
 export async function findFare(db: Db, fareId: number): Promise<FareDetail | undefined> {
   const { rows } = await sql<PricedRow<Omit<FareDetail, 'next'>> & ScheduleRow>`
     select f.id as "fareId", f.flight_id as "flightId", f.return_flight_id as "returnFlightId", f.watchers,
-           coalesce(s.outbound, 'unknown') as outbound, s.return, coalesce(s.state, 'unknown') as pair, s.price, s.currency,
+           coalesce(s.outbound, 'unknown') as outbound, s.return_leg as return, coalesce(s.state, 'unknown') as pair, s.price, s.currency,
            s.price_checked_at as "priceCheckedAt", s.price_reason as "priceReason", s.hidden_reason as "hiddenReason",
            s.contradicted_since as "contradictedSince", s.held_since as "heldSince",
            s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
@@ -176,7 +183,7 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
 /** Reads the history of a fare's belief, newest first. */
 export async function readTimeline(db: Db, fareId: number, limit: number) {
   const { rows } = await sql<PricedRow<Static<typeof Interval>>>`
-    select valid_from as from, valid_to as to, state as pair, outbound, return, price, currency,
+    select valid_from as from, valid_to as to, state as pair, outbound, return_leg as return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason"
       from farewatch.fare_history
      where tracked_fare_id = ${fareId}

@@ -150,7 +150,7 @@ export async function readWatchTimeline(
          and (o.ends_at is null or v.valid_from < o.ends_at)
     )
     select case when valid_from > (select min(valid_from) from seen) then valid_from end as from,
-           least(valid_to, ends_at) as to, state as pair, outbound, return, price, currency,
+           least(valid_to, ends_at) as to, state as pair, outbound, return_leg as return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason", place
       from seen
      where ${before === undefined ? sql`true` : sql`place < ${before}`}

@@ -61,7 +61,7 @@ export const viewMembers = {
     title: 'WatchStatus',
     description:
       'new: nothing is believed of the fare yet. stale: the last good check is too old. expired: the flight has ' +
-      'departed, or was not available for 30 days. paused: you paused the watch, or your account is disabled.',
+      'departed, the `departsOn` of the watch has passed, or it was not available for 30 days. paused: you paused the watch, or your account is disabled.',
   }),
   belief: Belief,
   lastFlight: Type.Unsafe<LastFlight | null>(

@@ -4,9 +4,9 @@ import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { aWorld, inWorld, jsonLines } from './operator-fixtures.ts'
 
-const KEY = { ENCRYPTION_KEY: 'the first key of the test' }
+const KEY = { ENCRYPTION_KEY: 'the first key of the test, long enough' }
 const NEW_KEY = {
-  ENCRYPTION_KEY: 'the second key of the test',
+  ENCRYPTION_KEY: 'the second key of the test, long enough',
   ENCRYPTION_KEY_PREVIOUS: KEY.ENCRYPTION_KEY,
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { EXIT, exitOfError, UsageError } from '../../src/cli/exit-codes.ts'
+import { NoIncidentError } from '../../src/fares/incidents.ts'
 import type { AppError } from '../../src/platform/base/errors.ts'
 import { UnknownKeyError } from '../../src/resellers/api-keys.ts'
 import {
@@ -18,6 +19,7 @@ describe('the exit code of a failure', () => {
     new QuestionError('flightId must not be empty'),
     new SameFlightError(),
     new RunNotFoundError(99),
+    new NoIncidentError('mass_loss'),
     new UnknownKeyError(99),
     new UnknownResellerError('nope'),
     new UnknownWatchListError('nope'),

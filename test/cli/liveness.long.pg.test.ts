@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 import { logLines, readyLine } from './life-fixtures.ts'
 
 /** The smallest value that the setting accepts. */
-const WEDGED_AFTER_SECONDS = 10
+const NO_PROGRESS_SECONDS = 10
 
 function startWorker(databaseUrl: string) {
   return startInTest(['worker'], {
@@ -16,7 +16,7 @@ function startWorker(databaseUrl: string) {
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
     AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
-    WEDGED_AFTER_SECONDS: String(WEDGED_AFTER_SECONDS),
+    NO_PROGRESS_SECONDS: String(NO_PROGRESS_SECONDS),
     ADMIN_PORT: '0',
   })
 }
@@ -61,7 +61,7 @@ describe('a worker that makes no progress', () => {
     const from = Date.now()
     await until('a long silence', async () => {
       expect((await fetch(livez)).status).toBe(200)
-      return Date.now() - from > 1_500 * WEDGED_AFTER_SECONDS
+      return Date.now() - from > 1_500 * NO_PROGRESS_SECONDS
     })
     await door.open()
 

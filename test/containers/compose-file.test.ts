@@ -18,7 +18,7 @@ import {
 const FIXED_BY_THE_IMAGE = new Set(['API_HOST', 'API_PORT', 'ADMIN_HOST', 'ADMIN_PORT'])
 const EMBEDDED_ALONE = new Set(['FAREWATCH_HOME'])
 /** Variables of .env that are not settings. The configuration ignores them. */
-const OF_COMPOSE = /^(PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS)$/
+const OF_COMPOSE = /^(PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS|PUBLISHED_PORT)$/
 
 describe('docker-compose.yml', () => {
   it('has no project name, so that two checkouts are two stacks', () => {

@@ -22,7 +22,7 @@ async function runStack(stack: Stack): Promise<void> {
   run(stack.folder, path.join(stack.folder, 'deploy/prepare'), ['demo'])
   appendFileSync(
     path.join(stack.folder, '.env'),
-    `API_PORT=${port}\nPROMETHEUS_PORT=${prometheusPort}\nFAREWATCH_WORKERS=2\n`,
+    `FAREWATCH_PUBLISHED_PORT=${port}\nPROMETHEUS_PORT=${prometheusPort}\nFAREWATCH_WORKERS=2\n`,
   )
   stack.compose('build')
   print('the image is built')

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { referencePages } from '../../docs/source/reference-pages.ts'
+import { PROBLEMS } from '../../src/platform/http/problems.ts'
+
+const read = (name: string) =>
+  readFileSync(new URL(`../../docs/reference/${name}`, import.meta.url), 'utf8')
 
 describe('a page of docs/reference', () => {
   it.each(referencePages())('$name says what the program says; else run: npm run docs', (page) => {
@@ -9,7 +13,25 @@ describe('a page of docs/reference', () => {
 })
 
 it('the rules of truth have at most 1,200 words', () => {
-  const page = new URL('../../docs/reference/truth.md', import.meta.url)
+  expect(read('truth.md').match(/\S+/g)?.length).toBeLessThanOrEqual(1_200)
+})
 
-  expect(readFileSync(page, 'utf8').match(/\S+/g)?.length).toBeLessThanOrEqual(1_200)
+describe('the page of the API', () => {
+  const page = read('api.md')
+
+  it('has the title of the problem that it shows', () => {
+    expect(page).toContain(`"title": "${PROBLEMS['request.invalid_parameter'].title}"`)
+  })
+
+  it('names the operations that need no key', () => {
+    const { paths } = JSON.parse(read('openapi.json')) as Record<'paths', Record<string, object>>
+    const open = Object.entries(paths).filter(([, methods]) =>
+      JSON.stringify(methods).includes('"security":[]'),
+    )
+
+    expect(new Set(open.map(([path]) => path.replace(/(\/email\/).*/, '$1')))).toEqual(
+      new Set(['/api/v1/sign-in', '/api/v1/email/']),
+    )
+    expect(page).toMatch(/needs a key, except\n`POST \/api\/v1\/sign-in`.+`\/api\/v1\/email\/`/)
+  })
 })

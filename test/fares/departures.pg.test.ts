@@ -180,7 +180,7 @@ describe('the departure of a fare', () => {
     await endFares(db)
 
     const { rows } = await sql<{ after: unknown }>`
-      select c.after, c.before ->> 'pair' as before, s.pair, s.outbound, s.return, v.reason, v.censored
+      select c.belief as after, c.state_before as before, s.pair, s.outbound, s.return, v.reason, v.censored
         from farewatch.availability_changes c
         join fare_state s using (tracked_fare_id)
         join farewatch.fare_survival v using (tracked_fare_id)

@@ -73,12 +73,21 @@ describe('the end of a fare', () => {
     ])
     expect(await scheduled(db)).toBe(0)
     const { rows } = await sql`
-      select c.state as pair, c.price, h.valid_to is null as open, v.censored
+      select c.state, c.outbound, c.return_leg, c.price, h.valid_to is null as open, v.censored
         from farewatch.fares_current c
         join farewatch.fare_history h using (tracked_fare_id)
         join farewatch.fare_survival v using (tracked_fare_id)
     `.execute(db)
-    expect(rows).toEqual([{ pair: 'not_bookable', price: null, open: false, censored: true }])
+    expect(rows).toEqual([
+      {
+        state: 'ended',
+        outbound: null,
+        return_leg: null,
+        price: null,
+        open: false,
+        censored: true,
+      },
+    ])
   })
 
   it('shows no last check that lies ahead of it because the clock was set back', async ({ db }) => {
@@ -163,7 +172,7 @@ async function depart(db: Db): Promise<void> {
 /** The pair state in the last record of a fare, and in its belief. */
 async function lastPair(db: Db, fareId: number): Promise<unknown> {
   const { rows } = await sql`
-    select (select after ->> 'pair' from farewatch.availability_changes
+    select (select state from farewatch.availability_changes
              where tracked_fare_id = ${fareId} order by seq desc limit 1) as recorded,
            state as believed
       from farewatch.fares_current where tracked_fare_id = ${fareId}

@@ -35,7 +35,7 @@ async function readHeld(db: Db): Promise<HeldFare[]> {
     select f.flight_id as "flightId", f.return_flight_id is not null as "hasReturn", s.checks, s.state,
            jsonb_build_array(s.outbound, s.return, s.pair, s.price, s.currency) as shown,
            coalesce((select jsonb_agg(jsonb_build_object(
-                              'shown', jsonb_build_array(h.outbound, h.return, h.state, h.price, h.currency),
+                              'shown', jsonb_build_array(h.outbound, h.return_leg, h.state, h.price, h.currency),
                               'from', h.valid_from, 'to', h.valid_to) order by h.valid_from)
                        from farewatch.fare_history h
                       where h.tracked_fare_id = f.id), '[]') as history

@@ -137,6 +137,63 @@ describe('the flights of a fare in the public SQL', () => {
   })
 })
 
+/** The columns of a query with their types. */
+async function columnsOf(db: Db, from: string): Promise<string[]> {
+  const { rows } = await sql<{ column: string }>`
+    select key || ' ' || value as column
+      from jsonb_each_text((select jsonb_object_agg(attname, atttypid::regtype) from pg_attribute
+                             where attrelid = ${from}::regclass and attnum > 0))
+     order by 1
+  `.execute(db)
+  return rows.map(({ column }) => column)
+}
+
+describe('fares_as_of', () => {
+  it('an ended fare is ended, also for later instants, until it is believed of again', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(0), available())
+    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
+    await endFares(db)
+    const at = async (instant: Date | string) => {
+      const { rows } = await sql`
+        select state, outbound, price::text, expired_at is not null as ended
+          from farewatch.fares_as_of(${instant}::timestamptz)
+      `.execute(db)
+      return rows
+    }
+    const bookable = { state: 'bookable', outbound: 'available', price: '100.00', ended: false }
+    const ended = { state: 'ended', outbound: null, price: null, ended: true }
+
+    expect(await at(minute(-1))).toEqual([])
+    expect(await at(minute(0))).toEqual([bookable])
+    expect(await at('infinity')).toEqual([ended])
+
+    await sql`
+      insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from)
+      select ${fare}, 'available', 'bookable', 100.00, 'EUR', valid_to + interval '1 hour' from fare_belief_version
+    `.execute(db)
+
+    expect(await at('infinity')).toEqual([bookable])
+    expect(await at(new Date(Date.now() + 60_000))).toEqual([ended])
+  })
+
+  it('has the columns of fares_current that the history knows, with the same types', async ({
+    db,
+  }) => {
+    await sql`create temporary table as_of as select * from farewatch.fares_as_of(now())`.execute(
+      db,
+    )
+    const present = new Set(await columnsOf(db, 'farewatch.fares_current'))
+
+    const columns = await columnsOf(db, 'as_of')
+
+    const others = columns.filter((column) => !present.has(column))
+    expect(others).toEqual(['valid_from timestamp with time zone'])
+  })
+})
+
 interface ScheduleRow {
   readonly rate: number | null
   readonly seconds: number | null

@@ -55,6 +55,17 @@ describe('the first record of a fare', () => {
     ])
   })
 
+  it('is first_seen in the public SQL also if it was recorded before this kind was added', async ({
+    db,
+  }) => {
+    const fare = await trackFare(db)
+    await record(db, fare, minute(0), available())
+    await sql`update availability_change set kind = 'became_available'`.execute(db)
+    for (const n of [1, 2]) await record(db, fare, minute(n), gone)
+
+    expect(await kinds(db, fare)).toEqual(['first_seen', 'became_unavailable'])
+  })
+
   it('is no change for the schedule: the estimate of the fare has none, and no other fare is checked sooner', async ({
     db,
   }) => {

@@ -27,13 +27,13 @@ function statementsOf(day: string): Readonly<Record<string, string>> {
       where c.kind = '${kind}' and (c.valid_at at time zone 'UTC')::date = '${day}' and p.country = k.country)`
   return {
     daily_network: `
-      select k.country as departure_country, k.live, k.available, k.known, ${changes('route_added')} as added, ${changes('route_removed')} as removed
-        from (select d.country, count(*)::int as live, count(*) filter (where v.available)::int as available,
+      select k.country as departure_country, k.live, k.available_routes, k.known, ${changes('route_added')} as added, ${changes('route_removed')} as removed
+        from (select d.country, count(*)::int as live, count(*) filter (where v.available)::int as available_routes,
                      count(v.available)::int as known
                 from ${network} where ${holds('r')} group by 1) k`,
     daily_country_pairs: `
       select d.country as departure_country, a.country as destination_country, count(*)::int as live,
-             count(*) filter (where v.available)::int as available
+             count(*) filter (where v.available)::int as available_routes
         from ${network} where ${holds('r')} group by 1, 2`,
     daily_place_degree: `
       select place_id, sum(one)::int as destinations, sum(other)::int as origins

@@ -1,7 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect } from 'vitest'
+import { rollUpDay } from '../../src/history/roll-up-days.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { readPrivateTables, schemaPage } from '../platform/db/schema-page.ts'
+import { seedAnalytics } from '../routes/analytics-history.ts'
 import { it } from '../support/test-database.ts'
+import { dataTests } from './data-tests.ts'
 import { dbtSources, dictionaryPage, readDictionary } from './generate-dictionary.ts'
 
 const read = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), 'utf8')
@@ -23,4 +28,49 @@ describe('the dictionary of the public SQL', () => {
     expect(await read('docs/reference/schema.md')).toBe(schemaPage(tables))
     expect(tables.filter(({ description }) => !description)).toEqual([])
   })
+
+  it('a name has one type in all views, a local time ends in _local, and an instant says what it is', async ({
+    db,
+  }) => {
+    const columns = (await readDictionary(db)).flatMap((table) => table.columns)
+    const types = Map.groupBy(columns, ({ name }) => name)
+
+    const several = [...types].filter(([, all]) => new Set(all.map(({ type }) => type)).size > 1)
+    expect(several.map(([name]) => name)).toEqual([])
+    expect(misnamed(columns, 'timestamp without time zone', /_local$/)).toEqual([])
+    expect(misnamed(columns, 'timestamp with time zone', /_(at|from|to|since)$/)).toEqual([
+      'not_before',
+    ])
+    const words = columns.filter(({ name }) => ['return', 'before', 'after', 'id'].includes(name))
+    expect(new Set(words.map(({ name, type }) => `${name} ${type}`))).toEqual(new Set(['id uuid']))
+  })
+
+  it('no rows contradict the tests for dbt, and each view has some', async ({ db }) => {
+    await seedAnalytics(db)
+    await inTransaction(db, async (tx) => {
+      for (const day of ['2025-07-01', '2026-05-09', '2026-05-10', '2026-05-20']) {
+        await rollUpDay(tx, day)
+      }
+    })
+
+    for (const table of await readDictionary(db)) {
+      const { rows } = await sql.raw(`select from farewatch.${table.name} limit 1`).execute(db)
+      expect([table.name, rows.length]).toEqual([table.name, EMPTY.has(table.name) ? 0 : 1])
+      for (const { dbt, contradictions } of dataTests(table)) {
+        const { rows: wrong } = await sql.raw(contradictions).execute(db)
+        expect([table.name, dbt, wrong]).toEqual([table.name, dbt, []])
+      }
+    }
+  })
 })
+
+/** Nothing is checked and nothing is renumbered in the history of the test. */
+const EMPTY = new Set(['fare_schedule', 'place_renumberings'])
+
+function misnamed(
+  columns: readonly { readonly name: string; readonly type: string }[],
+  type: string,
+  pattern: RegExp,
+): string[] {
+  return columns.filter((of) => of.type === type && !pattern.test(of.name)).map(({ name }) => name)
+}

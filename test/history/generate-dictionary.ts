@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { bulletLines, shortSql } from '../platform/db/schema-page.ts'
+import { type DataTest, dataTests, grainOf } from './data-tests.ts'
 
 interface Column {
   readonly name: string
@@ -8,7 +9,8 @@ interface Column {
   readonly description: string
 }
 
-interface Table {
+/** A table or view of the public SQL. */
+export interface Table {
   readonly name: string
   readonly description: string
   /** Whether analysts may read it. */
@@ -39,21 +41,34 @@ export function dictionaryPage(tables: readonly Table[]): string {
     (column) => JSON.stringify(column),
   )
   const isShared = (column: Column) => meanings.get(JSON.stringify(column))?.length !== 1
-  const sections = tables.map(({ name, description, columns }) => {
+  const sections = tables.map((table) => {
+    const { name, columns } = table
     const lines = joinLegs(columns).map((joined) =>
       joined.every(isShared) ? { head: namesOf(joined), text: '' } : described(joined),
     )
-    return `## ${name}\n\n${description}\n\n${bulletLines(lines).join('\n')}`
+    return `## ${name}\n\n${grainOf(table).about}\n\n${bulletLines(lines).join('\n')}`
   })
   const head =
     'Every table and view of schema `farewatch`, from the comments in the database. [analysts.md](../analysts.md) explains the\n' +
-    'times and how to begin. A text about the outbound flight holds for the return flight in columns `return_…`. A column without\n' +
-    'a text in its view is one of these:'
+    'times and how to begin. No two rows have the same key.'
+  const columnsHead =
+    'A text about the outbound flight holds for the return flight in columns `return_…`. A column without a text in its view is one of\n' +
+    'these. A name has one type and one meaning in all views:'
   const shared = [...meanings.values()].flatMap(([first]) =>
     first && isShared(first) ? [first] : [],
   )
   const lines = bulletLines(joinLegs(shared).map(described))
-  return `# Dictionary of the public SQL\n\n${head}\n\n${lines.join('\n')}\n\n${sections.join('\n\n')}\n`
+  return `# Dictionary of the public SQL\n\n${head}\n\n${grains(tables)}\n\n${columnsHead}\n\n${lines.join('\n')}\n\n${sections.join('\n\n')}\n`
+}
+
+/** What one row of each view is. */
+function grains(tables: readonly Table[]): string {
+  const rows = tables.map((table) => {
+    const { oneRow, key } = grainOf(table)
+    const columns = key.map((column) => `\`${column}\``).join(', ')
+    return `| [${table.name}](#${table.name}) | ${oneRow} | ${columns} |`
+  })
+  return ['| view | one row is | key |', '|---|---|---|', ...rows].join('\n')
 }
 
 /** Columns that mean the same of the outbound and of the return flight are together. */
@@ -93,6 +108,12 @@ function freshness(field: string, warnHours: number, errorHours: number): object
   }
 }
 
+/** The tests of a column, or of the table. */
+function dbtTests(tests: readonly DataTest[], of: string | null): object {
+  const own = tests.filter(({ column }) => column === of).map(({ dbt }) => dbt)
+  return own.length === 0 ? {} : { data_tests: own }
+}
+
 /** The file docs/analytics/dbt/sources.yml: copy it into the models of a dbt project. */
 export function dbtSources(tables: readonly Table[]): string {
   const source = {
@@ -101,16 +122,22 @@ export function dbtSources(tables: readonly Table[]): string {
     description: 'Routes and fares that farewatch watches: history, changes and daily tables.',
     tables: tables
       .filter(({ isGranted }) => isGranted)
-      .map(({ name, description, columns }) => ({
-        name,
-        description,
-        ...FRESHNESS[name],
-        columns: columns.map((column) => ({
-          name: column.name,
-          description: column.description,
-          data_type: column.type,
-        })),
-      })),
+      .map((table) => {
+        const { name, description, columns } = table
+        const testsOf = (of: string | null) => dbtTests(dataTests(table), of)
+        return {
+          name,
+          description,
+          ...FRESHNESS[name],
+          ...testsOf(null),
+          columns: columns.map((column) => ({
+            name: column.name,
+            description: column.description,
+            data_type: column.type,
+            ...testsOf(column.name),
+          })),
+        }
+      }),
   }
-  return `# Generated from the comments in the database by \`npm run db:dictionary\`.\n${stringify({ version: 2, sources: [source] }, { lineWidth: 0 })}`
+  return `# Generated from the comments in the database by \`npm run db:dictionary\`.\n${stringify({ version: 2, sources: [source] }, { lineWidth: 0, aliasDuplicateObjects: false })}`
 }

@@ -64,12 +64,7 @@ export const RETIRED_WORDS: readonly RetiredWord[] = [
   { word: 'struck', use: 'triggered' },
   { word: 'unheard', use: 'unanswered' },
   { word: 'mood', use: 'state' },
-  // The name of a setting is contract.
-  {
-    word: 'wedged',
-    use: 'stalled',
-    unless: ['src/platform/config', 'src/app/liveness.ts', 'test/'],
-  },
+  { word: 'wedged', use: 'stalled' },
   { word: 'beside', use: 'indent, next to' },
   { word: 'put off', use: 'snooze' },
   { word: 'own change', use: 'watchEvent' },

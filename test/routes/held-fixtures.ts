@@ -59,7 +59,7 @@ export interface DecidedRun {
 export async function runOf(db: Db, runId: number): Promise<DecidedRun> {
   const { rows } = await sql<DecidedRun>`
     select status, resolution, resolved_by as "resolvedBy"
-      from farewatch.sync_runs where id = ${runId}
+      from farewatch.sync_runs where sync_run_id = ${runId}
   `.execute(db)
   if (rows[0] === undefined) throw new Error(`run ${runId} is not there`)
   return rows[0]

@@ -302,7 +302,7 @@ describe('what a review shows', () => {
     await sync(db, ALL)
 
     const { rows } = await sql`
-      select status, added, would_add, would_remove from farewatch.sync_runs order by id
+      select status, added, would_add, would_remove from farewatch.sync_runs order by sync_run_id
     `.execute(db)
 
     const never = { would_add: null, would_remove: null }

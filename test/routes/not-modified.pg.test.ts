@@ -46,7 +46,7 @@ async function run(
 
 async function listedRun(db: Db, runId: number) {
   const { rows } = await sql<{ notModified: boolean; bytes: number; hash: string }>`
-    select not_modified as "notModified", bytes, content_hash as hash from farewatch.sync_runs where id = ${runId}
+    select not_modified as "notModified", bytes, content_hash as hash from farewatch.sync_runs where sync_run_id = ${runId}
   `.execute(db)
   return rows[0]
 }

@@ -20,8 +20,8 @@ describe('farewatch.route_history', () => {
       await select(
         db,
         `select destination_id, is_current, added_run_id, removed_run_id,
-                last_seen_at = (select arrived_at from farewatch.sync_runs where id = ${added.runId}) as last_seen,
-                first_missed_at = (select arrived_at from farewatch.sync_runs where id = ${missed.runId}) as first_missed
+                last_seen_at = (select arrived_at from farewatch.sync_runs where sync_run_id = ${added.runId}) as last_seen,
+                first_missed_at = (select arrived_at from farewatch.sync_runs where sync_run_id = ${missed.runId}) as first_missed
            from farewatch.route_history order by 1`,
       ),
     ).toEqual([
@@ -54,7 +54,7 @@ describe('farewatch.route_history', () => {
       await select(
         db,
         `select destination_id from farewatch.route_history
-          where changed_at > (select finished_at from farewatch.sync_runs where id = ${missed.runId}) order by 1`,
+          where changed_at > (select finished_at from farewatch.sync_runs where sync_run_id = ${missed.runId}) order by 1`,
       ),
     ).toEqual([{ destination_id: 'BCN' }, { destination_id: 'LIS' }])
   })
@@ -75,7 +75,7 @@ describe('farewatch.route_changes', () => {
       await select(
         db,
         `select kind, departure_iata, departure_city, destination_city, destination_country,
-                valid_at = (select s.valid_at from farewatch.sync_runs s where id = ${first.runId}) as at_first
+                valid_at = (select s.valid_at from farewatch.sync_runs s where sync_run_id = ${first.runId}) as at_first
            from farewatch.route_changes order by seq`,
       ),
     ).toEqual([
@@ -179,7 +179,7 @@ describe('farewatch.places', () => {
     expect(
       await select(
         db,
-        `select p.place_id, f.id as first_run, l.id as last_run
+        `select p.place_id, f.sync_run_id as first_run, l.sync_run_id as last_run
            from farewatch.places p
            join farewatch.sync_runs f on f.valid_at = p.first_seen_at
            join farewatch.sync_runs l on l.arrived_at = p.last_seen_at
@@ -189,6 +189,40 @@ describe('farewatch.places', () => {
       { place_id: 'BCN', first_run: first.runId, last_run: first.runId },
       { place_id: 'MAD', first_run: first.runId, last_run: last.runId },
       { place_id: 'PMI', first_run: first.runId, last_run: last.runId },
+    ])
+  })
+})
+
+describe('farewatch.sync_runs', () => {
+  it('a baseline added nothing, so the sums over the runs are those of the changes', async ({
+    db,
+  }) => {
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
+    await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-LIS'))
+    await sync(db, routes('PMI-MAD', 'PMI-LIS'), { list: 'with-availability' })
+
+    expect(
+      await select(
+        db,
+        'select list, baseline, live, added, gained from farewatch.sync_runs order by sync_run_id',
+      ),
+    ).toEqual([
+      { list: 'routes', baseline: true, live: 2, added: null, gained: null },
+      { list: 'with-availability', baseline: true, live: 1, added: null, gained: null },
+      { list: 'routes', baseline: false, live: 3, added: 1, gained: 0 },
+      { list: 'with-availability', baseline: false, live: 2, added: 0, gained: 1 },
+    ])
+    expect(
+      await select(
+        db,
+        `select sum(added)::int as added, sum(gained)::int as gained from farewatch.sync_runs
+         union all
+         select sum(added)::int, sum(gained)::int from farewatch.daily_route_churn`,
+      ),
+    ).toEqual([
+      { added: 1, gained: 1 },
+      { added: 1, gained: 1 },
     ])
   })
 })

@@ -205,7 +205,7 @@ it('records of renumberings become changes that change nothing', async () => {
   await migrate(db)
 
   const { rows } = await sql`
-    select place_id, before, after from farewatch.route_changes where kind = 'place_changed'
+    select place_id, attributes_before as before, attributes as after from farewatch.route_changes where kind = 'place_changed'
   `.execute(db)
   expect(rows).toEqual([{ place_id: '9', before: { iata: 'PMI' }, after: { iata: 'PMI' } }])
 })

@@ -135,7 +135,7 @@ export interface ChangeRow {
 
 export async function changes(db: Db): Promise<ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
-    select seq, kind, coalesce(place_id, departure_id || '-' || destination_id) as of, before, after,
+    select seq, kind, coalesce(place_id, departure_id || '-' || destination_id) as of, attributes_before as before, attributes as after,
            last_seen_at as "lastSeenAt", first_missed_at as "firstMissedAt", sync_run_id as "runId"
       from farewatch.route_changes
      order by seq
@@ -156,7 +156,7 @@ export async function intervals(db: Db, pair: string): Promise<{ from: Date; to:
 
 export async function fetchedAt(db: Db, runId: number): Promise<Date> {
   const { rows } = await sql<{ at: Date }>`
-    select valid_at as at from farewatch.sync_runs where id = ${runId}
+    select valid_at as at from farewatch.sync_runs where sync_run_id = ${runId}
   `.execute(db)
   if (rows[0] === undefined) throw new Error(`run ${runId} is not there`)
   return rows[0].at
@@ -164,7 +164,7 @@ export async function fetchedAt(db: Db, runId: number): Promise<Date> {
 
 export async function arrivedAt(db: Db, runId: number): Promise<Date> {
   const { rows } = await sql<{ at: Date }>`
-    select arrived_at as at from farewatch.sync_runs where id = ${runId}
+    select arrived_at as at from farewatch.sync_runs where sync_run_id = ${runId}
   `.execute(db)
   if (rows[0] === undefined) throw new Error(`run ${runId} is not there`)
   return rows[0].at

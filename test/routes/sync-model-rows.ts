@@ -36,7 +36,7 @@ export async function readStored(db: Db): Promise<Stored> {
   const runAt = (at: Date) => byTime.get(at.getTime()) ?? Number.NaN
   const byArrival = new Map(accepted.map((of) => [arrivalOf(of.list, of.arrivedAt), of.run]))
   const { rows: statuses } = await sql<{ run: number; status: string }>`
-    select id as run, status from farewatch.sync_runs order by id
+    select sync_run_id as run, status from farewatch.sync_runs order by 1
   `.execute(db)
   const { head } = await selectOne(
     sql<{ head: number }>`select last_seq as head from feed_head where feed = 'route'`,
@@ -79,7 +79,7 @@ function arrivalOf(list: string, at: Date): string {
 /** In the order of valid times. */
 async function readAccepted(db: Db): Promise<Accepted[]> {
   const { rows } = await sql<Accepted>`
-    select id as run, list, baseline, valid_at as at, arrived_at as "arrivedAt"
+    select sync_run_id as run, list, baseline, valid_at as at, arrived_at as "arrivedAt"
       from farewatch.sync_runs
      where status in ('applied', 'unchanged', 'approved')
      order by valid_at
@@ -95,7 +95,7 @@ type ChangeRow = Omit<ModelChange, 'lastSeen' | 'firstMissed'> & {
 
 async function readChanges(db: Db): Promise<ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
-    select seq, kind, coalesce(place_id, departure_id || '-' || destination_id) as of, before, after,
+    select seq, kind, coalesce(place_id, departure_id || '-' || destination_id) as of, attributes_before as before, attributes as after,
            last_seen_at as "lastSeen", first_missed_at as "firstMissed", sync_run_id as run
       from farewatch.route_changes
      order by seq

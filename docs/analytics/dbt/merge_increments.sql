@@ -48,7 +48,7 @@ create or replace view prices_by_days_to_departure as from present('prices_by_da
 -- A held run is decided later: then its row is written again.
 create or replace view sync_runs as
   select * exclude (run, day) from rows_of_runs('sync_runs')
- qualify row_number() over (partition by id order by run desc) = 1;
+ qualify row_number() over (partition by sync_run_id order by run desc) = 1;
 
 -- The ids of its places are those of the present lists, also in intervals that ended long ago.
 create or replace view fare_history as

@@ -65,7 +65,7 @@ function addVerb(jobs: Command, verb: keyof typeof VERBS): void {
     .argument('[ids...]', 'ids, as "jobs list" prints them')
     .option('--all', 'take every dead job of the queue')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExits with 1 if an id is not the id of a dead job.')
+    .addHelpText('after', '\nExits with 2 if an id is not the id of a dead job.')
     .addHelpText('after', example(`jobs ${verb} verify 17 18`, `jobs ${verb} route-sync --all`))
     .action((queue: string, ids: string[], options: ChangeOptions) =>
       changeJobs(verb, queue, { ids, ...options }),
@@ -143,6 +143,6 @@ async function changeJobs(
       { queue, [done]: changed, missing },
       () => `${countOf(changed, 'job')} of ${queue} ${done}${others}`,
     )
-    return missing.length === 0 ? EXIT.ok : EXIT.failed
+    return missing.length === 0 ? EXIT.ok : EXIT.usage
   })
 }

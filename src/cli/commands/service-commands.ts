@@ -20,7 +20,7 @@ import { systemClock } from '../../platform/base/clock.ts'
 import { WORK_ROLES, type WorkRole } from '../../platform/base/kinds.ts'
 import { splitList } from '../../platform/base/text.ts'
 import { loadConfig } from '../../platform/config/config.ts'
-import { redactedConfig } from '../../platform/config/settings.ts'
+import { type ConfigLine, redactedConfig } from '../../platform/config/settings.ts'
 import { type RoleName, roleText } from '../../platform/db/live-processes.ts'
 import { PortTakenError } from '../../platform/http/server.ts'
 import { describeStore } from '../../platform/queue/queue-connection.ts'
@@ -246,16 +246,23 @@ export function addConfigCommand(program: Command): void {
     .action(({ json }: { json?: boolean }) => {
       const lines = redactedConfig(loadConfig())
       const values = Object.fromEntries(lines.map(({ name, value }) => [name, value]))
-      const rows = lines.map((line) => [
-        line.name,
-        String(line.value ?? '-'),
-        line.default ? 'default' : 'set',
-        line.about,
-      ])
-      createTerminal(process).print(json, values, () =>
-        table(['setting', 'value', 'from', 'what it does'], rows),
-      )
+      createTerminal(process).print(json, values, () => configText(lines))
     })
+}
+
+/** A table for each group of settings. */
+function configText(lines: readonly ConfigLine[]): string {
+  return [...Map.groupBy(lines, ({ group }) => group)]
+    .map(([group, settings]) => {
+      const rows = settings.map(({ name, value, default: isDefault, example }) => [
+        name,
+        String(value ?? '-'),
+        isDefault ? 'default' : 'set',
+        example,
+      ])
+      return `${group}\n${table(['setting', 'value', 'from', 'example'], rows)}`
+    })
+    .join('\n\n')
 }
 
 export function addOpenApiCommand(program: Command): void {

@@ -16,7 +16,7 @@ import {
 } from './text-format.ts'
 
 const COUNTS = ['live', 'added', 'removed', 'gained', 'lost'] as const
-const HEADINGS = ['run', 'fetched at', 'list', 'status', ...COUNTS, 'pending', 'reason']
+const HEADINGS = ['run', 'arrived at', 'list', 'status', ...COUNTS, 'pending', 'reason']
 
 /** Runs as a table, or as one sentence each where the table does not fit. */
 export function runsText(runs: readonly SyncRunRow[], width: number): string {
@@ -38,10 +38,10 @@ function rowOf(run: SyncRunRow): string[] {
     String(run.runId),
     (run.arrivedAt ?? run.startedAt).toISOString(),
     run.list,
-    run.baseline && run.status === 'applied' ? 'baseline' : run.status,
+    run.status,
     ...COUNTS.map((name) => count(run[name])),
     count(run.pendingAbsences),
-    run.reason?.text ?? '',
+    run.reason?.text ?? (run.baseline ? 'the baseline' : ''),
   ]
 }
 

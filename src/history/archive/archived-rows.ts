@@ -69,8 +69,8 @@ function watchChanges({ watchChanges: floors }: Floors): string {
            coalesce(c.kind, e.kind) as kind, coalesce(c.reason, e.reason) as reason,
            coalesce(c.schema_version, e.schema_version) as schema_version,
            coalesce(c.tracked_fare_id, e.tracked_fare_id) as tracked_fare_id, w.change_id, c.seq as change_seq, w.watch_event_id,
-           farewatch_private.shown_belief(coalesce(c.before, e.before)) as before,
-           farewatch_private.shown_belief(coalesce(c.after, e.after)) as after,
+           farewatch_private.shown_belief(coalesce(c.before, e.before)) as belief_before,
+           farewatch_private.shown_belief(coalesce(c.after, e.after)) as belief,
            coalesce(c.last_good_check_at, e.last_good_check_at) as last_good_check_at,
            coalesce(c.detected_at, e.detected_at) as detected_at, w.recorded_at
       from (values ${['(null::bigint, null::bigint)', ...values].join(', ')}) f (reseller_id, first)

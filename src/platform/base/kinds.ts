@@ -54,6 +54,8 @@ export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
 /** The states of a fare: bookable if all legs are available, not_bookable if any leg is unavailable. */
 export const PAIR_STATES = ['bookable', 'not_bookable', 'unknown'] as const
 export type PairState = (typeof PAIR_STATES)[number]
+/** Of an ended fare nothing is believed. */
+export const FARE_STATES = [...PAIR_STATES, 'ended'] as const
 
 /** The beliefs about one leg. */
 export const BELIEFS = ['available', 'unavailable', 'unknown'] as const

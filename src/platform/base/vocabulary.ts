@@ -1,5 +1,5 @@
 import { CHANGE_KINDS, kindOf, MASS_KINDS, massOf, namesOf, REASONS } from './change-kinds.ts'
-import type { Belief, BUDGET_LANES, CheckReason, HiddenReason, PairState } from './kinds.ts'
+import type { Belief, BUDGET_LANES, CheckReason, FARE_STATES, HiddenReason } from './kinds.ts'
 
 /*
  * The texts of codes, in English: the page reads them from the API, and messages and the command line from here. No other
@@ -14,7 +14,7 @@ interface Sentences {
 
 type Check = CheckReason | (typeof BUDGET_LANES)[number] | 'first_check'
 
-const STATES: Readonly<Record<PairState, Sentences>> = {
+const STATES: Readonly<Record<(typeof FARE_STATES)[number], Sentences>> = {
   bookable: {
     label: 'bookable',
     sentences: ['can be booked for {price}', 'can be booked, price not known'],
@@ -27,6 +27,7 @@ const STATES: Readonly<Record<PairState, Sentences>> = {
     label: 'unknown',
     sentences: ['outbound flight {outbound}, return flight {return}', 'availability {outbound}'],
   },
+  ended: { label: 'ended', sentences: ['ended'] },
 }
 
 const BELIEFS: Readonly<Record<Belief, string>> = {

@@ -12,21 +12,31 @@ export interface Setting<T> {
   /** A secret is never printed, and may be given as a file. */
   readonly secret: boolean
   readonly preset: T
+  /** A value that "parse" takes. */
+  readonly example: string
   parse(text: string): { readonly value: T } | { readonly fault: string }
   /** The part of a secret that may be printed. If missing, nothing may. */
   shown?(value: string): string | undefined
 }
 
+interface TextualOptions<T> {
+  readonly about: string
+  readonly accepts: string
+  readonly preset: T
+  /** Unset: the preset. */
+  readonly example?: string
+}
+
 /** A setting whose text is its value unless `faultOf` finds a fault. */
 function textual<T extends string | undefined>(
-  { about, accepts, preset }: { about: string; accepts: string; preset: T },
+  { about, accepts, preset, example = preset ?? '' }: TextualOptions<T>,
   faultOf: (value: string) => string | undefined,
 ): Setting<T | string> {
   const parse = (value: string) => {
     const fault = faultOf(value)
     return fault === undefined ? { value } : { fault }
   }
-  return { about, accepts, secret: false, preset, parse }
+  return { about, accepts, secret: false, preset, example, parse }
 }
 
 export function text(about: string, preset: string): Setting<string> {
@@ -40,22 +50,25 @@ export function address(about: string, preset: string): Setting<string> {
   )
 }
 
+interface ListOptions {
+  readonly preset: string
+  readonly example?: string
+  readonly entry: { readonly accepts: string; readonly of: RegExp }
+}
+
 /** A list in one line; `splitList` gives its entries. */
-export function list(
-  about: string,
-  { preset, entry }: { readonly preset: string; readonly entry: { accepts: string; of: RegExp } },
-): Setting<string> {
+export function list(about: string, { preset, example, entry }: ListOptions): Setting<string> {
   const accepts = `a list of ${entry.accepts}, with commas`
-  return textual({ about, accepts, preset }, (value) => {
+  return textual({ about, accepts, preset, ...(example && { example }) }, (value) => {
     const wrong = splitList(value).find((part) => !entry.of.test(part))
     return wrong === undefined ? undefined : `must be ${accepts}; "${wrong}" is none`
   })
 }
 
 /** An e-mail address, with or without a name. */
-export function mailbox(about: string): Setting<string | undefined> {
+export function mailbox(about: string, example: string): Setting<string | undefined> {
   const accepts = 'user@host.example or Name <user@host.example>'
-  return textual({ about, accepts, preset: undefined }, (value) =>
+  return textual({ about, accepts, preset: undefined, example }, (value) =>
     parseMailbox(value) === undefined ? `must have the form ${accepts}, not "${value}"` : undefined,
   )
 }
@@ -63,7 +76,7 @@ export function mailbox(about: string): Setting<string | undefined> {
 /** Networks in one line; `splitList` gives them. */
 export function networks(about: string): Setting<string> {
   const accepts = 'a list of networks such as 10.1.0.0/16, with commas'
-  return textual({ about, accepts, preset: '' }, (value) =>
+  return textual({ about, accepts, preset: '', example: '10.1.0.0/16' }, (value) =>
     splitList(value).every(isNetwork) ? undefined : `must be ${accepts}, not "${value}"`,
   )
 }
@@ -109,11 +122,22 @@ export function choice<T extends string>(
   return setting as Setting<T>
 }
 
+interface SecretOptions {
+  readonly minChars?: number
+  readonly example: string
+  /** The command that makes one. */
+  readonly madeBy?: string
+}
+
 /** A secret. It is long enough that scrubbing it does not mask ordinary words. */
-export function secret(about: string): Setting<string | undefined> {
-  const accepts = `at least ${MIN_SECRET_CHARS} characters`
-  const setting = textual({ about, accepts, preset: undefined }, (value) =>
-    value.length < MIN_SECRET_CHARS ? `must have ${accepts}` : undefined,
+export function secret(
+  about: string,
+  { minChars = MIN_SECRET_CHARS, example, madeBy }: SecretOptions,
+): Setting<string | undefined> {
+  const hint = madeBy === undefined ? '' : `, as "${madeBy}" prints`
+  const accepts = `at least ${minChars} characters${hint}`
+  const setting = textual({ about, accepts, preset: undefined, example }, (value) =>
+    value.length < minChars ? `must have ${accepts}` : undefined,
   )
   return { ...setting, secret: true }
 }
@@ -121,14 +145,15 @@ export function secret(about: string): Setting<string | undefined> {
 interface UrlOptions {
   readonly protocols: readonly string[]
   readonly secret?: boolean
+  readonly example: string
 }
 
 export function url(
   about: string,
-  { protocols, secret: isSecret = false }: UrlOptions,
+  { protocols, secret: isSecret = false, example }: UrlOptions,
 ): Setting<string | undefined> {
   const forms = protocols.map((protocol) => `${protocol}//…`).join(' or ')
-  const setting = textual({ about, accepts: forms, preset: undefined }, (value) => {
+  const setting = textual({ about, accepts: forms, preset: undefined, example }, (value) => {
     const parsed = URL.canParse(value) ? new URL(value) : undefined
     if (parsed === undefined || !protocols.includes(parsed.protocol)) {
       return `must be a URL of the form ${forms}${isSecret ? ENCODE : ''}`
@@ -190,5 +215,5 @@ function number(
     pattern.test(value) && Number(value) >= min && Number(value) <= max
       ? { value: Number(value) }
       : { fault: `must be ${accepts}, not "${value}"` }
-  return { about, accepts, secret: false, preset, parse }
+  return { about, accepts, secret: false, preset, example: String(preset), parse }
 }

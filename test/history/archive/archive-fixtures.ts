@@ -16,7 +16,7 @@ const TABLES = {
   route_history: sql`select departure_id, destination_id, valid_from, valid_to, added_by from route_version`,
   route_availability_history: sql`select departure_id, destination_id, available, valid_from, valid_to from route_availability_version`,
   fare_history: sql`select tracked_fare_id, pair as state, price::numeric(18,4)::text as price, valid_from, valid_to from fare_belief_version`,
-  route_changes: sql`select seq, id, kind, departure_id, before::text, after::text, recorded_at from route_change`,
+  route_changes: sql`select seq, id, kind, departure_id, before::text as attributes_before, after::text as attributes, recorded_at from route_change`,
   availability_changes: sql`select seq, id, kind, tracked_fare_id, recorded_at, provenance::text from availability_change`,
   watch_changes: sql`select reseller_id, seq, reference, change_id, watch_event_id, recorded_at from watch_change`,
 }
@@ -25,7 +25,7 @@ const FILES: Readonly<Record<keyof typeof TABLES, string>> = {
   route_history: 'departure_id, destination_id, valid_from, valid_to, added_run_id as added_by',
   route_availability_history: 'departure_id, destination_id, available, valid_from, valid_to',
   fare_history: 'tracked_fare_id, state, price::varchar as price, valid_from, valid_to',
-  route_changes: 'seq, id, kind, departure_id, before, after, recorded_at',
+  route_changes: 'seq, id, kind, departure_id, attributes_before, attributes, recorded_at',
   availability_changes: 'seq, id, kind, tracked_fare_id, recorded_at, provenance',
   watch_changes: 'reseller_id, seq, reference, change_id, watch_event_id, recorded_at',
 }

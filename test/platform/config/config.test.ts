@@ -72,10 +72,10 @@ describe('the configuration', () => {
     expect(() => configOf(env, 'GAIN_CONFIRMATIONS=0\n')).toThrow(/has 6 faults:\n/)
     expect(faultsOf(env, 'GAIN_CONFIRMATIONS=0\n').map((fault) => fault.split(' ')[0])).toEqual([
       'UPSTREAM_TOKEN',
-      'DATABASE_URL',
       'ROUTE_SYNC_SCHEDULE',
       'GAIN_CONFIRMATIONS',
       'API_PORT',
+      'DATABASE_URL',
       'LOG_LEVEL',
     ])
   })

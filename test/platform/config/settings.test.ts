@@ -1,7 +1,22 @@
 import { describe, expect, it } from 'vitest'
+import { SETTING_GROUPS, SETTINGS } from '../../../src/platform/config/settings.ts'
 import { faultsOf } from './config-fixture.ts'
 
 const WHOLE = 'must be a whole number from'
+
+it('each setting is in one group, and its example is a value', () => {
+  const groups = Object.values(SETTING_GROUPS).flatMap((settings) => Object.entries(settings))
+
+  expect(groups.map(([name]) => name)).toEqual(Object.keys(SETTINGS))
+  for (const [name, { example, parse }] of groups) {
+    expect(example, name).not.toBe('')
+    expect(parse(example), name).not.toHaveProperty('fault')
+  }
+})
+
+it('the former key may be shorter than a new one, so that it can be replaced', () => {
+  expect(faultsOf({ ENCRYPTION_KEY_PREVIOUS: 'a-short-key' })).toEqual([])
+})
 
 describe('a value', () => {
   it.each([
@@ -26,7 +41,11 @@ describe('a value', () => {
     ['ROUTE_SYNC_SCHEDULE', '0 */2 * *', 'it has 4 of five fields'],
     ['AVAILABILITY_SYNC_SCHEDULE', '99 * * * *', 'got value 99'],
     ['AVAILABILITY_SYNC_SCHEDULE', '0 0 30 2 *', 'must be a cron pattern such as'],
-    ['ENCRYPTION_KEY', 'short', 'must have at least 6 characters'],
+    [
+      'ENCRYPTION_KEY',
+      'x'.repeat(31),
+      'at least 32 characters, as "openssl rand -base64 32" prints',
+    ],
     ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0', 'must be a list of networks such as 10.1.0.0/16'],
     ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/8:0', 'must be a list of networks such as 10.1.0.0/16'],
     ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/33', 'must be a list of networks such as 10.1.0.0/16'],

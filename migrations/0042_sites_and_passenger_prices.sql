@@ -73,9 +73,9 @@ create or replace view farewatch.fares_current as
 select t.id as tracked_fare_id, t.flight_id, t.return_flight_id,
        t.residents_adults, t.residents_children, t.residents_infants,
        t.non_residents_adults, t.non_residents_children, t.non_residents_infants,
-       case when s.hidden is null then s.outbound else 'unknown' end as outbound,
-       case when s.hidden is null or s.return is null then s.return else 'unknown' end as return,
-       case when s.hidden is null then s.pair else 'unknown' end as state,
+       case when s.expired_at is null then case when s.hidden is null then s.outbound else 'unknown' end end as outbound,
+       case when s.expired_at is null then case when s.hidden is null or s.return is null then s.return else 'unknown' end end as return_leg,
+       case when s.expired_at is not null then 'ended' when s.hidden is null then s.pair else 'unknown' end as state,
        case when p.is_shown then s.price end as price,
        case when p.is_shown then s.currency end as currency,
        case when s.last_good_check_at <= clock_timestamp() + interval '10 seconds'
@@ -130,7 +130,7 @@ select t.id as tracked_fare_id, t.flight_id, t.return_flight_id,
 
 -- An interval that holds shows the prices of the present state: a check may fill in what older answers did not show.
 create or replace view farewatch.fare_history as
-select v.tracked_fare_id, v.outbound, v.return, v.pair as state, v.price, v.currency, v.valid_from, v.valid_to,
+select v.tracked_fare_id, v.outbound, v.return as return_leg, v.pair as state, v.price, v.currency, v.valid_from, v.valid_to,
        coalesce(v.price_checked_at, s.price_checked_at) as price_checked_at,
        coalesce(v.price_reason, s.price_reason) as price_reason,
        t.flight_id, t.return_flight_id,
@@ -175,45 +175,52 @@ select v.tracked_fare_id, v.outbound, v.return, v.pair as state, v.price, v.curr
 
 drop function farewatch.fares_as_of(timestamptz);
 create function farewatch.fares_as_of(instant timestamptz)
-returns table (
-  tracked_fare_id bigint, flight_id text, return_flight_id text,
-  residents_adults smallint, residents_children smallint, residents_infants smallint,
-  non_residents_adults smallint, non_residents_children smallint, non_residents_infants smallint,
-  outbound text, "return" text, state text, price numeric, currency text, valid_from timestamptz,
-  outbound_departure_iata text, outbound_departure_id text, outbound_destination_iata text, outbound_destination_id text,
-  outbound_airline text, outbound_flight_numbers integer[], outbound_departs_local timestamp, outbound_departs_at timestamptz,
-  return_departure_iata text, return_departure_id text, return_destination_iata text, return_destination_id text,
-  return_airline text, return_flight_numbers integer[], return_departs_local timestamp, return_departs_at timestamptz,
-  outbound_site_id text, outbound_site_name text, outbound_site_url text,
-  return_site_id text, return_site_name text, return_site_url text,
-  outbound_price numeric, outbound_currency text, outbound_adult_price numeric, outbound_child_price numeric, outbound_infant_price numeric, outbound_resident_adult_price numeric, outbound_resident_child_price numeric, outbound_resident_infant_price numeric,
-  return_price numeric, return_currency text, return_adult_price numeric, return_child_price numeric, return_infant_price numeric, return_resident_adult_price numeric, return_resident_child_price numeric, return_resident_infant_price numeric
-)
+returns table (tracked_fare_id bigint, flight_id text, return_flight_id text,
+               residents_adults smallint, residents_children smallint, residents_infants smallint,
+               non_residents_adults smallint, non_residents_children smallint, non_residents_infants smallint,
+               outbound text, return_leg text, state text, price numeric, currency text, valid_from timestamptz, expired_at timestamptz,
+               outbound_departure_iata text, outbound_departure_id text, outbound_destination_iata text, outbound_destination_id text,
+               outbound_airline text, outbound_flight_numbers integer[], outbound_departs_local timestamp, outbound_departs_at timestamptz,
+               return_departure_iata text, return_departure_id text, return_destination_iata text, return_destination_id text,
+               return_airline text, return_flight_numbers integer[], return_departs_local timestamp, return_departs_at timestamptz,
+               outbound_site_id text, outbound_site_name text, outbound_site_url text,
+               return_site_id text, return_site_name text, return_site_url text,
+               outbound_price numeric, outbound_currency text, outbound_adult_price numeric, outbound_child_price numeric, outbound_infant_price numeric, outbound_resident_adult_price numeric, outbound_resident_child_price numeric, outbound_resident_infant_price numeric,
+               return_price numeric, return_currency text, return_adult_price numeric, return_child_price numeric, return_infant_price numeric, return_resident_adult_price numeric, return_resident_child_price numeric, return_resident_infant_price numeric)
 language sql stable parallel safe
 begin atomic
   select h.tracked_fare_id, h.flight_id, h.return_flight_id,
          h.residents_adults, h.residents_children, h.residents_infants,
          h.non_residents_adults, h.non_residents_children, h.non_residents_infants,
-         h.outbound, h.return, h.state, h.price, h.currency, h.valid_from,
+         case when i.holds then h.outbound end, case when i.holds then h.return_leg end,
+         case when i.holds then h.state else 'ended' end,
+         case when i.holds then h.price end, case when i.holds then h.currency end,
+         h.valid_from, case when not i.holds then h.valid_to end,
          h.outbound_departure_iata, h.outbound_departure_id, h.outbound_destination_iata, h.outbound_destination_id,
          h.outbound_airline, h.outbound_flight_numbers, h.outbound_departs_local, h.outbound_departs_at,
          h.return_departure_iata, h.return_departure_id, h.return_destination_iata, h.return_destination_id,
          h.return_airline, h.return_flight_numbers, h.return_departs_local, h.return_departs_at,
          h.outbound_site_id, h.outbound_site_name, h.outbound_site_url,
          h.return_site_id, h.return_site_name, h.return_site_url,
-         h.outbound_price, h.outbound_currency, h.outbound_adult_price, h.outbound_child_price, h.outbound_infant_price, h.outbound_resident_adult_price, h.outbound_resident_child_price, h.outbound_resident_infant_price,
-         h.return_price, h.return_currency, h.return_adult_price, h.return_child_price, h.return_infant_price, h.return_resident_adult_price, h.return_resident_child_price, h.return_resident_infant_price
+         case when i.holds then h.outbound_price end, case when i.holds then h.outbound_currency end, case when i.holds then h.outbound_adult_price end, case when i.holds then h.outbound_child_price end, case when i.holds then h.outbound_infant_price end, case when i.holds then h.outbound_resident_adult_price end, case when i.holds then h.outbound_resident_child_price end, case when i.holds then h.outbound_resident_infant_price end,
+         case when i.holds then h.return_price end, case when i.holds then h.return_currency end, case when i.holds then h.return_adult_price end, case when i.holds then h.return_child_price end, case when i.holds then h.return_infant_price end, case when i.holds then h.return_resident_adult_price end, case when i.holds then h.return_resident_child_price end, case when i.holds then h.return_resident_infant_price end
     from farewatch.fare_history h
-   where h.valid_from <= instant and (h.valid_to is null or h.valid_to > instant)
+   cross join lateral (select h.valid_to is null or h.valid_to > instant as holds) i
+   where h.valid_from <= instant
+     and (i.holds or not exists (select from farewatch.fare_history n
+                                  where n.tracked_fare_id = h.tracked_fare_id
+                                    and n.valid_from > h.valid_from and n.valid_from <= instant))
      and farewatch.assert_kept(instant);
 end;
-comment on function farewatch.fares_as_of(timestamptz) is 'What was believed of each tracked fare at an instant, in the columns of fare_history. A fare of which nothing was believed has no row. Raises an error for an instant before the begin of the histories.';
+comment on function farewatch.fares_as_of is 'What was believed of each tracked fare at an instant, in the columns of fares_current that the history knows. An ended fare is ended until it is believed of again. Raises an error for an instant before the begin of the histories. One row a tracked fare that was checked by then. Key: tracked_fare_id.';
 
 create or replace view farewatch.availability_changes as
-select c.seq, c.id, c.kind, c.tracked_fare_id, shown_belief(c.before) as before, shown_belief(c.after) as after, c.last_good_check_at, c.detected_at, c.recorded_at, c.schema_version,
-       c.reason, c.held_since,
+select c.seq, c.id,
+       case when c.before ->> 'pair' = 'unknown' and c.kind <> 'expired' then 'first_seen' else c.kind end as kind,
+       c.tracked_fare_id, shown_belief(c.before) as belief_before, shown_belief(c.after) as belief,
+       c.last_good_check_at, c.detected_at, c.recorded_at, c.schema_version, c.reason, c.held_since,
        c.before ->> 'pair' as state_before,
-       c.after ->> 'pair' as state,
+       case when c.kind = 'expired' then 'ended' else c.after ->> 'pair' end as state,
        (c.before #>> '{price,amount}')::numeric as price_before,
        c.before #>> '{price,currency}' as currency_before,
        (c.after #>> '{price,amount}')::numeric as price,
