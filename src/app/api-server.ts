@@ -11,6 +11,7 @@ import { createRateLimit } from '../platform/http/rate-limit.ts'
 import { drainOnClose, type HttpServer } from '../platform/http/server.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { createKeyAccess, type KeyAccess } from '../resellers/check-keys.ts'
+import { createTransactions } from '../resellers/kept-answers.ts'
 import { createRenderedLists } from '../routes/read/export-routes.ts'
 import { listSyncRuns } from '../routes/runs.ts'
 import { createDelayReader } from '../views/detection-delays.ts'
@@ -60,6 +61,7 @@ export function createApiServer(app: App, queue: QueueSystem): HttpServer {
     readFreshness: () => freshness.get('', () => readFreshness({ db, clock: app.clock })),
     onAnswered: requestCounter(app.metrics),
     access,
+    transactions: createTransactions<ApiDeps>(),
     limit: createRateLimit({ requestsPerSecond: config.API_REQUESTS_PER_SECOND, nowMs }),
   })
   // Before the connections close, so that waiting requests still receive an answer.

@@ -9,6 +9,7 @@ import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import {
   createReseller,
   listResellers,
+  lockReseller,
   requireReseller,
   SHARE_RANGE,
   setShare,
@@ -92,9 +93,15 @@ const create = operator({
   id: 'createReseller',
   method: 'POST',
   path: '/api/v1/resellers',
+  repeatable: true,
   summary: 'Create a reseller',
   body: object({ name: Name }),
-  answer: { about: 'The reseller. It has no key yet.', status: 201, schema: Reseller },
+  answer: {
+    about: 'The reseller. It has no key yet.',
+    status: 201,
+    schema: Reseller,
+    location: '/api/v1/resellers/{name}',
+  },
   problems: ['watch.duplicate_reseller', 'watch.invalid_reseller_name'],
   example: { body: { name: 'northwind' } },
   handler: async ({ db, log }, { body: { name }, caller, request }) => {
@@ -103,6 +110,19 @@ const create = operator({
     await recordAction(db, { by: caller.limitKey, action: 'reseller created', target: name })
     return created
   },
+})
+
+const read = operator({
+  ...common,
+  id: 'readReseller',
+  method: 'GET',
+  path: '/api/v1/resellers/{reseller}',
+  summary: 'Read a reseller',
+  params: object({ reseller: Name }),
+  answer: { about: 'The reseller.', schema: Reseller },
+  problems: ['watch.unknown_reseller'],
+  example: { params: { reseller: 'beta' } },
+  handler: ({ db }, { params }) => requireReseller(db, params.reseller),
 })
 
 const change = operator({
@@ -114,6 +134,7 @@ const change = operator({
   description:
     'The next checks are divided by the new share. What one reseller leaves unused goes to the others.',
   params: object({ reseller: Name }),
+  lock: ({ db }, { params }) => lockReseller(db, params.reseller),
   body: object({ share: Share }),
   answer: { about: 'The reseller with its new share.', schema: Reseller },
   problems: ['watch.unknown_reseller'],
@@ -204,4 +225,4 @@ const remove = operator({
 })
 
 /** The endpoints with which operators manage resellers. */
-export const RESELLER_OPERATIONS = [listAll, create, change, disable, remove]
+export const RESELLER_OPERATIONS = [listAll, create, read, change, disable, remove]

@@ -166,6 +166,8 @@ export const reading = createSemaphore(2)
 
 /** Runs reads that see the database at one moment. */
 function inSnapshot<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
+  // The caller's transaction has locked the watches, so they do not change between its statements.
+  if (db.isTransaction) return read(db as Tx)
   return db
     .transaction()
     .setIsolationLevel('repeatable read')

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
-import { API_OPERATIONS } from '../../src/app/api-operations.ts'
+import { API_OPERATIONS, type ApiDeps } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
 import { countContents, markForDeletion } from '../../src/app/delete-reseller.ts'
 import type { TargetRules } from '../../src/delivery/endpoints/endpoint-settings.ts'
@@ -25,6 +25,7 @@ import { listen } from '../../src/platform/http/server.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { createApiKey, type NewApiKey } from '../../src/resellers/api-keys.ts'
 import { createKeyAccess } from '../../src/resellers/check-keys.ts'
+import { createTransactions } from '../../src/resellers/kept-answers.ts'
 import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { createRenderedLists } from '../../src/routes/read/export-routes.ts'
 import { createStatusHistories } from '../../src/views/status-history-operations.ts'
@@ -149,6 +150,7 @@ export async function openApi(
     document: API_DOCUMENT,
     readFreshness: () => readFreshness({ db, clock: systemClock }),
     access,
+    transactions: createTransactions<ApiDeps>(),
     ...(args.requestLimits === undefined ? {} : { requestLimits: args.requestLimits }),
     limit: createRateLimit({ requestsPerSecond, nowMs, pause: async () => undefined }),
   })

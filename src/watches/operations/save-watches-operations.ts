@@ -18,7 +18,7 @@ import {
   readCsvBody,
   type WatchInput,
 } from '../watch-input.ts'
-import { ListParams, orNotFound } from './watch-list-operations.ts'
+import { ListParams, lockOwnWatches, orNotFound } from './watch-list-operations.ts'
 import { shapeOf, WatchParams, WatchShape } from './watch-operations.ts'
 
 const { reseller } = operations<{ readonly db: Db }>()
@@ -101,6 +101,7 @@ const WatchPatch = object(
 const saveWatches = reseller({
   id: 'saveWatches',
   method: 'POST',
+  repeatable: true,
   path: '/api/v1/watch-lists/{list}/watches',
   tag: TAG,
   summary: 'Add or change watches of a list',
@@ -184,6 +185,7 @@ const saveWatches = reseller({
 const changeOne = reseller({
   id: 'changeWatch',
   method: 'PATCH',
+  lock: lockOwnWatches,
   path: '/api/v1/watch-lists/{list}/watches/{reference}',
   tag: TAG,
   summary: 'Change settings of a watch',
