@@ -43,7 +43,7 @@ import {
 import { STATUS_OPERATIONS, type WorkState } from '../views/status-operations.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../views/watch-history-operations.ts'
 import { WATCH_VIEW_OPERATIONS } from '../views/watch-view-operations.ts'
-import type { disableReseller } from '../watches/change-watches.ts'
+import type { disableReseller, enableReseller } from '../watches/change-watches.ts'
 import { WATCH_LIST_OPERATIONS } from '../watches/operations/watch-list-operations.ts'
 import { WATCH_OPERATIONS } from '../watches/operations/watch-operations.ts'
 import type { countContents, markForDeletion } from './delete-reseller.ts'
@@ -58,6 +58,7 @@ export interface ApiDeps extends EndpointDeps, FeedSource {
   readonly minRecheckSeconds: number
   readonly clock: Clock
   readonly disableReseller: typeof disableReseller
+  readonly enableReseller: typeof enableReseller
   readonly countContents: typeof countContents
   readonly markForDeletion: typeof markForDeletion
   readonly log: Logger

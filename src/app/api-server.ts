@@ -18,7 +18,7 @@ import { createDelayReader } from '../views/detection-delays.ts'
 import { listIncidents } from '../views/incident-operations.ts'
 import { createStatusHistories } from '../views/status-history-operations.ts'
 import { type Freshness, readFreshness, type WorkState } from '../views/status-operations.ts'
-import { disableReseller } from '../watches/change-watches.ts'
+import { disableReseller, enableReseller } from '../watches/change-watches.ts'
 import { API_DOCUMENT } from './api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
@@ -125,6 +125,7 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedHeads'
     db: requestDatabase.db,
     publicUrl: publicUrlOf(config),
     disableReseller,
+    enableReseller,
     countContents,
     markForDeletion,
     clock,

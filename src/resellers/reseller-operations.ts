@@ -23,6 +23,8 @@ interface ResellerDeps {
     db: Db,
     resellerId: number,
   ) => Promise<{ readonly trackedFaresEnded: number }>
+  /** Lets them begin again. */
+  readonly enableReseller: (db: Db, resellerId: number) => Promise<unknown>
   readonly countContents: (db: Db, resellerId: number) => Promise<Static<typeof Contents>>
   readonly markForDeletion: (db: Db, resellerId: number) => Promise<void>
 }
@@ -181,6 +183,28 @@ const disable = operator({
   },
 })
 
+const enable = operator({
+  ...common,
+  id: 'enableReseller',
+  method: 'POST',
+  path: '/api/v1/resellers/{reseller}/enable',
+  summary: 'Enable a disabled reseller: its watches begin again',
+  description:
+    'Its watches that are neither paused nor ended begin again, as if each were resumed. Enabling it a second time changes nothing. ' +
+    'A reseller that is being deleted stays disabled.',
+  params: object({ reseller: Name }),
+  answer: { about: 'The reseller.', schema: Reseller },
+  problems: ['watch.unknown_reseller'],
+  example: { params: { reseller: 'beta' } },
+  handler: async ({ db, log, enableReseller }, { params: { reseller: name }, caller, request }) => {
+    const { id } = await requireReseller(db, name)
+    await enableReseller(db, id)
+    logOperation(log, { caller, request }, { event: 'reseller enabled', reseller: name })
+    await recordAction(db, { by: caller.limitKey, action: 'reseller enabled', target: name })
+    return requireReseller(db, name)
+  },
+})
+
 const remove = operator({
   ...common,
   id: 'deleteReseller',
@@ -225,4 +249,4 @@ const remove = operator({
 })
 
 /** The endpoints with which operators manage resellers. */
-export const RESELLER_OPERATIONS = [listAll, create, read, change, disable, remove]
+export const RESELLER_OPERATIONS = [listAll, create, read, change, disable, enable, remove]

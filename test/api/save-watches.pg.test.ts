@@ -298,11 +298,9 @@ describe('putting one watch', () => {
     const ana = await newCsvCaller(db)
     await ana.send('POST', '/watch-lists', { name: 'high summer' })
     const path = '/watch-lists/high%20summer/watches/A%201'
-    const { reference: _, ...settings } = watch('A 1', {
-      priority: 'high',
-      departsOn: '2099-01-01',
-    })
-    const { departsOn: _d, ...fewer } = settings
+    const { reference: _, ...question } = watch('A 1')
+    const fewer = { ...question, priority: 'high' }
+    const settings = { ...fewer, departsOn: '2099-01-01' }
 
     const made = await ana.send('PUT', path, settings)
     const again = await ana.send('PUT', path, settings)

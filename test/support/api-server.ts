@@ -30,7 +30,7 @@ import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { createRenderedLists } from '../../src/routes/read/export-routes.ts'
 import { createStatusHistories } from '../../src/views/status-history-operations.ts'
 import { readFreshness, type WorkState } from '../../src/views/status-operations.ts'
-import { disableReseller } from '../../src/watches/change-watches.ts'
+import { disableReseller, enableReseller } from '../../src/watches/change-watches.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 
@@ -123,6 +123,7 @@ export async function openApi(
       db,
       publicUrl: PUBLIC_URL,
       disableReseller,
+      enableReseller,
       countContents,
       markForDeletion,
       routeLists: createRenderedLists({ db, nowMs }),
