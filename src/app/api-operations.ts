@@ -35,6 +35,7 @@ import { ANSWER_OPERATIONS } from '../views/answer-operations.ts'
 import type { DelayReader } from '../views/detection-delays.ts'
 import { FARE_OPERATIONS } from '../views/fare-operations.ts'
 import { INCIDENT_OPERATIONS } from '../views/incident-operations.ts'
+import { SAVE_WATCH_OPERATIONS } from '../views/save-watches-operations.ts'
 import {
   STATUS_HISTORY_OPERATIONS,
   type StatusHistories,
@@ -43,8 +44,7 @@ import { STATUS_OPERATIONS, type WorkState } from '../views/status-operations.ts
 import { VOCABULARY_OPERATIONS } from '../views/vocabulary-operations.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../views/watch-history-operations.ts'
 import { WATCH_VIEW_OPERATIONS } from '../views/watch-view-operations.ts'
-import type { disableReseller } from '../watches/change-watches.ts'
-import { SAVE_WATCH_OPERATIONS } from '../watches/operations/save-watches-operations.ts'
+import type { disableReseller, enableReseller } from '../watches/change-watches.ts'
 import { WATCH_LIST_OPERATIONS } from '../watches/operations/watch-list-operations.ts'
 import { WATCH_OPERATIONS } from '../watches/operations/watch-operations.ts'
 import type { countContents, markForDeletion } from './delete-reseller.ts'
@@ -59,6 +59,7 @@ export interface ApiDeps extends EndpointDeps, FeedSource {
   readonly minRecheckSeconds: number
   readonly clock: Clock
   readonly disableReseller: typeof disableReseller
+  readonly enableReseller: typeof enableReseller
   readonly countContents: typeof countContents
   readonly markForDeletion: typeof markForDeletion
   readonly log: Logger

@@ -11,13 +11,14 @@ import { createRateLimit } from '../platform/http/rate-limit.ts'
 import { drainOnClose, type HttpServer } from '../platform/http/server.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { createKeyAccess, type KeyAccess } from '../resellers/check-keys.ts'
+import { createTransactions } from '../resellers/kept-answers.ts'
 import { createRenderedLists } from '../routes/read/export-routes.ts'
 import { listSyncRuns } from '../routes/runs.ts'
 import { createDelayReader } from '../views/detection-delays.ts'
 import { listIncidents } from '../views/incident-operations.ts'
 import { createStatusHistories } from '../views/status-history-operations.ts'
 import { type Freshness, readFreshness, type WorkState } from '../views/status-operations.ts'
-import { disableReseller } from '../watches/change-watches.ts'
+import { disableReseller, enableReseller } from '../watches/change-watches.ts'
 import { API_DOCUMENT } from './api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
@@ -60,6 +61,7 @@ export function createApiServer(app: App, queue: QueueSystem): HttpServer {
     readFreshness: () => freshness.get('', () => readFreshness({ db, clock: app.clock })),
     onAnswered: requestCounter(app.metrics),
     access,
+    transactions: createTransactions<ApiDeps>(),
     limit: createRateLimit({ requestsPerSecond: config.API_REQUESTS_PER_SECOND, nowMs }),
   })
   // Before the connections close, so that waiting requests still receive an answer.
@@ -123,6 +125,7 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedHeads'
     db: requestDatabase.db,
     publicUrl: publicUrlOf(config),
     disableReseller,
+    enableReseller,
     countContents,
     markForDeletion,
     clock,

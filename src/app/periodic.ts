@@ -16,6 +16,7 @@ import type {
   SavedScheduler,
   Scheduler,
 } from '../platform/queue/queue-system.ts'
+import { pruneKeptAnswers } from '../resellers/kept-answers.ts'
 import { findLastAccepted, readAttempts } from '../routes/runs.ts'
 import { pruneSnapshots } from '../routes/snapshots.ts'
 import { SYNC_QUEUE, syncDueAt } from '../routes/sync.ts'
@@ -83,6 +84,7 @@ function upkeep({ config, database: { db } }: App): PeriodicWork[] {
         await pruneEvidence(db, signal)
         await pruneFares(db, signal)
         await pruneDeliveries(db, signal)
+        await pruneKeptAnswers(db)
       },
     },
   ]

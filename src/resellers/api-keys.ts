@@ -97,6 +97,13 @@ export async function listApiKeys(
   return rows
 }
 
+/** The key of an id. Throws UnknownKeyError. */
+export async function requireApiKey(db: Db, id: number): Promise<ApiKey> {
+  const [key] = await listApiKeys(db, { after: id - 1, limit: 1 })
+  if (key?.id !== id) throw new UnknownKeyError(id)
+  return key
+}
+
 /**
  * Revokes a key in every process within a second. Revoking it a second time changes nothing. Throws
  * UnknownKeyError.

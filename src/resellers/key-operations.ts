@@ -7,7 +7,7 @@ import { logOperation, operations, SCOPES } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
-import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+import { createApiKey, listApiKeys, requireApiKey, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 import { rotateApiKey } from './rotate-key.ts'
 import { exchangeCode, signOut } from './sign-in.ts'
@@ -98,6 +98,7 @@ const signIn = open({
   answer: {
     about: 'The keys, whose texts appear nowhere else.',
     status: 201,
+    location: '/api/v1/caller',
     schema: object({
       keys: Type.Array(
         object(
@@ -166,6 +167,7 @@ const rotateOwn = reseller({
   id: 'rotateOwnKey',
   method: 'POST',
   path: '/api/v1/own-keys/rotate',
+  repeatable: true,
   tag: 'Keys',
   summary: 'Replace the key of the request by a new one',
   description:
@@ -184,6 +186,7 @@ const rotateOwn = reseller({
   answer: {
     about: 'The new key, whose text appears nowhere else.',
     status: 201,
+    location: '/api/v1/own-keys',
     schema: object(
       { ...ownMembers, key: Type.String(), previousEndsAt: instant('When your key ends.') },
       { title: 'RotatedKey' },
@@ -211,6 +214,7 @@ const create = operator({
   id: 'createKey',
   method: 'POST',
   path: '/api/v1/keys',
+  repeatable: true,
   summary: 'Create a key',
   description:
     'The response is the only place where the text of the key appears. Only its hash is stored.',
@@ -230,6 +234,7 @@ const create = operator({
   answer: {
     about: 'The key.',
     status: 201,
+    location: '/api/v1/keys/{id}',
     schema: object({ ...members, key: Type.String() }),
   },
   problems: ['watch.unknown_reseller', 'access.scope_not_grantable'],
@@ -246,6 +251,19 @@ const create = operator({
     })
     return { ...made.key, key: made.text }
   },
+})
+
+const read = operator({
+  ...common,
+  id: 'readKey',
+  method: 'GET',
+  path: '/api/v1/keys/{keyId}',
+  summary: 'Read a key, without its text',
+  params: object({ keyId: RowId }),
+  answer: { about: 'The key.', schema: ApiKey },
+  problems: ['access.no_such_key'],
+  example: { params: { keyId: '1' } },
+  handler: ({ db }, { params: { keyId } }) => requireApiKey(db, keyId),
 })
 
 const revoke = operator({
@@ -290,5 +308,6 @@ export const KEY_OPERATIONS = [
   rotateOwn,
   listAll,
   create,
+  read,
   revoke,
 ]

@@ -9,6 +9,7 @@ import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import {
   createReseller,
   listResellers,
+  lockReseller,
   requireReseller,
   SHARE_RANGE,
   setShare,
@@ -22,6 +23,8 @@ interface ResellerDeps {
     db: Db,
     resellerId: number,
   ) => Promise<{ readonly trackedFaresEnded: number }>
+  /** Lets them begin again. */
+  readonly enableReseller: (db: Db, resellerId: number) => Promise<unknown>
   readonly countContents: (db: Db, resellerId: number) => Promise<Static<typeof Contents>>
   readonly markForDeletion: (db: Db, resellerId: number) => Promise<void>
 }
@@ -92,9 +95,15 @@ const create = operator({
   id: 'createReseller',
   method: 'POST',
   path: '/api/v1/resellers',
+  repeatable: true,
   summary: 'Create a reseller',
   body: object({ name: Name }),
-  answer: { about: 'The reseller. It has no key yet.', status: 201, schema: Reseller },
+  answer: {
+    about: 'The reseller. It has no key yet.',
+    status: 201,
+    schema: Reseller,
+    location: '/api/v1/resellers/{name}',
+  },
   problems: ['watch.duplicate_reseller', 'watch.invalid_reseller_name'],
   example: { body: { name: 'northwind' } },
   handler: async ({ db, log }, { body: { name }, caller, request }) => {
@@ -103,6 +112,19 @@ const create = operator({
     await recordAction(db, { by: caller.limitKey, action: 'reseller created', target: name })
     return created
   },
+})
+
+const read = operator({
+  ...common,
+  id: 'readReseller',
+  method: 'GET',
+  path: '/api/v1/resellers/{reseller}',
+  summary: 'Read a reseller',
+  params: object({ reseller: Name }),
+  answer: { about: 'The reseller.', schema: Reseller },
+  problems: ['watch.unknown_reseller'],
+  example: { params: { reseller: 'beta' } },
+  handler: ({ db }, { params }) => requireReseller(db, params.reseller),
 })
 
 const change = operator({
@@ -114,6 +136,7 @@ const change = operator({
   description:
     'The next checks are divided by the new share. What one reseller leaves unused goes to the others.',
   params: object({ reseller: Name }),
+  lock: ({ db }, { params }) => lockReseller(db, params.reseller),
   body: object({ share: Share }),
   answer: { about: 'The reseller with its new share.', schema: Reseller },
   problems: ['watch.unknown_reseller'],
@@ -157,6 +180,28 @@ const disable = operator({
     logOperation(log, { caller, request }, { event: 'reseller disabled', reseller: name })
     await recordAction(db, { by: caller.limitKey, action: 'reseller disabled', target: name })
     return { ...(await requireReseller(db, name)), trackedFaresEnded }
+  },
+})
+
+const enable = operator({
+  ...common,
+  id: 'enableReseller',
+  method: 'POST',
+  path: '/api/v1/resellers/{reseller}/enable',
+  summary: 'Enable a disabled reseller: its watches begin again',
+  description:
+    'Its watches that are neither paused nor ended begin again, as if each were resumed. Enabling it a second time changes nothing. ' +
+    'A reseller that is being deleted stays disabled.',
+  params: object({ reseller: Name }),
+  answer: { about: 'The reseller.', schema: Reseller },
+  problems: ['watch.unknown_reseller'],
+  example: { params: { reseller: 'beta' } },
+  handler: async ({ db, log, enableReseller }, { params: { reseller: name }, caller, request }) => {
+    const { id } = await requireReseller(db, name)
+    await enableReseller(db, id)
+    logOperation(log, { caller, request }, { event: 'reseller enabled', reseller: name })
+    await recordAction(db, { by: caller.limitKey, action: 'reseller enabled', target: name })
+    return requireReseller(db, name)
   },
 })
 
@@ -204,4 +249,4 @@ const remove = operator({
 })
 
 /** The endpoints with which operators manage resellers. */
-export const RESELLER_OPERATIONS = [listAll, create, change, disable, remove]
+export const RESELLER_OPERATIONS = [listAll, create, read, change, disable, enable, remove]

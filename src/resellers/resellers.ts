@@ -45,6 +45,14 @@ export async function requireReseller(db: Db, name: string): Promise<Reseller> {
   return found
 }
 
+/** Locks a reseller until the transaction ends. Throws UnknownResellerError. */
+export async function lockReseller(tx: Db, name: string): Promise<void> {
+  const { rows } = await sql`
+    select from reseller where name = ${name} for no key update
+  `.execute(tx)
+  if (rows.length === 0) throw new UnknownResellerError(name)
+}
+
 /** All resellers ordered by name, or one page of them. */
 export async function listResellers(
   db: Db,

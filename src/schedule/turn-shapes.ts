@@ -107,35 +107,44 @@ export const WatchPaceShape = object(
   { title: 'WatchPace' },
 )
 
+type WatchPace = Static<typeof WatchPaceShape>
+
 interface OwnPaceArgs {
-  readonly fareId: number
+  readonly fareIds: readonly number[]
   readonly resellerId: number
   readonly now: Date
   readonly minRecheckSeconds: number
 }
 
 /**
- * Reads what a reseller may know of the turns of its fare; null for a fare without an active watch of the reseller. It
+ * Reads what a reseller may know of the turns of its fares; nothing of a fare without an active watch of the reseller. It
  * follows from the reseller's own queue, and from what the upstream showed of the fare, which all its watchers share.
  */
-export async function readOwnPace(
+export async function readOwnPaces(
   db: Db,
-  { fareId, resellerId, now, minRecheckSeconds }: OwnPaceArgs,
-): Promise<Static<typeof WatchPaceShape> | null> {
-  const fare = (await readFares(db, [fareId])).get(fareId)
-  const { rows } = await sql<{ seconds: number | null }>`
-    select greatest(${minRecheckSeconds}, ${OWN_SECONDS}) as seconds
+  { fareIds, resellerId, now, minRecheckSeconds }: OwnPaceArgs,
+): Promise<ReadonlyMap<number, WatchPace>> {
+  if (fareIds.length === 0) return new Map()
+  const fares = await readFares(db, fareIds)
+  const all = await readAllFares(db)
+  const { rows } = await sql<{ fareId: number; seconds: number | null }>`
+    select t.tracked_fare_id as "fareId", greatest(${minRecheckSeconds}, ${OWN_SECONDS}) as seconds
       from turn t
       join (${QUEUES}) p using (reseller_id)
-     where t.tracked_fare_id = ${fareId} and t.reseller_id = ${resellerId}
+     where t.tracked_fare_id = any(${fareIds}::bigint[]) and t.reseller_id = ${resellerId}
   `.execute(db)
-  const [own] = rows
-  if (fare === undefined || own === undefined) return null
-  const changes = changesPerDay(await readAllFares(db), fare.memory, now.getTime() / 1_000)
-  return {
-    changesPerDay: Number(changes.toPrecision(3)),
-    expectedIntervalSeconds: own.seconds === null ? null : Math.ceil(own.seconds),
-  }
+  return new Map(
+    rows.flatMap(({ fareId, seconds }) => {
+      const fare = fares.get(fareId)
+      if (fare === undefined) return []
+      const changes = changesPerDay(all, fare.memory, now.getTime() / 1_000)
+      const pace = {
+        changesPerDay: Number(changes.toPrecision(3)),
+        expectedIntervalSeconds: seconds === null ? null : Math.ceil(seconds),
+      }
+      return [[fareId, pace] as const]
+    }),
+  )
 }
 
 /** When a fare is checked next, and what decides it. */

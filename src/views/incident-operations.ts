@@ -4,6 +4,7 @@ import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
 import { LANE_SHARE } from '../upstream/budget/reserve-slots.ts'
 
@@ -72,8 +73,29 @@ const listAll = operator({
   },
 })
 
+const read = operator({
+  id: 'readIncident',
+  method: 'GET',
+  path: '/api/v1/incidents/{incidentId}',
+  tag: 'Operators',
+  summary: 'Read an incident',
+  scope: 'operate',
+  params: object({ incidentId: RowId }),
+  answer: { about: 'The incident.', schema: IncidentShape },
+  problems: ['not_found'],
+  example: { params: { incidentId: '1' } },
+  handler: async ({ db }, { params: { incidentId } }) => {
+    const [found] = await listIncidents(db, { after: incidentId + 1, limit: 1 })
+    if (found?.id === incidentId) return found
+    throw new ProblemError('not_found', {
+      parameter: 'incidentId',
+      detail: `there is no incident ${incidentId}`,
+    })
+  },
+})
+
 /** Incidents, for operators. */
-export const INCIDENT_OPERATIONS = [listAll]
+export const INCIDENT_OPERATIONS = [listAll, read]
 
 /** Lists incidents, newest first. */
 export async function listIncidents(

@@ -6,15 +6,16 @@ import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
+import { readOwnPaces } from '../schedule/turn-shapes.ts'
+import { settingsOf } from '../watches/operations/watch-operations.ts'
 import {
-  findWatch,
   listWatches,
   requireWatchList,
   type Watch,
   type WatchPosition,
 } from '../watches/watch-lists.ts'
 import { readWatchFacts } from './watch-facts.ts'
-import { viewOfWatch, type WatchView } from './watch-view-shapes.ts'
+import { type ShownWatch, viewOfWatch, type WatchView } from './watch-view-shapes.ts'
 
 interface ViewedWatch {
   readonly watch: Watch
@@ -46,20 +47,40 @@ async function viewWatches(
   })
 }
 
+/** Adds how often their fares are checked. */
+async function showWatches(
+  db: Db,
+  { resellerId, minRecheckSeconds }: ViewArgs,
+  viewed: readonly ViewedWatch[],
+): Promise<ShownWatch[]> {
+  const checked = viewed.filter(({ view }) => view.next !== null)
+  const fareIds = [...new Set(checked.map(({ watch }) => watch.trackedFareId))]
+  const args = { resellerId, fareIds, now: new Date(), minRecheckSeconds }
+  const paces = await readOwnPaces(db, args)
+  return viewed.map(({ watch, view }) => {
+    const pace = view.next === null ? null : (paces.get(watch.trackedFareId) ?? null)
+    return { ...settingsOf(watch), ...view, pace }
+  })
+}
+
+interface NamedWatches {
+  readonly list: string
+  readonly references: readonly string[]
+}
+
 /**
- * Finds a reseller's watch with its view, both from one snapshot of the database: between two statements its question
- * could change, and the view would be of another fare.
+ * Shows the watches of a list that have these references, by reference. All is from one snapshot of the database: between
+ * two statements the question of a watch could change, and the view would be of another fare.
  */
-export async function viewWatch(
+export async function showNamed(
   db: Db,
   args: ViewArgs & OfRequest,
-  position: WatchPosition,
-): Promise<ViewedWatch | undefined> {
+  { list, references }: NamedWatches,
+): Promise<ShownWatch[]> {
   return inSnapshot(db, async (tx) => {
-    const watch = await findWatch({ db: tx, resellerId: args.resellerId }, position)
-    if (watch === undefined) return undefined
-    const [viewed] = await viewWatches(tx, args, [watch])
-    return viewed
+    const page = { list, references, limit: references.length }
+    const watches = await listWatches(tx, args.resellerId, page)
+    return showWatches(tx, args, await viewWatches(tx, args, watches))
   })
 }
 
@@ -100,7 +121,7 @@ const PAGE_ROWS = 1_000
 async function* readStates(
   db: Db,
   args: StatesArgs,
-): AsyncGenerator<SnapshotMoment | ViewedWatch[]> {
+): AsyncGenerator<SnapshotMoment | ShownWatch[]> {
   const tx = await db
     .startTransaction()
     .setIsolationLevel('repeatable read')
@@ -112,7 +133,7 @@ async function* readStates(
     if (list !== undefined) await requireWatchList({ db: tx, resellerId }, list)
     const bounds = await readWatchFeedBounds(tx, resellerId)
     yield { seq: bounds.head, generation: generationOf(bounds), takenAt }
-    yield* passingPages(tx, args)
+    for await (const page of passingPages(tx, args)) yield await showWatches(tx, args, page)
   } finally {
     await tx.rollback().execute()
   }
@@ -122,15 +143,16 @@ async function* readStates(
 async function* passingPages(
   tx: Tx,
   { after, ...args }: PassingArgs,
+  rows = PAGE_ROWS,
 ): AsyncGenerator<ViewedWatch[]> {
   const { resellerId, list, filter } = args
   const codes = await findCodes(tx, filter.place)
   let last = after
   do {
-    const watches = await listWatches(tx, resellerId, { list, after: last, limit: PAGE_ROWS })
+    const watches = await listWatches(tx, resellerId, { list, after: last, limit: rows })
     const viewed = await viewWatches(tx, args, watches)
     yield viewed.filter((one) => passes(one, filter, codes))
-    last = watches.length === PAGE_ROWS ? watches.at(-1)?.entry : undefined
+    last = watches.length === rows ? watches.at(-1)?.entry : undefined
   } while (last !== undefined)
 }
 
@@ -144,17 +166,23 @@ export async function listPassing(
   db: Db,
   args: StatesArgs & OfRequest,
   { after, limit }: { readonly after: WatchPosition | undefined; readonly limit: number },
-): Promise<Watch[]> {
-  const { resellerId, list, filter } = args
-  // Most callers filter nothing: they need no views.
-  const isFiltered = Object.values(filter).some((condition) => condition !== undefined)
-  if (!isFiltered) return listWatches(db, resellerId, { list, after, limit })
-  const readFound = (tx: Tx) => collect(passingWatches(tx, { ...args, after }), limit)
-  return reading(() => inSnapshot(db, readFound))
+): Promise<ShownWatch[]> {
+  return reading(() =>
+    inSnapshot(db, async (tx) => {
+      // Without a filter a page needs no more watches than it shows.
+      const rows = isFiltered(args.filter) ? PAGE_ROWS : Math.min(limit, PAGE_ROWS)
+      const found = await collect(passingPages(tx, { ...args, after }, rows), limit)
+      return showWatches(tx, args, found)
+    }),
+  )
 }
 
-async function collect(pages: AsyncIterable<readonly Watch[]>, limit: number): Promise<Watch[]> {
-  const found: Watch[] = []
+function isFiltered(filter: WatchFilter): boolean {
+  return Object.values(filter).some((condition) => condition !== undefined)
+}
+
+async function collect<T>(pages: AsyncIterable<readonly T[]>, limit: number): Promise<T[]> {
+  const found: T[] = []
   for await (const page of pages) {
     found.push(...page)
     if (found.length >= limit) break
@@ -167,6 +195,8 @@ export const reading = createSemaphore(2)
 
 /** Runs reads that see the database at one moment. */
 function inSnapshot<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
+  // The caller's transaction has locked the watches, so they do not change between its statements.
+  if (db.isTransaction) return read(db as Tx)
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -222,11 +252,8 @@ export async function* statesText(db: Db, args: StatesArgs & OfRequest): AsyncGe
       yield `${JSON.stringify(part).slice(0, -1)},"watches":[`
       continue
     }
-    for (const { watch, view } of part) {
-      const { list, reference, question } = watch.entry
-      const { flightId, returnFlightId } = question
-      const subject = { list, reference, watchId: watch.id, flightId, returnFlightId }
-      yield separator + JSON.stringify({ ...subject, ...view })
+    for (const watch of part) {
+      yield separator + JSON.stringify(watch)
       separator = ','
     }
   }

@@ -3,33 +3,27 @@ import { Type } from 'typebox'
 import { PRESENT_GENERATION } from '../feeds/change-shapes.ts'
 import { PAIR_STATES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
-import type { Db } from '../platform/db/database.ts'
+import type { Db, Tenant } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { bufferText, sendBuffered } from '../platform/http/responses.ts'
-import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import { readOwnPace, WatchPaceShape } from '../schedule/turn-shapes.ts'
+import { Instant, object, oneOf } from '../platform/http/schemas.ts'
 import {
   ListParams,
   orNotFound,
   watchNotFound,
 } from '../watches/operations/watch-list-operations.ts'
-import {
-  shapeOf,
-  WatchParams,
-  WatchShape,
-  watchMembers,
-} from '../watches/operations/watch-operations.ts'
+import { WatchParams } from '../watches/operations/watch-operations.ts'
 import {
   findWatch,
   requireWatchList,
   type Watch,
   type WatchPosition,
 } from '../watches/watch-lists.ts'
-import { listPassing, reading, statesText, viewWatch } from './watch-states.ts'
-import { viewMembers } from './watch-view-shapes.ts'
+import { listPassing, reading, showNamed, statesText } from './watch-states.ts'
+import { type ShownWatch, viewMembers, WatchShape } from './watch-view-shapes.ts'
 
-interface WatchViewDeps {
+export interface WatchViewDeps {
   readonly db: Db
   readonly minRecheckSeconds: number
 }
@@ -38,27 +32,15 @@ const { reseller } = operations<WatchViewDeps>()
 
 const TAG = 'Watches'
 
-const WatchState = object(
-  {
-    list: Type.String(),
-    reference: Type.String(),
-    watchId: Type.String(),
-    flightId: Type.String(),
-    returnFlightId: orNull(Type.String()),
-    ...viewMembers,
-  },
-  { title: 'WatchState' },
-)
-
 const WatchStates = object(
   {
     seq: Type.Integer({
       description:
-        'The number of the last record of your feed at this moment. The states contain every record up to it, and no later one.',
+        'The number of the last record of your feed at this moment. The watches show every record up to it, and no later one.',
     }),
     generation: PRESENT_GENERATION,
     takenAt: Instant,
-    watches: Type.Array(WatchState),
+    watches: Type.Array(WatchShape),
   },
   { title: 'WatchStates' },
 )
@@ -108,7 +90,7 @@ const listOfList = reseller({
   params: ListParams,
   query: object({ ...WatchFilters.properties, ...pageParameters({ preset: 100, max: 1000 }) }),
   answer: {
-    about: 'A page of the watches that pass the filters, without the beliefs of their fares.',
+    about: 'A page of the watches that pass the filters.',
     schema: pageOf(WatchShape),
   },
   problems: ['not_found', 'request.invalid_cursor'],
@@ -122,9 +104,7 @@ const listOfList = reseller({
     const after = reference === undefined ? undefined : { list, reference }
     const args = { resellerId, list, minRecheckSeconds, filter }
     const watches = await listPassing(db, args, { after, limit: limit + 1 })
-    const positionOf = ({ entry }: Watch) => entry.reference
-    const { items, next } = cursors.page(watches, { limit, bound, positionOf })
-    return { items: items.map(shapeOf), next }
+    return cursors.page(watches, { limit, bound, positionOf: (watch) => watch.reference })
   },
 })
 
@@ -136,51 +116,10 @@ const readWatch = reseller({
   summary: 'Read a watch, the belief of its fare, and its next check',
   scope: 'read',
   params: WatchParams,
-  answer: {
-    about: 'The watch and the current belief of its fare.',
-    schema: object(
-      {
-        ...watchMembers,
-        ...viewMembers,
-        pace: orNull(
-          WatchPaceShape,
-          'How often the fare is checked, and why. Null if the watch is not checked.',
-        ),
-      },
-      { title: 'WatchView' },
-    ),
-  },
+  answer: { about: 'The watch.', schema: WatchShape },
   problems: ['not_found'],
   example: { params: A_1 },
-  handler: async ({ db, resellerId, minRecheckSeconds }, { params }) => {
-    const viewed = await viewWatch(db, { resellerId, minRecheckSeconds }, params)
-    if (viewed === undefined) throw await watchNotFound({ db, resellerId }, params)
-    const { watch, view } = viewed
-    const { trackedFareId: fareId } = watch
-    const pace =
-      view.next &&
-      (await readOwnPace(db, { resellerId, fareId, now: new Date(), minRecheckSeconds }))
-    return { ...shapeOf(watch), ...view, pace }
-  },
-})
-
-const readListState = reseller({
-  id: 'readWatchListState',
-  method: 'GET',
-  path: '/api/v1/watch-lists/{list}/state',
-  tag: 'Watch lists',
-  summary: 'Read all states of a list, and the number after which to follow your feed',
-  description:
-    'All states are from one moment. Follow `/api/v1/watch-changes` with `seq` as `after`: you miss no record and ' +
-    'receive none twice.',
-  scope: 'read',
-  params: ListParams,
-  query: WatchFilters,
-  answer: { about: 'The states that pass the filters, by reference.', schema: WatchStates },
-  problems: ['not_found'],
-  example: { params: { list: 'summer' } },
-  handler: async ({ db, resellerId, minRecheckSeconds }, { params: { list }, query, reply }) =>
-    sendStates(reply, statesText(db, { resellerId, list, minRecheckSeconds, filter: query })),
+  handler: (owner, { params }) => showWatch(owner, params),
 })
 
 const readAllStates = reseller({
@@ -188,18 +127,26 @@ const readAllStates = reseller({
   method: 'GET',
   path: '/api/v1/watch-state',
   tag: TAG,
-  summary: 'Read all states of all your lists, and the number after which to follow your feed',
+  summary: 'Read all watches of all your lists, and the number after which to follow your feed',
   description:
-    'All states are from one moment. Follow `/api/v1/watch-changes` with `seq` as `after`: you miss no record and ' +
+    'All watches are from one moment. Follow `/api/v1/watch-changes` with `seq` as `after`: you miss no record and ' +
     'receive none twice.',
   scope: 'read',
-  query: WatchFilters,
+  query: object({
+    list: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'Only watches of this list.' }),
+    ),
+    ...WatchFilters.properties,
+  }),
   answer: {
-    about: 'The states that pass the filters, by list and reference.',
+    about: 'The watches that pass the filters, by list and reference.',
     schema: WatchStates,
   },
-  handler: async ({ db, resellerId, minRecheckSeconds }, { query, reply }) =>
-    sendStates(reply, statesText(db, { resellerId, minRecheckSeconds, filter: query })),
+  problems: ['not_found'],
+  handler: async ({ db, resellerId, minRecheckSeconds }, { query, reply }) => {
+    const { list, ...filter } = query
+    return sendStates(reply, statesText(db, { resellerId, list, minRecheckSeconds, filter }))
+  },
 })
 
 async function sendStates(reply: FastifyReply, text: AsyncGenerator<string>) {
@@ -208,7 +155,18 @@ async function sendStates(reply: FastifyReply, text: AsyncGenerator<string>) {
 }
 
 /** The views of a reseller's watches. */
-export const WATCH_VIEW_OPERATIONS = [listOfList, readWatch, readListState, readAllStates]
+export const WATCH_VIEW_OPERATIONS = [listOfList, readWatch, readAllStates]
+
+/** Shows the watch of a path. Throws a 404. */
+export async function showWatch(
+  { db, resellerId, minRecheckSeconds }: WatchViewDeps & Tenant,
+  { list, reference }: WatchPosition,
+): Promise<ShownWatch> {
+  const args = { resellerId, minRecheckSeconds }
+  const [shown] = await showNamed(db, args, { list, references: [reference] })
+  if (shown === undefined) throw await watchNotFound({ db, resellerId }, { list, reference })
+  return shown
+}
 
 /** Finds the watch of a path. Throws a 404. */
 export async function requireWatch(

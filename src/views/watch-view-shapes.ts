@@ -20,7 +20,9 @@ import {
 import { type Money, moneyOf } from '../platform/base/money.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/due.ts'
+import { WatchPaceShape } from '../schedule/turn-shapes.ts'
 import type { FlightSummary } from '../upstream/observation.ts'
+import { watchMembers } from '../watches/operations/watch-operations.ts'
 import type { Watch } from '../watches/watch-lists.ts'
 import type { WatchFacts } from './watch-facts.ts'
 
@@ -124,6 +126,20 @@ export const viewMembers = {
 
 const WatchViewShape = object(viewMembers)
 export type WatchView = Static<typeof WatchViewShape>
+
+/** A watch: its settings, the belief of its fare, and its next check. */
+export const WatchShape = object(
+  {
+    ...watchMembers,
+    ...viewMembers,
+    pace: orNull(
+      WatchPaceShape,
+      'How often the fare is checked, and why. Null if the watch is not checked.',
+    ),
+  },
+  { title: 'Watch' },
+)
+export type ShownWatch = Static<typeof WatchShape>
 
 type WatchRules = Pick<ScheduleRules, 'minRecheckSeconds'>
 

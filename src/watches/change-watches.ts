@@ -140,6 +140,37 @@ async function changeSelected(
  * second time changes nothing.
  */
 export async function disableReseller(db: Db, resellerId: number): Promise<TrackedFaresEffect> {
+  return changeAll(db, resellerId, async (tx) => {
+    await sql`
+      update reseller set disabled_at = clock_timestamp() where id = ${resellerId} and disabled_at is null
+    `.execute(tx)
+  })
+}
+
+/**
+ * Enables a disabled reseller: its watches that are neither paused nor ended begin again, as if each were resumed.
+ * Enabling it a second time changes nothing. A reseller that is being deleted stays disabled.
+ */
+export async function enableReseller(db: Db, resellerId: number): Promise<TrackedFaresEffect> {
+  return changeAll(db, resellerId, async (tx) => {
+    await sql`
+      with enabled as (
+        update reseller set disabled_at = null
+         where id = ${resellerId} and disabled_at is not null and deleted_at is null
+        returning id
+      )
+      update watch set began_at = clock_timestamp(), started_at = null
+       where reseller_id in (select id from enabled) and paused_at is null and ended_at is null
+    `.execute(tx)
+  })
+}
+
+/** Changes what all watches of a reseller follow from. */
+async function changeAll(
+  db: Db,
+  resellerId: number,
+  change: (tx: Tx) => Promise<void>,
+): Promise<TrackedFaresEffect> {
   return inTransaction(db, async (tx) => {
     await lockWatchesOf(tx, resellerId)
     const watched = await tx
@@ -150,12 +181,7 @@ export async function disableReseller(db: Db, resellerId: number): Promise<Track
       .execute()
     const fareIds = watched.map(({ id }) => id)
     await lockTrackedFares(tx, fareIds)
-    await tx
-      .updateTable('reseller')
-      .set({ disabled_at: sql`clock_timestamp()` })
-      .where('id', '=', resellerId)
-      .where('disabled_at', 'is', null)
-      .execute()
+    await change(tx)
     return syncTrackedFares(tx, fareIds)
   })
 }

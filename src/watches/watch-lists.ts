@@ -156,8 +156,8 @@ export interface WatchPosition {
 interface WatchPage {
   /** Only watches of this list. */
   readonly list?: string | undefined
-  /** Only watches with this reference: at most one in each list. */
-  readonly reference?: string | undefined
+  /** Only watches with these references. */
+  readonly references?: readonly string[] | undefined
   /** The last watch on the previous page. */
   readonly after?: WatchPosition | undefined
   readonly limit: number
@@ -167,7 +167,9 @@ interface WatchRow extends WatchEntry, Omit<Watch, 'entry'> {}
 
 /** Lists a reseller's watches by list and reference. */
 export async function listWatches(db: Db, resellerId: number, page: WatchPage): Promise<Watch[]> {
-  const named = page.reference === undefined ? sql`true` : sql`watch.reference = ${page.reference}`
+  const { references } = page
+  const named =
+    references === undefined ? sql`true` : sql`watch.reference = any(${references}::text[])`
   const { rows } = await sql<WatchRow>`
     select w.id, w.tracked_fare_id as "trackedFareId", w.created_at as "createdAt", w.began_at as "beganAt",
            w.paused_at as "pausedAt", l.name as list, w.reference,
@@ -196,7 +198,7 @@ export async function findWatch(
   { db, resellerId }: Tenant,
   { list, reference }: WatchPosition,
 ): Promise<Watch | undefined> {
-  const [found] = await listWatches(db, resellerId, { list, reference, limit: 1 })
+  const [found] = await listWatches(db, resellerId, { list, references: [reference], limit: 1 })
   return found
 }
 

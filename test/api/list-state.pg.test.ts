@@ -30,7 +30,7 @@ interface Change {
   readonly after: object
 }
 
-async function stateOf({ get }: ResellerCalls, path = '/watch-lists/summer/state'): Promise<State> {
+async function stateOf({ get }: ResellerCalls, path = '/watch-state?list=summer'): Promise<State> {
   const { status, body, text } = await get(path)
   if (status !== 200) throw new Error(text)
   return body as unknown as State
@@ -120,7 +120,7 @@ describe('the state of a list and of all lists', () => {
     await record(db, soldOut, past(60), gone)
     await record(db, soldOut, past(30), gone)
     const chosen = async (query: string) => {
-      const { watches } = await stateOf(ana, `/watch-lists/summer/state?${query}`)
+      const { watches } = await stateOf(ana, `/watch-state?list=summer&${query}`)
       return watches.map(({ reference }) => reference)
     }
 
@@ -147,7 +147,7 @@ describe('the state of a list and of all lists', () => {
     }
   })
 
-  it.for(['/watch-lists/summer/state', '/watch-state'])(
+  it.for(['/watch-state?list=summer', '/watch-state'])(
     'following the feed from %s misses and repeats no record',
     async (path, { db }) => {
       const ana = await newCaller(db, await startApi(db), 'ana')

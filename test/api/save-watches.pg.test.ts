@@ -3,7 +3,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type Answer, ask, bearer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { knowBudget, watchRows } from '../watches/watch-fixtures.ts'
-import { listWith, newCaller, type ResellerCalls, watch } from './reseller-calls.ts'
+import { itemsOf, listWith, newCaller, type ResellerCalls, watch } from './reseller-calls.ts'
 
 interface Caller extends ResellerCalls {
   csv(path: string, text: string | Uint8Array<ArrayBuffer>): Promise<Answer>
@@ -22,7 +22,7 @@ async function newCsvCaller(db: Db): Promise<Caller> {
 }
 
 const WATCHES = '/watch-lists/summer/watches'
-const NONE = { added: 0, changed: 0, unchanged: 0, ended: 0, cleared: 0, warnings: [] }
+const NONE = { watches: [], added: 0, changed: 0, unchanged: 0, ended: 0, cleared: 0, warnings: [] }
 
 function problem(status: number, code: string): unknown {
   return expect.objectContaining({ status, body: expect.objectContaining({ code }) })
@@ -60,8 +60,9 @@ describe('a body of CSV', () => {
       ],
     })
 
-    expect(saved).toMatchObject({ status: 200, body: { ...NONE, added: 2 } })
-    expect(same.body).toEqual({ ...NONE, unchanged: 2 })
+    expect(saved).toMatchObject({ status: 200, body: { added: 2, unchanged: 0, warnings: [] } })
+    expect(saved.body.watches).toMatchObject([{ reference: 'A "2"' }, { reference: 'A-1' }])
+    expect(same.body).toEqual({ ...NONE, unchanged: 2, watches: saved.body.watches })
   })
 
   it('invalid rows are reported by line and column, and nothing is changed', async ({ db }) => {
@@ -137,7 +138,8 @@ describe('saving watches', () => {
     expect(dry.body).toEqual({ ...NONE, added: 1, changed: 1, unchanged: 1, cleared: 1 })
     expect(dryNew.body).toEqual({ ...NONE, added: 3 })
     expect(faultsOf(dryInvalid)).toEqual(['/watches/0/departsOn 2020-01-01 has passed'])
-    expect((await ana.send('POST', WATCHES, body)).body).toEqual(dry.body)
+    const done = await ana.send('POST', WATCHES, body)
+    expect(done.body).toEqual({ ...dry.body, watches: itemsOf(await ana.get(WATCHES)) })
   })
 
   it('a list that does not exist is created only if the request says so', async ({ db }) => {
@@ -184,9 +186,9 @@ describe('saving watches', () => {
     ]
     const { body } = await ana.send('POST', WATCHES, { watches })
 
-    expect(body).toEqual({ ...NONE, changed: 6, unchanged: 1, cleared: 5 })
+    expect({ ...body, watches: [] }).toEqual({ ...NONE, changed: 6, unchanged: 1, cleared: 5 })
     const again = await ana.send('POST', WATCHES, { watches })
-    expect(again.body).toEqual({ ...NONE, unchanged: 7 })
+    expect(again.body).toMatchObject({ changed: 0, unchanged: 7, cleared: 0 })
   })
 })
 
@@ -239,6 +241,7 @@ describe('changing one watch', () => {
       priceThresholdAmount: '7.5',
       minIntervalSeconds: null,
       priority: 'urgent',
+      pace: { changesPerDay: 1, expectedIntervalSeconds: 60 },
     })
     expect((await patch({ priority: 'soon' })).body).toMatchObject({
       code: 'watch.invalid_rows',
@@ -285,6 +288,51 @@ describe('changing one watch', () => {
       body: { parameter: 'list' },
     })
     expect(await watchRows(db, ana.resellerId)).toEqual(before)
+  })
+})
+
+describe('putting one watch', () => {
+  it('creates it with an address, or replaces all its settings, and answers it as reading does', async ({
+    db,
+  }) => {
+    const ana = await newCsvCaller(db)
+    await ana.send('POST', '/watch-lists', { name: 'high summer' })
+    const path = '/watch-lists/high%20summer/watches/A%201'
+    const { reference: _, ...question } = watch('A 1')
+    const fewer = { ...question, priority: 'high' }
+    const settings = { ...fewer, departsOn: '2099-01-01' }
+
+    const made = await ana.send('PUT', path, settings)
+    const again = await ana.send('PUT', path, settings)
+    const replaced = await ana.send('PUT', path, { ...fewer, flightId: '202' })
+    const wrong = await ana.send('PUT', path, { ...settings, departsOn: '2020-01-01' })
+
+    expect(made).toMatchObject({ status: 201, body: { reference: 'A 1', status: 'new' } })
+    expect(made.headers.get('location')).toBe(`/api/v1${path}`)
+    expect(again).toMatchObject({ status: 200, text: made.text })
+    expect(again.headers.get('location')).toBeNull()
+    expect(replaced).toMatchObject({
+      status: 200,
+      body: { watchId: made.body.watchId, flightId: '202', priority: 'high', departsOn: null },
+    })
+    expect(faultsOf(wrong)).toEqual(['/departsOn 2020-01-01 has passed'])
+    const read = await ana.get(path)
+    expect(read.body).toEqual(replaced.body)
+    expect(read.headers.get('etag')).toBe(replaced.headers.get('etag'))
+    expect(read.headers.get('etag')).not.toBe(made.headers.get('etag'))
+  })
+
+  it('a watch has one shape wherever it is shown', async ({ db }) => {
+    const ana = await newCsvCaller(db)
+    await ana.send('POST', '/watch-lists', { name: 'summer' })
+
+    const saved = await ana.send('POST', WATCHES, { watches: [watch('A-1'), watch('A-2')] })
+
+    const shown = saved.body.watches as object[]
+    expect(itemsOf(await ana.get(WATCHES))).toEqual(shown)
+    expect((await ana.get('/watch-state')).body.watches).toEqual(shown)
+    expect((await ana.get(`${WATCHES}/A-1`)).body).toEqual(shown[0])
+    expect((await ana.send('PATCH', `${WATCHES}/A-1`, {})).body).toEqual(shown[0])
   })
 })
 

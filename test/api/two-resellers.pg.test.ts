@@ -188,7 +188,7 @@ describe('a reseller that shares its questions with another one', () => {
       ],
     })
     expect(bytesOf(feedWithOther, worlds)).toEqual(bytesOf(await feedOf(worlds.alone), worlds))
-    const state = (world: World) => plain(world, '/watch-lists/summer/state')
+    const state = (world: World) => plain(world, '/watch-state?list=summer')
     expect(bytesOf(await state(worlds.together), worlds)).toEqual(
       bytesOf(await state(worlds.alone), worlds),
     )
@@ -232,7 +232,7 @@ describe('a reseller that shares its questions with another one', () => {
 async function seen(world: World, worlds: Worlds): Promise<unknown[]> {
   const paths = [
     ...['', '/timeline', '/prices'].map((place) => `/watch-lists/summer/watches/A-1${place}`),
-    '/watch-lists/summer/state',
+    '/watch-state?list=summer',
     '/watch-changes?after=0',
     '/status',
   ]

@@ -305,6 +305,7 @@ describe('watches', () => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('A-1')])
     const body = { watches: [watch('A')] }
+    const { reference: _, ...question } = watch('A')
     const noList = { parameter: 'list', detail: expect.stringContaining('"winter"') }
     const noWatch = { parameter: 'reference', detail: 'the watch list has no watch "B-2"' }
 
@@ -314,7 +315,7 @@ describe('watches', () => {
       ['POST', '/winter/watches', noList, body],
       ['GET', '/winter/watches', noList],
       ['POST', '/winter/pause', noList, {}],
-      ['GET', '/winter/state', noList],
+      ['PUT', '/winter/watches/B-2', noList, question],
       ['GET', '/winter/watches/B-2', noList],
       ['DELETE', '/winter/watches/B-2', noList],
       ['GET', '/summer/watches/B-2', noWatch],

@@ -1,8 +1,11 @@
 import { describe, expect } from 'vitest'
-import { createReseller, listResellers } from '../../src/resellers/resellers.ts'
+import { markForDeletion } from '../../src/app/delete-reseller.ts'
+import { sql } from '../../src/platform/db/database.ts'
+import { createReseller, listResellers, requireReseller } from '../../src/resellers/resellers.ts'
 import {
   deleteWatches,
   disableReseller,
+  enableReseller,
   pauseWatches,
   resumeWatches,
 } from '../../src/watches/change-watches.ts'
@@ -33,6 +36,33 @@ describe('resellers', () => {
       { name: 'one', lists: 2, watches: 4, active: 3, disabledAt: null },
       { name: 'two', lists: 1, watches: 2, active: 0, disabledAt: expect.any(Date) },
     ])
+  })
+
+  it('a reseller that is enabled again has the watches that it had, and they begin again', async ({
+    db,
+  }) => {
+    const id = await resellerWith(db, manyCells(3), 'one')
+    await pauseWatches(db, { resellerId: id, list: 'summer', references: ['R0'] })
+    await sql`update watch set began_at = '2020-01-01'`.execute(db)
+    const begun = async () =>
+      (
+        await sql<{ n: number }>`
+          select count(*) as n from watch where began_at > '2020-01-01' and started_at is null
+        `.execute(db)
+      ).rows[0]?.n
+
+    expect(await disableReseller(db, id)).toMatchObject({ trackedFaresEnded: 2 })
+    expect(await enableReseller(db, id)).toMatchObject({ trackedFaresAdded: 2 })
+    expect(await listResellers(db)).toMatchObject([{ watches: 3, active: 2, disabledAt: null }])
+    expect(await begun()).toBe(2)
+    expect(await enableReseller(db, id)).toMatchObject({ trackedFaresAdded: 0 })
+    await sql`update watch set began_at = '2020-01-01'`.execute(db)
+    await enableReseller(db, id)
+    expect(await begun()).toBe(0)
+
+    await markForDeletion(db, id)
+    await enableReseller(db, id)
+    expect((await requireReseller(db, 'one')).disabledAt).not.toBeNull()
   })
 
   it('resellers never change or see each other’s watches, even with equal lists and references', async ({

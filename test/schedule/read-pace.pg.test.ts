@@ -3,7 +3,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { budgetFor, expectedDelays, readFareGroups } from '../../src/schedule/budget.ts'
 import { changeQueues, follow } from '../../src/schedule/queues.ts'
-import { expectedCheck, readFareTurns, readOwnPace } from '../../src/schedule/turn-shapes.ts'
+import { expectedCheck, readFareTurns, readOwnPaces } from '../../src/schedule/turn-shapes.ts'
 import { it } from '../support/test-database.ts'
 import { type NewFare, trackFares } from './schedule-fixtures.ts'
 
@@ -25,7 +25,8 @@ it('what a reseller reads of its pace shows neither that another watches the far
   ])
   await setRules(db, 2)
   const now = new Date()
-  const read = () => readOwnPace(db, { fareId: fare, resellerId: 1, now, minRecheckSeconds: 1 })
+  const args = { fareIds: [fare], resellerId: 1, now, minRecheckSeconds: 1 }
+  const read = async () => (await readOwnPaces(db, args)).get(fare)
   const alone = await read()
 
   const watches = sql`
@@ -51,8 +52,8 @@ it('the pace of a reseller follows from its part, its shortest interval and its 
     { maxDelaySeconds: 7 },
   ])
   const read = async (fareId: number) => {
-    const args = { fareId, resellerId: 1, now: new Date(), minRecheckSeconds: 1 }
-    return (await readOwnPace(db, args))?.expectedIntervalSeconds
+    const args = { fareIds: [fareId], resellerId: 1, now: new Date(), minRecheckSeconds: 1 }
+    return (await readOwnPaces(db, args)).get(fareId)?.expectedIntervalSeconds
   }
 
   await setRules(db, 0.1)

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
-import { API_OPERATIONS } from '../../src/app/api-operations.ts'
+import { API_OPERATIONS, type ApiDeps } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
 import { countContents, markForDeletion } from '../../src/app/delete-reseller.ts'
 import type { TargetRules } from '../../src/delivery/endpoints/endpoint-settings.ts'
@@ -25,11 +25,12 @@ import { listen } from '../../src/platform/http/server.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { createApiKey, type NewApiKey } from '../../src/resellers/api-keys.ts'
 import { createKeyAccess } from '../../src/resellers/check-keys.ts'
+import { createTransactions } from '../../src/resellers/kept-answers.ts'
 import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { createRenderedLists } from '../../src/routes/read/export-routes.ts'
 import { createStatusHistories } from '../../src/views/status-history-operations.ts'
 import { readFreshness, type WorkState } from '../../src/views/status-operations.ts'
-import { disableReseller } from '../../src/watches/change-watches.ts'
+import { disableReseller, enableReseller } from '../../src/watches/change-watches.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 
@@ -122,6 +123,7 @@ export async function openApi(
       db,
       publicUrl: PUBLIC_URL,
       disableReseller,
+      enableReseller,
       countContents,
       markForDeletion,
       routeLists: createRenderedLists({ db, nowMs }),
@@ -149,6 +151,7 @@ export async function openApi(
     document: API_DOCUMENT,
     readFreshness: () => readFreshness({ db, clock: systemClock }),
     access,
+    transactions: createTransactions<ApiDeps>(),
     ...(args.requestLimits === undefined ? {} : { requestLimits: args.requestLimits }),
     limit: createRateLimit({ requestsPerSecond, nowMs, pause: async () => undefined }),
   })

@@ -8,7 +8,11 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../delivery/endpoints/change-endpoints.ts'
-import { type EndpointOwner, listEndpoints } from '../../delivery/endpoints/endpoint-queries.ts'
+import {
+  type EndpointOwner,
+  listEndpoints,
+  requireEndpoint,
+} from '../../delivery/endpoints/endpoint-queries.ts'
 import type { Given, NewEndpoint } from '../../delivery/endpoints/endpoint-settings.ts'
 import {
   type Digest,
@@ -116,6 +120,14 @@ function settingOptions(command: Command): Command {
 type Declare = (name: string, about: string) => Command
 
 function addActions(one: Declare): void {
+  one('show', 'Print one endpoint')
+    .addHelpText('after', example('endpoints show ID --reseller northwind'))
+    .action((id: string, flags: OwnerFlags) =>
+      withOwner(flags, async ({ owner }, { terminal }) => {
+        const endpoint = await requireEndpoint(owner, id)
+        terminal.print(flags.json, endpoint, () => endpointsTable([endpoint]))
+      }),
+    )
   one('delete', 'Delete an endpoint with its deliveries')
     .addHelpText('after', example('endpoints delete ID --reseller northwind'))
     .action((id: string, flags: OwnerFlags) =>

@@ -4,7 +4,13 @@ import { DEMO_RESELLER } from '../../embedded/demo.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { recordAction } from '../../platform/db/audit.ts'
 import { SCOPES, type Scope } from '../../platform/http/operation.ts'
-import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../resellers/api-keys.ts'
+import {
+  type ApiKey,
+  createApiKey,
+  listApiKeys,
+  requireApiKey,
+  revokeApiKey,
+} from '../../resellers/api-keys.ts'
 import { findReseller, requireReseller } from '../../resellers/resellers.ts'
 import { CODE_MINUTES, createSignInCode, signInLink } from '../../resellers/sign-in.ts'
 import { withApp } from '../context.ts'
@@ -50,6 +56,13 @@ export function addKeysCommands(program: Command): void {
     .option('--json', 'print one line of JSON per key')
     .addHelpText('after', example('keys list'))
     .action(printKeys)
+  keys
+    .command('show')
+    .argument('<id>', 'as "keys list" prints it', integerOption(1, Number.MAX_SAFE_INTEGER))
+    .description('Print one key, without its text')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('keys show 3'))
+    .action(show)
   keys
     .command('revoke')
     .argument('<id>', 'as "keys list" prints it', integerOption(1, Number.MAX_SAFE_INTEGER))
@@ -119,6 +132,13 @@ async function printKeys({ json }: { json?: boolean }): Promise<void> {
   await withApp(KEYS, async ({ database }, { terminal }) => {
     const keys = await listApiKeys(database.db)
     terminal.printRows(json, keys, () => (keys.length === 0 ? 'no keys yet' : keysTable(keys)))
+  })
+}
+
+async function show(id: number, { json }: { json?: boolean }): Promise<void> {
+  await withApp(KEYS, async ({ database }, { terminal }) => {
+    const key = await requireApiKey(database.db, id)
+    terminal.print(json, key, () => keysTable([key]))
   })
 }
 

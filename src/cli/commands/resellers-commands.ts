@@ -9,7 +9,7 @@ import {
   SHARE_RANGE,
   setShare,
 } from '../../resellers/resellers.ts'
-import { disableReseller } from '../../watches/change-watches.ts'
+import { disableReseller, enableReseller } from '../../watches/change-watches.ts'
 import { withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { numberOption } from '../option-parsers.ts'
@@ -20,7 +20,7 @@ const NEEDS = { role: 'resellers' }
 export function addResellersCommands(program: Command): void {
   const resellers = program
     .command('resellers')
-    .description('Create, list, change, disable and delete resellers')
+    .description('Create, list, change, disable, enable and delete resellers')
   resellers
     .command('create <name>')
     .description('Create a reseller')
@@ -53,7 +53,41 @@ export function addResellersCommands(program: Command): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', example('resellers disable northwind'))
     .action(disableNamed)
+  addEnableAndShow(resellers)
   addDeleteCommand(resellers)
+}
+
+function addEnableAndShow(resellers: Command): void {
+  resellers
+    .command('enable <name>')
+    .description('Enable a disabled reseller; its watches begin again')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('resellers enable northwind'))
+    .action(enableNamed)
+  resellers
+    .command('show <name>')
+    .description('Print one reseller')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('resellers show northwind'))
+    .action(showNamed)
+}
+
+async function enableNamed(name: string, { json }: { json?: boolean }): Promise<void> {
+  await withApp(NEEDS, async ({ database: { db } }, { terminal }) => {
+    const { id } = await requireReseller(db, name)
+    await enableReseller(db, id)
+    await recordAction(db, { by: 'cli', action: 'reseller enabled', target: name })
+    const enabled = await requireReseller(db, name)
+    terminal.print(json, enabled, () => `reseller ${printable(name)} enabled`)
+  })
+}
+
+async function showNamed(name: string, { json }: { json?: boolean }): Promise<void> {
+  await withApp(NEEDS, async ({ database: { db } }, { terminal }) => {
+    const { id } = await requireReseller(db, name)
+    const found = (await listResellers(db)).find((one) => one.id === id)
+    if (found !== undefined) terminal.print(json, found, () => resellersTable([found]))
+  })
 }
 
 function addDeleteCommand(resellers: Command): void {

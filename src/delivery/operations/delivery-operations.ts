@@ -110,6 +110,7 @@ const retry = reseller({
   ...one,
   id: 'retryDelivery',
   method: 'POST',
+  repeatable: true,
   path: `${one.path}/retry`,
   summary: 'Send a delivery again',
   description:
@@ -133,6 +134,7 @@ const replay = reseller({
   ...common,
   id: 'replayDeliveries',
   method: 'POST',
+  repeatable: true,
   path: `${common.path}/replay`,
   summary: 'Send the deliveries of an endpoint again: a range of numbers, or all that died',
   description:

@@ -3,6 +3,7 @@ import { WatchChangeKind } from '../../feeds/change-shapes.ts'
 import { ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
+import { inTransaction } from '../../platform/db/transaction.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
 import { object, oneOf } from '../../platform/http/schemas.ts'
 import {
@@ -14,7 +15,7 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../endpoints/change-endpoints.ts'
-import { listEndpoints, requireEndpoint } from '../endpoints/endpoint-queries.ts'
+import { listEndpoints, lockEndpoint, requireEndpoint } from '../endpoints/endpoint-queries.ts'
 import { MAX_ENDPOINTS } from '../endpoints/endpoint-settings.ts'
 import {
   EndpointParams,
@@ -47,6 +48,7 @@ const create = reseller({
   ...common,
   id: 'createWebhookEndpoint',
   method: 'POST',
+  repeatable: true,
   summary: 'Create a webhook endpoint',
   description:
     `It receives the records after the present end of your feed. You may have ${MAX_ENDPOINTS}. The response is the only ` +
@@ -54,7 +56,12 @@ const create = reseller({
     'with the reason `unconfirmed`, and continues from its creation on afterwards.',
   scope: 'watch',
   body: object({ target, format: Type.Optional(oneOf(ENDPOINT_FORMATS)), ...optionalSettings }),
-  answer: { about: 'The endpoint with its secret.', status: 201, schema: withSecret },
+  answer: {
+    about: 'The endpoint with its secret.',
+    status: 201,
+    schema: withSecret,
+    location: `${common.path}/{id}`,
+  },
   problems: [
     'delivery.too_many_endpoints',
     'delivery.no_encryption_key',
@@ -91,6 +98,8 @@ const update = reseller({
   ...one,
   id: 'updateWebhookEndpoint',
   method: 'PATCH',
+  lock: ({ db, resellerId }, { params }) =>
+    inTransaction(db, (tx) => lockEndpoint(tx, resellerId, params.endpointId)),
   summary: 'Change a webhook endpoint',
   description:
     'Changes the given members and leaves the others. Null removes a filter. An endpoint that is enabled again continues ' +
@@ -129,6 +138,7 @@ const rotate = reseller({
   path: `${one.path}/rotate-secret`,
   id: 'rotateWebhookSecret',
   method: 'POST',
+  repeatable: true,
   summary: 'Give a webhook endpoint a new secret',
   description:
     'For 24 hours each request is signed with the new and with the former secret. A fourth rotation within 24 hours is refused.',
@@ -162,6 +172,7 @@ const test = reseller({
   path: `${one.path}/test`,
   id: 'testWebhookEndpoint',
   method: 'POST',
+  repeatable: true,
   summary: 'Send a test event to a webhook endpoint',
   description:
     'The event has the type `webhook.test`. It is sent at once, before all that waits, and tried as a record is. ' +
@@ -181,6 +192,7 @@ const retry = reseller({
   path: `${one.path}/retry`,
   id: 'retryWebhookEndpoint',
   method: 'POST',
+  repeatable: true,
   summary: 'Try the failed deliveries of a webhook endpoint again at once',
   description:
     'Ends the pause after failures, and the one that your receiver asked for. Deliveries that failed before are due now and ' +
@@ -201,6 +213,7 @@ const trigger = reseller({
   path: `${one.path}/trigger`,
   id: 'triggerWebhookExample',
   method: 'POST',
+  repeatable: true,
   summary: 'Send an example of a record to a webhook endpoint',
   description:
     'The event has the type `example.` and the kind. It has no number and is no part of your feed. It is sent as a test is.',
@@ -219,6 +232,7 @@ const resend = reseller({
   path: `${one.path}/resend-confirmation`,
   id: 'resendEmailConfirmation',
   method: 'POST',
+  repeatable: true,
   summary: 'Send the message again that asks for the confirmation of an e-mail address',
   description:
     'Its link replaces that of the earlier message. An address is sent at most ' +

@@ -85,7 +85,7 @@ function ListPane({ name, reference, canWatch, onChanged }) {
   const [query, setQuery] = useQuery()
   const filters = filtersOf(query).toString()
   const state = useResource(
-    (signal) => callApi(`/watch-lists/${encodeURIComponent(name)}/state?${filters}`, { signal }),
+    (signal) => callApi(`/watch-state?list=${encodeURIComponent(name)}&${filters}`, { signal }),
     [name, filters],
     { everyMs: 60_000 },
   )

@@ -53,11 +53,7 @@ export async function takeTransactionLock(
   name: string,
   waitMs = LONGEST_WAIT_MS,
 ): Promise<void> {
-  const { taken } = await selectOne(
-    sql<{ taken: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as taken`,
-    tx,
-  )
-  if (taken) return
+  if (await tryTransactionLock(tx, name)) return
   const holder = await findLockHolder(tx, name)
   await sql`select set_config('lock_timeout', ${String(waitMs)}, true)`.execute(tx)
   try {
@@ -67,6 +63,15 @@ export async function takeTransactionLock(
     throw new LockHeldError(name, holder, { cause: err })
   }
   await sql`set local lock_timeout to default`.execute(tx)
+}
+
+/** Takes the named lock until the caller's transaction ends, if no other one holds it. Returns whether it did. */
+export async function tryTransactionLock(tx: Tx, name: string): Promise<boolean> {
+  const { taken } = await selectOne(
+    sql<{ taken: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as taken`,
+    tx,
+  )
+  return taken
 }
 
 /** The session that holds the named lock, in words. */

@@ -305,6 +305,14 @@ export interface Incident {
   opened_at: Generated<Date>
 }
 
+export interface KeptAnswer {
+  answer: Buffer
+  created_at: Generated<Date>
+  key_id: number
+  name_hash: Buffer
+  request: Buffer
+}
+
 export interface MigrationNote {
   applied_at: Generated<Date>
   name: string
@@ -647,6 +655,7 @@ export interface DB {
   held_list: HeldList
   history_floor: HistoryFloor
   incident: Incident
+  kept_answer: KeptAnswer
   migration_note: MigrationNote
   pause: Pause
   pending_absence: PendingAbsence

@@ -11,10 +11,11 @@ const MAX_ATTEMPTS = 4
 const BACKOFF = { baseMs: 50, maxMs: 1_000 }
 
 /**
- * Runs `work` in one transaction. Retries it after a jittered pause when Postgres reports a serialization failure or a
+ * Runs `work` in one transaction, or in that of the caller if `db` is one. Retries it after a jittered pause when Postgres reports a serialization failure or a
  * deadlock, so `work` must have no effect outside the transaction.
  */
 export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  if (db.isTransaction) return work(db as Tx)
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await runOnce(db, work)

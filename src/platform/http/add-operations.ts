@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './authorize.ts'
 import { type JsonSize, jsonMeter, sizeOfSchema } from './json-size.ts'
-import type { Caller, Operation, UnknownCaller, WhileWaiting } from './operation.ts'
+import type { Caller, Operation, Transactions, UnknownCaller, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import { addCsvBodies, bodyReader, ignoreBodies } from './read-body.ts'
 import { checkQuery, parameterReader } from './read-parameters.ts'
@@ -11,11 +11,13 @@ import {
   type LimitedRequest,
   type RequestLimitOptions,
 } from './request-limits.ts'
+import { safeWrites } from './safe-writes.ts'
 
 export interface AddOperationsOptions<D> extends AuthorizeDeps {
   readonly operations: readonly Operation<D>[]
   /** Passed to every handler. */
   readonly deps: D
+  readonly transactions: Transactions<D>
   /** For tests. */
   readonly requestLimits?: RequestLimitOptions
 }
@@ -100,7 +102,9 @@ interface Handling {
   readonly countAnswer: LimitedRequest['countAnswer']
 }
 
-function createHandler<D>(operation: Operation<D>, { access, deps }: AddOperationsOptions<D>) {
+function createHandler<D>(operation: Operation<D>, options: AddOperationsOptions<D>) {
+  const { access, deps } = options
+  const writes = safeWrites(operation, options)
   const { params, query, body, upstream, answer } = operation
   const readParams = params === undefined ? undefined : parameterReader(params)
   const readQuery = query === undefined ? undefined : parameterReader(query)
@@ -122,7 +126,7 @@ function createHandler<D>(operation: Operation<D>, { access, deps }: AddOperatio
     // Before the handler, which may set another status and send the response itself.
     reply.code(answer.status ?? 200)
     if (answer.type !== undefined) reply.type(answer.type)
-    const answered = await operation.run(deps, checked)
+    const answered = await writes.run(deps, checked)
     if (reply.sent || answered === reply) return reply
     if (answer.status === 204) return reply.send()
     const body = typeof answered === 'string' ? answered : reply.serialize(answered)

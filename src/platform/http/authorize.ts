@@ -80,7 +80,10 @@ function refuseKeyInQuery({ upstream }: Requirements, request: FastifyRequest): 
 }
 
 /** The key of a request; undefined if it has none. */
-function keyOf({ upstream }: Requirements, { headers, query }: FastifyRequest): string | undefined {
+export function keyOf(
+  { upstream }: Requirements,
+  { headers, query }: FastifyRequest,
+): string | undefined {
   if (headers.authorization !== undefined) return BEARER.exec(headers.authorization)?.[1]
   const token = upstream === true ? (query as Record<string, unknown>)[TOKEN_PARAMETER] : undefined
   if (Array.isArray(token)) {

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'streams'>
+type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'streams' | 'repeatable' | 'lock'>
 
 /** Descriptions of the headers that several operations share. */
 const HEADERS = {
@@ -11,7 +11,8 @@ const HEADERS = {
   'WWW-Authenticate':
     'Which kind of key is required, and what is wrong with the one that was sent.',
   'farewatch-ignored': 'The parameters that were ignored, percent-encoded.',
-  ETag: 'The version of the response, for `If-None-Match`.',
+  ETag: 'The version of the response, for `If-None-Match` or `If-Match`.',
+  Location: 'The address of what was made.',
   'Last-Modified': 'When this version began, for `If-Modified-Since`.',
 } as const
 
@@ -22,6 +23,7 @@ export const HEADERS_OF_ALL = ['x-request-id', 'RateLimit-Policy', 'RateLimit'] 
 const OF_PROBLEMS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
+  409: ['Retry-After'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 }
@@ -29,11 +31,16 @@ const OF_PROBLEMS: Readonly<Record<number, readonly HeaderName[]>> = {
 /** For `components.headers`. */
 export const HEADER_COMPONENTS = withDescriptions(HEADERS)
 
-/** The headers of an operation's success response and of its 304, without those of every response. */
-export function answerHeaders({ answer, upstream }: Responding): object {
+/**
+ * The headers of an operation's success response and of its 304, without those of every response.
+ * @param isEdited whether two people may edit what the operation answers.
+ */
+export function answerHeaders({ answer, upstream }: Responding, isEdited: boolean): object {
   const named: HeaderName[] = []
   if (upstream === true) named.push('farewatch-ignored')
   if (answer.versioned === true) named.push('ETag', 'Last-Modified')
+  if (isEdited) named.push('ETag')
+  if (answer.location !== undefined) named.push('Location')
   return { ...references(named), ...withDescriptions(answer.headers ?? {}) }
 }
 
@@ -41,8 +48,8 @@ export function problemHeaders(status: number): object {
   return references(OF_PROBLEMS[status] ?? [])
 }
 
-/** The request headers of conditional requests, and of clients that continue a stream. */
-export function headerParameters({ answer, streams }: Responding) {
+/** The request headers of conditional and repeated requests, and of clients that continue a stream. */
+export function headerParameters({ answer, streams, repeatable, lock }: Responding) {
   const ofVersions = [
     { name: 'If-None-Match', description: 'The `ETag` of the response that the client has.' },
     {
@@ -53,7 +60,23 @@ export function headerParameters({ answer, streams }: Responding) {
   const ofStreams = [
     { name: 'Last-Event-ID', description: 'The id of the last event that the client has.' },
   ]
+  const ofRepeats = [
+    {
+      name: 'Idempotency-Key',
+      description:
+        'Your name for this request. For a day a request with it and the same body is answered as the first one was, and makes nothing.',
+    },
+  ]
+  const ofEdits = [
+    {
+      name: 'If-Match',
+      description:
+        'The `ETag` of what you have read. If its settings have changed since, the answer is 412.',
+    },
+  ]
   return [
+    ...(repeatable === true ? ofRepeats : []),
+    ...(lock === undefined ? [] : ofEdits),
     ...(answer.versioned === true ? ofVersions : []),
     ...(streams === true ? ofStreams : []),
   ].map(({ name, description }) => ({

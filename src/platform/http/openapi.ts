@@ -10,6 +10,7 @@ import {
 import type { Operation } from './operation.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, ProblemSchema } from './problems.ts'
 import { propertiesOf } from './read-parameters.ts'
+import { isEdited } from './safe-writes.ts'
 
 type AnyOperation = Omit<Operation<never>, 'run'>
 
@@ -36,6 +37,8 @@ const WITH_BODY: readonly ProblemCode[] = [
   'request.unsupported_type',
   'server.busy',
 ]
+
+const WITH_REPEATS: readonly ProblemCode[] = ['request.still_running', 'request.other_repeated']
 
 export interface OpenApiOptions {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
@@ -70,7 +73,10 @@ export function openApiDocument(
     path[operation.method.toLowerCase()] = {
       ...operationObject(components, operation, parameters),
       responses: {
-        ...successOf(components, operation, answers[operation.id]),
+        ...successOf(components, operation, {
+          example: answers[operation.id],
+          isEdited: isEdited(operation, operations),
+        }),
         ...problemsOf(components, operation, responses),
       },
     }
@@ -204,11 +210,11 @@ function exampleOf({ type }: Readonly<Record<string, unknown>>, text: string): u
 function successOf(
   components: SchemaComponents,
   operation: AnyOperation,
-  example: unknown,
+  { example, isEdited }: { readonly example: unknown; readonly isEdited: boolean },
 ): object {
   const { answer } = operation
   const { about, status = 200, type = 'application/json', schema, versioned } = answer
-  const headers = headersPart(answerHeaders(operation))
+  const headers = headersPart(answerHeaders(operation, isEdited))
   const content = {
     [type]: {
       ...(schema === undefined ? {} : { schema: components.refer(schema) }),
@@ -230,7 +236,7 @@ function headersPart(headers: object): object {
 /** Refers to one response for each status. Operations that answer the same problems with it share the response. */
 function problemsOf(
   components: SchemaComponents,
-  { problems = [], audience, body }: AnyOperation,
+  { problems = [], audience, body, repeatable, lock }: AnyOperation,
   responses: Shared,
 ): object {
   const codes = new Set([
@@ -238,6 +244,8 @@ function problemsOf(
     ...(audience === 'everybody' ? [] : WITH_KEY),
     ...(body === undefined ? [] : WITH_BODY),
     ...(audience === 'resellers' ? (['access.resellers_only'] as const) : []),
+    ...(repeatable === true ? WITH_REPEATS : []),
+    ...(lock === undefined ? [] : (['request.changed_meanwhile'] as const)),
     ...problems,
   ])
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status)

@@ -47,7 +47,11 @@ export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSc
     readonly headers?: Readonly<Record<string, string>>
     /** The handler calls `isNotModified` with a date and may answer 304. */
     readonly versioned?: true
+    /** The address of what was made, for the header `Location`; members of the answer are in braces. */
+    readonly location?: string
   }
+  /** A POST that makes something: it takes an `Idempotency-Key`. Its handler writes through `db` alone. */
+  readonly repeatable?: true
   /** The response lasts until the client leaves. It counts as one of the streams of a key, and not as a request. */
   readonly streams?: true
   /** Problems in addition to those that every operation may answer. */
@@ -98,6 +102,8 @@ type Spec<
   A extends TSchema,
   Hidden extends string,
 > = Declaration<P, Q, B, A> & {
+  /** PATCH and PUT of what two people may edit: locks it until the transaction ends. It takes `If-Match`. */
+  readonly lock?: (deps: D, request: { readonly params: Static<P> }) => Promise<unknown>
   readonly handler: (
     deps: D,
     request: Omit<Checked<Static<P>, Static<Q>, Static<B>>, Hidden>,
@@ -117,6 +123,33 @@ export interface Operation<D> extends AnyDeclaration {
   /** Which callers may call it, in addition to the scope. */
   readonly audience: 'everybody' | 'anyone' | 'resellers' | 'operators'
   run(deps: D, request: Asked): Promise<unknown>
+  lock?(deps: D, request: Asked): Promise<unknown>
+}
+
+/** A request that is answered once for its name. */
+export interface Repeatable {
+  readonly keyId: number
+  /** The text of the caller's key. */
+  readonly secret: string
+  /** The `Idempotency-Key`. */
+  readonly name: string
+  /** All that makes the request what it is. */
+  readonly request: Buffer
+}
+
+/** An answer as it is sent again. */
+export interface KeptAnswer {
+  readonly status: number
+  readonly location: string | null
+  readonly body: string
+}
+
+/** The transactions of the database that handlers depend on. Work may run again after a deadlock. */
+export interface Transactions<D> {
+  /** Runs work in one transaction, in which its dependencies write. */
+  run<T>(deps: D, work: (deps: D) => Promise<T>): Promise<T>
+  /** Makes an answer in one transaction and keeps it, or returns the one that is kept. */
+  once(deps: D, request: Repeatable, make: (deps: D) => Promise<KeptAnswer>): Promise<KeptAnswer>
 }
 
 /** The reseller of the key. */
@@ -151,10 +184,13 @@ export function operations<D extends object>(): {
     operator: (spec) => ({ ...erase(spec), audience: 'operators', run: runOf<D>(spec.handler) }),
     reseller: (spec) => {
       const run = runOf<D & Owner>(spec.handler)
+      const lock = spec.lock && runOf<D & Owner>(spec.lock)
+      const owned = (deps: D, { caller }: Asked) => ({ ...deps, ...ownerOf(caller) })
       return {
         ...erase(spec),
         audience: 'resellers',
-        run: (deps, request) => run({ ...deps, ...ownerOf(request.caller) }, request),
+        run: (deps, request) => run(owned(deps, request), request),
+        ...(lock && { lock: (deps, request) => lock(owned(deps, request), request) }),
       }
     },
   }

@@ -24,6 +24,18 @@ export const PROBLEMS = {
   'request.headers_too_large': { status: 431, title: 'The headers are too large' },
   'request.no_endpoint': { status: 404, title: 'There is no such endpoint' },
   'request.no_method': { status: 405, title: 'The endpoint does not support this method' },
+  'request.still_running': {
+    status: 409,
+    title: 'The first request with this Idempotency-Key still runs',
+  },
+  'request.other_repeated': {
+    status: 422,
+    title: 'The Idempotency-Key belongs to another request',
+  },
+  'request.changed_meanwhile': {
+    status: 412,
+    title: 'What If-Match names was changed meanwhile',
+  },
   'access.no_key': { status: 401, title: 'A key is required' },
   'access.mistyped_key': { status: 401, title: 'The key is malformed: its checksum is wrong' },
   'access.unknown_key': { status: 401, title: 'The key is unknown, expired or revoked' },
@@ -202,7 +214,8 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
   const requestId = reply.getHeader('x-request-id')
   sentCodes.set(reply, problem.code)
   // The handler may have set caching headers for the response that it did not send.
-  for (const name of ['etag', 'last-modified', 'content-disposition']) reply.removeHeader(name)
+  for (const name of ['etag', 'last-modified', 'content-disposition', 'location'])
+    reply.removeHeader(name)
   if (reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   return reply
     .code(problem.status)

@@ -1,10 +1,12 @@
 import { Type } from 'typebox'
 import { nameFault, quote } from '../../platform/base/text.ts'
 import type { Db, Tenant } from '../../platform/db/database.ts'
+import { inTransaction } from '../../platform/db/transaction.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, object } from '../../platform/http/schemas.ts'
+import { lockWatchesOf } from '../../resellers/resellers.ts'
 import {
   deleteWatches,
   pauseWatches,
@@ -64,6 +66,11 @@ const Changed = object({
   }),
 })
 
+/** Locks the lists and watches of a reseller until the transaction ends. */
+export function lockOwnWatches({ db, resellerId }: Tenant): Promise<void> {
+  return inTransaction(db, (tx) => lockWatchesOf(tx, resellerId))
+}
+
 const SUMMER = { list: 'summer' }
 const cursors = cursorsOf('watch-lists', Type.String({ maxLength: 200 }))
 
@@ -88,12 +95,18 @@ const listLists = reseller({
 const makeList = reseller({
   id: 'createWatchList',
   method: 'POST',
+  repeatable: true,
   path: '/api/v1/watch-lists',
   tag: TAG,
   summary: 'Create an empty watch list',
   scope: 'watch',
   body: Name,
-  answer: { about: 'The list.', status: 201, schema: WatchList },
+  answer: {
+    about: 'The list.',
+    status: 201,
+    schema: WatchList,
+    location: '/api/v1/watch-lists/{name}',
+  },
   problems: ['watch.duplicate_list'],
   example: { body: { name: 'autumn' } },
   handler: async ({ db, resellerId }, { body: { name } }) => {
@@ -120,6 +133,7 @@ const readList = reseller({
 const renameList = reseller({
   id: 'renameWatchList',
   method: 'PATCH',
+  lock: lockOwnWatches,
   path: '/api/v1/watch-lists/{list}',
   tag: TAG,
   summary: 'Rename a watch list',

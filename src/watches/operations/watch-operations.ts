@@ -38,10 +38,9 @@ export const watchMembers = {
   ),
   pausedAt: orNull(Instant),
 }
-export const WatchShape = object(watchMembers, { title: 'Watch' })
 
-/** Converts a watch to that shape. */
-export function shapeOf({ id, entry, createdAt, beganAt, pausedAt }: Watch) {
+/** Converts a watch to these members. */
+export function settingsOf({ id, entry, createdAt, beganAt, pausedAt }: Watch) {
   const { question, list, reference, ...settings } = entry
   return { list, reference, watchId: id, ...question, ...settings, createdAt, beganAt, pausedAt }
 }

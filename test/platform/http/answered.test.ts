@@ -4,6 +4,7 @@ import { type Answered, createApi } from '../../../src/platform/http/api.ts'
 import type { Access } from '../../../src/platform/http/operation.ts'
 import { operations } from '../../../src/platform/http/operation.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
+import { noTransactions } from '../../support/no-transactions.ts'
 import { silentLog } from '../../support/silent-log.ts'
 
 const readThing = operations<object>().shared({
@@ -30,6 +31,7 @@ async function answeredOf(paths: readonly string[]): Promise<Answered[]> {
     log: silentLog,
     operations: [readThing],
     deps: {},
+    transactions: noTransactions(),
     document: {},
     access,
     limit: createRateLimit({ requestsPerSecond: 1_000, nowMs: () => 0 }),

@@ -2,6 +2,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createApi } from '../../../src/platform/http/api.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
+import { noTransactions } from '../../support/no-transactions.ts'
 import { silentLog } from '../../support/silent-log.ts'
 
 const DOCUMENT = { openapi: '3.1.0', info: { title: 'x'.repeat(5_000), version: '1' }, paths: {} }
@@ -11,6 +12,7 @@ function anApi(requestsPerSecond = 1_000, pause: () => Promise<void> = async () 
     log: silentLog,
     operations: [],
     deps: {},
+    transactions: noTransactions(),
     document: DOCUMENT,
     access: { callerOf: async () => 'unknown' },
     limit: createRateLimit({ requestsPerSecond, nowMs: () => 0, pause }),

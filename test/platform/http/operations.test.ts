@@ -9,6 +9,7 @@ import { ProblemError } from '../../../src/platform/http/problems.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
 import { isNotModified, streamText } from '../../../src/platform/http/responses.ts'
 import { collectLog } from '../../support/collected-log.ts'
+import { noTransactions } from '../../support/no-transactions.ts'
 
 /** The dependencies of these handlers, instead of a database. */
 interface Shelf {
@@ -77,7 +78,15 @@ function anApi(list = SOME) {
     nowMs: () => 0,
     pause: async () => undefined,
   })
-  const server = createApi({ log, operations: list, deps: SHELF, document: {}, access, limit })
+  const server = createApi({
+    log,
+    operations: list,
+    deps: SHELF,
+    transactions: noTransactions(),
+    document: {},
+    access,
+    limit,
+  })
   onTestFinished(() => server.close())
   const ask = async (
     method: 'GET' | 'POST' | 'DELETE',

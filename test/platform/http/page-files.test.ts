@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { createApi } from '../../../src/platform/http/api.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
+import { noTransactions } from '../../support/no-transactions.ts'
 import { silentLog } from '../../support/silent-log.ts'
 
 function startApi() {
@@ -8,6 +9,7 @@ function startApi() {
     log: silentLog,
     operations: [],
     deps: {},
+    transactions: noTransactions(),
     document: {},
     access: { callerOf: async () => 'unknown' },
     limit: createRateLimit({ requestsPerSecond: 1, nowMs: () => 0 }),

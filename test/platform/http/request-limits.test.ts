@@ -10,6 +10,7 @@ import { operations } from '../../../src/platform/http/operation.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
 import type { RequestLimitOptions } from '../../../src/platform/http/request-limits.ts'
 import { listen } from '../../../src/platform/http/server.ts'
+import { noTransactions } from '../../support/no-transactions.ts'
 import { silentLog } from '../../support/silent-log.ts'
 
 /** Tells the test which handlers run, and ends them when the test says so. */
@@ -105,6 +106,7 @@ async function anApi(requestLimits: RequestLimitOptions = {}) {
     log: silentLog,
     operations: [read, readMuch, write, poll],
     deps: { handlers },
+    transactions: noTransactions(),
     document: {},
     access,
     limit: createRateLimit({

@@ -1,15 +1,22 @@
 import { Type } from 'typebox'
-import { nameFault } from '../../platform/base/text.ts'
-import type { Db } from '../../platform/db/database.ts'
-import { operations } from '../../platform/http/operation.ts'
-import { ProblemError, ProblemFault } from '../../platform/http/problems.ts'
-import { object, orNull } from '../../platform/http/schemas.ts'
-import { TERM_CHANGES, TERM_INPUTS } from '../../upstream/question-shapes.ts'
-import { changeWatch } from '../change-watches.ts'
-import { importWatchList, planWatchImport } from '../import/import-watch-list.ts'
-import { InvalidRowsError } from '../rows/check-rows.ts'
-import { type InvalidRow, type RowSource, rowsOf, sourceOf } from '../rows/watch-row.ts'
+import { nameFault } from '../platform/base/text.ts'
+import { inTransaction } from '../platform/db/transaction.ts'
+import { operations } from '../platform/http/operation.ts'
+import { ProblemError, ProblemFault } from '../platform/http/problems.ts'
+import { object, orNull } from '../platform/http/schemas.ts'
+import { TERM_CHANGES, TERM_INPUTS } from '../upstream/question-shapes.ts'
+import { changeWatch } from '../watches/change-watches.ts'
+import { importWatchList, planWatchImport } from '../watches/import/import-watch-list.ts'
 import {
+  ListParams,
+  lockOwnWatches,
+  orNotFound,
+} from '../watches/operations/watch-list-operations.ts'
+import { WatchParams } from '../watches/operations/watch-operations.ts'
+import { InvalidRowsError } from '../watches/rows/check-rows.ts'
+import { type InvalidRow, type RowSource, rowsOf, sourceOf } from '../watches/rows/watch-row.ts'
+import {
+  type Cells,
   cellsOfInput,
   csvFaultsOf,
   errorsOfInput,
@@ -18,11 +25,12 @@ import {
   invalidRowsOf,
   readCsvBody,
   type WatchInput,
-} from '../watch-input.ts'
-import { ListParams, orNotFound } from './watch-list-operations.ts'
-import { shapeOf, WatchParams, WatchShape } from './watch-operations.ts'
+} from '../watches/watch-input.ts'
+import { showNamed } from './watch-states.ts'
+import { showWatch, type WatchViewDeps } from './watch-view-operations.ts'
+import { WatchShape } from './watch-view-shapes.ts'
 
-const { reseller } = operations<{ readonly db: Db }>()
+const { reseller } = operations<WatchViewDeps>()
 
 const TAG = 'Watches'
 const REFUSALS = ['watch.reseller_disabled', 'watch.max_delay_refused'] as const
@@ -69,15 +77,18 @@ const settings = {
   ),
 }
 
+const question = { flightId: FlightId, ...TERM_INPUTS }
+
 const WatchInputShape = object(
   {
     reference: Type.String({ description: 'Your name for the watch, unique within the list.' }),
-    flightId: FlightId,
-    ...TERM_INPUTS,
+    ...question,
     ...settings,
   },
   { title: 'WatchInput' },
 )
+
+const WatchSettings = object({ ...question, ...settings }, { title: 'WatchSettings' })
 
 const WatchPatch = object(
   { flightId: Type.Optional(FlightId), ...TERM_CHANGES, ...settings },
@@ -87,6 +98,7 @@ const WatchPatch = object(
 const saveWatches = reseller({
   id: 'saveWatches',
   method: 'POST',
+  repeatable: true,
   path: '/api/v1/watch-lists/{list}/watches',
   tag: TAG,
   summary: 'Add or change watches of a list',
@@ -117,9 +129,12 @@ const saveWatches = reseller({
       'reference,flight_id,residents_adults,non_residents_adults,price_threshold_percent\nA-2,101103206541,0,2,5\n',
   },
   answer: {
-    about: 'How many watches were added, changed and left unchanged.',
+    about: 'The watches, and how many of them were added, changed and left unchanged.',
     schema: object(
       {
+        watches: Type.Array(WatchShape, {
+          description: 'The watches of the request, by reference. None in a dry run.',
+        }),
         added: Type.Integer(),
         changed: Type.Integer(),
         unchanged: Type.Integer(),
@@ -153,7 +168,10 @@ const saveWatches = reseller({
       ],
     },
   },
-  handler: async ({ db, resellerId }, { params: { list }, query, body, csv }) => {
+  handler: async (
+    { db, resellerId, minRecheckSeconds },
+    { params: { list }, query, body, csv },
+  ) => {
     if (query.createList) assertListName(list)
     const rows = csv === undefined ? await jsonRows(list, body.watches) : await csvRows(list, csv)
     const args = { resellerId, source: rows.source, ...(query.createList ? {} : { list }) }
@@ -163,13 +181,54 @@ const saveWatches = reseller({
     )
     // The counts of tracked fares are left out: they would reveal which fares other resellers watch.
     const doubts = warnings.rows.flatMap(rows.faultsOf)
-    return { added, changed, unchanged, ended, cleared, warnings: doubts }
+    const { references } = query.dryRun ? { references: [] } : rows
+    const watches = await showNamed(db, { resellerId, minRecheckSeconds }, { list, references })
+    return { watches, added, changed, unchanged, ended, cleared, warnings: doubts }
   },
+})
+
+const putOne = reseller({
+  id: 'putWatch',
+  method: 'PUT',
+  lock: lockOwnWatches,
+  path: '/api/v1/watch-lists/{list}/watches/{reference}',
+  tag: TAG,
+  summary: 'Create or replace a watch',
+  description:
+    'The watch has exactly the settings of the body: what it leaves out is cleared. 201 if the watch is new, else 200. The ' +
+    'same request again changes nothing. A watch whose question (flights, passengers) changes begins again.',
+  scope: 'watch',
+  params: WatchParams,
+  body: WatchSettings,
+  answer: {
+    about: 'The watch.',
+    schema: WatchShape,
+    location: '/api/v1/watch-lists/{list}/watches/{reference}',
+  },
+  problems: ['not_found', 'watch.invalid_rows', ...REFUSALS],
+  example: {
+    params: { list: 'summer', reference: 'A-1' },
+    body: {
+      flightId: '101103206541',
+      passengers: { nonResidents: { adults: 2 } },
+      priceThresholdPercent: '5',
+    },
+  },
+  handler: ({ db, ...owner }, { params, body, reply }) =>
+    inTransaction(db, async (tx) => {
+      const { list, reference } = params
+      const source = rowsOf('the body', [cellsOfInput(list, { ...body, reference })])
+      const saved = importWatchList(tx, { resellerId: owner.resellerId, list, source })
+      const { added } = await orNotFound(orInvalidSettings(saved))
+      reply.code(added === 1 ? 201 : 200)
+      return showWatch({ ...owner, db: tx }, params)
+    }),
 })
 
 const changeOne = reseller({
   id: 'changeWatch',
   method: 'PATCH',
+  lock: lockOwnWatches,
   path: '/api/v1/watch-lists/{list}/watches/{reference}',
   tag: TAG,
   summary: 'Change settings of a watch',
@@ -185,15 +244,17 @@ const changeOne = reseller({
     params: { list: 'summer', reference: 'A-1' },
     body: { priceThresholdPercent: '10', minIntervalSeconds: null },
   },
-  handler: async ({ db, resellerId }, { params, body }) => {
-    const change = changeWatch({ db, resellerId }, params, body)
-    const changed = orInvalidRows(change, ({ errors }) => faultsWithin('', errors))
-    return shapeOf(await orNotFound(changed, params.reference))
-  },
+  handler: ({ db, ...owner }, { params, body }) =>
+    inTransaction(db, async (tx) => {
+      const change = changeWatch({ db: tx, resellerId: owner.resellerId }, params, body)
+      await orNotFound(orInvalidSettings(change), params.reference)
+      return showWatch({ ...owner, db: tx }, params)
+    }),
 })
 
 interface BodyRows {
   readonly source: RowSource
+  readonly references: readonly string[]
   /** The errors of a row as the client sees them. */
   readonly faultsOf: (row: InvalidRow) => ProblemFault[]
 }
@@ -202,7 +263,7 @@ async function jsonRows(list: string, watches: readonly WatchInput[]): Promise<B
   const rows = watches.map((watch) => cellsOfInput(list, watch))
   const faults = await errorsOfInput(rows)
   if (faults.length > 0) throw invalidRows(faults, faults.length)
-  return { source: rowsOf('the body', rows), faultsOf }
+  return { source: rowsOf('the body', rows), references: referencesOf(rows), faultsOf }
 }
 
 async function csvRows(list: string, csv: Buffer): Promise<BodyRows> {
@@ -210,7 +271,15 @@ async function csvRows(list: string, csv: Buffer): Promise<BodyRows> {
   const source = sourceOf('the body', rows)
   const invalid = await invalidRowsOf(source)
   if (invalid.count > 0) throw invalidRows(invalid.rows.flatMap(csvFaultsOf), invalid.errors)
-  return { source, faultsOf: csvFaultsOf }
+  return { source, references: referencesOf(rows.map(({ cells }) => cells)), faultsOf: csvFaultsOf }
+}
+
+function referencesOf(rows: readonly Cells[]): string[] {
+  return rows.map(({ reference = '' }) => reference)
+}
+
+function orInvalidSettings<T>(work: Promise<T>): Promise<T> {
+  return orInvalidRows(work, ({ errors }) => faultsWithin('', errors))
 }
 
 async function orInvalidRows<T>(work: Promise<T>, faults: BodyRows['faultsOf']): Promise<T> {
@@ -239,4 +308,4 @@ function assertListName(list: string): void {
 }
 
 /** Saves the settings of watches. */
-export const SAVE_WATCH_OPERATIONS = [saveWatches, changeOne]
+export const SAVE_WATCH_OPERATIONS = [saveWatches, putOne, changeOne]
