@@ -6,7 +6,7 @@ import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fare
 import { CONTRADICTIONS } from '../../src/fares/state.ts'
 import type { Setting } from '../../src/platform/config/setting-types.ts'
 import { ADVANCED_SETTINGS, COMMON_SETTINGS } from '../../src/platform/config/settings.ts'
-import { PROBLEMS } from '../../src/platform/http/problems.ts'
+import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { eventFiles, eventsPart } from './event-pages.ts'
 import { workedQuestionsPart } from './worked-questions.ts'
@@ -156,12 +156,14 @@ function settingsTable(settings: Readonly<Record<string, Setting<unknown>>>): st
 }
 
 function problemsPart(): string {
-  const rows = Object.entries(PROBLEMS).map(([name, { status, title }]) => [
+  const rows = Object.entries(PROBLEMS).map(([name, { status, title, cause, remedy }]) => [
     code(name),
     String(status),
     title,
+    cause,
+    remedy,
   ])
-  return tableOf(['code', 'status', 'title'], rows)
+  return tableOf(['code', 'status', 'title', 'cause', 'remedy'], rows)
 }
 
 function metricsTable(registry: Registry): string {

@@ -95,7 +95,7 @@ const create = operator({
   summary: 'Create a reseller',
   body: object({ name: Name }),
   answer: { about: 'The reseller. It has no key yet.', status: 201, schema: Reseller },
-  problems: ['watch.duplicate_reseller', 'watch.invalid_reseller_name'],
+  problems: ['resellers.duplicate', 'resellers.invalid_name'],
   example: { body: { name: 'northwind' } },
   handler: async ({ db, log }, { body: { name }, caller, request }) => {
     const created = await createReseller(db, name)
@@ -116,7 +116,7 @@ const change = operator({
   params: object({ reseller: Name }),
   body: object({ share: Share }),
   answer: { about: 'The reseller with its new share.', schema: Reseller },
-  problems: ['watch.unknown_reseller'],
+  problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { share: 2 } },
   handler: async (
     { db, log },
@@ -146,7 +146,7 @@ const disable = operator({
     about: 'The reseller, and the number of tracked fares that no longer have an active watch.',
     schema: object({ ...members, trackedFaresEnded: Type.Integer() }),
   },
-  problems: ['watch.unknown_reseller'],
+  problems: ['not_found'],
   example: { params: { reseller: 'beta' } },
   handler: async (
     { db, log, disableReseller },
@@ -176,7 +176,7 @@ const remove = operator({
     about: 'What it has, in rows, before the deletion.',
     schema: object({ reseller: Name, deleting: Type.Boolean(), contents: Contents }),
   },
-  problems: ['watch.unknown_reseller'],
+  problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { confirm: null } },
   handler: async (
     { db, log, countContents, markForDeletion },

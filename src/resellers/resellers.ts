@@ -153,7 +153,7 @@ export async function assertEnabled(tx: Tx, resellerId: number): Promise<void> {
 
 export class DuplicateResellerError extends AppError {
   override readonly name = 'DuplicateResellerError'
-  override readonly code = 'watch.duplicate_reseller'
+  override readonly code = 'resellers.duplicate'
   override readonly retryable = false
 
   constructor(reseller: string) {
@@ -163,7 +163,7 @@ export class DuplicateResellerError extends AppError {
 
 export class InvalidResellerNameError extends AppError {
   override readonly name = 'InvalidResellerNameError'
-  override readonly code = 'watch.invalid_reseller_name'
+  override readonly code = 'resellers.invalid_name'
   override readonly retryable = false
 
   constructor(reseller: string, fault: string) {
@@ -173,8 +173,9 @@ export class InvalidResellerNameError extends AppError {
 
 export class UnknownResellerError extends AppError {
   override readonly name = 'UnknownResellerError'
-  override readonly code = 'watch.unknown_reseller'
+  override readonly code = 'not_found'
   override readonly retryable = false
+  readonly missing = 'reseller'
 
   constructor(reseller: string) {
     super(
@@ -186,7 +187,7 @@ export class UnknownResellerError extends AppError {
 /** The watches of a disabled reseller can be read, paused and deleted, but none can begin. */
 export class ResellerDisabledError extends AppError {
   override readonly name = 'ResellerDisabledError'
-  override readonly code = 'watch.reseller_disabled'
+  override readonly code = 'resellers.disabled'
   override readonly retryable = false
 
   constructor(reseller: string) {

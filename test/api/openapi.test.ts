@@ -83,7 +83,7 @@ describe('the components of the document', () => {
 describe('the headers of responses', () => {
   const { paths, components } = API_DOCUMENT as unknown as Document
 
-  it('the document names the headers of every response once, and Retry-After for 429 and 503', () => {
+  it('the document names the headers of every response once, and Retry-After for 429, 503 and quotas', () => {
     for (const name of ['x-request-id', 'RateLimit', 'RateLimit-Policy']) {
       expect(API_DOCUMENT.info.description).toContain(`\`${name}\``)
       expect(components.headers).toHaveProperty(name)
@@ -95,7 +95,8 @@ describe('the headers of responses', () => {
     for (const [status, answer] of answers) {
       const name = answer.$ref?.split('/').at(-1) ?? ''
       const { headers = {} } = components.responses[name] ?? answer
-      expect('Retry-After' in headers).toBe(status === '429' || status === '503')
+      const isLater = status === '429' || status === '503' || name.includes('Quota')
+      expect('Retry-After' in headers).toBe(isLater)
       for (const { $ref } of Object.values(headers)) {
         if ($ref !== undefined)
           expect(components.headers).toHaveProperty($ref.split('/').at(-1) ?? '')

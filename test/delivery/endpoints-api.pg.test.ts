@@ -135,7 +135,7 @@ it('a reseller has at most 20 endpoints, also if it creates several at once', as
 
   const refused = made.filter(({ status }) => status === 409)
   expect(made.filter(({ status }) => status === 201)).toHaveLength(20)
-  expect(refused.map(({ body }) => body.code)).toEqual(Array(3).fill('delivery.too_many_endpoints'))
+  expect(refused.map(({ body }) => body.code)).toEqual(Array(3).fill('quota.endpoints'))
 })
 
 it('the endpoints and deliveries of another reseller do not exist', async ({ db }) => {

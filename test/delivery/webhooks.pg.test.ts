@@ -141,7 +141,7 @@ it('each secret signs for 24 hours after its rotation, and a rotation that would
 
   const [first, second] = receiver.requests
   const verified = (request: typeof first) => secrets.map((one) => verifies(one, request))
-  expect(refused.body).toMatchObject({ code: 'delivery.too_many_rotations' })
+  expect(refused.body).toMatchObject({ code: 'quota.secret_rotations' })
   expect(verified(first)).toEqual([true, true, true, true])
   expect(accepted.status).toBe(200)
   expect(verified(second)).toEqual([false, true, true, true])

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type Explanation, explainChange } from '../../delivery/operations/explain-operations.ts'
 import type { Money } from '../../platform/base/money.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
 import { withReseller } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
@@ -32,7 +33,10 @@ async function explain(seq: number, { reseller, json }: Flags): Promise<void> {
   if (reseller === undefined) throw new UsageError('name the reseller with --reseller')
   return withReseller('changes', reseller, async (resellerId, { database }, { terminal }) => {
     const found = await explainChange(database.db, { seq, resellerId })
-    if (found === undefined) throw new UsageError(`the feed of all fares has no change ${seq}`)
+    if (found === undefined) {
+      const detail = `the feed of all fares has no change ${seq}`
+      throw new ProblemError('not_found', { missing: 'record', detail })
+    }
     terminal.print(json, found, () => explanationText(found))
   })
 }

@@ -48,6 +48,7 @@ export async function requireDelivery(
   const [found] = rows
   if (found !== undefined) return found
   throw new ProblemError('not_found', {
+    missing: 'delivery',
     parameter: 'deliveryId',
     detail: 'there is no delivery with this id',
   })

@@ -98,7 +98,7 @@ export const explain = operator({
     reseller: Type.String({ minLength: 1, maxLength: 200, description: 'Its name.' }),
   }),
   answer: { about: 'The steps.', schema: Explanation },
-  problems: ['not_found', 'changes.archived', 'watch.unknown_reseller'],
+  problems: ['not_found', 'changes.archived'],
   example: { params: { seq: '1', reseller: 'alpha' } },
   handler: async ({ db }, { params: { seq, reseller: name } }) => {
     const { id: resellerId } = await requireReseller(db, name)

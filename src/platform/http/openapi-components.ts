@@ -1,4 +1,5 @@
 import type { Operation } from './operation.ts'
+import type { ProblemCode } from './problem-codes.ts'
 
 type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'streams'>
 
@@ -37,8 +38,10 @@ export function answerHeaders({ answer, upstream }: Responding): object {
   return { ...references(named), ...withDescriptions(answer.headers ?? {}) }
 }
 
-export function problemHeaders(status: number): object {
-  return references(OF_PROBLEMS[status] ?? [])
+/** A quota says when it has room again. */
+export function problemHeaders(status: number, codes: readonly ProblemCode[]): object {
+  const isQuota = codes.some((code) => code.startsWith('quota.'))
+  return references(isQuota ? ['Retry-After'] : (OF_PROBLEMS[status] ?? []))
 }
 
 /** The request headers of conditional requests, and of clients that continue a stream. */

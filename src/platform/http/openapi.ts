@@ -8,7 +8,8 @@ import {
   type SchemaComponents,
 } from './openapi-components.ts'
 import type { Operation } from './operation.ts'
-import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, ProblemSchema } from './problems.ts'
+import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
+import { PROBLEM_TYPE, ProblemSchema } from './problems.ts'
 import { propertiesOf } from './read-parameters.ts'
 
 type AnyOperation = Omit<Operation<never>, 'run'>
@@ -246,7 +247,7 @@ function problemsOf(
       const name = responseName(status, ofStatus)
       responses[name] ??= {
         description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('\n\n'),
-        ...headersPart(problemHeaders(status)),
+        ...headersPart(problemHeaders(status, ofStatus)),
         content: { [PROBLEM_TYPE]: { schema: components.refer(ProblemSchema) } },
       }
       return [status, { $ref: `#/components/responses/${name}` }]
@@ -256,7 +257,7 @@ function problemsOf(
 
 /**
  * A response is named after its status and the problems that not every operation has.
- * @example responseName(404, ['not_found', 'watch.unknown_references']) // 'Problem404NotFoundWatchUnknownReferences'
+ * @example responseName(409, ['sync.not_held', 'sync.busy']) // 'Problem409SyncBusySyncNotHeld'
  */
 function responseName(status: number, codes: readonly ProblemCode[]): string {
   const own = codes.filter((code) => ![...COMMON, ...WITH_KEY].includes(code)).toSorted()

@@ -24,7 +24,7 @@ import { shapeOf, WatchParams, WatchShape } from './watch-operations.ts'
 const { reseller } = operations<{ readonly db: Db }>()
 
 const TAG = 'Watches'
-const REFUSALS = ['watch.reseller_disabled', 'watch.max_delay_refused'] as const
+const REFUSALS = ['resellers.disabled', 'quota.max_delays'] as const
 const MAX_WATCHES = 5_000
 const MAX_BODY_BYTES = 3_000_000
 /** How many errors of a body are reported one by one. */
