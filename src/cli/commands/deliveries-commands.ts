@@ -1,11 +1,10 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import {
   listAttempts,
-  listDead,
-  listDeadOfAll,
+  listDeliveries,
   requireDelivery,
 } from '../../delivery/endpoints/delivery-queries.ts'
-import type { DeadDelivery, ShownDelivery } from '../../delivery/endpoints/delivery-shapes.ts'
+import type { Delivery } from '../../delivery/endpoints/delivery-shapes.ts'
 import type { Attempt } from '../../delivery/endpoints/endpoint-shapes.ts'
 import {
   MAX_REPLAYED,
@@ -13,8 +12,10 @@ import {
   replayRange,
   retryDelivery,
 } from '../../delivery/endpoints/replay-deliveries.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { type CliContext, withApp, withReseller } from '../context.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
+import { withApp, withReseller } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { instantOption, integerOption, uuidOption } from '../option-parsers.ts'
 import {
@@ -34,6 +35,7 @@ interface Flags {
 interface ListFlags extends Omit<Flags, 'reseller'> {
   readonly reseller?: string
   readonly endpoint?: string
+  readonly state?: DeliveryState
   readonly limit: number
 }
 
@@ -50,7 +52,7 @@ const seqOption = integerOption(1, Number.MAX_SAFE_INTEGER)
 export function addDeliveriesCommands(program: Command): void {
   const deliveries = program
     .command('deliveries')
-    .description('Show deliveries that failed, and send deliveries again')
+    .description('Show deliveries, and send them again')
   const command = (name: string, about: string) =>
     deliveries
       .command(name)
@@ -61,12 +63,13 @@ export function addDeliveriesCommands(program: Command): void {
     command(name, about).argument('<id>', 'as "deliveries list" prints it', uuidOption)
   deliveries
     .command('list')
-    .description('List dead deliveries, newest first')
+    .description('List deliveries, newest first')
     .option('--reseller <name>', 'only of this reseller; unset: of all')
     .option('--json', 'print one line of JSON per delivery')
     .option('--endpoint <id>', 'only of this endpoint', uuidOption)
+    .addOption(new Option('--state <state>', 'only of this state').choices(DELIVERY_STATES))
     .option('--limit <count>', 'how many', integerOption(1, 10_000), PRESET_LIMIT)
-    .addHelpText('after', example('deliveries list'))
+    .addHelpText('after', example('deliveries list --state dead'))
     .action(list)
   one('show', 'Show a delivery with its attempts')
     .addHelpText('after', example('deliveries show ID --reseller northwind'))
@@ -83,20 +86,21 @@ export function addDeliveriesCommands(program: Command): void {
     .action(replay)
 }
 
-function list({ reseller, endpoint: endpointId, limit, json }: ListFlags): Promise<void> {
-  const show = ({ terminal }: Pick<CliContext, 'terminal'>, dead: readonly ListedDelivery[]) =>
-    terminal.printRows(json, dead, () =>
-      dead.length === 0 ? 'no dead deliveries' : deadTable(dead),
-    )
-  if (reseller === undefined) {
-    if (endpointId !== undefined) throw new UsageError('name the owner of --endpoint: --reseller')
-    return withApp({ role: 'deliveries' }, async ({ database: { db } }, cli) =>
-      show(cli, await listDeadOfAll(db, { limit })),
-    )
+async function list({ reseller, endpoint, state, limit, json }: ListFlags): Promise<void> {
+  if (reseller === undefined && endpoint !== undefined) {
+    throw new UsageError('name the owner of --endpoint: --reseller')
   }
-  return withReseller('deliveries', reseller, async (resellerId, { database: { db } }, cli) =>
-    show(cli, await listDead(db, resellerId, { endpointId, limit })),
-  )
+  await withApp({ role: 'deliveries' }, async ({ database: { db } }, { terminal }) => {
+    const found = await listDeliveries(db, {
+      resellerId: reseller === undefined ? undefined : (await requireReseller(db, reseller)).id,
+      endpointId: endpoint,
+      states: state === undefined ? undefined : [state],
+      limit,
+    })
+    terminal.printRows(json, found, () =>
+      found.length === 0 ? 'no deliveries' : deliveryTable(found, reseller === undefined),
+    )
+  })
 }
 
 function show(id: string, flags: Flags): Promise<void> {
@@ -104,11 +108,9 @@ function show(id: string, flags: Flags): Promise<void> {
     'deliveries',
     flags.reseller,
     async (resellerId, { database: { db } }, { terminal }) => {
-      const delivery = await requireDelivery({ db, resellerId }, { deliveryId: id })
-      const attemptsMade = await listAttempts(db, resellerId, id)
-      terminal.print(flags.json, { ...delivery, attemptsMade }, () =>
-        deliveryText(delivery, attemptsMade),
-      )
+      const delivery = await requireDelivery({ db, resellerId }, id)
+      const attempts = await listAttempts(db, resellerId, id)
+      terminal.print(flags.json, { ...delivery, attempts }, () => deliveryText(delivery, attempts))
     },
   )
 }
@@ -118,7 +120,7 @@ function retry(id: string, flags: Flags): Promise<void> {
     'deliveries',
     flags.reseller,
     async (resellerId, { database: { db } }, { terminal }) => {
-      await requireDelivery({ db, resellerId }, { deliveryId: id })
+      await requireDelivery({ db, resellerId }, id)
       const retried = await retryDelivery(db, resellerId, id)
       terminal.print(flags.json, { id, retried }, () =>
         retried ? `delivery ${id} is sent again` : `delivery ${id} is not over yet`,
@@ -166,31 +168,35 @@ async function replayAllFailed(
   }
 }
 
-type ListedDelivery = DeadDelivery & { readonly reseller?: string }
-
-function deadTable(dead: readonly ListedDelivery[]): string {
-  const hasResellers = dead.some(({ reseller }) => reseller !== undefined)
-  const rows = dead.map(({ id, endpointId, lastAttempt, reseller, ...delivery }) => [
-    ...(hasResellers ? [reseller ?? null] : []),
-    id,
-    endpointId,
-    subjectOf(delivery),
-    delivery.deadReason,
-    secondText(delivery.endedAt),
-    lastAttempt === null ? null : attemptText(lastAttempt),
-  ])
+function deliveryTable(found: readonly Delivery[], hasResellers: boolean): string {
+  const rows = found.map((delivery) => {
+    const { id, endpointId, reseller, dueAt, endedAt, recordedAt, lastAttempt } = delivery
+    return [
+      ...(hasResellers ? [reseller] : []),
+      id,
+      endpointId,
+      subjectOf(delivery),
+      stateText(delivery),
+      secondText(endedAt ?? dueAt ?? recordedAt),
+      lastAttempt === null ? null : attemptText(lastAttempt),
+    ]
+  })
   const columns = hasResellers ? ['reseller', 'id'] : ['id']
-  return table([...columns, 'endpoint', 'record', 'why', 'ended', 'last attempt'], rows)
+  return table([...columns, 'endpoint', 'record', 'state', 'ended or due', 'last attempt'], rows)
 }
 
-function deliveryText(delivery: ShownDelivery, attempts: readonly Attempt[]): string {
-  const { state, deadReason, dueAt, recordedAt, endpointId } = delivery
+function stateText({ state, deadReason }: Delivery): string {
+  return deadReason === null ? state : `${state}: ${deadReason}`
+}
+
+function deliveryText(delivery: Delivery, attempts: readonly Attempt[]): string {
+  const { dueAt, recordedAt, endpointId } = delivery
   const head = labelledLines(
     [
       ['delivery', delivery.id],
       ['endpoint', endpointId],
       ['record', `${subjectOf(delivery)}, of ${secondText(recordedAt)}`],
-      ['state', deadReason === null ? state : `${state}: ${deadReason}`],
+      ['state', stateText(delivery)],
       ...(dueAt === null ? [] : [['due', secondText(dueAt)] as const]),
     ],
     Number.POSITIVE_INFINITY,
@@ -202,7 +208,7 @@ function deliveryText(delivery: ShownDelivery, attempts: readonly Attempt[]): st
   return [head, ...(lines.length === 0 ? ['no attempt yet'] : lines)].join('\n')
 }
 
-function subjectOf({ seq, type }: Pick<DeadDelivery, 'seq' | 'type'>): string {
+function subjectOf({ seq, type }: Delivery): string {
   return seq === null ? (type ?? '') : `#${seq}`
 }
 

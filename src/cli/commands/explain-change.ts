@@ -97,14 +97,15 @@ function endpointLine(endpoint: ExplainedEndpoint): string {
   return printable(`  record ${seq}, endpoint ${endpointId} (${target}): ${endpointStep(endpoint)}`)
 }
 
-function endpointStep({ step, at, attempts, filters, ...delivery }: ExplainedEndpoint): string {
+function endpointStep({ step, at, attemptCount, filters, ...delivery }: ExplainedEndpoint): string {
   const when = at === null ? '' : secondText(at)
   if (step === 'delivered') return `delivered ${when}`
   if (step === 'dead')
     return `not tried any more since ${when}: "deliveries show ${delivery.deliveryId}"`
   if (step === 'pending') {
     if (delivery.waitsForDigest) return `waits for the digest of ${when}`
-    const failed = attempts === 0 ? 'not tried yet' : `${countOf(attempts ?? 0, 'attempt')} failed`
+    const failed =
+      attemptCount === 0 ? 'not tried yet' : `${countOf(attemptCount ?? 0, 'attempt')} failed`
     return `pending, ${failed}, due ${when}`
   }
   if (step === 'endpoint_disabled') return `not sent: the endpoint is disabled since ${when}`
