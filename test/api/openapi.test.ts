@@ -150,6 +150,20 @@ describe('the operations', () => {
     },
   )
 
+  it('the upstream has its own two folders, and no operation of ours is in them', () => {
+    const isTheirs = ({ path }: { path: string }) => /^\/api\/v1\/(data|flights)\//.test(path)
+
+    expect(API_OPERATIONS.filter(isTheirs).map(({ path }) => path)).toEqual([
+      '/api/v1/data/routes',
+      '/api/v1/data/routes/with-availability',
+      '/api/v1/data/routes/csv',
+      '/api/v1/flights/fares/verify',
+    ])
+    expect(API_OPERATIONS.filter(isTheirs)).toEqual(
+      API_OPERATIONS.filter(({ upstream }) => upstream === true),
+    )
+  })
+
   it('every number parameter accepts its documented maximum', () => {
     const numbers = API_OPERATIONS.flatMap(({ params, query }) =>
       [params, query].flatMap((schema) => Object.entries(propertiesOf(schema))),

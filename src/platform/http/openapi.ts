@@ -11,6 +11,7 @@ import type { Operation } from './operation.ts'
 import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
 import { PROBLEM_TYPE, ProblemSchema } from './problems.ts'
 import { propertiesOf } from './read-parameters.ts'
+import { opened } from './schemas.ts'
 
 type AnyOperation = Omit<Operation<never>, 'run'>
 
@@ -55,33 +56,35 @@ interface SentEvent {
 }
 
 /**
- * The OpenAPI 3.1 document of the operations. It uses their schemas unchanged, because both speak JSON Schema
- * 2020-12.
+ * The OpenAPI 3.1 document of the operations. It uses their schemas, because both speak JSON Schema 2020-12: those of
+ * requests unchanged, those of answers and events opened.
  */
 export function openApiDocument(
   operations: readonly AnyOperation[],
   { info, answers, events, eventUnion }: OpenApiOptions,
 ) {
-  const components = createSchemaComponents()
+  const sent = createSchemaComponents()
   const responses: Shared = {}
   const parameters: Shared = {}
+  const answered = operations.map((operation) => ({
+    ...successOf(sent, operation, answers[operation.id]),
+    ...problemsOf(sent, operation, responses),
+  }))
+  sent.refer(opened(eventUnion))
+  const webhooks = Object.entries(events).map(([type, event]) => [
+    type,
+    { post: webhookObject(sent, event) },
+  ])
+  const received = createSchemaComponents(sent.all())
   const paths: Record<string, Record<string, object>> = {}
-  for (const operation of operations) {
+  for (const [i, operation] of operations.entries()) {
     const path = paths[operation.path] ?? {}
     path[operation.method.toLowerCase()] = {
-      ...operationObject(components, operation, parameters),
-      responses: {
-        ...successOf(components, operation, answers[operation.id]),
-        ...problemsOf(components, operation, responses),
-      },
+      ...operationObject(received, operation, parameters),
+      responses: answered[i],
     }
     paths[operation.path] = path
   }
-  components.refer(eventUnion)
-  const webhooks = Object.entries(events).map(([type, event]) => [
-    type,
-    { post: webhookObject(components, event) },
-  ])
   return {
     openapi: '3.1.0',
     info,
@@ -91,7 +94,7 @@ export function openApiDocument(
     webhooks: Object.fromEntries(webhooks) as Record<string, object>,
     components: {
       securitySchemes: SECURITY_SCHEMES,
-      schemas: components.all(),
+      schemas: { ...sent.all(), ...received.all() },
       responses,
       parameters,
       headers: HEADER_COMPONENTS,
@@ -157,7 +160,7 @@ function webhookObject(components: SchemaComponents, { about, schema, example }:
     summary: about,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: components.refer(schema), example } },
+      content: { 'application/json': { schema: components.refer(opened(schema)), example } },
     },
     responses: { '2XX': { description: 'The receiver has stored the message.' } },
   }
@@ -212,7 +215,7 @@ function successOf(
   const headers = headersPart(answerHeaders(operation))
   const content = {
     [type]: {
-      ...(schema === undefined ? {} : { schema: components.refer(schema) }),
+      ...(schema === undefined ? {} : { schema: components.refer(opened(schema)) }),
       example,
     },
   }
@@ -248,7 +251,7 @@ function problemsOf(
       responses[name] ??= {
         description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('\n\n'),
         ...headersPart(problemHeaders(status, ofStatus)),
-        content: { [PROBLEM_TYPE]: { schema: components.refer(ProblemSchema) } },
+        content: { [PROBLEM_TYPE]: { schema: components.refer(opened(ProblemSchema)) } },
       }
       return [status, { $ref: `#/components/responses/${name}` }]
     }),
