@@ -42,14 +42,14 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   const dead = jsonLines(await farewatch('deliveries', 'list', ...owner, '--json'))
   const ofAll = await farewatch('deliveries', 'list')
   const shown = await farewatch('deliveries', 'show', deliveryId, ...owner)
-  const replayed = await farewatch('deliveries', 'replay', ...owner, '--since', '2026-01-01')
+  const replayed = await farewatch('deliveries', 'replay', ...owner, '--from', '2026-01-01')
   const blocked = await farewatch('receive', ...owner, '--port', '0')
   const listed = await farewatch('endpoints', 'list', ...owner)
   const resealed = await inWorld({ ...world, env: { ...world.env, ...NEW_KEY } })(
     'endpoints',
     'reseal',
   )
-  const deleted = await farewatch('endpoints', 'delete', id, ...owner)
+  const deleted = await farewatch('endpoints', 'delete', id, ...owner, '--yes')
   await close()
 
   expect(blocked).toMatchObject({ exit: 2, stdout: '' })

@@ -41,13 +41,17 @@ interface ListFlags extends Omit<Flags, 'reseller'> {
 
 interface ReplayFlags extends Flags {
   readonly endpoint?: string
-  readonly from?: number
-  readonly through?: number
-  readonly since?: Date
+  readonly from: number | Date
+  readonly to?: number
 }
 
 const PRESET_LIMIT = 50
 const seqOption = integerOption(1, Number.MAX_SAFE_INTEGER)
+
+/** Reads a number of a feed, or an instant. */
+function fromOption(text: string): number | Date {
+  return /^\d{1,15}$/.test(text) ? seqOption(text) : instantOption(text)
+}
 
 export function addDeliveriesCommands(program: Command): void {
   const deliveries = program
@@ -79,10 +83,13 @@ export function addDeliveriesCommands(program: Command): void {
     .action(retry)
   command('replay', 'Send many deliveries again: a range of numbers, or all that died')
     .option('--endpoint <id>', 'only to this endpoint; needed for a range', uuidOption)
-    .option('--from <seq>', 'the first number of the feed', seqOption)
-    .option('--through <seq>', 'the last number of the feed', seqOption)
-    .option('--since <instant>', 'all that died after this instant', instantOption)
-    .addHelpText('after', example('deliveries replay --reseller northwind --since 2026-01-31'))
+    .requiredOption(
+      '--from <from>',
+      'the first number of the feed; or an instant: all that died since',
+      fromOption,
+    )
+    .option('--to <seq>', 'the last number of the feed', seqOption)
+    .addHelpText('after', example('deliveries replay --reseller northwind --from 2026-01-31'))
     .action(replay)
 }
 
@@ -130,18 +137,12 @@ function retry(id: string, flags: Flags): Promise<void> {
 }
 
 function replay(flags: ReplayFlags): Promise<void> {
-  const { endpoint: endpointId, from, through, since, json } = flags
-  const isRange = endpointId !== undefined && from !== undefined && through !== undefined
-  if ((since === undefined) !== isRange) {
-    throw new UsageError('name either --since, or --endpoint, --from and --through')
-  }
+  const { endpoint: endpointId, from, to, json } = flags
   return withReseller(
     'deliveries',
     flags.reseller,
     async (resellerId, { database: { db } }, { terminal }) => {
-      const replayed = isRange
-        ? await replayRange(db, resellerId, { endpointId, from, through })
-        : await replayAllFailed(db, resellerId, { endpointId, since: since ?? new Date() })
+      const replayed = await replayFrom(db, resellerId, { endpointId, from, to })
       terminal.print(
         json,
         { replayed },
@@ -149,6 +150,22 @@ function replay(flags: ReplayFlags): Promise<void> {
       )
     },
   )
+}
+
+interface Replayed {
+  readonly endpointId: string | undefined
+  readonly from: number | Date
+  readonly to: number | undefined
+}
+
+function replayFrom(db: Db, resellerId: number, { endpointId, from, to }: Replayed) {
+  if (typeof from === 'object' && to === undefined) {
+    return replayAllFailed(db, resellerId, { endpointId, since: from })
+  }
+  if (typeof from === 'number' && to !== undefined && endpointId !== undefined) {
+    return replayRange(db, resellerId, { endpointId, from, through: to })
+  }
+  throw new UsageError('--from takes an instant alone, or a number with --to and --endpoint')
 }
 
 /**

@@ -106,11 +106,11 @@ describe('after an archive', () => {
       'changes --reseller ana --after 2': '--after is 2, but the feed begins at 7',
       'routes export --as-of 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
       'rollup --from 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
-      'export route_changes --since 3 --out -': '"route_changes" is archived before 4',
-      'export route_history --since 2026-05-31 --out -':
+      'export route_changes --from 4 --out -': '"route_changes" is archived before 5',
+      'export route_history --from 2026-05-31 --out -':
         'is archived before 2026-06-01T00:00:00.000Z',
-      'archive --before 2026-02-30 --out x': 'It must be a date such as 2026-01-31.',
-      'archive --before 2026-09-30 --out x': '--before must be',
+      'archive --to 2026-02-30 --out x': 'It must be a date such as 2026-01-31.',
+      'archive --to 2026-09-30 --out x --yes': '--to must be',
     }
     for (const [command, text] of Object.entries(refusals)) {
       const { exit, stderr } = await farewatch(...command.split(' '))
