@@ -21,6 +21,8 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'embedded.no_sandbox',
   'sandbox.routes_file',
   'upstream.question',
+  'watch.malformed_file',
+  'watch.unreadable_file',
 ])
 
 /** The exit code of an expected failure: wrong use is what the API answers with 400. */

@@ -1,4 +1,6 @@
+import { Value } from 'typebox/value'
 import { expect } from 'vitest'
+import { Delivery } from '../../src/delivery/endpoints/delivery-shapes.ts'
 import { openDatabase, sql } from '../../src/platform/db/database.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -64,6 +66,8 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   })
   expect(updated).toMatchObject([{ kinds: null, rules: { sold_out: true } }])
   expect(rotated.stdout).toMatch(/^whsec_\S{44}\n$/)
+  // The command prints what the API answers.
+  expect(dead.flatMap((one) => Value.Errors(Delivery, one))).toEqual([])
   expect(dead).toMatchObject([
     { type: 'example.expired', deadReason: 'blocked' },
     { id: deliveryId, type: 'webhook.test', deadReason: 'blocked' },

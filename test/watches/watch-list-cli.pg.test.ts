@@ -69,7 +69,7 @@ describe('farewatch watch-list', () => {
     const bookable = await lists('export', '--pair', 'bookable', '--place', 'PMI')
     expect(bookable).toMatchObject({ exit: 0, stdout: `${HEADER}\n` })
     expect(await lists('export', '--list', 'autumn')).toMatchObject({
-      exit: 2,
+      exit: 1,
       stderr: 'farewatch: the reseller has no watch list named "autumn"\n',
     })
     await writeFile(file, exported.stdout)
@@ -182,7 +182,7 @@ describe('farewatch watch-list', () => {
       '',
     ].join('\n')
     expect(refused).toEqual({
-      exit: 1,
+      exit: 2,
       stdout: '',
       stderr: `farewatch: ${file}: 2 rows are invalid, nothing was imported\n${errors}`,
     })
@@ -210,7 +210,7 @@ describe('farewatch watch-list', () => {
         env,
       )
 
-      expect(outcome).toMatchObject({ exit: 1, stdout: '' })
+      expect(outcome).toMatchObject({ exit: 2, stdout: '' })
       expect(outcome.stderr).toMatch(/^farewatch: [^\n]*\n$/)
       expect(outcome.stderr).toContain(message)
     },
@@ -226,7 +226,7 @@ describe('farewatch watch-list', () => {
 
     const outcome = await runCommand(['watch-lists', ...given, '--reseller', 'unknown'], env)
 
-    expect(outcome).toMatchObject({ exit: 2, stdout: '' })
+    expect(outcome).toMatchObject({ exit: 1, stdout: '' })
     expect(outcome.stderr).toContain('there is no reseller named "unknown"')
   })
 })

@@ -166,8 +166,8 @@ export function addAnalystsCommands(program: Command): void {
 }
 
 const EXIT_TEXT = `
-Exits with 0 if nothing differs, with 1 if something does, and with 2 if no
-accepted list is kept or another proof runs.`
+Exits with 0 if nothing differs, and with 1 if something does, no accepted list
+is kept or another proof runs; --json tells them apart.`
 
 export function addHistoryCommands(program: Command): void {
   program
