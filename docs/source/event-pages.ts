@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { WEBHOOK_EVENTS } from '../../src/delivery/operations/event-shapes.ts'
 import { createSchemaComponents } from '../../src/platform/http/openapi-components.ts'
+import { opened } from '../../src/platform/http/schemas.ts'
 import type { ReferencePage } from './reference-pages.ts'
 
 /** The JSON Schema of each body that webhooks send, as a file of docs/events. */
@@ -17,7 +18,7 @@ function schemaOf(type: string): object {
   const components = createSchemaComponents()
   const { about, schema } = WEBHOOK_EVENTS[type] ?? {}
   const { title = '' } = schema as { title?: string }
-  components.refer(schema)
+  components.refer(opened(schema))
   const { [title]: root, ...$defs } = components.all()
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -29,13 +30,12 @@ function schemaOf(type: string): object {
   }
 }
 
-/** A later version may add members, so no file forbids them. References stay within the file. */
+/** References stay within the file. */
 function withoutDocument(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(withoutDocument)
   if (typeof part !== 'object' || part === null) return part
-  const { additionalProperties: _closed, ...open } = part as Record<string, unknown>
   return Object.fromEntries(
-    Object.entries(open).map(([name, value]) => [
+    Object.entries(part).map(([name, value]) => [
       name,
       name === '$ref'
         ? String(value).replace('#/components/schemas/', '#/$defs/')

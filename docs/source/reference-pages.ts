@@ -10,7 +10,7 @@ import {
   WATCH_CHANGE_KINDS,
 } from '../../src/platform/base/change-kinds.ts'
 import { SETTING_GROUPS } from '../../src/platform/config/settings.ts'
-import { PROBLEMS } from '../../src/platform/http/problems.ts'
+import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { eventFiles, eventsPart } from './event-pages.ts'
 import { workedQuestionsPart } from './worked-questions.ts'
@@ -181,12 +181,14 @@ function settingsPart(): string {
 }
 
 function problemsPart(): string {
-  const rows = Object.entries(PROBLEMS).map(([name, { status, title }]) => [
+  const rows = Object.entries(PROBLEMS).map(([name, { status, title, cause, remedy }]) => [
     code(name),
     String(status),
     title,
+    cause,
+    remedy,
   ])
-  return tableOf(['code', 'status', 'title'], rows)
+  return tableOf(['code', 'status', 'title', 'cause', 'remedy'], rows)
 }
 
 function metricsTable(registry: Registry): string {

@@ -1,6 +1,5 @@
 import type { EndpointDeps } from '../delivery/endpoints/change-endpoints.ts'
 import { ADDRESS_OPERATIONS } from '../delivery/operations/address-operations.ts'
-import { DELIVERY_LOG_OPERATIONS } from '../delivery/operations/delivery-log-operations.ts'
 import { DELIVERY_OPERATIONS } from '../delivery/operations/delivery-operations.ts'
 import { WEBHOOK_ENDPOINT_OPERATIONS } from '../delivery/operations/endpoint-operations.ts'
 import type { OnDemand } from '../fares/verify.ts'
@@ -90,7 +89,6 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...VOCABULARY_OPERATIONS,
   ...WEBHOOK_ENDPOINT_OPERATIONS,
   ...DELIVERY_OPERATIONS,
-  ...DELIVERY_LOG_OPERATIONS,
   ...ADDRESS_OPERATIONS,
   ...WATCH_STREAM_OPERATIONS,
   ...ROUTE_CHANGE_OPERATIONS,

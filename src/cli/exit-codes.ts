@@ -1,4 +1,5 @@
 import { AppError } from '../platform/base/errors.ts'
+import { isProblemCode, PROBLEMS } from '../platform/http/problem-codes.ts'
 
 /** The exit codes of every command. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, held: 3, interrupted: 130 } as const
@@ -6,41 +7,28 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, held: 3, interrupted: 130 } as
 /** What each exit code means, for docs/reference/cli.md; a command's help names its special cases. */
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: 'The command did its work.',
-  failed: 'The command failed. The message says why.',
-  usage:
-    'The command line or the configuration is wrong, or it names something that does not exist.',
+  failed: 'The command failed, or what it names does not exist. The message says which.',
+  usage: 'The command line, an input file or the configuration is wrong. Nothing was done.',
   held: 'A route list was held for review. Nothing of it was applied.',
   interrupted: 'A signal ended the command. A service that stops in order exits with 0.',
 }
 
-/** The errors that another command line or configuration avoids. */
+/** Wrong use that the API does not know. */
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'archive.impossible',
-  'changes.archived',
-  'changes.restored',
-  'history.archived',
   'cli.usage',
   'config.invalid',
   'embedded.no_sandbox',
-  'incident.none_open',
   'sandbox.routes_file',
   'upstream.question',
-  'not_found',
-  'request.invalid_body',
-  'access.no_such_key',
-  'access.scope_not_grantable',
-  'sync.cannot_prove',
-  'sync.run_not_found',
-  'watch.invalid_reseller_name',
-  'watch.unknown_list',
-  'watch.unknown_references',
-  'watch.unknown_reseller',
-  'verify.same_flight',
+  'watch.malformed_file',
+  'watch.unreadable_file',
 ])
 
-/** The exit code of an expected failure. */
+/** The exit code of an expected failure: wrong use is what the API answers with 400. */
 export function exitOfError({ code }: AppError): number {
-  return USAGE_CODES.has(code) ? EXIT.usage : EXIT.failed
+  const isWrong = isProblemCode(code) && PROBLEMS[code].status === 400
+  return isWrong || USAGE_CODES.has(code) ? EXIT.usage : EXIT.failed
 }
 
 /** The command line asks for something impossible. */

@@ -93,7 +93,7 @@ export const GROUPS: readonly (readonly [heading: string, readonly CommandEntry[
     [
       entry('resellers', resellers, (m) => m.addResellersCommands),
       entry('keys', keys, (m) => m.addKeysCommands),
-      entry('watch-list', watchLists, (m) => m.addWatchListCommands),
+      entry('watch-lists', watchLists, (m) => m.addWatchListCommands),
       entry('endpoints', endpoints, (m) => m.addEndpointsCommands),
       entry('deliveries', deliveries, (m) => m.addDeliveriesCommands),
       entry('trigger', endpoints, (m) => m.addTriggerCommand),

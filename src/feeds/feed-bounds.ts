@@ -128,6 +128,7 @@ export function startAfter(
 export function throwMissing(bounds: FeedBounds, seq: number): never {
   if (!isArchivedAfter(bounds, seq - 1)) {
     throw new ProblemError('not_found', {
+      missing: 'record',
       parameter: 'seq',
       detail: `the feed has no record ${seq}`,
     })

@@ -158,7 +158,7 @@ async function exportNext(
 
 function assertRun({ format, since, isForced }: DirectoryExport): void {
   if (since !== undefined) {
-    throw new ExportError('--state knows what is new: leave --since out, or --state')
+    throw new ExportError('--state knows what is new: leave --from out, or --state')
   }
   if (isForced) throw new ExportError('--state replaces no files: leave --force out')
   if (format !== 'parquet') throw new ExportError('--state writes Parquet: leave --format out')

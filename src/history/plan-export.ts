@@ -63,7 +63,7 @@ function conditionSince(table: PublicTable, since: number | Date): string {
   if (since instanceof Date) return sinceCondition(table, since)
   if (numbersOf(table) === 'seq') return `seq > ${since}`
   throw new ExportError(
-    `"${table.name}" has no column seq: of a history --since takes an instant, and --state takes each row once`,
+    `"${table.name}" has no column seq: of a history --from takes an instant, and --state takes each row once`,
   )
 }
 
@@ -93,8 +93,8 @@ function suffixOf(since: number | Date | undefined, { first, last }: Ends): stri
 /** Throws ExportError if rows since then are archived: the export would lack them. */
 function assertKept(name: string, { completeFrom, firstSeq }: Floor, since: number | Date): void {
   if (since instanceof Date ? since >= completeFrom : since >= (firstSeq ?? 1) - 1) return
-  const least = since instanceof Date ? completeFrom.toISOString() : (firstSeq ?? 1) - 1
-  throw new ExportError(`"${name}" is archived before ${least}: --since must be at least that`)
+  const least = since instanceof Date ? completeFrom.toISOString() : (firstSeq ?? 1)
+  throw new ExportError(`"${name}" is archived before ${least}: --from must be at least that`)
 }
 
 /** One of a row of runs: what no earlier one has taken. Throws ExportError. */

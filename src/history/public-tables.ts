@@ -145,7 +145,7 @@ function has({ columns }: PublicTable, name: string): boolean {
   return columns.some((column) => column.name === name)
 }
 
-/** The columns that say when a row was written or changed. `--since` uses the first one that the table has. */
+/** The columns that say when a row was written or changed. `--from` uses the first one that the table has. */
 const CHANGED_AT = ['changed_at', 'recorded_at', 'finished_at']
 
 /** The condition for rows that are new since an instant. Throws ExportError. */
@@ -156,7 +156,7 @@ export function sinceCondition(table: PublicTable, since: Date): string {
   if (column !== undefined) return `${column} >= ${instant}`
   if (numbersOf(table) === null) {
     throw new ExportError(
-      `"${table.name}" shows the present, and does not say when its rows changed: export it whole, without --since`,
+      `"${table.name}" shows the present, and does not say when its rows changed: export it whole, without --from`,
     )
   }
   return `(valid_from >= ${instant} or valid_to >= ${instant})`

@@ -222,8 +222,9 @@ function checksumOf(secret: string): string {
 
 export class UnknownKeyError extends AppError {
   override readonly name = 'UnknownKeyError'
-  override readonly code = 'access.no_such_key'
+  override readonly code = 'not_found'
   override readonly retryable = false
+  readonly missing = 'key'
 
   constructor(id: number) {
     super(`there is no key ${id}: "bin/farewatch keys list" shows them`)

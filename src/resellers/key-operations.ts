@@ -112,7 +112,7 @@ const signIn = open({
       ),
     }),
   },
-  problems: ['access.no_such_code'],
+  problems: ['access.code_gone'],
   example: { body: { code: EXAMPLE_CODE } },
   handler: async ({ db, log }, { body, request }) => {
     const keys = await exchangeCode(db, body.code)
@@ -192,7 +192,7 @@ const rotateOwn = reseller({
       { title: 'RotatedKey' },
     ),
   },
-  problems: ['access.too_many_rotations'],
+  problems: ['quota.key_rotations'],
   example: { body: { overlapSeconds: DAY_SECONDS } },
   handler: async (
     { db, resellerId, keyId, log },
@@ -237,7 +237,7 @@ const create = operator({
     location: '/api/v1/keys/{id}',
     schema: object({ ...members, key: Type.String() }),
   },
-  problems: ['watch.unknown_reseller', 'access.scope_not_grantable'],
+  problems: ['not_found', 'access.scope_not_grantable'],
   example: { body: { reseller: 'alpha', scopes: ['read'] } },
   handler: async ({ db, clock, log }, { body, caller, request }) => {
     const expiresAt = readExpiry(body.expiresAt, clock)
@@ -261,7 +261,7 @@ const read = operator({
   summary: 'Read a key, without its text',
   params: object({ keyId: RowId }),
   answer: { about: 'The key.', schema: ApiKey },
-  problems: ['access.no_such_key'],
+  problems: ['not_found'],
   example: { params: { keyId: '1' } },
   handler: ({ db }, { params: { keyId } }) => requireApiKey(db, keyId),
 })
@@ -275,7 +275,7 @@ const revoke = operator({
   description: 'Revoking it a second time changes nothing.',
   params: object({ keyId: RowId }),
   answer: { about: 'The revoked key.', schema: ApiKey },
-  problems: ['access.no_such_key'],
+  problems: ['not_found'],
   example: { params: { keyId: '1' } },
   handler: async ({ db, log }, { params: { keyId }, caller, request }) => {
     const revoked = await revokeApiKey(db, keyId)

@@ -104,7 +104,7 @@ const create = operator({
     schema: Reseller,
     location: '/api/v1/resellers/{name}',
   },
-  problems: ['watch.duplicate_reseller', 'watch.invalid_reseller_name'],
+  problems: ['resellers.duplicate', 'resellers.invalid_name'],
   example: { body: { name: 'northwind' } },
   handler: async ({ db, log }, { body: { name }, caller, request }) => {
     const created = await createReseller(db, name)
@@ -122,7 +122,7 @@ const read = operator({
   summary: 'Read a reseller',
   params: object({ reseller: Name }),
   answer: { about: 'The reseller.', schema: Reseller },
-  problems: ['watch.unknown_reseller'],
+  problems: ['not_found'],
   example: { params: { reseller: 'beta' } },
   handler: ({ db }, { params }) => requireReseller(db, params.reseller),
 })
@@ -139,7 +139,7 @@ const change = operator({
   lock: ({ db }, { params }) => lockReseller(db, params.reseller),
   body: object({ share: Share }),
   answer: { about: 'The reseller with its new share.', schema: Reseller },
-  problems: ['watch.unknown_reseller'],
+  problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { share: 2 } },
   handler: async (
     { db, log },
@@ -169,7 +169,7 @@ const disable = operator({
     about: 'The reseller, and the number of tracked fares that no longer have an active watch.',
     schema: object({ ...members, trackedFaresEnded: Type.Integer() }),
   },
-  problems: ['watch.unknown_reseller'],
+  problems: ['not_found'],
   example: { params: { reseller: 'beta' } },
   handler: async (
     { db, log, disableReseller },
@@ -194,7 +194,7 @@ const enable = operator({
     'A reseller that is being deleted stays disabled.',
   params: object({ reseller: Name }),
   answer: { about: 'The reseller.', schema: Reseller },
-  problems: ['watch.unknown_reseller'],
+  problems: ['not_found'],
   example: { params: { reseller: 'beta' } },
   handler: async ({ db, log, enableReseller }, { params: { reseller: name }, caller, request }) => {
     const { id } = await requireReseller(db, name)
@@ -221,7 +221,7 @@ const remove = operator({
     about: 'What it has, in rows, before the deletion.',
     schema: object({ reseller: Name, deleting: Type.Boolean(), contents: Contents }),
   },
-  problems: ['watch.unknown_reseller'],
+  problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { confirm: null } },
   handler: async (
     { db, log, countContents, markForDeletion },

@@ -161,7 +161,7 @@ export async function assertEnabled(tx: Tx, resellerId: number): Promise<void> {
 
 export class DuplicateResellerError extends AppError {
   override readonly name = 'DuplicateResellerError'
-  override readonly code = 'watch.duplicate_reseller'
+  override readonly code = 'resellers.duplicate'
   override readonly retryable = false
 
   constructor(reseller: string) {
@@ -171,7 +171,7 @@ export class DuplicateResellerError extends AppError {
 
 export class InvalidResellerNameError extends AppError {
   override readonly name = 'InvalidResellerNameError'
-  override readonly code = 'watch.invalid_reseller_name'
+  override readonly code = 'resellers.invalid_name'
   override readonly retryable = false
 
   constructor(reseller: string, fault: string) {
@@ -181,8 +181,9 @@ export class InvalidResellerNameError extends AppError {
 
 export class UnknownResellerError extends AppError {
   override readonly name = 'UnknownResellerError'
-  override readonly code = 'watch.unknown_reseller'
+  override readonly code = 'not_found'
   override readonly retryable = false
+  readonly missing = 'reseller'
 
   constructor(reseller: string) {
     super(
@@ -194,7 +195,7 @@ export class UnknownResellerError extends AppError {
 /** The watches of a disabled reseller can be read, paused and deleted, but none can begin. */
 export class ResellerDisabledError extends AppError {
   override readonly name = 'ResellerDisabledError'
-  override readonly code = 'watch.reseller_disabled'
+  override readonly code = 'resellers.disabled'
   override readonly retryable = false
 
   constructor(reseller: string) {

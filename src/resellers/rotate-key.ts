@@ -65,7 +65,7 @@ async function countRotations(tx: Tx, resellerId: ResellerId): Promise<number> {
 /** Keys that are rotated without end would fill the table. */
 class TooManyKeyRotationsError extends AppError {
   override readonly name = 'TooManyKeyRotationsError'
-  override readonly code = 'access.too_many_rotations'
+  override readonly code = 'quota.key_rotations'
   override readonly retryable = false
 
   constructor() {

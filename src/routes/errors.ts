@@ -75,8 +75,9 @@ export class SecretInListError extends AppError {
 
 export class RunNotFoundError extends AppError {
   override readonly name = 'RunNotFoundError'
-  override readonly code = 'sync.run_not_found'
+  override readonly code = 'not_found'
   override readonly retryable = false
+  readonly missing = 'run'
 
   constructor(runId: number) {
     super(`there is no finished run ${runId}: "bin/farewatch sync runs" lists them`)

@@ -120,6 +120,7 @@ const read = operator({
     const fare = await findFare(db, fareId)
     if (fare === undefined) {
       throw new ProblemError('not_found', {
+        missing: 'fare',
         parameter: 'fareId',
         detail: `there is no tracked fare ${fareId}`,
       })

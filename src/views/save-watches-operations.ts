@@ -33,7 +33,7 @@ import { WatchShape } from './watch-view-shapes.ts'
 const { reseller } = operations<WatchViewDeps>()
 
 const TAG = 'Watches'
-const REFUSALS = ['watch.reseller_disabled', 'watch.max_delay_refused'] as const
+const REFUSALS = ['resellers.disabled', 'quota.max_delays'] as const
 const MAX_WATCHES = 5_000
 const MAX_BODY_BYTES = 3_000_000
 /** How many errors of a body are reported one by one. */
@@ -123,7 +123,7 @@ const saveWatches = reseller({
   bodyLimitBytes: MAX_BODY_BYTES,
   csv: {
     about:
-      'A file of watches as `bin/farewatch watch-list import` reads it, of at most 5,000 rows. The column `list` may be ' +
+      'A file of watches as `bin/farewatch watch-lists import` reads it, of at most 5,000 rows. The column `list` may be ' +
       'missing or empty. `pointer` of an error is the line and the column: `/3/departs_on`.',
     example:
       'reference,flight_id,residents_adults,non_residents_adults,price_threshold_percent\nA-2,101103206541,0,2,5\n',

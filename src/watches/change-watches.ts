@@ -234,8 +234,9 @@ const SHOWN_REFERENCES = 10
 /** Some of the references are not in the list. The other watches are not changed either. */
 export class UnknownReferencesError extends AppError {
   override readonly name = 'UnknownReferencesError'
-  override readonly code = 'watch.unknown_references'
+  override readonly code = 'not_found'
   override readonly retryable = false
+  readonly missing = 'watch'
   readonly references: readonly string[]
 
   constructor(list: string, references: readonly string[]) {

@@ -137,7 +137,7 @@ export async function findUnkeptMaxDelays(
 /** The longest delays of a reseller need more checks than its share of the budget allows. Nothing was changed. */
 class MaxDelayRefusedError extends AppError {
   override readonly name = 'MaxDelayRefusedError'
-  override readonly code = 'watch.max_delay_refused'
+  override readonly code = 'quota.max_delays'
   override readonly retryable = false
 
   constructor(why: string) {

@@ -116,8 +116,9 @@ export async function requireWatchList(owner: Owner, name: string): Promise<Watc
 
 export class UnknownWatchListError extends AppError {
   override readonly name = 'UnknownWatchListError'
-  override readonly code = 'watch.unknown_list'
+  override readonly code = 'not_found'
   override readonly retryable = false
+  readonly missing = 'list'
 
   constructor(list: string) {
     super(`the reseller has no watch list named ${quote(list)}`)

@@ -191,7 +191,7 @@ describe('runs', () => {
     expect((await get('sync-runs/3')).body).toMatchObject({ status: 'held' })
     expect((await get('sync-runs/4')).body).toMatchObject({
       status: 404,
-      code: 'sync.run_not_found',
+      code: 'not_found',
     })
   })
 })

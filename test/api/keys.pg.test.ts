@@ -214,9 +214,7 @@ describe('a reseller that rotates its own key', () => {
 
     expect(long.body).toMatchObject({ code: 'request.invalid_body', pointer: '/overlapSeconds' })
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(20)
-    expect(answers.find(({ status }) => status === 409)?.body.code).toBe(
-      'access.too_many_rotations',
-    )
+    expect(answers.find(({ status }) => status === 409)?.body.code).toBe('quota.key_rotations')
   })
 
   it('is refused a key for one that was revoked meanwhile', async ({ db }) => {

@@ -68,10 +68,10 @@ describe('responses', () => {
 
 describe('requests', () => {
   it.for([
-    ['GET', '/nowhere', 404, 'request.no_endpoint', null],
-    ['GET', '/api/v1/status/', 404, 'request.no_endpoint', null],
-    ['GET', '/API/v1/status', 404, 'request.no_endpoint', null],
-    ['POST', '/nowhere', 404, 'request.no_endpoint', null],
+    ['GET', '/nowhere', 404, 'not_found', null],
+    ['GET', '/api/v1/status/', 404, 'not_found', null],
+    ['GET', '/API/v1/status', 404, 'not_found', null],
+    ['POST', '/nowhere', 404, 'not_found', null],
     ['DELETE', '/api/v1/status', 405, 'request.no_method', 'GET, HEAD'],
     ['POST', '/api/v1/status?a=1', 405, 'request.no_method', 'GET, HEAD'],
     ['PROPFIND', '/api/v1/status', 405, 'request.no_method', 'GET, HEAD'],

@@ -95,7 +95,8 @@ describe('the headers of responses', () => {
     for (const [status, answer] of answers) {
       const name = answer.$ref?.split('/').at(-1) ?? ''
       const { headers = {} } = components.responses[name] ?? answer
-      expect('Retry-After' in headers).toBe(['409', '429', '503'].includes(status))
+      const isLater = status === '429' || status === '503' || name.includes('Quota')
+      expect('Retry-After' in headers).toBe(isLater)
       for (const { $ref } of Object.values(headers)) {
         if ($ref !== undefined)
           expect(components.headers).toHaveProperty($ref.split('/').at(-1) ?? '')
@@ -148,6 +149,20 @@ describe('the operations', () => {
       if (scope === 'watch') expect(audience).toBe('resellers')
     },
   )
+
+  it('the upstream has its own two folders, and no operation of ours is in them', () => {
+    const isTheirs = ({ path }: { path: string }) => /^\/api\/v1\/(data|flights)\//.test(path)
+
+    expect(API_OPERATIONS.filter(isTheirs).map(({ path }) => path)).toEqual([
+      '/api/v1/data/routes',
+      '/api/v1/data/routes/with-availability',
+      '/api/v1/data/routes/csv',
+      '/api/v1/flights/fares/verify',
+    ])
+    expect(API_OPERATIONS.filter(isTheirs)).toEqual(
+      API_OPERATIONS.filter(({ upstream }) => upstream === true),
+    )
+  })
 
   it('every number parameter accepts its documented maximum', () => {
     const numbers = API_OPERATIONS.flatMap(({ params, query }) =>

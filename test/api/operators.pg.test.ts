@@ -155,9 +155,9 @@ describe('held runs', () => {
     const { send } = await anOperator(db)
 
     for (const [method, path, runId, status, code] of [
-      ['GET', '', 99, 404, 'sync.run_not_found'],
-      ['POST', '/approve', 99, 404, 'sync.run_not_found'],
-      ['POST', '/reject', 99, 404, 'sync.run_not_found'],
+      ['GET', '', 99, 404, 'not_found'],
+      ['POST', '/approve', 99, 404, 'not_found'],
+      ['POST', '/reject', 99, 404, 'not_found'],
       ['GET', '', 1, 409, 'sync.not_held'],
       ['POST', '/reject', 1, 409, 'sync.not_held'],
     ] as const) {
@@ -243,7 +243,7 @@ describe('resellers', () => {
     }
     expect(await send('PATCH', 'resellers/nobody', { share: 2 })).toMatchObject({
       status: 404,
-      body: { code: 'watch.unknown_reseller' },
+      body: { code: 'not_found' },
     })
     expect(await shareOf()).toMatchObject([{ share: 2.5 }])
   })
@@ -253,14 +253,14 @@ describe('resellers', () => {
     const { send } = await anOperator(db)
 
     for (const [path, sent, status, code] of [
-      ['resellers', { name: 'zephyr' }, 409, 'watch.duplicate_reseller'],
-      ['resellers', { name: ' zephyr' }, 400, 'watch.invalid_reseller_name'],
-      ['resellers', { name: 'a\nb' }, 400, 'watch.invalid_reseller_name'],
-      ['resellers', { name: '..' }, 400, 'watch.invalid_reseller_name'],
+      ['resellers', { name: 'zephyr' }, 409, 'resellers.duplicate'],
+      ['resellers', { name: ' zephyr' }, 400, 'resellers.invalid_name'],
+      ['resellers', { name: 'a\nb' }, 400, 'resellers.invalid_name'],
+      ['resellers', { name: '..' }, 400, 'resellers.invalid_name'],
       ['resellers', { name: '' }, 400, 'request.invalid_body'],
       ['resellers', { name: 'x', key: 'y' }, 400, 'request.invalid_body'],
-      ['resellers/nobody/disable', undefined, 404, 'watch.unknown_reseller'],
-      ['resellers/Zephyr/disable', undefined, 404, 'watch.unknown_reseller'],
+      ['resellers/nobody/disable', undefined, 404, 'not_found'],
+      ['resellers/Zephyr/disable', undefined, 404, 'not_found'],
     ] as const) {
       const { body } = await send('POST', path, sent)
 
@@ -310,7 +310,7 @@ describe('keys', () => {
 
     for (const [body, status, code, pointer] of [
       [{}, 400, 'request.invalid_body', '/reseller'],
-      [{ reseller: 'nobody' }, 404, 'watch.unknown_reseller', undefined],
+      [{ reseller: 'nobody' }, 404, 'not_found', undefined],
       [{ reseller: null, scopes: ['watch'] }, 400, 'access.scope_not_grantable', undefined],
       [{ reseller: 'zephyr', scopes: ['operate'] }, 400, 'access.scope_not_grantable', undefined],
       [{ reseller: null, scopes: [] }, 400, 'request.invalid_body', '/scopes'],
@@ -342,7 +342,7 @@ describe('keys', () => {
 
     expect((await send('POST', 'keys/99/revoke')).body).toMatchObject({
       status: 404,
-      code: 'access.no_such_key',
+      code: 'not_found',
     })
   })
 })

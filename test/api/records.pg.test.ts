@@ -30,11 +30,11 @@ describe('a record, its evidence and its deliveries', () => {
       ask(`${base}/api/v1${path}`, { headers: bearer(key) })
 
     const evidence = await get('/watch-changes/2/evidence')
-    const sent = itemsOf(await get('/watch-changes/1/deliveries'))
-    const others = itemsOf(await get('/watch-changes/1/deliveries', keys.beta))
+    const sent = itemsOf(await get('/deliveries?seq=1'))
+    const others = itemsOf(await get('/deliveries?seq=1', keys.beta))
     const withoutAnswer = await get('/watch-changes/1/evidence')
     const beyondItsFeed = await get('/watch-changes/2/evidence', newcomer)
-    const missing = await get('/watch-changes/99/deliveries')
+    const missing = await get('/watch-changes/99/evidence')
 
     expect(evidence.body).toMatchObject({ status: 200, latencyMs: 12 })
     expect(evidence.body.answer).toBe('{"kind":"unavailable"}')

@@ -204,7 +204,7 @@ describe('deleting watches by references', () => {
 
     const some = await ana.send('POST', '/watch-lists/summer/delete', { references: ['R0', 'X'] })
     const all = await ana.send('POST', '/watch-lists/summer/delete', {})
-    expect(some).toEqual(problem(404, 'watch.unknown_references'))
+    expect(some).toEqual(problem(404, 'not_found'))
     expect(all).toEqual(problem(400, 'request.invalid_body'))
     expect((await ana.get('/watch-lists/summer')).body.watches).toBe(300)
 
@@ -350,7 +350,7 @@ describe('longest delays beyond the share', () => {
     const refused = {
       status: 409,
       body: {
-        code: 'watch.max_delay_refused',
+        code: 'quota.max_delays',
         detail: expect.stringContaining(
           '5 fares / 60 s = 0.0833 checks a second, but 0.07 are allowed',
         ) as string,

@@ -71,7 +71,7 @@ describe('a code for signing in', () => {
     expect(await listApiKeys(db)).toHaveLength(1)
     const refused = answers.find(({ status }) => status === 410)
     expect(refused?.body).toMatchObject({
-      code: 'access.no_such_code',
+      code: 'access.code_gone',
       detail: expect.stringContaining('bin/farewatch keys link') as string,
     })
   })

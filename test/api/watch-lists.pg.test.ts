@@ -340,8 +340,8 @@ describe('watches', () => {
     const resumed = await ana.send('POST', '/watch-lists/summer/resume', {})
 
     expect(paused.body).toEqual({ watches: 1 })
-    expect(saved).toEqual(problem(403, 'watch.reseller_disabled'))
-    expect(resumed).toEqual(problem(403, 'watch.reseller_disabled'))
+    expect(saved).toEqual(problem(403, 'resellers.disabled'))
+    expect(resumed).toEqual(problem(403, 'resellers.disabled'))
     expect((await ana.get('/watch-lists/summer/watches/1')).body.status).toBe('paused')
     expect((await ana.send('DELETE', '/watch-lists/summer')).status).toBe(204)
   })

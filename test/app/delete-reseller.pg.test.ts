@@ -140,19 +140,18 @@ describe('the deletion of a reseller', () => {
     expect(await remove('anna')).toMatchObject({ status: 400, body: { pointer: '/confirm' } })
     const env = { DATABASE_URL: databaseUrl }
     const counted = await runCommand(['resellers', 'delete', 'ana'], env)
-    const wrong = await runCommand(['resellers', 'delete', 'ana', '--confirm', 'ann'], env)
-    expect(counted.stdout).toContain(
-      '30 records, 1 lists, 2 watches; to delete it, add --confirm ana',
+    expect(counted.exit).toBe(2)
+    expect(counted.stderr).toContain(
+      '30 records, 1 lists, 2 watches; to do so without a terminal, add --yes',
     )
-    expect(wrong.exit).toBe(2)
     expect(await rowsOf(db, ana.resellerId)).toMatchObject({ reseller: 1, keys: 1 })
 
-    const deleted = await runCommand(
-      ['resellers', 'delete', 'ana', '--confirm', 'ana', '--json'],
-      env,
-    )
+    const deleted = await runCommand(['resellers', 'delete', 'ana', '--yes', '--json'], env)
 
-    expect(JSON.parse(deleted.stdout)).toMatchObject({ reseller: 'ana', deleted: true })
+    expect(JSON.parse(deleted.stdout)).toMatchObject({
+      reseller: 'ana',
+      contents: { records: RECORDS },
+    })
     expect(await rowsOf(db, ana.resellerId)).toMatchObject({ reseller: 0 })
     expect(await remove(null)).toMatchObject({ status: 404 })
   })

@@ -24,7 +24,7 @@ it('the list of actions has what was done and who did it, the latest first', asy
 }) => {
   const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
   await farewatch('resellers', 'create', 'northwind')
-  await farewatch('resellers', 'set', 'northwind', '--share', '2')
+  await farewatch('resellers', 'update', 'northwind', '--share', '2')
   await farewatch('keys', 'create', '--reseller', 'northwind')
   await farewatch('resellers', 'create', 'northwind')
 

@@ -16,7 +16,7 @@ const WITHOUT_JSON = [
   'openapi',
   'routes export',
   'export',
-  'watch-list export',
+  'watch-lists export',
 ]
 
 interface Runnable {

@@ -1,4 +1,6 @@
+import { Value } from 'typebox/value'
 import { expect } from 'vitest'
+import { Delivery } from '../../src/delivery/endpoints/delivery-shapes.ts'
 import { openDatabase, sql } from '../../src/platform/db/database.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -42,14 +44,14 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   const dead = jsonLines(await farewatch('deliveries', 'list', ...owner, '--json'))
   const ofAll = await farewatch('deliveries', 'list')
   const shown = await farewatch('deliveries', 'show', deliveryId, ...owner)
-  const replayed = await farewatch('deliveries', 'replay', ...owner, '--since', '2026-01-01')
+  const replayed = await farewatch('deliveries', 'replay', ...owner, '--from', '2026-01-01')
   const blocked = await farewatch('receive', ...owner, '--port', '0')
   const listed = await farewatch('endpoints', 'list', ...owner)
   const resealed = await inWorld({ ...world, env: { ...world.env, ...NEW_KEY } })(
     'endpoints',
     'reseal',
   )
-  const deleted = await farewatch('endpoints', 'delete', id, ...owner)
+  const deleted = await farewatch('endpoints', 'delete', id, ...owner, '--yes')
   await close()
 
   expect(blocked).toMatchObject({ exit: 2, stdout: '' })
@@ -64,6 +66,8 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   })
   expect(updated).toMatchObject([{ kinds: null, rules: { soldOut: true } }])
   expect(rotated.stdout).toMatch(/^whsec_\S{44}\n$/)
+  // The command prints what the API answers.
+  expect(dead.flatMap((one) => Value.Errors(Delivery, one))).toEqual([])
   expect(dead).toMatchObject([
     { type: 'example.expired', deadReason: 'blocked' },
     { id: deliveryId, type: 'webhook.test', deadReason: 'blocked' },

@@ -15,24 +15,24 @@ import { UnknownWatchListError } from '../../src/watches/watch-lists.ts'
 
 describe('the exit code of a failure', () => {
   it.each<AppError>([
-    new UsageError('there is no queue "nope"'),
+    new UsageError('name either --since or --from'),
     new QuestionError('flightId must not be empty'),
     new SameFlightError(),
+    new InvalidResellerNameError('', 'must not be empty'),
+  ])('is 2 if the command line is wrong: %s', (err) => {
+    expect(exitOfError(err)).toBe(EXIT.usage)
+  })
+
+  it.each<AppError>([
     new RunNotFoundError(99),
     new NoIncidentError('mass_loss'),
     new UnknownKeyError(99),
     new UnknownResellerError('nope'),
     new UnknownWatchListError('nope'),
     new UnknownReferencesError('summer', ['nope']),
-    new InvalidResellerNameError('', 'must not be empty'),
-  ])('is 2 if the command line names something that does not exist: %s', (err) => {
-    expect(exitOfError(err)).toBe(EXIT.usage)
+    new NotHeldError(7, 'applied'),
+    new DuplicateResellerError('nope'),
+  ])('is 1 if what is named does not exist, or is in another state: %s', (err) => {
+    expect(exitOfError(err)).toBe(EXIT.failed)
   })
-
-  it.each<AppError>([new NotHeldError(7, 'applied'), new DuplicateResellerError('nope')])(
-    'is 1 if the named thing exists: %s',
-    (err) => {
-      expect(exitOfError(err)).toBe(EXIT.failed)
-    },
-  )
 })

@@ -34,8 +34,10 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
     })
     expect(await system.counts('verify')).toMatchObject({ waiting: 1, failed: 2 })
 
+    const refused = await farewatch('jobs', 'drop', 'verify', '--all')
     const one = await farewatch('jobs', 'drop', 'verify', middle ?? '')
-    const rest = await farewatch('jobs', 'drop', 'verify', '--all', '--json')
+    const rest = await farewatch('jobs', 'drop', 'verify', '--all', '--yes', '--json')
+    expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining('add --yes') })
     expect(one).toMatchObject({ exit: 0, stdout: '1 job of verify dropped\n' })
     expect(jsonLines(rest)).toEqual([{ queue: 'verify', dropped: 1, missing: [] }])
     expect(await system.counts('verify')).toMatchObject({ waiting: 1, failed: 0 })

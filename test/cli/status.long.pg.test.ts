@@ -68,7 +68,7 @@ describe('farewatch schedules run', () => {
     const ended = await farewatch('schedules', 'run', 'sync-fares')
 
     expect(ended).toMatchObject({
-      exit: 2,
+      exit: 1,
       stdout: '',
       stderr: 'farewatch: there is no schedule "sync-fares": sync-routes\n',
     })

@@ -74,7 +74,7 @@ describe('a text that quotes the upstream, a file or the database', () => {
   })
 
   it.each([
-    ['of a command', ['watch-list', 'diff', `${HOSTILE}.csv`, '--reseller', 'x']],
+    ['of a command', ['watch-lists', 'diff', `${HOSTILE}.csv`, '--reseller', 'x']],
     ['about an option', ['status', `--${HOSTILE}`]],
   ])('is escaped in an error message %s, on a terminal or not', async (_what, command) => {
     const { stderr } = await runCommand(command, {})

@@ -252,7 +252,7 @@ it('an address is asked five times a day by all resellers together, and a resell
   const body = { format: 'email', target: ADDRESS }
 
   const made = await Promise.all(callers.map(({ send }) => send('POST', ENDPOINTS, body)))
-  const refused = made.filter(({ status }) => status === 429)
+  const refused = made.filter(({ status }) => status === 409)
   await sql`update target_pace set next_at = next_at - interval '8 hours'`.execute(db)
   const later = await callers[0]?.send('POST', ENDPOINTS, { ...body, target: 'bob@agency.example' })
   const statuses: number[] = []
@@ -264,11 +264,11 @@ it('an address is asked five times a day by all resellers together, and a resell
   }
 
   expect(refused).toHaveLength(1)
-  expect(refused[0]?.body).toMatchObject({ code: 'delivery.too_many_confirmations' })
+  expect(refused[0]?.body).toMatchObject({ code: 'quota.confirmations' })
   expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(7 * 3_600)
   expect(later?.status).toBe(201)
   expect(statuses.slice(0, 24)).toEqual(Array(24).fill(201))
-  expect(statuses.at(-1)).toBe(429)
+  expect(statuses.at(-1)).toBe(409)
 })
 
 it('a message that the mail server refuses is tried again with another link, and its reseller sees why', async ({

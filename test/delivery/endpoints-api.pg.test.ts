@@ -7,7 +7,7 @@ import {
   WrongEncryptionKeyError,
 } from '../../src/delivery/endpoints/sealer.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { newCaller } from '../api/reseller-calls.ts'
+import { itemsOf, newCaller } from '../api/reseller-calls.ts'
 import { startApi, TEST_SEALER } from '../support/api-server.ts'
 import { collectLog } from '../support/collected-log.ts'
 import { it } from '../support/test-database.ts'
@@ -135,7 +135,38 @@ it('a reseller has at most 20 endpoints, also if it creates several at once', as
 
   const refused = made.filter(({ status }) => status === 409)
   expect(made.filter(({ status }) => status === 201)).toHaveLength(20)
-  expect(refused.map(({ body }) => body.code)).toEqual(Array(3).fill('delivery.too_many_endpoints'))
+  expect(refused.map(({ body }) => body.code)).toEqual(Array(3).fill('quota.endpoints'))
+})
+
+it('one list has the deliveries of all endpoints by pages, and those of an endpoint or a state', async ({
+  db,
+}) => {
+  const { get, send } = await newCaller(db, await startApi(db), 'northwind')
+  const sent: unknown[] = []
+  const endpoints: unknown[] = []
+  for (const target of [URL, `${URL}/2`]) {
+    const { id } = (await send('POST', ENDPOINTS, { target })).body
+    endpoints.push(id)
+    for (let i = 0; i < 2; i += 1) {
+      sent.push((await send('POST', `${ENDPOINTS}/${String(id)}/test`)).body.deliveryId)
+    }
+  }
+  await sql`
+    update delivery set state = 'dead', due_at = null, ended_at = clock_timestamp(), dead_reason = 'blocked'
+     where id = ${sent[3]}
+  `.execute(db)
+  const idsOf = async (query: string) =>
+    itemsOf<{ id: string }>(await get(`/deliveries?${query}`)).map(({ id }) => id)
+
+  const { next } = (await get('/deliveries?limit=3')).body
+
+  expect(await idsOf('limit=3')).toEqual([sent[3], sent[2], sent[1]])
+  expect(await idsOf(`limit=3&cursor=${String(next)}`)).toEqual([sent[0]])
+  expect(await idsOf('state=dead')).toEqual([sent[3]])
+  expect(await idsOf(`endpoint=${String(endpoints[1])}&state=pending,delivered`)).toEqual([sent[2]])
+  expect((await get(`/deliveries?state=dead&cursor=${String(next)}`)).body).toMatchObject({
+    code: 'request.invalid_cursor',
+  })
 })
 
 it('the endpoints and deliveries of another reseller do not exist', async ({ db }) => {
@@ -152,14 +183,16 @@ it('the endpoints and deliveries of another reseller do not exist', async ({ db 
     await other.send('DELETE', path),
     await other.send('POST', `${path}/rotate-secret`),
     await other.send('POST', `${path}/test`),
-    await other.get(`${path}/deliveries`),
-    await other.get(`${path}/deliveries/${deliveryId}`),
-    await other.send('POST', `${path}/deliveries/${deliveryId}/retry`),
+    await other.get(`/deliveries?endpoint=${id}`),
+    await other.get(`/deliveries/${deliveryId}`),
+    await other.send('POST', `/deliveries/${deliveryId}/retry`),
     await other.send('POST', `${path}/replay`, { from: 1, through: 9 }),
   ]
 
   expect(answers.map(({ status }) => status)).toEqual(Array(9).fill(404))
-  expect((await other.get(ENDPOINTS)).body).toEqual({ items: [] })
+  for (const list of [ENDPOINTS, '/deliveries']) {
+    expect(itemsOf(await other.get(list))).toEqual([])
+  }
   expect((await own.get(path)).body).toMatchObject({ enabled: true, pending: 1 })
 })
 

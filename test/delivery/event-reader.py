@@ -21,7 +21,7 @@ TYPES = {
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
 }
-NOTES = {"$schema", "$id", "$defs", "title", "description", "format"}
+NOTES = {"$schema", "$id", "$defs", "title", "description", "format", "x-extensible-enum"}
 
 
 def verify(headers, body, secret):

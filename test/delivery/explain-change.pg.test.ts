@@ -63,7 +63,7 @@ it('a record is explained by the filter of one endpoint and the digest of anothe
   expect(before.endpoints).toMatchObject([{ step: 'not_sent_yet' }, { step: 'not_sent_yet' }])
   expect(endpoints).toMatchObject([
     { endpointId: sold, step: 'filtered', filters: ['rules'] },
-    { endpointId: all, step: 'pending', filters: [], waitsForDigest: true, attempts: 0 },
+    { endpointId: all, step: 'pending', filters: [], waitsForDigest: true, attemptCount: 0 },
   ])
   expect(dead.endpoints).toMatchObject([{ step: 'filtered' }, { step: 'dead' }])
 })
@@ -92,7 +92,7 @@ it('a watch that was paused or began later has no record, and a reseller without
     stdout: expect.stringContaining('has no watch of this fare'),
   })
   expect(await explain('99', 'ana')).toMatchObject({
-    exit: 2,
+    exit: 1,
     stderr: 'farewatch: the feed of all fares has no change 99\n',
   })
 })

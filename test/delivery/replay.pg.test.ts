@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { endDeliveries, pruneDeliveries } from '../../src/delivery/dispatch/end-deliveries.ts'
-import { listAttempts, listDead } from '../../src/delivery/endpoints/delivery-queries.ts'
+import { listAttempts, listDeliveries } from '../../src/delivery/endpoints/delivery-queries.ts'
 import {
   replayFailed,
   replayRange,
@@ -125,16 +125,22 @@ it('dead deliveries are listed with their last attempt, and are sent again under
   await age(db, id, { record: 500, attempt: 400 })
   await endDeliveries(db)
 
-  const dead = await listDead(db, resellerId, { limit: 2 })
-  const rest = await listDead(db, resellerId, { endpointId: id, after: dead.at(-1)?.id, limit: 2 })
+  const dead = await listDeliveries(db, { resellerId, states: ['dead'], limit: 2 })
+  const rest = await listDeliveries(db, {
+    resellerId,
+    endpointId: id,
+    states: ['dead'],
+    after: dead.at(-1)?.id,
+    limit: 2,
+  })
   expect([...dead, ...rest].map(({ seq }) => seq)).toEqual([3, 2, 1])
   expect(dead[0]).toMatchObject({
     endpointId: id,
     deadReason: 'too_old',
-    attempts: 1,
+    attemptCount: 1,
     lastAttempt: { status: 500, outcome: 'status' },
   })
-  expect(await listDead(db, other, { limit: 9 })).toEqual([])
+  expect(await listDeliveries(db, { resellerId: other, limit: 9 })).toEqual([])
 
   const one = dead[0]?.id ?? ''
   expect(await listAttempts(db, other, one)).toEqual([])

@@ -162,7 +162,7 @@ function filledIn(name: string): string {
   const values: Readonly<Record<string, string>> = {
     FLIGHT: flight,
     ENDPOINT: `$(bin/farewatch endpoints list --reseller demo --json | sed -n 's/^{"id":"\\([^"]*\\)".*receiver.example.*/\\1/p')`,
-    DELIVERY: `$(curl -H @.farewatch/keys/demo $API/webhook-endpoints/$ENDPOINT/recent-deliveries | sed 's/{"items":\\[{"id":"\\([^"]*\\)".*/\\1/')`,
+    DELIVERY: `$(curl -H @.farewatch/keys/demo $API/deliveries?endpoint=$ENDPOINT | sed 's/{"items":\\[{"id":"\\([^"]*\\)".*/\\1/')`,
   }
   const value = values[name]
   if (value === undefined)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { referencePages } from '../../docs/source/reference-pages.ts'
-import { PROBLEMS } from '../../src/platform/http/problems.ts'
+import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 
 const read = (name: string) =>
   readFileSync(new URL(`../../docs/reference/${name}`, import.meta.url), 'utf8')

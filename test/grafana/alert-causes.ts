@@ -47,7 +47,7 @@ export async function failReceiver({
   const end = async () => {
     status = 200
     const since = new Date(Date.now() - 3_600_000).toISOString()
-    await run('deliveries', 'replay', '--reseller', 'ana', '--since', since)
+    await run('deliveries', 'replay', '--reseller', 'ana', '--from', since)
     // The breaker would wait for ten minutes at most, and the next attempt longer.
     await sql`update webhook_endpoint set open_until = clock_timestamp() where open_until is not null`.execute(
       db,

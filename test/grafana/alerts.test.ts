@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { runbookSections } from '../../grafana/source/runbooks.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { PROBLEMS } from '../../src/platform/http/problems.ts'
+import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/upstream-errors.ts'
 import { amtool, hasAmtool, hasPrometheus, promtool } from '../support/promtool.ts'
 

@@ -187,7 +187,9 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
     await firing('DeadJobs')
     await expectCause('DeadJobs')
 
-    expect(await fixture.run('jobs', 'drop', SYNC_QUEUE, '--all')).toMatchObject({ exit: 0 })
+    expect(await fixture.run('jobs', 'drop', SYNC_QUEUE, '--all', '--yes')).toMatchObject({
+      exit: 0,
+    })
 
     await silent('DeadJobs')
   })

@@ -1,10 +1,12 @@
 import {
   AVAILABILITY_CHANGE_KINDS,
+  ROUTE_CHANGE_KINDS,
+} from '../../src/platform/base/change-kinds.ts'
+import {
   BELIEFS,
   CHANGE_REASONS,
   FARE_STATES,
   HIDDEN_REASONS,
-  ROUTE_CHANGE_KINDS,
   ROUTE_LISTS,
   RUN_RESOLUTIONS,
   RUN_STATUSES,

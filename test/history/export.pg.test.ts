@@ -150,10 +150,7 @@ describe('an export of public tables', () => {
       { tables: ['places'], since: new Date(0) },
       /shows the present, and does not say when its rows changed: export it whole/,
     ],
-    [
-      { tables: ['fare_history'], since: 3 },
-      /--since takes an instant, and --state takes each row/,
-    ],
+    [{ tables: ['fare_history'], since: 3 }, /--from takes an instant, and --state takes each row/],
     [{ tables: ['places', 'sync_runs'] }, /standard output takes one table/],
     [{ tables: ['places'], state: 'x' }, /neither --state nor --force/],
   ] as const)('an impossible export is refused: %o', async ([options, message], { database }) => {

@@ -174,6 +174,6 @@ describe('keys', () => {
     const second = await revokeApiKey(db, key.id)
 
     expect(first.revokedAt).toEqual(second.revokedAt)
-    await expect(revokeApiKey(db, key.id + 1)).rejects.toMatchObject({ code: 'access.no_such_key' })
+    await expect(revokeApiKey(db, key.id + 1)).rejects.toMatchObject({ code: 'not_found' })
   })
 })

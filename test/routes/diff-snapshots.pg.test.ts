@@ -68,7 +68,7 @@ describe('the differences between two lists', () => {
 
   it('a comparison fails for an unknown run and for a list that is not kept', async ({ db }) => {
     const { runId } = await sync(db, routes('PMI-MAD'))
-    await expect(diff(db, runId, 99)).rejects.toMatchObject({ code: 'sync.run_not_found' })
+    await expect(diff(db, runId, 99)).rejects.toMatchObject({ code: 'not_found' })
 
     await db.deleteFrom('snapshot' as never).execute()
     await expect(diff(db, runId, runId)).rejects.toMatchObject({ code: 'sync.snapshot_gone' })

@@ -186,7 +186,7 @@ describe('approving a run', () => {
     await expect(approve(db, held.runId)).rejects.toThrow(`run ${held.runId} is dropped, not held`)
     await expect(reject(db, held.runId)).rejects.toMatchObject({ code: 'sync.not_held' })
     await expect(review(db, held.runId)).rejects.toMatchObject({ code: 'sync.not_held' })
-    await expect(approve(db, 999)).rejects.toMatchObject({ code: 'sync.run_not_found' })
+    await expect(approve(db, 999)).rejects.toMatchObject({ code: 'not_found' })
   })
 
   it('an approval is of one list alone, and leaves the other one held', async ({ db }) => {

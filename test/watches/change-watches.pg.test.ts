@@ -63,7 +63,7 @@ describe('pauseWatches, resumeWatches and deleteWatches', () => {
     const changing = change(db, { resellerId, list: 'summer', references: ['R0', 'R9', 'R8'] })
 
     await expect(changing).rejects.toMatchObject({
-      code: 'watch.unknown_references',
+      code: 'not_found',
       references: ['R9', 'R8'],
     })
     expect(await watchesOf(db, resellerId)).toEqual(before)

@@ -59,7 +59,7 @@ describe('longest delays', () => {
     const before = await watchRows(db, resellerId)
 
     const refused = {
-      code: 'watch.max_delay_refused',
+      code: 'quota.max_delays',
       message:
         'max_delay_seconds: 5 fares / 60 s + 1 fare / 600 s = 0.085 checks a second, but 0.07 are allowed: ' +
         '0.7 of the 0.1 checks a second of your share; nothing was changed',
@@ -119,7 +119,7 @@ describe('longest delays', () => {
     await importRows(db, resellerId, [cells({ reference: 'N', flight_id: 'N', ...MINUTE })])
 
     await expect(resumeWatches(db, paused)).rejects.toMatchObject({
-      code: 'watch.max_delay_refused',
+      code: 'quota.max_delays',
     })
 
     await importRows(db, resellerId, [cells({ reference: 'N', flight_id: 'N' })])
@@ -140,7 +140,7 @@ describe('longest delays', () => {
     ])
     await importRows(db, resellerId, manyCells(3, MINUTE))
     const more = importRows(db, resellerId, [cells({ reference: 'N', flight_id: 'N', ...MINUTE })])
-    await expect(more).rejects.toMatchObject({ code: 'watch.max_delay_refused' })
+    await expect(more).rejects.toMatchObject({ code: 'quota.max_delays' })
 
     const unkept = {
       reseller: 'northwind',
@@ -206,7 +206,7 @@ describe('longest delays', () => {
   })
 
   it('cannot be judged before a worker has run', async ({ db }) => {
-    const refused = { code: 'watch.max_delay_refused' }
+    const refused = { code: 'quota.max_delays' }
 
     await expect(resellerWith(db, [cells(MINUTE)])).rejects.toMatchObject(refused)
     expect(await resellerWith(db, [cells()], 'fabrikam')).toBeGreaterThan(0)

@@ -23,7 +23,7 @@ describe('farewatch watch-list', () => {
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
     const run = (...args: string[]) => runCommand(args, env)
     const lists = (verb: string, ...args: string[]) =>
-      run('watch-list', verb, ...args, '--reseller', 'northwind')
+      run('watch-lists', verb, ...args, '--reseller', 'northwind')
     const file = await fileOf('watches.csv', CSV)
 
     expect(await run('resellers', 'create', 'northwind')).toMatchObject({
@@ -69,7 +69,7 @@ describe('farewatch watch-list', () => {
     const bookable = await lists('export', '--pair', 'bookable', '--place', 'PMI')
     expect(bookable).toMatchObject({ exit: 0, stdout: `${HEADER}\n` })
     expect(await lists('export', '--list', 'autumn')).toMatchObject({
-      exit: 2,
+      exit: 1,
       stderr: 'farewatch: the reseller has no watch list named "autumn"\n',
     })
     await writeFile(file, exported.stdout)
@@ -106,7 +106,7 @@ describe('farewatch watch-list', () => {
     expect(pause.stdout).toBe('2 watches paused; no tracked fares added, 1 ended\n')
     const resume = await lists('resume', '--list', 'summer', '--reference', 'A-1', 'A-2')
     expect(resume.stdout).toBe('2 watches resumed; 1 tracked fare added, 0 ended\n')
-    const deleted = await lists('delete', '--list', 'winter')
+    const deleted = await lists('delete', '--list', 'winter', '--yes')
     expect(deleted.stdout).toBe('1 watch deleted; no tracked fares added, 0 ended\n')
 
     const listed = await run('resellers', 'list', '--json')
@@ -129,7 +129,7 @@ describe('farewatch watch-list', () => {
     await newReseller(db, 'northwind')
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
     const add = (...args: string[]) =>
-      runCommand(['watch-list', 'add', ...args, '--reseller', 'northwind'], env)
+      runCommand(['watch-lists', 'add', ...args, '--reseller', 'northwind'], env)
 
     const added = await add(
       '104',
@@ -164,7 +164,7 @@ describe('farewatch watch-list', () => {
     const text = HEADER.concat('\nsummer,A-1,101,,1,0,0,0,0,0,,,,,normal,60\n')
     const file = await fileOf('watches.csv', text)
     const lists = (verb: string) =>
-      runCommand(['watch-list', verb, file, '--reseller', 'northwind'], env)
+      runCommand(['watch-lists', verb, file, '--reseller', 'northwind'], env)
 
     const diff = await lists('diff')
 
@@ -179,7 +179,7 @@ describe('farewatch watch-list', () => {
     const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
     const file = await fileOf('watches.csv', `${CSV}summer,A-9,1,,13,0,\nsummer,A-1,1,,1,0,\n`)
     await runCommand(['resellers', 'create', 'northwind'], env)
-    const command = ['watch-list', 'import', file, '--reseller', 'northwind']
+    const command = ['watch-lists', 'import', file, '--reseller', 'northwind']
 
     const refused = await runCommand(command, env)
     const skipped = await runCommand([...command, '--skip-invalid'], env)
@@ -190,7 +190,7 @@ describe('farewatch watch-list', () => {
       '',
     ].join('\n')
     expect(refused).toEqual({
-      exit: 1,
+      exit: 2,
       stdout: '',
       stderr: `farewatch: ${file}: 2 rows are invalid, nothing was imported\n${errors}`,
     })
@@ -214,11 +214,11 @@ describe('farewatch watch-list', () => {
       const file = content === undefined ? `/nowhere/${name}` : await fileOf(name, content)
 
       const outcome = await runCommand(
-        ['watch-list', 'import', file, '--reseller', 'northwind'],
+        ['watch-lists', 'import', file, '--reseller', 'northwind'],
         env,
       )
 
-      expect(outcome).toMatchObject({ exit: 1, stdout: '' })
+      expect(outcome).toMatchObject({ exit: 2, stdout: '' })
       expect(outcome.stderr).toMatch(/^farewatch: [^\n]*\n$/)
       expect(outcome.stderr).toContain(message)
     },
@@ -232,9 +232,9 @@ describe('farewatch watch-list', () => {
     const file = await fileOf('a.csv', CSV)
     const given = args.map((arg) => (arg === 'FILE' ? file : arg))
 
-    const outcome = await runCommand(['watch-list', ...given, '--reseller', 'unknown'], env)
+    const outcome = await runCommand(['watch-lists', ...given, '--reseller', 'unknown'], env)
 
-    expect(outcome).toMatchObject({ exit: 2, stdout: '' })
+    expect(outcome).toMatchObject({ exit: 1, stdout: '' })
     expect(outcome.stderr).toContain('there is no reseller named "unknown"')
   })
 })

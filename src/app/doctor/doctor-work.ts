@@ -236,7 +236,7 @@ const SEE_LOG = 'see the log of the worker: "tick failed"'
 const ASK_RESELLER =
   'ask the reseller to repair the receiver, and to enable the endpoint or to delete it; bin/farewatch endpoints test ID --reseller NAME tries it'
 const SEE_DEAD =
-  'bin/farewatch deliveries list shows why; bin/farewatch deliveries replay sends them again'
+  'bin/farewatch deliveries list --state dead shows why; bin/farewatch deliveries replay sends them again'
 
 function unreachedText({ id, reseller, reason, failingSince }: UnreachedEndpoint, now: Date) {
   const why =

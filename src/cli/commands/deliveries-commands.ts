@@ -1,11 +1,10 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import {
   listAttempts,
-  listDead,
-  listDeadOfAll,
+  listDeliveries,
   requireDelivery,
 } from '../../delivery/endpoints/delivery-queries.ts'
-import type { DeadDelivery, ShownDelivery } from '../../delivery/endpoints/delivery-shapes.ts'
+import type { Delivery } from '../../delivery/endpoints/delivery-shapes.ts'
 import type { Attempt } from '../../delivery/endpoints/endpoint-shapes.ts'
 import {
   MAX_REPLAYED,
@@ -13,8 +12,10 @@ import {
   replayRange,
   retryDelivery,
 } from '../../delivery/endpoints/replay-deliveries.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { type CliContext, withApp, withReseller } from '../context.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
+import { withApp, withReseller } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { instantOption, integerOption, uuidOption } from '../option-parsers.ts'
 import {
@@ -34,23 +35,28 @@ interface Flags {
 interface ListFlags extends Omit<Flags, 'reseller'> {
   readonly reseller?: string
   readonly endpoint?: string
+  readonly state?: DeliveryState
   readonly limit: number
 }
 
 interface ReplayFlags extends Flags {
   readonly endpoint?: string
-  readonly from?: number
-  readonly through?: number
-  readonly since?: Date
+  readonly from: number | Date
+  readonly to?: number
 }
 
 const PRESET_LIMIT = 50
 const seqOption = integerOption(1, Number.MAX_SAFE_INTEGER)
 
+/** Reads a number of a feed, or an instant. */
+function fromOption(text: string): number | Date {
+  return /^\d{1,15}$/.test(text) ? seqOption(text) : instantOption(text)
+}
+
 export function addDeliveriesCommands(program: Command): void {
   const deliveries = program
     .command('deliveries')
-    .description('Show deliveries that failed, and send deliveries again')
+    .description('Show deliveries, and send them again')
   const command = (name: string, about: string) =>
     deliveries
       .command(name)
@@ -61,12 +67,13 @@ export function addDeliveriesCommands(program: Command): void {
     command(name, about).argument('<id>', 'as "deliveries list" prints it', uuidOption)
   deliveries
     .command('list')
-    .description('List dead deliveries, newest first')
+    .description('List deliveries, newest first')
     .option('--reseller <name>', 'only of this reseller; unset: of all')
     .option('--json', 'print one line of JSON per delivery')
     .option('--endpoint <id>', 'only of this endpoint', uuidOption)
+    .addOption(new Option('--state <state>', 'only of this state').choices(DELIVERY_STATES))
     .option('--limit <count>', 'how many', integerOption(1, 10_000), PRESET_LIMIT)
-    .addHelpText('after', example('deliveries list'))
+    .addHelpText('after', example('deliveries list --state dead'))
     .action(list)
   one('show', 'Show a delivery with its attempts')
     .addHelpText('after', example('deliveries show ID --reseller northwind'))
@@ -76,27 +83,31 @@ export function addDeliveriesCommands(program: Command): void {
     .action(retry)
   command('replay', 'Send many deliveries again: a range of numbers, or all that died')
     .option('--endpoint <id>', 'only to this endpoint; needed for a range', uuidOption)
-    .option('--from <seq>', 'the first number of the feed', seqOption)
-    .option('--through <seq>', 'the last number of the feed', seqOption)
-    .option('--since <instant>', 'all that died after this instant', instantOption)
-    .addHelpText('after', example('deliveries replay --reseller northwind --since 2026-01-31'))
+    .requiredOption(
+      '--from <from>',
+      'the first number of the feed; or an instant: all that died since',
+      fromOption,
+    )
+    .option('--to <seq>', 'the last number of the feed', seqOption)
+    .addHelpText('after', example('deliveries replay --reseller northwind --from 2026-01-31'))
     .action(replay)
 }
 
-function list({ reseller, endpoint: endpointId, limit, json }: ListFlags): Promise<void> {
-  const show = ({ terminal }: Pick<CliContext, 'terminal'>, dead: readonly ListedDelivery[]) =>
-    terminal.printRows(json, dead, () =>
-      dead.length === 0 ? 'no dead deliveries' : deadTable(dead),
-    )
-  if (reseller === undefined) {
-    if (endpointId !== undefined) throw new UsageError('name the owner of --endpoint: --reseller')
-    return withApp({ role: 'deliveries' }, async ({ database: { db } }, cli) =>
-      show(cli, await listDeadOfAll(db, { limit })),
-    )
+async function list({ reseller, endpoint, state, limit, json }: ListFlags): Promise<void> {
+  if (reseller === undefined && endpoint !== undefined) {
+    throw new UsageError('name the owner of --endpoint: --reseller')
   }
-  return withReseller('deliveries', reseller, async (resellerId, { database: { db } }, cli) =>
-    show(cli, await listDead(db, resellerId, { endpointId, limit })),
-  )
+  await withApp({ role: 'deliveries' }, async ({ database: { db } }, { terminal }) => {
+    const found = await listDeliveries(db, {
+      resellerId: reseller === undefined ? undefined : (await requireReseller(db, reseller)).id,
+      endpointId: endpoint,
+      states: state === undefined ? undefined : [state],
+      limit,
+    })
+    terminal.printRows(json, found, () =>
+      found.length === 0 ? 'no deliveries' : deliveryTable(found, reseller === undefined),
+    )
+  })
 }
 
 function show(id: string, flags: Flags): Promise<void> {
@@ -104,11 +115,9 @@ function show(id: string, flags: Flags): Promise<void> {
     'deliveries',
     flags.reseller,
     async (resellerId, { database: { db } }, { terminal }) => {
-      const delivery = await requireDelivery({ db, resellerId }, { deliveryId: id })
-      const attemptsMade = await listAttempts(db, resellerId, id)
-      terminal.print(flags.json, { ...delivery, attemptsMade }, () =>
-        deliveryText(delivery, attemptsMade),
-      )
+      const delivery = await requireDelivery({ db, resellerId }, id)
+      const attempts = await listAttempts(db, resellerId, id)
+      terminal.print(flags.json, { ...delivery, attempts }, () => deliveryText(delivery, attempts))
     },
   )
 }
@@ -118,7 +127,7 @@ function retry(id: string, flags: Flags): Promise<void> {
     'deliveries',
     flags.reseller,
     async (resellerId, { database: { db } }, { terminal }) => {
-      await requireDelivery({ db, resellerId }, { deliveryId: id })
+      await requireDelivery({ db, resellerId }, id)
       const retried = await retryDelivery(db, resellerId, id)
       terminal.print(flags.json, { id, retried }, () =>
         retried ? `delivery ${id} is sent again` : `delivery ${id} is not over yet`,
@@ -128,18 +137,12 @@ function retry(id: string, flags: Flags): Promise<void> {
 }
 
 function replay(flags: ReplayFlags): Promise<void> {
-  const { endpoint: endpointId, from, through, since, json } = flags
-  const isRange = endpointId !== undefined && from !== undefined && through !== undefined
-  if ((since === undefined) !== isRange) {
-    throw new UsageError('name either --since, or --endpoint, --from and --through')
-  }
+  const { endpoint: endpointId, from, to, json } = flags
   return withReseller(
     'deliveries',
     flags.reseller,
     async (resellerId, { database: { db } }, { terminal }) => {
-      const replayed = isRange
-        ? await replayRange(db, resellerId, { endpointId, from, through })
-        : await replayAllFailed(db, resellerId, { endpointId, since: since ?? new Date() })
+      const replayed = await replayFrom(db, resellerId, { endpointId, from, to })
       terminal.print(
         json,
         { replayed },
@@ -147,6 +150,22 @@ function replay(flags: ReplayFlags): Promise<void> {
       )
     },
   )
+}
+
+interface Replayed {
+  readonly endpointId: string | undefined
+  readonly from: number | Date
+  readonly to: number | undefined
+}
+
+function replayFrom(db: Db, resellerId: number, { endpointId, from, to }: Replayed) {
+  if (typeof from === 'object' && to === undefined) {
+    return replayAllFailed(db, resellerId, { endpointId, since: from })
+  }
+  if (typeof from === 'number' && to !== undefined && endpointId !== undefined) {
+    return replayRange(db, resellerId, { endpointId, from, through: to })
+  }
+  throw new UsageError('--from takes an instant alone, or a number with --to and --endpoint')
 }
 
 /**
@@ -166,31 +185,35 @@ async function replayAllFailed(
   }
 }
 
-type ListedDelivery = DeadDelivery & { readonly reseller?: string }
-
-function deadTable(dead: readonly ListedDelivery[]): string {
-  const hasResellers = dead.some(({ reseller }) => reseller !== undefined)
-  const rows = dead.map(({ id, endpointId, lastAttempt, reseller, ...delivery }) => [
-    ...(hasResellers ? [reseller ?? null] : []),
-    id,
-    endpointId,
-    subjectOf(delivery),
-    delivery.deadReason,
-    secondText(delivery.endedAt),
-    lastAttempt === null ? null : attemptText(lastAttempt),
-  ])
+function deliveryTable(found: readonly Delivery[], hasResellers: boolean): string {
+  const rows = found.map((delivery) => {
+    const { id, endpointId, reseller, dueAt, endedAt, recordedAt, lastAttempt } = delivery
+    return [
+      ...(hasResellers ? [reseller] : []),
+      id,
+      endpointId,
+      subjectOf(delivery),
+      stateText(delivery),
+      secondText(endedAt ?? dueAt ?? recordedAt),
+      lastAttempt === null ? null : attemptText(lastAttempt),
+    ]
+  })
   const columns = hasResellers ? ['reseller', 'id'] : ['id']
-  return table([...columns, 'endpoint', 'record', 'why', 'ended', 'last attempt'], rows)
+  return table([...columns, 'endpoint', 'record', 'state', 'ended or due', 'last attempt'], rows)
 }
 
-function deliveryText(delivery: ShownDelivery, attempts: readonly Attempt[]): string {
-  const { state, deadReason, dueAt, recordedAt, endpointId } = delivery
+function stateText({ state, deadReason }: Delivery): string {
+  return deadReason === null ? state : `${state}: ${deadReason}`
+}
+
+function deliveryText(delivery: Delivery, attempts: readonly Attempt[]): string {
+  const { dueAt, recordedAt, endpointId } = delivery
   const head = labelledLines(
     [
       ['delivery', delivery.id],
       ['endpoint', endpointId],
       ['record', `${subjectOf(delivery)}, of ${secondText(recordedAt)}`],
-      ['state', deadReason === null ? state : `${state}: ${deadReason}`],
+      ['state', stateText(delivery)],
       ...(dueAt === null ? [] : [['due', secondText(dueAt)] as const]),
     ],
     Number.POSITIVE_INFINITY,
@@ -202,7 +225,7 @@ function deliveryText(delivery: ShownDelivery, attempts: readonly Attempt[]): st
   return [head, ...(lines.length === 0 ? ['no attempt yet'] : lines)].join('\n')
 }
 
-function subjectOf({ seq, type }: Pick<DeadDelivery, 'seq' | 'type'>): string {
+function subjectOf({ seq, type }: Delivery): string {
   return seq === null ? (type ?? '') : `#${seq}`
 }
 

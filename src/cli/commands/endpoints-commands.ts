@@ -25,6 +25,7 @@ import { resealEndpoints } from '../../delivery/endpoints/sealer.ts'
 import { addExample, addTestEvent } from '../../delivery/endpoints/test-events.ts'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
+import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { type CliContext, withApp, withReseller } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { uuidOption } from '../option-parsers.ts'
@@ -130,12 +131,14 @@ function addActions(one: Declare): void {
     )
   one('delete', 'Delete an endpoint with its deliveries')
     .addHelpText('after', example('endpoints delete ID --reseller northwind'))
-    .action((id: string, flags: OwnerFlags) =>
-      withOwner(flags, async ({ owner }, { terminal }) => {
+    .option(...YES)
+    .action(async (id: string, flags: OwnerFlags & YesOption) => {
+      await confirmDeletion(`endpoint ${id} is deleted with its deliveries`, flags)
+      await withOwner(flags, async ({ owner }, { terminal }) => {
         await deleteEndpoint(owner, id)
         terminal.print(flags.json, { id, deleted: true }, () => `endpoint ${id} deleted`)
-      }),
-    )
+      })
+    })
   one('rotate', 'Print a new secret; the former one signs too for 24 hours')
     .addHelpText('after', example('endpoints rotate ID --reseller northwind'))
     .action((id: string, flags: OwnerFlags) =>

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type Explanation, explainChange } from '../../delivery/operations/explain-operations.ts'
 import type { Money } from '../../platform/base/money.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
 import { withReseller } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
@@ -32,7 +33,10 @@ async function explain(seq: number, { reseller, json }: Flags): Promise<void> {
   if (reseller === undefined) throw new UsageError('name the reseller with --reseller')
   return withReseller('changes', reseller, async (resellerId, { database }, { terminal }) => {
     const found = await explainChange(database.db, { seq, resellerId })
-    if (found === undefined) throw new UsageError(`the feed of all fares has no change ${seq}`)
+    if (found === undefined) {
+      const detail = `the feed of all fares has no change ${seq}`
+      throw new ProblemError('not_found', { missing: 'record', detail })
+    }
     terminal.print(json, found, () => explanationText(found))
   })
 }
@@ -93,14 +97,15 @@ function endpointLine(endpoint: ExplainedEndpoint): string {
   return printable(`  record ${seq}, endpoint ${endpointId} (${target}): ${endpointStep(endpoint)}`)
 }
 
-function endpointStep({ step, at, attempts, filters, ...delivery }: ExplainedEndpoint): string {
+function endpointStep({ step, at, attemptCount, filters, ...delivery }: ExplainedEndpoint): string {
   const when = at === null ? '' : secondText(at)
   if (step === 'delivered') return `delivered ${when}`
   if (step === 'dead')
     return `not tried any more since ${when}: "deliveries show ${delivery.deliveryId}"`
   if (step === 'pending') {
     if (delivery.waitsForDigest) return `waits for the digest of ${when}`
-    const failed = attempts === 0 ? 'not tried yet' : `${countOf(attempts ?? 0, 'attempt')} failed`
+    const failed =
+      attemptCount === 0 ? 'not tried yet' : `${countOf(attemptCount ?? 0, 'attempt')} failed`
     return `pending, ${failed}, due ${when}`
   }
   if (step === 'endpoint_disabled') return `not sent: the endpoint is disabled since ${when}`

@@ -7,6 +7,7 @@ import { type FeedBounds, readFeedBounds, startAfter } from '../../feeds/feed-bo
 import { readAvailabilityChanges } from '../../feeds/operator-feed-queries.ts'
 import { readWatchChanges, readWatchFeedBounds } from '../../feeds/watch-feed-queries.ts'
 import { VOCABULARY } from '../../platform/base/vocabulary.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { readFareTurns } from '../../schedule/turn-shapes.ts'
 import type { LegObservation } from '../../upstream/observation.ts'
@@ -91,7 +92,10 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
   }
   await withApp({ role: 'fares' }, async ({ database: { db } }, { terminal }) => {
     const fare = await findFare(db, Number(id))
-    if (fare === undefined) throw new UsageError(`there is no tracked fare ${id}`)
+    if (fare === undefined) {
+      const detail = `there is no tracked fare ${id}`
+      throw new ProblemError('not_found', { missing: 'fare', detail })
+    }
     const turns = await readFareTurns(db, { fareId: fare.fareId, now: new Date() })
     const timeline = await readTimeline(db, fare.fareId, 50)
     const rows = timeline.map(({ from, to, pair, price }) => [

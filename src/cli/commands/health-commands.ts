@@ -11,9 +11,10 @@ import { AppError, messageOf } from '../../platform/base/errors.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { openDatabase } from '../../platform/db/database.ts'
 import { blockerText, endSession, listBlockers } from '../../platform/db/database-health.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
 import type { Schedule } from '../../views/status-operations.ts'
 import { type CliContext, createContext, withQueue } from '../context.ts'
-import { EXIT, exitSoon, UsageError, untilInterrupted } from '../exit-codes.ts'
+import { EXIT, exitSoon, untilInterrupted } from '../exit-codes.ts'
 import { dueText, statusText } from '../text/status-text.ts'
 import {
   agoText,
@@ -165,7 +166,7 @@ async function runSchedule(name: string, { json }: JsonOption): Promise<void> {
     if (dueAt === undefined) {
       const known = (await listAllSchedulers(queue)).map((schedule) => schedule.name)
       const names = known.length === 0 ? 'the first worker writes them' : known.join(', ')
-      throw new UsageError(`there is no schedule "${name}": ${names}`)
+      throw new ProblemError('not_found', { detail: `there is no schedule "${name}": ${names}` })
     }
     terminal.print(
       json,

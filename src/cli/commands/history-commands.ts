@@ -7,6 +7,7 @@ import { reopenDays, rollUpDays } from '../../history/roll-up-days.ts'
 import { createAnalyst } from '../../platform/db/analyst-logins.ts'
 import { assertKept } from '../../platform/db/history-floor.ts'
 import { type ProofResult, proveHistory } from '../../routes/prove/prove-history.ts'
+import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { dateOption, instantOption } from '../option-parsers.ts'
@@ -31,7 +32,7 @@ export function addRollupCommand(program: Command): void {
 
 interface ExportOptions {
   readonly format: TableFormat
-  readonly since?: number | Date
+  readonly from?: number | Date
   readonly out: string
   readonly force?: boolean
   readonly state?: string
@@ -50,9 +51,9 @@ export function addExportCommand(program: Command): void {
       new Option('--format <format>', 'the file format').choices(TABLE_FORMATS).default('parquet'),
     )
     .option(
-      '--since <since>',
-      'only rows after a number of a feed, or new since an instant',
-      sinceOption,
+      '--from <from>',
+      'only rows from a number of a feed on, or new since an instant',
+      fromOption,
     )
     .requiredOption('--out <directory>', 'the directory of the files; - means standard output')
     .option('--force', 'replace the export that is in the directory')
@@ -61,7 +62,9 @@ export function addExportCommand(program: Command): void {
     .addHelpText('after', example('export all --out warehouse --state warehouse.json'))
     .action((tables: string[], options: ExportOptions) =>
       withApp({ role: 'export' }, async ({ database }, { terminal }) => {
-        const { out, force: isForced = false, ...request } = { tables, ...options }
+        const { out, from, force: isForced = false, ...given } = options
+        const since = typeof from === 'number' ? from - 1 : from
+        const request = { ...given, tables, since }
         if (out === '-') return streamTable(database, request, process.stdout)
         const args = { ...request, directory: out, isForced }
         const files = await exportTables(database, args, { onProgress: terminal.progress })
@@ -71,7 +74,7 @@ export function addExportCommand(program: Command): void {
 }
 
 /** Reads a number of a feed, or an instant. */
-function sinceOption(text: string): number | Date {
+function fromOption(text: string): number | Date {
   return /^\d{1,15}$/.test(text) ? Number(text) : instantOption(text)
 }
 
@@ -86,19 +89,32 @@ export function addArchiveCommand(program: Command): void {
   program
     .command('archive')
     .description('Move the history before a date to Parquet files, and delete it here')
-    .requiredOption('--before <date>', 'the first day that stays, in UTC', dateOption)
+    .requiredOption('--to <date>', 'the first day that stays, in UTC', dateOption)
     .requiredOption('--out <directory>', 'an empty or a new directory for the files')
+    .option(...YES)
     .option('--json', 'print one JSON object')
     .addHelpText('after', ARCHIVE_TEXT)
-    .addHelpText('after', example('archive --before 2026-01-01 --out archive-2025'))
-    .action(({ before, out, json }: { before: Date; out: string; json?: boolean }) =>
-      withApp({ role: 'archive' }, async ({ database }, { terminal, signal }) => {
-        const directory = path.resolve(out)
-        const onProgress = terminal.progress
-        const result = await archiveHistory(database, { before, directory }, { signal, onProgress })
-        terminal.print(json, { ...result, directory }, () => archiveText(result, directory))
-      }),
-    )
+    .addHelpText('after', example('archive --to 2026-01-01 --out archive-2025'))
+    .action(archive)
+}
+
+interface ArchiveOptions extends YesOption {
+  readonly to: Date
+  readonly out: string
+  readonly json?: boolean
+}
+
+async function archive({ to: before, out, json, yes }: ArchiveOptions): Promise<void> {
+  const day = before.toISOString().slice(0, 10)
+  await confirmDeletion(`what is from before ${day} is deleted here once the files have it`, {
+    yes,
+  })
+  await withApp({ role: 'archive' }, async ({ database }, { terminal, signal }) => {
+    const directory = path.resolve(out)
+    const onProgress = terminal.progress
+    const result = await archiveHistory(database, { before, directory }, { signal, onProgress })
+    terminal.print(json, { ...result, directory }, () => archiveText(result, directory))
+  })
 }
 
 function archiveText({ before, files, deleted, needs }: ArchiveResult, directory: string): string {
@@ -150,8 +166,8 @@ export function addAnalystsCommands(program: Command): void {
 }
 
 const EXIT_TEXT = `
-Exits with 0 if nothing differs, with 1 if something does, and with 2 if no
-accepted list is kept or another proof runs.`
+Exits with 0 if nothing differs, and with 1 if something does, no accepted list
+is kept or another proof runs; --json tells them apart.`
 
 export function addHistoryCommands(program: Command): void {
   program

@@ -6,6 +6,7 @@ import {
   type QueuedJob,
   type QueueSystem,
 } from '../../platform/queue/queue-system.ts'
+import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { withQueue } from '../context.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
@@ -31,7 +32,7 @@ interface ListedJob extends QueuedJob {
   readonly state: JobState
 }
 
-interface ChangeOptions {
+interface ChangeOptions extends YesOption {
   readonly all?: boolean
   readonly json?: boolean
 }
@@ -58,7 +59,7 @@ export function addJobsCommands(program: Command): void {
 }
 
 function addVerb(jobs: Command, verb: keyof typeof VERBS): void {
-  jobs
+  const command = jobs
     .command(verb)
     .description(VERBS[verb].about)
     .addArgument(new Argument('<queue>', 'the queue of the jobs').choices(QUEUES))
@@ -67,9 +68,10 @@ function addVerb(jobs: Command, verb: keyof typeof VERBS): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExits with 2 if an id is not the id of a dead job.')
     .addHelpText('after', example(`jobs ${verb} verify 17 18`, `jobs ${verb} route-sync --all`))
-    .action((queue: string, ids: string[], options: ChangeOptions) =>
-      changeJobs(verb, queue, { ids, ...options }),
-    )
+  if (verb === 'drop') command.option(...YES)
+  command.action((queue: string, ids: string[], options: ChangeOptions) =>
+    changeJobs(verb, queue, { ids, ...options }),
+  )
 }
 
 async function printJobs({ queue, state, limit, json }: ListOptions): Promise<void> {
@@ -126,9 +128,11 @@ function aboutText(job: ListedJob, now: Date): string {
 async function changeJobs(
   verb: keyof typeof VERBS,
   queue: string,
-  { ids, all = false, json }: ChangeOptions & { readonly ids: readonly string[] },
+  { ids, all = false, json, yes }: ChangeOptions & { readonly ids: readonly string[] },
 ): Promise<void> {
   if (all === ids.length > 0) throw new UsageError('name the jobs: either their ids, or --all')
+  if (all && verb === 'drop')
+    await confirmDeletion(`all dead jobs of ${queue} are deleted`, { yes })
   const { done } = VERBS[verb]
   await withQueue(`jobs ${verb}`, async ({ clock }, system, { terminal, signal }) => {
     const onProgress = (n: number) => terminal.progress(`${count(n)} ${done}`)

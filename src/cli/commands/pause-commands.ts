@@ -20,7 +20,7 @@ interface JsonOption {
 interface PauseOptions extends JsonOption {
   readonly reason: string
   readonly from?: Date
-  readonly until?: Date
+  readonly to?: Date
 }
 
 function workArgument(): Argument {
@@ -39,7 +39,7 @@ export function addPauseCommands(program: Command): void {
       laterOption,
     )
     .option(
-      '--until <instant>',
+      '--to <instant>',
       'the end: an instant, or 2h for a time from now; "resume", if unset',
       laterOption,
     )
@@ -50,7 +50,7 @@ export function addPauseCommands(program: Command): void {
 All processes follow within seconds. What is in progress ends, and what is due
 waits. A pause of the checks also stops questions on demand, one of deliveries
 also tests of endpoints. "sync" and "upstream probe" still call the upstream.
-${example('pause checks syncs --until 2h --reason "upstream maintenance"')}`,
+${example('pause checks syncs --to 2h --reason "upstream maintenance"')}`,
     )
     .action(pause)
   program
@@ -64,12 +64,12 @@ ${example('pause checks syncs --until 2h --reason "upstream maintenance"')}`,
 }
 
 async function pause(what: PausedWork[], { json, ...options }: PauseOptions): Promise<void> {
-  const { from, until, reason } = options
+  const { from, to: until, reason } = options
   assertReason(reason)
   await withApp({ role: 'pause' }, async ({ database: { db }, clock }, { terminal }) => {
-    assertFuture('--until', until, clock.now())
+    assertFuture('--to', until, clock.now())
     if (until !== undefined && from !== undefined && until <= from) {
-      throw new UsageError('--until must be after --from')
+      throw new UsageError('--to must be after --from')
     }
     const made = await addPause(db, { what: workOf(what), from, until, reason, by: BY })
     terminal.printRows(json, made, () => made.map((one) => pauseText(one, clock.now())).join('\n'))
@@ -109,7 +109,7 @@ function assertFuture(option: string, instant: Date | undefined, now: Date): voi
 }
 
 interface LimitOptions extends JsonOption {
-  readonly until?: Date
+  readonly to?: Date
   readonly reason?: string
   readonly off?: boolean
 }
@@ -124,7 +124,7 @@ export function addBudgetLimitCommand(budget: Command): void {
     )
     .description('Limit the budget of all processes for a while')
     .option(
-      '--until <instant>',
+      '--to <instant>',
       'when the limit ends: an instant, or 2h for a time from now',
       laterOption,
     )
@@ -136,22 +136,22 @@ export function addBudgetLimitCommand(budget: Command): void {
       `
 Without a rate it prints the limit in force. The limit never raises the budget
 above UPSTREAM_REQUESTS_PER_SECOND.
-${example('budget limit 2 --until 2h --reason "upstream is slow"')}`,
+${example('budget limit 2 --to 2h --reason "upstream is slow"')}`,
     )
     .action(limit)
 }
 
 async function limit(rate: number | undefined, options: LimitOptions): Promise<void> {
-  const { until, reason, off = false, json } = options
+  const { to: until, reason, off = false, json } = options
   if (rate !== undefined && (off || until === undefined || reason === undefined)) {
-    throw new UsageError('a limit needs --until and --reason')
+    throw new UsageError('a limit needs --to and --reason')
   }
   await withApp({ role: 'budget' }, async ({ database: { db }, clock, config }, { terminal }) => {
     const setting = config.UPSTREAM_REQUESTS_PER_SECOND
     if (off) await endBudgetLimit(db, BY)
     if (rate !== undefined && until !== undefined && reason !== undefined) {
       assertReason(reason)
-      assertFuture('--until', until, clock.now())
+      assertFuture('--to', until, clock.now())
       if (rate >= setting) {
         throw new UsageError(`the budget is ${setting} requests a second: a limit must be below it`)
       }

@@ -10,8 +10,8 @@ import {
   setShare,
 } from '../../resellers/resellers.ts'
 import { disableReseller, enableReseller } from '../../watches/change-watches.ts'
+import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { withApp } from '../context.ts'
-import { UsageError } from '../exit-codes.ts'
 import { numberOption } from '../option-parsers.ts'
 import { count, countOf, example, printable, table } from '../text/text-format.ts'
 
@@ -35,7 +35,7 @@ export function addResellersCommands(program: Command): void {
     .addHelpText('after', example('resellers list'))
     .action(printResellers)
   resellers
-    .command('set <name>')
+    .command('update <name>')
     .description(
       'Set the share of a reseller: 2 gets twice as many checks as 1 while both have fares due',
     )
@@ -45,7 +45,7 @@ export function addResellersCommands(program: Command): void {
       numberOption(SHARE_RANGE.min, SHARE_RANGE.max),
     )
     .option('--json', 'print one JSON object')
-    .addHelpText('after', example('resellers set northwind --share 2'))
+    .addHelpText('after', example('resellers update northwind --share 2'))
     .action(setNamed)
   resellers
     .command('disable <name>')
@@ -93,50 +93,41 @@ async function showNamed(name: string, { json }: { json?: boolean }): Promise<vo
 function addDeleteCommand(resellers: Command): void {
   resellers
     .command('delete <name>')
-    .description('Count what a reseller has, and with --confirm delete it with all of that')
-    .option('--confirm <name>', 'the name again; without it nothing is deleted')
+    .description('Delete a reseller with all that it has, which is counted first')
+    .option(...YES)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       '\nIts keys, streams and deliveries end first. Fares that others watch stay. If it is interrupted, a worker goes on.',
     )
-    .addHelpText('after', example('resellers delete northwind --confirm northwind'))
+    .addHelpText('after', example('resellers delete northwind'))
     .action(deleteNamed)
 }
 
-interface DeleteOptions {
-  readonly confirm?: string
+interface DeleteOptions extends YesOption {
   readonly json?: boolean
 }
 
-async function deleteNamed(name: string, { confirm, json }: DeleteOptions): Promise<void> {
-  if (confirm !== undefined && confirm !== name) {
-    throw new UsageError(`--confirm must be the name again, ${printable(name)}`)
-  }
+async function deleteNamed(name: string, { yes, json }: DeleteOptions): Promise<void> {
   await withApp(NEEDS, async ({ database: { db }, log }, { terminal, signal }) => {
     const { id } = await requireReseller(db, name)
     const contents = await countContents(db, id)
-    const deleted = confirm !== undefined
-    if (deleted) {
-      await markForDeletion(db, id)
-      await recordAction(db, { by: 'cli', action: 'reseller deleted', target: name })
-      log.warn({ reseller: name, ...contents }, 'reseller deleted')
-      let rows = 0
-      await deleteMarked(db, {
-        signal,
-        onBatch: (more) => {
-          rows += more
-          terminal.progress(`${count(rows)} rows deleted`)
-        },
-      })
-      terminal.progress('')
-    }
     const held = Object.entries(contents).map(([what, n]) => `${count(n)} ${what}`)
-    terminal.print(json, { reseller: name, deleted, contents }, () =>
-      deleted
-        ? `reseller ${printable(name)} deleted with ${held.join(', ')}`
-        : `reseller ${printable(name)} has ${held.join(', ')}; to delete it, add --confirm ${printable(name)}`,
-    )
+    const whole = `reseller ${printable(name)} is deleted with ${held.join(', ')}`
+    await confirmDeletion(whole, { yes })
+    await markForDeletion(db, id)
+    await recordAction(db, { by: 'cli', action: 'reseller deleted', target: name })
+    log.warn({ reseller: name, ...contents }, 'reseller deleted')
+    let rows = 0
+    await deleteMarked(db, {
+      signal,
+      onBatch: (more) => {
+        rows += more
+        terminal.progress(`${count(rows)} rows deleted`)
+      },
+    })
+    terminal.progress('')
+    terminal.print(json, { reseller: name, contents }, () => whole)
   })
 }
 

@@ -182,7 +182,7 @@ async function seedDemo(
   const watches = await seedDemoWatches(db, sandbox.world, sandbox.now())
   terminal.step(`the reseller "${DEMO_RESELLER}" watches ${countOf(watches, 'flight')}`)
   const flight = await findFlightToTry(db, sandbox.world, sandbox.now())
-  const command = `bin/farewatch watch-list add ${flight} --reseller ${DEMO_RESELLER}`
+  const command = `bin/farewatch watch-lists add ${flight} --reseller ${DEMO_RESELLER}`
   if (terminal.interactive) terminal.step(`flight ${flight} to try it with: ${command}`)
   else log.info({ flight, command }, 'a flight to try it with')
   await receiver?.register(db, { sealer, targetRules: targetRulesOf(config) })

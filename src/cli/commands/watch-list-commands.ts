@@ -26,6 +26,7 @@ import { invalidRowLines } from '../../watches/rows/check-rows.ts'
 import { type RowSource, rowsOf } from '../../watches/rows/watch-row.ts'
 import type { TrackedFaresEffect } from '../../watches/sync-tracked-fares.ts'
 import { cellsOfInput } from '../../watches/watch-input.ts'
+import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { withReseller } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { dayOption } from '../option-parsers.ts'
@@ -45,7 +46,7 @@ interface ExportOptions extends WatchFilter {
   readonly format: WatchFormat
 }
 
-interface SelectOptions {
+interface SelectOptions extends YesOption {
   readonly reseller: string
   readonly list: string
   readonly reference?: string[]
@@ -69,7 +70,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
 }
 
 export function addWatchListCommands(program: Command): void {
-  const lists = program.command('watch-list').description('Import, export and change watch lists')
+  const lists = program.command('watch-lists').description('Import, export and change watch lists')
   lists
     .command('import <file>')
     .description('Add and change the watches of a CSV or YAML file')
@@ -77,7 +78,7 @@ export function addWatchListCommands(program: Command): void {
     .option('--skip-invalid', 'skip invalid rows; without it one invalid row stops the import')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nImporting the same file again changes nothing.')
-    .addHelpText('after', example('watch-list import summer.csv --reseller northwind'))
+    .addHelpText('after', example('watch-lists import summer.csv --reseller northwind'))
     .action(importFile)
   addAdd(lists)
   lists
@@ -85,7 +86,7 @@ export function addWatchListCommands(program: Command): void {
     .description('Print what an import of the file would change')
     .requiredOption('--reseller <name>', 'the owner of the watches')
     .option('--json', 'print one line of JSON per watch')
-    .addHelpText('after', example('watch-list diff summer.csv --reseller northwind'))
+    .addHelpText('after', example('watch-lists diff summer.csv --reseller northwind'))
     .action(diffFile)
   lists
     .command('export')
@@ -100,7 +101,7 @@ export function addWatchListCommands(program: Command): void {
     .option('--place <place>', 'only from or to this airport code or city')
     .option('--departs-from <day>', 'only departing on this day or later', dayOption)
     .option('--departs-through <day>', 'only departing on this day or earlier', dayOption)
-    .addHelpText('after', example('watch-list export --reseller northwind > all.csv'))
+    .addHelpText('after', example('watch-lists export --reseller northwind > all.csv'))
     .action(exportLists)
   for (const [name, verb] of Object.entries(VERBS)) addVerb(lists, name, verb)
 }
@@ -124,7 +125,7 @@ function addAdd(lists: Command): void {
   addTermOptions(add)
   add
     .option('--json', 'print one JSON object')
-    .addHelpText('after', example('watch-list add 153142210230 --reseller northwind'))
+    .addHelpText('after', example('watch-lists add 153142210230 --reseller northwind'))
     .action((flight: string, { reseller, list, json, ...given }: AddOptions) => {
       const question = questionOfOptions(flight, given.return, given)
       const row = cellsOfInput(list, { reference: given.reference ?? flight, ...question })
@@ -133,20 +134,26 @@ function addAdd(lists: Command): void {
 }
 
 function addVerb(lists: Command, name: string, { about, done, change }: Verb): void {
-  lists
+  const deletes = name === 'delete'
+  const command = lists
     .command(name)
     .description(about)
     .requiredOption('--reseller <name>', 'the owner of the watches')
     .requiredOption('--list <list>', 'the watch list')
     .option('--reference <reference...>', 'only these watches; may be given several times')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', example(`watch-list ${name} --reseller northwind --list summer`))
-    .action(({ reseller, list, reference, json }: SelectOptions) =>
-      withReseller('watch-list', reseller, async (resellerId, { database }, { terminal }) => {
-        const outcome = await change(database.db, { resellerId, list, references: reference })
-        terminal.print(json, outcome, () => changeText(outcome, done))
-      }),
-    )
+    .addHelpText('after', example(`watch-lists ${name} --reseller northwind --list summer`))
+  if (deletes) command.option(...YES)
+  command.action(async ({ reseller, list, reference, json, yes }: SelectOptions) => {
+    if (deletes) {
+      const which = reference === undefined ? 'the list with all' : String(reference.length)
+      await confirmDeletion(`${which} watches of "${list}" are deleted for good`, { yes })
+    }
+    await withReseller('watch-lists', reseller, async (resellerId, { database }, { terminal }) => {
+      const outcome = await change(database.db, { resellerId, list, references: reference })
+      terminal.print(json, outcome, () => changeText(outcome, done))
+    })
+  })
 }
 
 async function importFile(file: string, options: FileOptions): Promise<void> {
@@ -158,7 +165,7 @@ function importRows(
   { reseller, list, skipInvalid, json }: FileOptions & { readonly list?: string },
 ) {
   return withReseller(
-    'watch-list',
+    'watch-lists',
     reseller,
     async (resellerId, { database }, { terminal, signal }) => {
       try {
@@ -189,7 +196,7 @@ function importRows(
 
 async function diffFile(file: string, { reseller, json }: FileOptions): Promise<void> {
   const source = await openWatchFile(file)
-  await withReseller('watch-list', reseller, async (resellerId, { database }, { terminal }) => {
+  await withReseller('watch-lists', reseller, async (resellerId, { database }, { terminal }) => {
     const outcome = await diffWatchList(database.db, {
       resellerId,
       source,
@@ -205,7 +212,7 @@ async function diffFile(file: string, { reseller, json }: FileOptions): Promise<
 
 /** Without a filter it needs no states of the watches. */
 function exportLists({ reseller, list, format, ...filter }: ExportOptions): Promise<void> {
-  return withReseller('watch-list', reseller, async (resellerId, { database, config }) => {
+  return withReseller('watch-lists', reseller, async (resellerId, { database, config }) => {
     const minRecheckSeconds = config.MIN_RECHECK_SECONDS
     const passing = (tx: Tx) => passingWatches(tx, { resellerId, list, minRecheckSeconds, filter })
     const readWatches = Object.keys(filter).length > 0 ? passing : undefined
@@ -228,7 +235,7 @@ export function importText(outcome: ImportOutcome): string {
   return `${rows}${notesText(outcome)}; ${effectText(outcome)}`
 }
 
-/** The JSON of `watch-list import`. */
+/** The JSON of `watch-lists import`. */
 function importResult(outcome: ImportOutcome) {
   return {
     ...pick(outcome, 'added', 'changed', 'unchanged', 'ended', 'cleared', 'invalid'),

@@ -19,7 +19,7 @@ export interface LinkedAddress extends Address {
 
 class NoSuchLinkError extends AppError {
   override readonly name = 'NoSuchLinkError'
-  override readonly code = 'delivery.no_such_link'
+  override readonly code = 'delivery.link_gone'
   override readonly retryable = false
 
   constructor() {

@@ -24,7 +24,7 @@ export const LINK_HOURS = 24
 /** Too many messages would ask for the confirmation of an address. */
 export class TooManyConfirmationsError extends AppError {
   override readonly name = 'TooManyConfirmationsError'
-  override readonly code = 'delivery.too_many_confirmations'
+  override readonly code = 'quota.confirmations'
   override readonly retryable = true
   readonly retryAfterMs: number
 

@@ -6,63 +6,34 @@ import { Attempt } from './endpoint-shapes.ts'
 
 const Id = Type.String({ format: 'uuid' })
 
-const subject = {
-  id: Id,
-  endpointId: Id,
-  seq: orNull(Type.Integer(), 'The number of the record in your feed. Null for an event.'),
-  type: orNull(Type.String(), 'The type of an event. Null for a record.'),
-  kind: orNull(
-    WatchChangeKind,
-    'The kind of the record. Null for an event, and once the record is archived.',
-  ),
-  reference: orNull(Type.String(), 'The reference of its watch.'),
-}
-const attempts = Type.Integer({
-  description: 'How many attempts were made since the delivery began or was sent again.',
-})
-
-const progress = {
-  state: oneOf(DELIVERY_STATES),
-  deadReason: orNull(oneOf(DEAD_REASONS)),
-  attempts,
-  recordedAt: Instant,
-  dueAt: orNull(Instant, 'When the next attempt is due. Null once it is over.'),
-  endedAt: orNull(Instant),
-}
-
-/** Null if none was made, or if the retention has deleted it. */
-const lastAttempt = orNull(Attempt)
-
-/** A delivery as it may be shown. */
-export const ShownDelivery = object({ ...subject, ...progress })
-export type ShownDelivery = Static<typeof ShownDelivery>
-
-/** A delivery that is not tried any more, with its last attempt. */
-export const DeadDelivery = object(
+/** One record or event for one endpoint, with its last attempt. */
+export const Delivery = object(
   {
-    ...subject,
-    deadReason: oneOf(DEAD_REASONS, {
-      description:
-        'too_old: all attempts failed. blocked: the address is not allowed. too_large: the record is over 20 kB.',
-    }),
-    attempts,
-    recordedAt: Instant,
-    endedAt: Instant,
-    lastAttempt,
-  },
-  { title: 'DeadDelivery' },
-)
-export type DeadDelivery = Static<typeof DeadDelivery>
-
-/** A delivery with its endpoint and its last attempt. */
-export const LoggedDelivery = object(
-  {
-    ...subject,
+    id: Id,
+    reseller: Type.String({ description: 'The name of the owner of the endpoint.' }),
+    endpointId: Id,
     format: oneOf(ENDPOINT_FORMATS),
     target: Type.String({ description: 'The target of the endpoint, without its secret parts.' }),
-    ...progress,
-    lastAttempt,
+    seq: orNull(Type.Integer(), 'The number of the record in your feed. Null for an event.'),
+    type: orNull(Type.String(), 'The type of an event. Null for a record.'),
+    kind: orNull(
+      WatchChangeKind,
+      'The kind of the record. Null for an event, and once the record is archived.',
+    ),
+    reference: orNull(Type.String(), 'The reference of its watch.'),
+    state: oneOf(DELIVERY_STATES),
+    deadReason: orNull(
+      oneOf(DEAD_REASONS),
+      'too_old: all attempts failed. blocked: the address is not allowed. too_large: the record is over 20 kB.',
+    ),
+    attemptCount: Type.Integer({
+      description: 'How many attempts were made since the delivery began or was sent again.',
+    }),
+    recordedAt: Instant,
+    dueAt: orNull(Instant, 'When the next attempt is due. Null once it is over.'),
+    endedAt: orNull(Instant),
+    lastAttempt: orNull(Attempt, 'Null if none was made, or if the retention has deleted it.'),
   },
-  { title: 'LoggedDelivery' },
+  { title: 'Delivery' },
 )
-export type LoggedDelivery = Static<typeof LoggedDelivery>
+export type Delivery = Static<typeof Delivery>

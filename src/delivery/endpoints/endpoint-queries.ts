@@ -69,6 +69,7 @@ export async function listUnreached(db: Db, limit: number): Promise<UnreachedEnd
 
 export function endpointNotFound(): ProblemError {
   return new ProblemError('not_found', {
+    missing: 'endpoint',
     parameter: 'endpointId',
     detail: 'there is no endpoint with this id',
   })

@@ -156,7 +156,7 @@ export const MAX_ENDPOINTS = 20
 
 export class TooManyEndpointsError extends AppError {
   override readonly name = 'TooManyEndpointsError'
-  override readonly code = 'delivery.too_many_endpoints'
+  override readonly code = 'quota.endpoints'
   override readonly retryable = false
 
   constructor() {
@@ -170,7 +170,7 @@ export const MAX_PREVIOUS_SECRETS = 3
 /** A further rotation would end the 24 hours of a former secret early. */
 export class TooManyRotationsError extends AppError {
   override readonly name = 'TooManyRotationsError'
-  override readonly code = 'delivery.too_many_rotations'
+  override readonly code = 'quota.secret_rotations'
   override readonly retryable = false
 
   /** @param until when the oldest of the former secrets stops signing. */
@@ -200,7 +200,7 @@ export class EndpointDisabledError extends AppError {
 
 export class TooManyTestsError extends AppError {
   override readonly name = 'TooManyTestsError'
-  override readonly code = 'delivery.too_many_tests'
+  override readonly code = 'quota.tests'
   override readonly retryable = true
   readonly retryAfterMs: number
 

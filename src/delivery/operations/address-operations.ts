@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { AppError } from '../../platform/base/errors.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { isProblemCode, PROBLEMS } from '../../platform/http/problems.ts'
+import { isProblemCode, PROBLEMS } from '../../platform/http/problem-codes.ts'
 import { object } from '../../platform/http/schemas.ts'
 import {
   confirmAddress,
@@ -28,7 +28,7 @@ const common = {
     token: Type.String({ maxLength: 200, description: 'From a link in an e-mail.' }),
   }),
   answer: { about: 'A page.', type: HTML },
-  problems: ['delivery.no_such_link'],
+  problems: ['delivery.link_gone'],
 } as const
 const confirmation = {
   ...common,
@@ -115,7 +115,7 @@ const subscribe = open({
   method: 'POST',
   form: true,
   summary: 'Send the owner of an address that has unsubscribed a link to confirm it again',
-  problems: [...common.problems, 'delivery.too_many_confirmations'],
+  problems: [...common.problems, 'quota.confirmations'],
   handler: ({ db }, asked) =>
     answer(asked, async ({ token }) => {
       const { state, shown, reseller } = await subscribeAgain(db, token)

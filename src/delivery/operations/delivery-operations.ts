@@ -1,17 +1,21 @@
 import { Type } from 'typebox'
+import { RecordParams } from '../../feeds/change-shapes.ts'
+import { isArchivedAfter, readFeedBounds, throwMissing } from '../../feeds/feed-bounds.ts'
 import type { FeedSource } from '../../feeds/watch-feed-queries.ts'
+import { DELIVERY_STATES } from '../../platform/base/kinds.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER, object, orNull } from '../../platform/http/schemas.ts'
+import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { composeMessages } from '../dispatch/claim-deliveries.ts'
 import {
   listAttempts,
-  listDead,
+  listChangeDeliveries,
+  listDeliveries,
   readContent,
   requireDelivery,
 } from '../endpoints/delivery-queries.ts'
-import { DeadDelivery, ShownDelivery } from '../endpoints/delivery-shapes.ts'
+import { Delivery } from '../endpoints/delivery-shapes.ts'
 import { type EndpointOwner, requireEndpoint } from '../endpoints/endpoint-queries.ts'
 import { Attempt, EndpointParams, EXAMPLE_ENDPOINT } from '../endpoints/endpoint-shapes.ts'
 import {
@@ -21,62 +25,101 @@ import {
   retryDelivery,
 } from '../endpoints/replay-deliveries.ts'
 import type { Message } from '../formats/format.ts'
+import { explain } from './explain-operations.ts'
 
-const { reseller } = operations<FeedSource>()
+const { operator, reseller } = operations<FeedSource>()
 
 const DeliveryParams = object({
-  ...EndpointParams.properties,
   deliveryId: Type.String({ format: 'uuid', description: 'The `webhook-id` of the request.' }),
 })
 
 type Body = Omit<Message, 'deliveryId'>
 
-const Delivery = object(
+const DeliveryDetails = object(
   {
-    ...ShownDelivery.properties,
+    ...Delivery.properties,
     body: orNull(
       Type.Unsafe<Body>(object({ type: Type.String(), timestamp: Instant, data: Type.Unknown() })),
       'What is sent: the body of a webhook, and what the text of a message for people is made of. Null if the record is ' +
         'archived.',
     ),
-    attemptsMade: Type.Array(Attempt, { description: 'Of the last 30 days, oldest first.' }),
+    attempts: Type.Array(Attempt, { description: 'Of the last 30 days, oldest first.' }),
   },
-  { title: 'Delivery' },
+  { title: 'DeliveryDetails' },
 )
 
-export const EXAMPLE_DELIVERY = {
-  ...EXAMPLE_ENDPOINT,
-  deliveryId: '00000000-0000-7000-8000-00000000d001',
-}
-const common = { tag: 'Webhooks', path: '/api/v1/webhook-endpoints/{endpointId}' } as const
+export const EXAMPLE_DELIVERY = { deliveryId: '00000000-0000-7000-8000-00000000d001' }
+const TAG = 'Webhooks'
 const one = {
-  ...common,
-  path: `${common.path}/deliveries/{deliveryId}`,
+  tag: TAG,
+  path: '/api/v1/deliveries/{deliveryId}',
   params: DeliveryParams,
   problems: ['not_found'],
   example: { params: EXAMPLE_DELIVERY },
 } as const
-const cursors = cursorsOf('dead-deliveries', DeadDelivery.properties.id)
+const cursors = cursorsOf('deliveries', Delivery.properties.id)
 
-const listDeadOnes = reseller({
-  ...common,
-  id: 'listDeadDeliveries',
+const listOwn = reseller({
+  id: 'listDeliveries',
   method: 'GET',
-  path: `${common.path}/deliveries`,
-  summary: 'List the deliveries of an endpoint that are not tried any more, newest first',
+  path: '/api/v1/deliveries',
+  tag: TAG,
+  summary: 'List the deliveries to your endpoints, newest first',
+  description:
+    'One record may have a delivery to each endpoint whose filters it passes. Deliveries that are over are kept for 30 days.',
   scope: 'read',
-  params: EndpointParams,
-  query: object(pageParameters({ preset: 50, max: 1000 })),
-  answer: { about: 'A page of dead deliveries.', schema: pageOf(DeadDelivery) },
+  query: object({
+    endpoint: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Only those to this endpoint, by its id.' }),
+    ),
+    state: Type.Optional(
+      Type.Array(oneOf(DELIVERY_STATES), {
+        maxItems: DELIVERY_STATES.length,
+        description: 'Only those in one of these states.',
+      }),
+    ),
+    seq: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_WHOLE_NUMBER,
+        description: 'Only those of the record with this number in your feed.',
+      }),
+    ),
+    ...pageParameters({ preset: 50, max: 1000 }),
+  }),
+  answer: { about: 'A page of deliveries.', schema: pageOf(Delivery) },
   problems: ['not_found', 'request.invalid_cursor'],
-  example: { params: EXAMPLE_ENDPOINT },
-  handler: async (owner, { params: { endpointId }, query: { limit, cursor } }) => {
-    const bound = endpointId
-    const after = cursors.read(cursor, bound)
-    await requireEndpoint(owner, endpointId)
+  handler: async (owner, { query }) => {
+    const { limit, cursor, ...filter } = query
+    const { endpoint: endpointId, state: states, seq } = filter
+    const after = cursors.read(cursor, filter)
+    if (endpointId !== undefined) await requireEndpoint(owner, endpointId)
     const { db, resellerId } = owner
-    const dead = await listDead(db, resellerId, { endpointId, after, limit: limit + 1 })
-    return cursors.page(dead, { limit, bound, positionOf: ({ id }) => id })
+    const wanted = { resellerId, endpointId, states, seq, after, limit: limit + 1 }
+    const found = await listDeliveries(db, wanted)
+    return cursors.page(found, { limit, bound: filter, positionOf: ({ id }) => id })
+  },
+})
+
+const ofChange = operator({
+  id: 'listChangeDeliveries',
+  method: 'GET',
+  path: '/api/v1/availability-changes/{seq}/deliveries',
+  tag: 'Operators',
+  summary: 'List the deliveries of a change to the endpoints of all resellers',
+  scope: 'operate',
+  params: RecordParams,
+  answer: {
+    about: 'At most 200 deliveries, by reseller.',
+    schema: object({ items: Type.Array(Delivery) }),
+  },
+  example: { params: { seq: '1' } },
+  problems: ['changes.archived'],
+  handler: async ({ db }, { params: { seq } }) => {
+    const items = await listChangeDeliveries(db, seq)
+    const bounds = await readFeedBounds(db, 'availability')
+    if (items.length === 0 && isArchivedAfter(bounds, seq - 1)) throwMissing(bounds, seq)
+    return { items }
   },
 })
 
@@ -86,17 +129,17 @@ const read = reseller({
   method: 'GET',
   summary: 'Read a delivery with its body and its attempts',
   scope: 'read',
-  answer: { about: 'The delivery.', schema: Delivery },
-  handler: async (owner, { params }) => {
-    const delivery = await requireDelivery(owner, params)
-    const attemptsMade = await listAttempts(owner.db, owner.resellerId, params.deliveryId)
-    return { ...delivery, body: await readBody(owner, delivery), attemptsMade }
+  answer: { about: 'The delivery.', schema: DeliveryDetails },
+  handler: async (owner, { params: { deliveryId } }) => {
+    const delivery = await requireDelivery(owner, deliveryId)
+    const attempts = await listAttempts(owner.db, owner.resellerId, deliveryId)
+    return { ...delivery, body: await readBody(owner, delivery), attempts }
   },
 })
 
 async function readBody(
   source: FeedSource & EndpointOwner,
-  delivery: ShownDelivery,
+  delivery: Delivery,
 ): Promise<Body | null> {
   const content = await readContent(source.db, delivery.id)
   const owner = { id: delivery.endpointId, resellerId: source.resellerId }
@@ -119,23 +162,23 @@ const retry = reseller({
   answer: {
     about: 'The delivery is sent within seconds.',
     status: 202,
-    schema: object({ id: ShownDelivery.properties.id }),
+    schema: object({ id: Delivery.properties.id }),
   },
-  handler: async (owner, { params }) => {
-    await requireDelivery(owner, params)
-    await retryDelivery(owner.db, owner.resellerId, params.deliveryId)
-    return { id: params.deliveryId }
+  handler: async (owner, { params: { deliveryId } }) => {
+    await requireDelivery(owner, deliveryId)
+    await retryDelivery(owner.db, owner.resellerId, deliveryId)
+    return { id: deliveryId }
   },
 })
 
 const Seq = Type.Integer({ minimum: 1, maximum: MAX_WHOLE_NUMBER })
 
 const replay = reseller({
-  ...common,
   id: 'replayDeliveries',
   method: 'POST',
   repeatable: true,
-  path: `${common.path}/replay`,
+  path: '/api/v1/webhook-endpoints/{endpointId}/replay',
+  tag: TAG,
   summary: 'Send the deliveries of an endpoint again: a range of numbers, or all that died',
   description:
     'Give `from` and `through`, the first and the last number of your feed, or `since`: all deliveries that died after this ' +
@@ -182,5 +225,5 @@ function instantOf(text: string): Date {
   })
 }
 
-/** The operations with which a reseller sees what did not arrive, and sends it again. */
-export const DELIVERY_OPERATIONS = [listDeadOnes, read, retry, replay]
+/** The operations that show what was sent, and why something was not, and that send it again. */
+export const DELIVERY_OPERATIONS = [listOwn, read, retry, replay, ofChange, explain]

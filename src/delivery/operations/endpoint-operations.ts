@@ -62,11 +62,7 @@ const create = reseller({
     schema: withSecret,
     location: `${common.path}/{id}`,
   },
-  problems: [
-    'delivery.too_many_endpoints',
-    'delivery.no_encryption_key',
-    'delivery.too_many_confirmations',
-  ],
+  problems: ['quota.endpoints', 'delivery.no_encryption_key', 'quota.confirmations'],
   example: {
     body: {
       target: 'https://receiver.example/hooks/fares',
@@ -107,7 +103,7 @@ const update = reseller({
   scope: 'watch',
   body: object({ target: Type.Optional(target), ...optionalSettings }),
   answer: { about: 'The endpoint.', schema: WebhookEndpoint },
-  problems: ['not_found', 'delivery.no_encryption_key', 'delivery.too_many_confirmations'],
+  problems: ['not_found', 'delivery.no_encryption_key', 'quota.confirmations'],
   example: { params: EXAMPLE_ENDPOINT, body: { rules: { soldOut: true } } },
   handler: async (deps, { params: { endpointId: id }, body, caller, request }) => {
     const changed = await updateEndpoint(deps, deps, { id, given: body })
@@ -148,7 +144,7 @@ const rotate = reseller({
     'not_found',
     'delivery.no_encryption_key',
     'delivery.unsigned_format',
-    'delivery.too_many_rotations',
+    'quota.secret_rotations',
   ],
   example: { params: EXAMPLE_ENDPOINT },
   handler: async (deps, { params: { endpointId }, caller, request }) => {
@@ -180,7 +176,7 @@ const test = reseller({
     'it.',
   scope: 'watch',
   answer: added,
-  problems: ['not_found', 'delivery.endpoint_disabled', 'delivery.too_many_tests'],
+  problems: ['not_found', 'delivery.endpoint_disabled', 'quota.tests'],
   example: { params: EXAMPLE_ENDPOINT },
   handler: async (owner, { params }) => ({
     deliveryId: await addTestEvent(owner, params.endpointId),
@@ -220,7 +216,7 @@ const trigger = reseller({
   scope: 'watch',
   body: object({ kind: WatchChangeKind }),
   answer: added,
-  problems: ['not_found', 'delivery.endpoint_disabled', 'delivery.too_many_tests'],
+  problems: ['not_found', 'delivery.endpoint_disabled', 'quota.tests'],
   example: { params: EXAMPLE_ENDPOINT, body: { kind: 'became_unavailable' } },
   handler: async (owner, { params, body }) => ({
     deliveryId: await addExample(owner, params.endpointId, body.kind),
@@ -239,7 +235,7 @@ const resend = reseller({
     `${CONFIRMATION_LIMIT.atMost} a day, by all resellers together.`,
   scope: 'watch',
   answer: { about: 'The message is sent within seconds.', status: 202, schema: WebhookEndpoint },
-  problems: ['not_found', 'delivery.no_confirmation_due', 'delivery.too_many_confirmations'],
+  problems: ['not_found', 'delivery.no_confirmation_due', 'quota.confirmations'],
   example: { params: EXAMPLE_EMAIL_ENDPOINT },
   handler: async (deps, { params: { endpointId }, caller, request }) => {
     const endpoint = await resendConfirmation(deps, endpointId)

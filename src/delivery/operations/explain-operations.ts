@@ -72,7 +72,7 @@ const Explanation = object(
           description: 'The filters that the record does not pass.',
         }),
         deliveryId: MaybeId,
-        attempts: orNull(Type.Integer()),
+        attemptCount: orNull(Type.Integer()),
         waitsForDigest: Type.Boolean(),
         at: orNull(Instant, 'When the next attempt is due, or when the step ended it.'),
       }),
@@ -98,7 +98,7 @@ export const explain = operator({
     reseller: Type.String({ minLength: 1, maxLength: 200, description: 'Its name.' }),
   }),
   answer: { about: 'The steps.', schema: Explanation },
-  problems: ['not_found', 'changes.archived', 'watch.unknown_reseller'],
+  problems: ['not_found', 'changes.archived'],
   example: { params: { seq: '1', reseller: 'alpha' } },
   handler: async ({ db }, { params: { seq, reseller: name } }) => {
     const { id: resellerId } = await requireReseller(db, name)
@@ -202,7 +202,7 @@ async function explainEndpoints(
   const { rows } = await sql<Explanation['endpoints'][number]>`
     select w.seq, e.id as "endpointId", e.target_shown as target, s.step,
            case when s.step = 'filtered' then f.filters else '{}' end as filters,
-           d.id as "deliveryId", d.attempts, coalesce(d.state = 'pending' and d.attempts = 0 and e.digest is not null, false) as "waitsForDigest",
+           d.id as "deliveryId", d.attempts as "attemptCount", coalesce(d.state = 'pending' and d.attempts = 0 and e.digest is not null, false) as "waitsForDigest",
            s.at
       from availability_change c
       join watch_change w on w.change_id = c.id and w.reseller_id = ${resellerId}

@@ -10,6 +10,17 @@ export class ArchiveError extends AppError {
   override readonly retryable = false
 }
 
+/** One archive runs at a time. */
+export class ArchiveRunsError extends AppError {
+  override readonly name = 'ArchiveRunsError'
+  override readonly code = 'archive.busy'
+  override readonly retryable = true
+
+  constructor(holder: string) {
+    super(`another archive runs: its lock is ${holder}`)
+  }
+}
+
 /** What `archive.json` says of the other files of its directory. */
 export interface Manifest {
   /** The row of the archive in its database. */

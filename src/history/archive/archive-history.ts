@@ -8,6 +8,7 @@ import { verifyQuery, writeQuery } from '../export-tables.ts'
 import { rollUpDays } from '../roll-up-days.ts'
 import {
   ArchiveError,
+  ArchiveRunsError,
   clearDirectory,
   type Manifest,
   readDirectory,
@@ -44,7 +45,7 @@ export interface ArchiveResult {
  * archive deletes what lies below them. Missing days before the date are rolled up first, because no later roll-up
  * can read them.
  *
- * Checks and syncs go on meanwhile. Throws ArchiveError and ParquetError.
+ * Checks and syncs go on meanwhile. Throws ArchiveError, ArchiveRunsError and ParquetError.
  */
 export async function archiveHistory(
   database: Pick<Database, 'db' | 'pool'>,
@@ -54,7 +55,7 @@ export async function archiveHistory(
   const { db } = database
   const result = await withSessionLock(db, LOCK, () => archiveLocked(database, args, options))
   if (result === undefined) {
-    throw new ArchiveError(`another archive runs: its lock is ${await findLockHolder(db, LOCK)}`)
+    throw new ArchiveRunsError(await findLockHolder(db, LOCK))
   }
   return result
 }

@@ -67,7 +67,7 @@ function assertDate(before: Date, { now, lastListAt }: DateFacts): void {
   const latest = new Date(now.getTime() - KEPT_DAYS * DAY_MS)
   if (before > latest) {
     throw new ArchiveError(
-      `--before must be ${dayOf(latest)} or earlier: the last ${KEPT_DAYS} days stay in the database`,
+      `--to must be ${dayOf(latest)} or earlier: the last ${KEPT_DAYS} days stay in the database`,
     )
   }
   if (lastListAt === null || lastListAt < before) {

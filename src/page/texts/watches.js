@@ -110,7 +110,7 @@ export const watches = {
     import: 'Import',
     /** @param {string} size */
     tooLarge: (size) =>
-      `The file is larger than ${size}. Split it, or let an operator import it with bin/farewatch watch-list import.`,
+      `The file is larger than ${size}. Split it, or let an operator import it with bin/farewatch watch-lists import.`,
     unreadable: 'The file could not be read. If it changed meanwhile, choose it again.',
   },
   keys: {

@@ -26,7 +26,7 @@ const HELPS = {
   endpoints_failing: ENDPOINTS,
   endpoints_failing_for_hours: { command: 'bin/farewatch doctor', says: 'names them.' },
   deliveries_dying: {
-    command: 'bin/farewatch deliveries list',
+    command: 'bin/farewatch deliveries list --state dead',
     says: 'shows why.',
   },
   budget_too_small: BUDGET,

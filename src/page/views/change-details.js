@@ -36,7 +36,7 @@ export function ChangeDetails({ change, canWatch }) {
     ${
       feed === 'route'
         ? html`<${RouteSources} change=${change} />`
-        : html`<${FareSources} path=${`${PATHS[feed]}/${change.seq}`} canWatch=${canWatch} />`
+        : html`<${FareSources} feed=${feed} seq=${change.seq} canWatch=${canWatch} />`
     }
   </div>`
 }
@@ -69,10 +69,13 @@ function RouteSources({ change }) {
   </div>`
 }
 
-/** @param {{ path: string, canWatch: boolean }} props */
-function FareSources({ path, canWatch }) {
+/** @param {{ feed: 'fare' | 'watch', seq: number, canWatch: boolean }} props */
+function FareSources({ feed, seq, canWatch }) {
+  const path = `${PATHS[feed]}/${seq}`
+  const isOwn = feed === 'watch'
+  const log = isOwn ? `/deliveries?seq=${seq}` : `${path}/deliveries`
   const evidence = useResource((signal) => callApi(`${path}/evidence`, { signal }), [path])
-  const sent = useResource((signal) => callApi(`${path}/deliveries`, { signal }), [path])
+  const sent = useResource((signal) => callApi(log, { signal }), [log])
   return html`<div class="sides">
     <section><h3>${texts.changes.evidence}</h3>
       <${Loaded} of=${evidence}>${(/** @type {any} */ { status, latencyMs, answer }) =>
@@ -84,7 +87,7 @@ function FareSources({ path, canWatch }) {
       <${Loaded} of=${sent}>${(/** @type {any} */ { items }) =>
         items.length === 0
           ? html`<p class="muted">${texts.changes.noDelivery}</p>`
-          : html`<${Deliveries} deliveries=${items} named="endpoint" canWatch=${canWatch} onChanged=${sent.reload} />`}<//>
+          : html`<${Deliveries} deliveries=${items} named="endpoint" isOwn=${isOwn} canWatch=${canWatch} onChanged=${sent.reload} />`}<//>
     </section>
   </div>`
 }

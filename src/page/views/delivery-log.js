@@ -21,14 +21,11 @@ const LEVELS = { pending: 'warn', delivered: 'good', dead: 'bad' }
 export function EndpointLog({ endpoint, canWatch, onChanged }) {
   const [shown, setShown] = useState('recent')
   const [limit, setLimit] = useState(PAGE)
-  const path = shown === 'recent' ? 'recent-deliveries' : 'deliveries'
+  const ofState = shown === 'dead' ? '&state=dead' : ''
+  const path = `/deliveries?endpoint=${endpoint.id}${ofState}&limit=${limit}`
   const log = useResource(
-    async (signal) => {
-      const base = `/webhook-endpoints/${endpoint.id}/${path}`
-      const { items } = await callApi(`${base}?limit=${limit}`, { signal })
-      return items.map((/** @type {any} */ one) => ({ state: 'dead', dueAt: null, ...one }))
-    },
-    [endpoint.id, path, limit],
+    (signal) => callApi(path, { signal }).then(({ items }) => items),
+    [path],
     { everyMs: EVERY_MS },
   )
   const changed = () => {
@@ -46,7 +43,7 @@ export function EndpointLog({ endpoint, canWatch, onChanged }) {
         <option value="recent">${t.recent}</option><option value="dead">${t.deadOnes}</option></select></label></div>
     <${Loaded} of=${log}>${(/** @type {any[]} */ items) => html`
       ${items.length === 0 && html`<p class="muted">${shown === 'recent' ? t.empty : t.noDead}</p>`}
-      <${Deliveries} deliveries=${items} named="record" canWatch=${canWatch} onChanged=${changed} />
+      <${Deliveries} deliveries=${items} named="record" isOwn=${true} canWatch=${canWatch} onChanged=${changed} />
       ${items.length === limit && limit < 4 * PAGE && html`<button type="button" onClick=${() => setLimit(limit + PAGE)}>${t.more}</button>`}
     `}<//>
   </section>`
@@ -55,35 +52,35 @@ export function EndpointLog({ endpoint, canWatch, onChanged }) {
 /**
  * Deliveries with their states and last attempts. Those of the reader can be opened, and sent again if they are not
  * tried any more.
- * @param {{ deliveries: any[], named: 'record' | 'endpoint', canWatch: boolean, onChanged: () => void }} props
+ * @param {{ deliveries: any[], named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props
  */
-export function Deliveries({ deliveries, named, canWatch, onChanged }) {
+export function Deliveries({ deliveries, named, isOwn, canWatch, onChanged }) {
   return html`<ul class="plain-list deliveries">${deliveries.map(
     (delivery) =>
-      html`<${Delivery} key=${delivery.id} delivery=${delivery} named=${named} canWatch=${canWatch} onChanged=${onChanged} />`,
+      html`<${Delivery} key=${delivery.id} delivery=${delivery} named=${named} isOwn=${isOwn} canWatch=${canWatch} onChanged=${onChanged} />`,
   )}</ul>`
 }
 
-/** What a delivery is about. @param {any} delivery @param {'record' | 'endpoint'} named */
-function subjectOf({ seq, type, kind, reference, format, target, reseller }, named) {
-  if (named === 'endpoint') return `${reseller ? `${reseller}, ` : ''}${format}: ${target}`
+/** What a delivery is about. @param {any} delivery @param {'record' | 'endpoint'} named @param {boolean} isOwn */
+function subjectOf({ seq, type, kind, reference, format, target, reseller }, named, isOwn) {
+  if (named === 'endpoint') return `${isOwn ? '' : `${reseller}, `}${format}: ${target}`
   if (seq === null) return texts.deliveries.events[type] ?? type
   return texts.deliveries.record(seq, textOf(vocabulary.kinds, kind ?? ''), reference ?? '')
 }
 
-/** @param {{ delivery: any, named: 'record' | 'endpoint', canWatch: boolean, onChanged: () => void }} props */
-function Delivery({ delivery, named, canWatch, onChanged }) {
-  const { id, endpointId, state, deadReason, reseller, lastAttempt } = delivery
+/** @param {{ delivery: any, named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props */
+function Delivery({ delivery, named, isOwn, canWatch, onChanged }) {
+  const { id, state, deadReason, lastAttempt } = delivery
   const [isOpen, setOpen] = useState(false)
   const { busy, error, run } = useAction()
   const t = texts.deliveries
-  const subject = subjectOf(delivery, named)
-  const path = `/webhook-endpoints/${endpointId}/deliveries/${id}`
+  const subject = subjectOf(delivery, named, isOwn)
+  const path = `/deliveries/${id}`
   const again = () => callApi(`${path}/retry`, { method: 'POST' }).then(onChanged)
   return html`<li>
     <${Badge} level=${LEVELS[state] ?? 'idle'}>${subject}: ${textOf(t, state)}${deadReason && ` (${textOf(t.deadReasons, deadReason)})`}<//>
     <span class="muted small">${when(delivery)}${lastAttempt && `, ${t.last} ${attemptText(lastAttempt)}`}</span>
-    ${reseller === undefined && html`<button type="button" class="plain" aria-expanded=${isOpen} aria-label=${t.detailsOf(subject)} onClick=${() => setOpen(!isOpen)}>${t.details}</button>`}
+    ${isOwn && html`<button type="button" class="plain" aria-expanded=${isOpen} aria-label=${t.detailsOf(subject)} onClick=${() => setOpen(!isOpen)}>${t.details}</button>`}
     ${state === 'dead' && canWatch && html`<button type="button" class="plain" disabled=${busy} aria-label=${t.againFor(subject)} onClick=${() => run(again)}>${t.again}</button>`}
     ${error && html`<${Failure} error=${error} />`}
     ${isOpen && html`<${Details} path=${path} />`}
@@ -102,11 +99,11 @@ function Details({ path }) {
   const found = useResource((signal) => callApi(path, { signal }), [path])
   const t = texts.deliveries
   return html`<div class="details"><${Loaded} of=${found}>${(
-    /** @type {any} */ { body, attemptsMade },
+    /** @type {any} */ { body, attempts },
   ) => html`
     <h3>${t.attempts}</h3>
-    ${attemptsMade.length === 0 && html`<p class="muted">${t.noAttempts}</p>`}
-    <ul class="plain-list">${attemptsMade.map(
+    ${attempts.length === 0 && html`<p class="muted">${t.noAttempts}</p>`}
+    <ul class="plain-list">${attempts.map(
       (/** @type {any} */ { startedAt, outcome, status, durationMs, answer }) => html`<li>
         <${Badge} level=${outcome === 'ok' ? 'good' : 'bad'}><${Clock} at=${startedAt} />: ${attemptText({ outcome, status })}, ${t.after} ${lengthText(durationMs)}<//>
         ${answer && html`<pre tabindex="0">${answer}</pre>`}</li>`,

@@ -137,7 +137,7 @@ function createHandler<D>(operation: Operation<D>, options: AddOperationsOptions
 }
 
 /** Answers 404 for an unknown path and 405 for an unknown method of a known path, before a body is read. */
-export function addNoEndpoint<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
+export function addNoOperation<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
   const known = pathsOf(options.operations)
   server.addHook('onRequest', async (request, reply) => {
     if (!request.is404) return
@@ -145,13 +145,13 @@ export function addNoEndpoint<D>(server: FastifyInstance, options: AddOperations
     const [path = ''] = request.url.split('?')
     const methods = known.find(({ pattern }) => pattern.test(path))?.methods
     if (methods === undefined) {
-      const detail = '/openapi.json lists the endpoints'
-      throw new ProblemError('request.no_endpoint', { detail })
+      const detail = 'no operation has this path: /openapi.json lists them'
+      throw new ProblemError('not_found', { missing: 'operation', detail })
     }
     const allow = methods.join(', ')
     throw new ProblemError('request.no_method', {
       headers: { allow },
-      detail: `the endpoint has ${allow}`,
+      detail: `the path has ${allow}`,
     })
   })
 }

@@ -6,6 +6,7 @@ interface Schema {
   readonly type?: string | readonly string[]
   readonly const?: unknown
   readonly enum?: readonly unknown[]
+  readonly 'x-extensible-enum'?: readonly unknown[]
   readonly format?: string
   readonly default?: unknown
   readonly minimum?: number
@@ -229,8 +230,12 @@ function typeOf(schema: Schema): string {
     return `<a href="#${name}">${name}</a>`
   }
   const values = schema.const === undefined ? schema.enum : [schema.const]
-  if (values !== undefined)
-    return values.map((value) => `<code>${String(value)}</code>`).join(' or ')
+  const known = values ?? schema['x-extensible-enum']
+  if (known !== undefined) {
+    const named = known.map((value) => `<code>${String(value)}</code>`).join(' or ')
+    const orNull = schema.type?.includes('null') === true ? ' or null' : ''
+    return `${named}${values === undefined ? ' or another' : ''}${orNull}`
+  }
   if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ')
   if (items !== undefined) return `array of ${typeOf(items)}`
   const [named] = Object.values(patternProperties ?? {})

@@ -3,10 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import compress from '@fastify/compress'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
-import { type AddOperationsOptions, addNoEndpoint, addOperations } from './add-operations.ts'
+import { type AddOperationsOptions, addNoOperation, addOperations } from './add-operations.ts'
 import { apiPage } from './api-page.ts'
 import { countRequest } from './authorize.ts'
-import { docsPage, markdown } from './docs-html.ts'
+import { docsPage, escaped, markdown } from './docs-html.ts'
+import { PROBLEMS, problemPage } from './problem-codes.ts'
 import { ProblemError, problemCodeOf } from './problems.ts'
 import { addJsonBodies } from './read-body.ts'
 import { BODY_BYTES_PER_MS } from './request-limits.ts'
@@ -72,7 +73,7 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
     })()
   })
   reportAnswers(server, options)
-  addNoEndpoint(server, options)
+  addNoOperation(server, options)
   // The hook of the compression sees only routes that are added later. The documentation needs no key, so it comes before:
   // a caller without a key cannot make the server compress.
   addPageFiles(server)
@@ -144,8 +145,9 @@ const DOCS_POLICY =
 const RUNBOOKS = new URL('../../../docs/reference/runbooks.md', import.meta.url)
 
 /**
- * Serves the OpenAPI document at /openapi.json, a page to read it at /docs, and the runbooks, to which each alert links,
- * at /docs/runbooks. They need no key. Each is written, and compressed for each encoding, once.
+ * Serves the OpenAPI document at /openapi.json, a page to read it at /docs, the runbooks, to which each alert links, at
+ * /docs/runbooks, and a page for each code of a problem. They need no key. Each is written, and compressed for each
+ * encoding, once.
  */
 function addDocsPages(server: FastifyInstance, document: object): void {
   const pages = {
@@ -153,8 +155,19 @@ function addDocsPages(server: FastifyInstance, document: object): void {
     '/docs': () => apiPage(document),
     '/docs/runbooks': () =>
       docsPage('Runbooks of farewatch', markdown(readFileSync(RUNBOOKS, 'utf8'))),
+    ...problemPages(),
   }
   for (const [url, write] of Object.entries(pages)) server.get(url, sender(url, write))
+}
+
+/** The pages to which the `type` of problems leads, by their addresses. */
+function problemPages(): Record<string, () => string> {
+  const pages = Object.entries(PROBLEMS).map(([code, { status, title, cause, remedy }]) => {
+    const head = `<h1>${escaped(title)}</h1>\n<p><code>${code}</code>, status ${status}</p>\n`
+    const body = `${head}<h2>Cause</h2>\n${markdown(cause)}<h2>Remedy</h2>\n${markdown(remedy)}`
+    return [problemPage(code), () => docsPage(title, body)] as const
+  })
+  return Object.fromEntries(pages)
 }
 
 function sender(url: string, write: () => string) {

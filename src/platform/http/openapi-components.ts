@@ -1,4 +1,5 @@
 import type { Operation } from './operation.ts'
+import type { ProblemCode } from './problem-codes.ts'
 
 type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'streams' | 'repeatable' | 'lock'>
 
@@ -112,8 +113,11 @@ export interface SchemaComponents {
   all(): Record<string, unknown>
 }
 
-/** Throws if two different schemas have the same title. */
-export function createSchemaComponents(): SchemaComponents {
+/**
+ * Throws if two different schemas have the same title.
+ * @param taken components of the same document. A schema that differs from the one with its title is named `…Input`.
+ */
+export function createSchemaComponents(taken: Json = {}): SchemaComponents {
   const found = new Map<string, unknown>()
 
   const refer = (schema: unknown): unknown => {
@@ -127,15 +131,17 @@ export function createSchemaComponents(): SchemaComponents {
     )
     if (typeof title !== 'string') return referring
     const { description, ...plain } = referring
-    const isDescribedEnum = 'enum' in plain && description !== undefined
+    const isEnum = 'enum' in plain || 'x-extensible-enum' in plain
+    const isDescribedEnum = isEnum && description !== undefined
     const component = isDescribedEnum ? plain : referring
-    const known = found.get(title) ?? component
-    if (JSON.stringify(known) !== JSON.stringify(component)) {
-      throw new Error(`two schemas have the title ${title}`)
+    const isTaken = title in taken && !isSame(taken[title], component)
+    const name = isTaken ? `${title}Input` : title
+    if (!isSame(found.get(name) ?? component, component)) {
+      throw new Error(`two schemas have the title ${name}`)
     }
-    found.set(title, known)
+    found.set(name, component)
     return {
-      $ref: `#/components/schemas/${title}`,
+      $ref: `#/components/schemas/${name}`,
       ...(isDescribedEnum ? { description } : {}),
     }
   }
@@ -144,6 +150,12 @@ export function createSchemaComponents(): SchemaComponents {
     all: () => Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+type Json = Readonly<Record<string, unknown>>
 
 /** Writes "one type or null" as one schema with two types, if that means the same: no enum, no reference. */
 function withNullType(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -8,9 +8,11 @@ import {
   type SchemaComponents,
 } from './openapi-components.ts'
 import type { Operation } from './operation.ts'
-import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, ProblemSchema } from './problems.ts'
+import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
+import { PROBLEM_TYPE, ProblemSchema } from './problems.ts'
 import { propertiesOf } from './read-parameters.ts'
 import { isEdited } from './safe-writes.ts'
+import { opened } from './schemas.ts'
 
 type AnyOperation = Omit<Operation<never>, 'run'>
 
@@ -57,36 +59,38 @@ interface SentEvent {
 }
 
 /**
- * The OpenAPI 3.1 document of the operations. It uses their schemas unchanged, because both speak JSON Schema
- * 2020-12.
+ * The OpenAPI 3.1 document of the operations. It uses their schemas, because both speak JSON Schema 2020-12: those of
+ * requests unchanged, those of answers and events opened.
  */
 export function openApiDocument(
   operations: readonly AnyOperation[],
   { info, answers, events, eventUnion }: OpenApiOptions,
 ) {
-  const components = createSchemaComponents()
+  const sent = createSchemaComponents()
   const responses: Shared = {}
   const parameters: Shared = {}
+  const answered = operations.map((operation) => ({
+    ...successOf(sent, operation, {
+      example: answers[operation.id],
+      isEdited: isEdited(operation, operations),
+    }),
+    ...problemsOf(sent, operation, responses),
+  }))
+  sent.refer(opened(eventUnion))
+  const webhooks = Object.entries(events).map(([type, event]) => [
+    type,
+    { post: webhookObject(sent, event) },
+  ])
+  const received = createSchemaComponents(sent.all())
   const paths: Record<string, Record<string, object>> = {}
-  for (const operation of operations) {
+  for (const [i, operation] of operations.entries()) {
     const path = paths[operation.path] ?? {}
     path[operation.method.toLowerCase()] = {
-      ...operationObject(components, operation, parameters),
-      responses: {
-        ...successOf(components, operation, {
-          example: answers[operation.id],
-          isEdited: isEdited(operation, operations),
-        }),
-        ...problemsOf(components, operation, responses),
-      },
+      ...operationObject(received, operation, parameters),
+      responses: answered[i],
     }
     paths[operation.path] = path
   }
-  components.refer(eventUnion)
-  const webhooks = Object.entries(events).map(([type, event]) => [
-    type,
-    { post: webhookObject(components, event) },
-  ])
   return {
     openapi: '3.1.0',
     info,
@@ -96,7 +100,7 @@ export function openApiDocument(
     webhooks: Object.fromEntries(webhooks) as Record<string, object>,
     components: {
       securitySchemes: SECURITY_SCHEMES,
-      schemas: components.all(),
+      schemas: { ...sent.all(), ...received.all() },
       responses,
       parameters,
       headers: HEADER_COMPONENTS,
@@ -162,7 +166,7 @@ function webhookObject(components: SchemaComponents, { about, schema, example }:
     summary: about,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: components.refer(schema), example } },
+      content: { 'application/json': { schema: components.refer(opened(schema)), example } },
     },
     responses: { '2XX': { description: 'The receiver has stored the message.' } },
   }
@@ -217,7 +221,7 @@ function successOf(
   const headers = headersPart(answerHeaders(operation, isEdited))
   const content = {
     [type]: {
-      ...(schema === undefined ? {} : { schema: components.refer(schema) }),
+      ...(schema === undefined ? {} : { schema: components.refer(opened(schema)) }),
       example,
     },
   }
@@ -255,7 +259,7 @@ function problemsOf(
       responses[name] ??= {
         description: ofStatus.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('\n\n'),
         ...headersPart(problemHeaders(status)),
-        content: { [PROBLEM_TYPE]: { schema: components.refer(ProblemSchema) } },
+        content: { [PROBLEM_TYPE]: { schema: components.refer(opened(ProblemSchema)) } },
       }
       return [status, { $ref: `#/components/responses/${name}` }]
     }),
@@ -264,7 +268,7 @@ function problemsOf(
 
 /**
  * A response is named after its status and the problems that not every operation has.
- * @example responseName(404, ['not_found', 'watch.unknown_references']) // 'Problem404NotFoundWatchUnknownReferences'
+ * @example responseName(409, ['sync.not_held', 'sync.busy']) // 'Problem409SyncBusySyncNotHeld'
  */
 function responseName(status: number, codes: readonly ProblemCode[]): string {
   const own = codes.filter((code) => ![...COMMON, ...WITH_KEY].includes(code)).toSorted()

@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Logger } from '../base/logger.ts'
 import type { ResellerId } from '../base/reseller-id.ts'
-import { type ProblemCode, ProblemError } from './problems.ts'
+import type { ProblemCode } from './problem-codes.ts'
+import { ProblemError } from './problems.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Nothing = TObject<Record<never, never>>

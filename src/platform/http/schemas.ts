@@ -21,8 +21,8 @@ export function instant(description?: string) {
 }
 
 /**
- * An object without additional properties: unknown parameters are refused, and a test finds undocumented members of
- * responses. With a `title` it becomes the component of that name in the OpenAPI document.
+ * An object without additional properties: unknown members of requests are refused, and a test finds undocumented
+ * members of answers, which are published by `opened`. With a `title` it becomes the component of that name in the OpenAPI document.
  */
 export function object<P extends TProperties>(properties: P, options: TObjectOptions = {}) {
   return Type.Object(properties, { ...options, additionalProperties: false })
@@ -31,6 +31,57 @@ export function object<P extends TProperties>(properties: P, options: TObjectOpt
 /** One of several texts. */
 export function oneOf<const V extends readonly string[]>(values: V, options: TSchemaOptions = {}) {
   return Type.Unsafe<V[number]>({ ...options, type: 'string', enum: [...values] })
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * A schema of what we send, as it is published: a later version may add members, values of lists and kinds of a union.
+ *
+ * An enum becomes text with `x-extensible-enum`, which every generator of code reads as text: a union of enum and text
+ * becomes a wrapper in some, and an enum fails at the first new value. A single value is a constant and stays.
+ */
+export function opened(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(opened)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { additionalProperties: _closed, enum: values, ...rest } = schema as Json
+  const open: Json = Object.fromEntries(
+    Object.entries(rest).map(([name, value]) => [name, opened(value)]),
+  )
+  if (Array.isArray(values)) {
+    return { ...open, [values.length > 1 ? 'x-extensible-enum' : 'enum']: values as unknown[] }
+  }
+  const { title, anyOf, discriminator } = open
+  if (discriminator === undefined) return open
+  const { propertyName } = discriminator as { readonly propertyName: string }
+  const other = otherChoice(anyOf as Choice[], propertyName)
+  return { ...open, anyOf: [...(anyOf as Choice[]), { ...other, title: `Other${String(title)}` }] }
+}
+
+interface Choice {
+  readonly properties: Readonly<Record<string, Json>>
+  readonly required: readonly string[]
+}
+
+/** The choice of a union that a later version adds: it has the members that all others have. */
+function otherChoice(choices: readonly Choice[], member: string) {
+  const shared = (choices[0]?.required ?? []).filter((name) =>
+    choices.every(({ required }) => required.includes(name)),
+  )
+  const properties = shared.map((name) => {
+    const all = choices.map((choice) => choice.properties[name] ?? {})
+    if (name === member) {
+      return [
+        name,
+        { type: 'string', not: { type: 'string', enum: all.flatMap((one) => one.enum) } },
+      ] as const
+    }
+    const different = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
+    if (different.length === 1) return [name, different[0]] as const
+    const areObjects = different.every(({ type }) => type === 'object')
+    return [name, areObjects ? { type: 'object' } : { anyOf: different }] as const
+  })
+  return { type: 'object', required: shared, properties: Object.fromEntries(properties) }
 }
 
 export function orNull<T extends TSchema>(schema: T, description?: string) {

@@ -11,14 +11,8 @@ import {
 } from 'fastify'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import {
-  isProblemCode,
-  PROBLEM_TYPE,
-  type ProblemCode,
-  ProblemError,
-  problemOf,
-  sendProblem,
-} from './problems.ts'
+import { isProblemCode, type Missing, type ProblemCode, problemPage } from './problem-codes.ts'
+import { PROBLEM_TYPE, ProblemError, problemOf, sendProblem } from './problems.ts'
 
 export type HttpServer = FastifyInstance
 
@@ -69,7 +63,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   })
   server.setErrorHandler(handleError)
   server.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, problemOf('request.no_endpoint')),
+    sendProblem(reply, problemOf('not_found', { missing: 'operation' })),
   )
   return server
 }
@@ -239,14 +233,13 @@ function createErrorHandler({ log, isUnavailable }: ErrorHandlerOptions) {
 }
 
 function sendFeatureProblem(reply: FastifyReply, err: AppError, code: ProblemCode): FastifyReply {
-  const { retryAfterMs } = err as { retryAfterMs?: unknown }
+  const { retryAfterMs, missing } = err as { retryAfterMs?: unknown; missing?: Missing }
   if (typeof retryAfterMs === 'number') reply.header('retry-after', Math.ceil(retryAfterMs / 1000))
   else if (err.retryable) reply.header('retry-after', RETRY_AFTER_SECONDS)
-  return sendProblem(reply, problemOf(code, { detail: err.message }))
+  return sendProblem(reply, problemOf(code, { detail: err.message, missing }))
 }
 
 const CODES: Readonly<Record<number, ProblemCode>> = {
-  404: 'request.no_endpoint',
   408: 'request.timeout',
   413: 'request.too_large',
   414: 'request.address_too_long',
@@ -276,7 +269,7 @@ const CONNECTION_CODES: Readonly<Record<string, ProblemCode>> = {
 function handleClientError(err: NodeJS.ErrnoException, socket: Socket): void {
   if (socket.writable && err.code !== 'ECONNRESET') {
     const problem = problemOf(CONNECTION_CODES[err.code ?? ''] ?? 'request.invalid')
-    const body = JSON.stringify({ type: `urn:farewatch:problem:${problem.code}`, ...problem })
+    const body = JSON.stringify({ type: problemPage(problem.code), ...problem })
     socket.write(
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nconnection: close\r\n` +
         `content-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -122,7 +122,7 @@ const reviewHeld = operator({
   description: 'Reads the whole stored list and changes nothing.',
   params: RunParams,
   answer: { about: 'The review.', schema: HeldRunReview },
-  problems: ['sync.run_not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
+  problems: ['not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
   example: { params: { runId: '4' } },
   handler: (deps, { params: { runId } }) => reviewRun(deps, runId),
 })
@@ -147,7 +147,7 @@ const differenceOfHeld = operator({
       { title: 'HeldRunDifference' },
     ),
   },
-  problems: ['sync.run_not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
+  problems: ['not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
   example: { params: { runId: '4' } },
   handler: (deps, { params: { runId } }) => readRunDifference(deps, runId),
 })
@@ -163,7 +163,7 @@ const approveHeld = operator({
   params: RunParams,
   answer: { about: 'The approved run.', schema: SyncRun },
   problems: [
-    'sync.run_not_found',
+    'not_found',
     'sync.not_held',
     'sync.snapshot_gone',
     'sync.snapshot_damaged',
@@ -197,7 +197,7 @@ const rejectHeld = operator({
     about: 'The dropped run.',
     schema: object({ dropped: Type.Array(RowId) }),
   },
-  problems: ['sync.run_not_found', 'sync.not_held', 'sync.busy'],
+  problems: ['not_found', 'sync.not_held', 'sync.busy'],
   example: { params: { runId: '4' } },
   handler: async (deps, { params: { runId }, caller, request }) => {
     await withBusyTimeout((signal) => rejectRun(deps, runId, signal))

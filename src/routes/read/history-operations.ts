@@ -88,7 +88,7 @@ const readRouteHistory = shared({
 
 function noSuchRoute({ departureId, destinationId }: RoutePair): ProblemError {
   const detail = `no list ever had a route from ${quoted(departureId)} to ${quoted(destinationId)}`
-  return new ProblemError('not_found', { detail })
+  return new ProblemError('not_found', { missing: 'route', detail })
 }
 
 function quoted(text: string): string {
@@ -113,7 +113,8 @@ const readPlace = shared({
   handler: async ({ db }, { params: { placeId }, query: { limit, cursor } }) => {
     const place = await findKnownPlace(db, placeId)
     if (place === undefined) {
-      throw new ProblemError('not_found', { detail: `no list ever had a place ${quoted(placeId)}` })
+      const detail = `no list ever had a place ${quoted(placeId)}`
+      throw new ProblemError('not_found', { missing: 'place', detail })
     }
     const position = placeCursors.read(cursor, placeId)
     const after = position === undefined ? undefined : new Date(position)

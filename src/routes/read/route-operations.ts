@@ -127,6 +127,7 @@ const FIRST_LIST_SECONDS = 30
 function noList(asOf: Date | undefined): ProblemError {
   if (asOf !== undefined) {
     return new ProblemError('not_found', {
+      missing: 'run',
       parameter: 'asOf',
       detail: 'no list had been accepted by then',
     })

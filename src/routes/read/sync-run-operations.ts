@@ -125,7 +125,7 @@ const showSyncRun = shared({
   scope: 'read',
   params: RunParams,
   answer: { about: 'The run.', schema: RunDetails },
-  problems: ['sync.run_not_found'],
+  problems: ['not_found'],
   example: { params: { runId: '1' } },
   handler: ({ db }, { params: { runId } }) => showRun(db, runId),
 })

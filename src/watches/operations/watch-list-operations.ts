@@ -177,7 +177,7 @@ const pause = reseller({
   params: ListParams,
   body: Selection,
   answer: { about: 'How many watches were paused.', schema: Changed },
-  problems: ['not_found', 'watch.unknown_references'],
+  problems: ['not_found'],
   example: { params: SUMMER, body: { references: ['A-1'] } },
   handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
     const { watches } = await orNotFound(pauseWatches(db, { resellerId, list, references }))
@@ -195,12 +195,7 @@ const resume = reseller({
   params: ListParams,
   body: Selection,
   answer: { about: 'How many watches were resumed.', schema: Changed },
-  problems: [
-    'not_found',
-    'watch.unknown_references',
-    'watch.reseller_disabled',
-    'watch.max_delay_refused',
-  ],
+  problems: ['not_found', 'resellers.disabled', 'quota.max_delays'],
   example: { params: SUMMER, body: {} },
   handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
     const { watches } = await orNotFound(resumeWatches(db, { resellerId, list, references }))
@@ -234,7 +229,7 @@ export async function orNotFound<T>(work: Promise<T>, reference?: string): Promi
     return await work
   } catch (err) {
     if (err instanceof UnknownWatchListError) {
-      const problem = { parameter: 'list', detail: err.message }
+      const problem = { missing: 'list', parameter: 'list', detail: err.message } as const
       throw new ProblemError('not_found', problem, { cause: err })
     }
     if (err instanceof UnknownReferencesError && reference !== undefined) {
@@ -255,5 +250,9 @@ export async function watchNotFound(
 
 function referenceNotFound(reference: string, cause?: Error): ProblemError {
   const detail = `the watch list has no watch ${quote(reference)}`
-  return new ProblemError('not_found', { parameter: 'reference', detail }, { cause })
+  return new ProblemError(
+    'not_found',
+    { missing: 'watch', parameter: 'reference', detail },
+    { cause },
+  )
 }

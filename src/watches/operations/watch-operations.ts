@@ -85,7 +85,7 @@ const deleteMany = reseller({
     about: 'How many watches were deleted.',
     schema: object({ watches: Type.Integer() }),
   },
-  problems: ['not_found', 'watch.unknown_references'],
+  problems: ['not_found'],
   example: { params: { list: 'summer' }, body: { references: ['A-1'] } },
   handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
     const { watches } = await orNotFound(deleteWatches(db, { resellerId, list, references }))

@@ -48,7 +48,7 @@ describe('an archive whose process is killed', () => {
       const before = await storedRows(db)
       const directory = await temporaryDirectory()
       const { env } = await aWorld(databaseUrl, 'postgres')
-      const args = ['archive', '--before', '2026-06-01', '--out', directory, '--json']
+      const args = ['archive', '--to', '2026-06-01', '--out', directory, '--yes', '--json']
 
       await db.transaction().execute(async (tx) => {
         await lock.execute(tx)

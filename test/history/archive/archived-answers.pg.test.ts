@@ -55,8 +55,7 @@ describe('after an archive', () => {
       get('/availability-changes/2/resellers/ana'),
       get('/availability-changes/3/evidence'),
       get('/watch-changes/6/evidence', own),
-      get('/watch-changes/6/deliveries', own),
-      get('/watch-changes/7/deliveries', own),
+      get('/watch-changes/7/evidence', own),
       get('/data/routes?asOf=2026-05-31T23:59:59Z'),
       get('/routes/difference?from=2026-05-31T23:59:59Z'),
     ])
@@ -77,7 +76,6 @@ describe('after an archive', () => {
       [410, 'changes.archived', 'seq', 3],
       [410, 'changes.archived', 'seq', 3],
       [404, 'not_found', 'seq', undefined],
-      [410, 'changes.archived', 'seq', 7],
       [410, 'changes.archived', 'seq', 7],
       [404, 'not_found', 'seq', undefined],
       [410, 'history.archived', undefined, undefined],
@@ -108,11 +106,11 @@ describe('after an archive', () => {
       'changes --reseller ana --after 2': '--after is 2, but the feed begins at 7',
       'routes export --as-of 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
       'rollup --from 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
-      'export route_changes --since 3 --out -': '"route_changes" is archived before 4',
-      'export route_history --since 2026-05-31 --out -':
+      'export route_changes --from 4 --out -': '"route_changes" is archived before 5',
+      'export route_history --from 2026-05-31 --out -':
         'is archived before 2026-06-01T00:00:00.000Z',
-      'archive --before 2026-02-30 --out x': 'It must be a date such as 2026-01-31.',
-      'archive --before 2026-09-30 --out x': '--before must be',
+      'archive --to 2026-02-30 --out x': 'It must be a date such as 2026-01-31.',
+      'archive --to 2026-09-30 --out x --yes': '--to must be',
     }
     for (const [command, text] of Object.entries(refusals)) {
       const { exit, stderr } = await farewatch(...command.split(' '))

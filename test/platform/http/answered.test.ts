@@ -57,7 +57,7 @@ it('every request reports its operation, status, problem and duration, but not i
     'readThing 200 ',
     'readThing 400 request.invalid_parameter',
     'readThing 400 request.key_in_query',
-    'none 404 request.no_endpoint',
+    'none 404 not_found',
     'none 200 ',
   ])
   expect(answered.every(({ durationMs }) => durationMs >= 0)).toBe(true)

@@ -1,6 +1,8 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createApi } from '../../../src/platform/http/api.ts'
+import { markdown } from '../../../src/platform/http/docs-html.ts'
+import { PROBLEMS, problemPage } from '../../../src/platform/http/problem-codes.ts'
 import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
 import { noTransactions } from '../../support/no-transactions.ts'
 import { silentLog } from '../../support/silent-log.ts'
@@ -22,8 +24,37 @@ function anApi(requestsPerSecond = 1_000, pause: () => Promise<void> = async () 
     server.inject({ method: 'GET', url, headers })
 }
 
+describe('the codes of problems', () => {
+  it('the type of each is a page with its status, cause and remedy', async () => {
+    const get = anApi()
+
+    for (const [code, { status, cause }] of Object.entries(PROBLEMS)) {
+      const page = await get(problemPage(code))
+      expect(page.statusCode, code).toBe(200)
+      expect(page.payload).toContain(`<code>${code}</code>, status ${status}`)
+      expect(page.payload).toContain(markdown(cause))
+      expect(page.payload).toContain('<h2>Remedy</h2>')
+    }
+    expect((await get('/docs/problems/none')).json()).toMatchObject({
+      code: 'not_found',
+      missing: 'operation',
+      type: problemPage('not_found'),
+    })
+  })
+
+  it('404 is one code, 429 is about rates alone, and quotas are conflicts', () => {
+    const codesOf = (wanted: number) =>
+      Object.entries(PROBLEMS).flatMap(([code, { status }]) => (status === wanted ? [code] : []))
+    const quotas = Object.entries(PROBLEMS).filter(([code]) => code.startsWith('quota.'))
+
+    expect(codesOf(404)).toEqual(['not_found'])
+    expect(codesOf(429)).toEqual(['access.too_many_requests'])
+    expect(new Set(quotas.map(([, { status }]) => status))).toEqual(new Set([409]))
+  })
+})
+
 describe('the documentation, which needs no key', () => {
-  it.each(['/openapi.json', '/docs', '/docs/runbooks'])(
+  it.each(['/openapi.json', '/docs', '/docs/runbooks', '/docs/problems/not_found'])(
     '%s is sent from memory in each encoding, with one tag',
     async (url) => {
       const get = anApi()

@@ -31,7 +31,7 @@ function aFailingServer(thrown: unknown) {
 }
 
 const INTERNAL = {
-  type: 'urn:farewatch:problem:internal',
+  type: '/docs/problems/internal',
   status: 500,
   code: 'internal',
   title: 'Internal error',
@@ -59,12 +59,7 @@ describe('requests that cannot be served', () => {
       417,
       'request.unmet_expectation',
     ],
-    [
-      'a request of HTTP/1.0',
-      'GET /nowhere HTTP/1.0\r\nexpect: foo\r\n\r\n',
-      404,
-      'request.no_endpoint',
-    ],
+    ['a request of HTTP/1.0', 'GET /nowhere HTTP/1.0\r\nexpect: foo\r\n\r\n', 404, 'not_found'],
   ])(
     'a connection that sends %s is answered by a problem',
     async (_what, request, status, code) => {
