@@ -1,5 +1,4 @@
 import type { Operation } from './operation.ts'
-import type { ProblemCode } from './problem-codes.ts'
 
 type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'streams' | 'repeatable' | 'lock'>
 
