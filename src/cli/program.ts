@@ -12,127 +12,147 @@ import { escapeControls } from './text/text-format.ts'
 
 type Add = (program: Command) => void
 
-interface CommandEntry {
-  /** The first words of the commands that `load` adds. */
-  readonly names: readonly string[]
-  readonly load: () => Promise<Add>
+interface CommandModule {
+  /** The first words of its commands. */
+  readonly words: readonly string[]
+  readonly load: () => Promise<readonly Add[]>
 }
 
-const entry = <M>(
-  names: string,
-  load: () => Promise<M>,
-  add: (module: M) => Add,
-): CommandEntry => ({
-  names: names.split(' '),
-  load: async () => add(await load()),
-})
-
-const database = () => import('./commands/database-commands.ts')
-const endpoints = () => import('./commands/endpoints-commands.ts')
-const fares = () => import('./commands/fares-commands.ts')
-const health = () => import('./commands/health-commands.ts')
-const history = () => import('./commands/history-commands.ts')
-const incidents = () => import('./commands/incidents-commands.ts')
-const jobs = () => import('./commands/jobs-commands.ts')
-const keys = () => import('./commands/keys-commands.ts')
-const deliveries = () => import('./commands/deliveries-commands.ts')
-const pauses = () => import('./commands/pause-commands.ts')
-const receive = () => import('./commands/receive-command.ts')
-const resellers = () => import('./commands/resellers-commands.ts')
-const sandbox = () => import('./commands/sandbox-commands.ts')
-const services = () => import('./commands/service-commands.ts')
-const sync = () => import('./commands/sync-commands.ts')
-const upstream = () => import('./commands/upstream-commands.ts')
-const watchLists = () => import('./commands/watch-list-commands.ts')
+const from = <M>(words: string, load: () => Promise<M>, adds: (module: M) => Add[]) =>
+  ({ words: words.split(' '), load: async () => adds(await load()) }) satisfies CommandModule
 
 /**
- * The groups of `--help`, in its order; docs/reference/cli.md has a section for each. A command line imports what its
- * command needs: all of them together cost three times the processor time of one.
+ * The groups of `--help`, in its order; docs/reference/cli.md has a section for each. A command line imports the module
+ * of its first word: all of them together cost three times the processor time of one.
  */
-export const GROUPS: readonly (readonly [heading: string, readonly CommandEntry[]])[] = [
-  [
-    'Services:',
-    [
-      entry('up worker api', services, (m) => m.addServiceCommands),
-      entry('migrate', database, (m) => m.addMigrateCommand),
-      entry('restored', database, (m) => m.addRestoredCommand),
-      entry('config', services, (m) => m.addConfigCommand),
-    ],
+export const GROUPS: Readonly<Record<string, readonly CommandModule[]>> = {
+  'Services:': [
+    from(
+      'up worker api config',
+      () => import('./commands/service-commands.ts'),
+      (m) => [m.addServiceCommands, m.addConfigCommand],
+    ),
+    from(
+      'migrate restored',
+      () => import('./commands/database-commands.ts'),
+      (m) => [m.addMigrateCommand, m.addRestoredCommand],
+    ),
   ],
-  [
-    'Health:',
-    [
-      entry('status', health, (m) => m.addStatusCommand),
-      entry('doctor', health, (m) => m.addDoctorCommand),
-      entry('incidents', incidents, (m) => m.addIncidentsCommands),
-      entry('schedules', health, (m) => m.addSchedulesCommands),
-      entry('jobs', jobs, (m) => m.addJobsCommands),
-      entry('pause resume', pauses, (m) => m.addPauseCommands),
-      entry('audit', pauses, (m) => m.addAuditCommand),
-    ],
+  'Health:': [
+    from(
+      'status doctor schedules',
+      () => import('./commands/health-commands.ts'),
+      (m) => [m.addStatusCommand, m.addDoctorCommand, m.addSchedulesCommands],
+    ),
+    from(
+      'incidents',
+      () => import('./commands/incidents-commands.ts'),
+      (m) => [m.addIncidentsCommands],
+    ),
+    from(
+      'jobs',
+      () => import('./commands/jobs-commands.ts'),
+      (m) => [m.addJobsCommands],
+    ),
+    from(
+      'pause resume audit',
+      () => import('./commands/pause-commands.ts'),
+      (m) => [m.addPauseCommands, m.addAuditCommand],
+    ),
   ],
-  [
-    'Routes:',
-    [
-      entry('sync', sync, (m) => m.addSyncCommands),
-      entry('routes', sync, (m) => m.addRoutesCommands),
-    ],
+  'Routes:': [
+    from(
+      'sync routes',
+      () => import('./commands/sync-commands.ts'),
+      (m) => [m.addSyncCommands, m.addRoutesCommands],
+    ),
   ],
-  [
-    'Fares:',
-    [
-      entry('changes', fares, (m) => m.addChangesCommand),
-      entry('verify fares', fares, (m) => m.addFaresCommands),
-      entry('budget', upstream, (m) => m.addBudgetCommand),
-      entry('upstream', upstream, (m) => m.addUpstreamCommands),
-      entry('answers', upstream, (m) => m.addAnswersCommands),
-    ],
+  'Fares:': [
+    from(
+      'changes verify fares',
+      () => import('./commands/fares-commands.ts'),
+      (m) => [m.addChangesCommand, m.addFaresCommands],
+    ),
+    from(
+      'budget upstream answers',
+      () => import('./commands/upstream-commands.ts'),
+      (m) => [m.addBudgetCommand, m.addUpstreamCommands, m.addAnswersCommands],
+    ),
   ],
-  [
-    'Resellers:',
-    [
-      entry('resellers', resellers, (m) => m.addResellersCommands),
-      entry('keys', keys, (m) => m.addKeysCommands),
-      entry('watch-lists', watchLists, (m) => m.addWatchListCommands),
-      entry('endpoints', endpoints, (m) => m.addEndpointsCommands),
-      entry('deliveries', deliveries, (m) => m.addDeliveriesCommands),
-      entry('trigger', endpoints, (m) => m.addTriggerCommand),
-      entry('receive', receive, (m) => m.addReceiveCommand),
-    ],
+  'Resellers:': [
+    from(
+      'resellers',
+      () => import('./commands/resellers-commands.ts'),
+      (m) => [m.addResellersCommands],
+    ),
+    from(
+      'keys',
+      () => import('./commands/keys-commands.ts'),
+      (m) => [m.addKeysCommands],
+    ),
+    from(
+      'watch-lists',
+      () => import('./commands/watch-list-commands.ts'),
+      (m) => [m.addWatchListCommands],
+    ),
+    from(
+      'endpoints trigger',
+      () => import('./commands/endpoints-commands.ts'),
+      (m) => [m.addEndpointsCommands, m.addTriggerCommand],
+    ),
+    from(
+      'deliveries',
+      () => import('./commands/deliveries-commands.ts'),
+      (m) => [m.addDeliveriesCommands],
+    ),
+    from(
+      'receive',
+      () => import('./commands/receive-command.ts'),
+      (m) => [m.addReceiveCommand],
+    ),
   ],
-  [
-    'Data:',
-    [
-      entry('sql psql', database, (m) => m.addSqlCommands),
-      entry('export', history, (m) => m.addExportCommand),
-      entry('rollup', history, (m) => m.addRollupCommand),
-      entry('history', history, (m) => m.addHistoryCommands),
-      entry('archive', history, (m) => m.addArchiveCommand),
-      entry('analysts', history, (m) => m.addAnalystsCommands),
-      entry('openapi', services, (m) => m.addOpenApiCommand),
-    ],
+  'Data:': [
+    from(
+      'sql psql',
+      () => import('./commands/database-commands.ts'),
+      (m) => [m.addSqlCommands],
+    ),
+    from(
+      'export rollup history archive analysts',
+      () => import('./commands/history-commands.ts'),
+      (m) => [
+        m.addExportCommand,
+        m.addRollupCommand,
+        m.addHistoryCommands,
+        m.addArchiveCommand,
+        m.addAnalystsCommands,
+      ],
+    ),
+    from(
+      'openapi',
+      () => import('./commands/service-commands.ts'),
+      (m) => [m.addOpenApiCommand],
+    ),
   ],
-  [
-    'Sandbox:',
-    [
-      entry('sandbox', sandbox, (m) => m.addSandboxCommand),
-      entry('demo', sandbox, (m) => m.addDemoCommand),
-    ],
+  'Sandbox:': [
+    from(
+      'sandbox demo',
+      () => import('./commands/sandbox-commands.ts'),
+      (m) => [m.addSandboxCommand, m.addDemoCommand],
+    ),
   ],
-]
+}
 
-/** The command line with all commands; or with those of its first word alone, if it is the name of one. */
-export async function createProgram(word?: string): Promise<Command> {
+/** The command line with all commands; or with those of one module, if the word is one of theirs. */
+export async function createProgram(word = ''): Promise<Command> {
   const program = emptyProgram()
-  const isNamed = ({ names }: CommandEntry) => word !== undefined && names.includes(word)
-  const isOne = GROUPS.some(([, entries]) => entries.some(isNamed))
-  for (const [heading, entries] of GROUPS) {
+  const modules = Object.entries(GROUPS).flatMap(([heading, all]) =>
+    all.map((module) => ({ heading, ...module })),
+  )
+  const named = modules.filter(({ words }) => words.includes(word))
+  for (const { heading, load } of named.length > 0 ? named : modules) {
     program.commandsGroup(heading)
-    for (const one of entries) {
-      if (isOne && !isNamed(one)) continue
-      const add = await one.load()
-      add(program)
-    }
+    for (const add of await load()) add(program)
   }
   for (const command of program.commands) command.helpCommand(false)
   return program.commandsGroup('Help:').helpCommand('help [command]', 'Print the help of a command')
