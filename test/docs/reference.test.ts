@@ -30,7 +30,7 @@ describe('the page of the API', () => {
     )
 
     expect(new Set(open.map(([path]) => path.replace(/(\/email\/).*/, '$1')))).toEqual(
-      new Set(['/api/v1/sign-in', '/api/v1/email/']),
+      new Set(['/api/v1/sign-in', '/api/v1/vocabulary', '/api/v1/email/']),
     )
     expect(page).toMatch(/needs a key, except\n`POST \/api\/v1\/sign-in`.+`\/api\/v1\/email\/`/)
   })
