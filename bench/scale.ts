@@ -91,7 +91,8 @@ async function fill(app: App): Promise<void> {
   ] as const
   await inTransaction(db, async (tx) => {
     await sql`set local statement_timeout = '15min'`.execute(tx)
-    for (const [table, changes] of copies) await copyRow(tx, table, `jsonb_build_object(${changes})`)
+    for (const [table, changes] of copies)
+      await copyRow(tx, table, `jsonb_build_object(${changes})`)
   })
   // The queues begin together.
   await sql`delete from reseller_queue`.execute(db)

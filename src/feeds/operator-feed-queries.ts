@@ -86,7 +86,7 @@ async function readEvidence(
 }
 
 /** Which records pass. A condition that is absent passes all. */
-export interface RouteChangeFilter {
+interface RouteChangeFilter {
   readonly kinds?: readonly RouteChangeKind[] | undefined
   /** Changes of these places, and of routes from and to them. */
   readonly places?: readonly string[] | undefined

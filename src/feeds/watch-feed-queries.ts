@@ -51,7 +51,7 @@ export async function readWatchChanges(
 }
 
 /** The place of a record: the number in the feed of a reseller. */
-export interface RecordPlace {
+interface RecordPlace {
   readonly resellerId: number
   readonly seq: number
 }

@@ -111,7 +111,7 @@ function shownLeg(leg: 'outbound' | 'return'): RawBuilder<ShownLeg | null> {
 }
 
 /** A row with FACT_COLUMNS. */
-export type WatchChangeRow = Omit<WatchChange, 'link' | 'flights' | 'evidence' | 'observedAt'> & {
+type WatchChangeRow = Omit<WatchChange, 'link' | 'flights' | 'evidence' | 'observedAt'> & {
   readonly outbound: ShownLeg | null
   readonly back: ShownLeg | null
   readonly askedAt: string | null

@@ -152,15 +152,11 @@ function upstreamWarnings({ upstream, budget, at }: JudgedStatus): StatusWarning
       : []),
     ...openBreakers.map(({ endpoint, breaker, since, cause }) => {
       const why = cause === null ? '' : ` (${cause})`
-      return breaker === 'auth'
-        ? bad(
-            { about: 'upstream', code: 'credential_refused', since },
-            `The upstream refuses our credential for ${endpoint}${why}. Single calls test it.`,
-          )
-        : bad(
-            { about: 'upstream', code: 'calls_failing', since },
-            `Calls of ${endpoint} fail${why}. Single calls test it.`,
-          )
+      const [code, text] =
+        breaker === 'auth'
+          ? (['credential_refused', `The upstream refuses our credential for ${endpoint}`] as const)
+          : (['calls_failing', `Calls of ${endpoint} fail`] as const)
+      return bad({ about: 'upstream', code, since }, `${text}${why}. Single calls test it.`)
     }),
   ]
   if (found.length > 0 || !areMostUnknown(budget)) return found
@@ -212,17 +208,20 @@ function budgetWarnings(status: JudgedStatus): StatusWarning[] {
 }
 
 const INCIDENTS: Readonly<Record<MassKind, string>> = {
-  mass_loss: 'Many fares were lost at once: such changes wait.',
-  mass_gain: 'Many fares reopened at once: such changes wait.',
-  mass_identity_change: 'Many fares show another flight at once: such changes wait.',
-  mass_itinerary_change: 'Many itineraries changed at once: such changes wait.',
-  mass_price_change: 'Many prices changed at once: such changes wait.',
-  mass_expiry: 'Many fares ended at once: such ends wait.',
+  mass_loss: 'Many fares were lost',
+  mass_gain: 'Many fares reopened',
+  mass_identity_change: 'Many fares show another flight',
+  mass_itinerary_change: 'Many itineraries changed',
+  mass_price_change: 'Many prices changed',
+  mass_expiry: 'Many fares ended',
 }
 
 function incidentWarnings({ incidents }: JudgedStatus): StatusWarning[] {
   return incidents.map(({ kind, openedAt }) =>
-    bad({ about: 'incidents', code: kind, since: openedAt }, INCIDENTS[kind]),
+    bad(
+      { about: 'incidents', code: kind, since: openedAt },
+      `${INCIDENTS[kind]} at once: such changes wait.`,
+    ),
   )
 }
 

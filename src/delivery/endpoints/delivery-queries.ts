@@ -65,7 +65,7 @@ export function readContent(
     .executeTakeFirstOrThrow()
 }
 
-export interface DeadPage {
+interface DeadPage {
   readonly endpointId?: string | undefined
   /** The id of the last delivery of the previous page. */
   readonly after?: string | undefined

@@ -72,9 +72,6 @@ export type EndReason = (typeof END_REASONS)[number]
 export const CHANGE_REASONS = [...LOSS_REASONS, ...END_REASONS] as const
 export type ChangeReason = (typeof CHANGE_REASONS)[number]
 
-/** The kinds of events of a watch alone. Rows from before `watch_started` was added may have any kind of change. */
-export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
-
 /** The kinds of records in the feed of a reseller: `watch_started` takes the place of `first_seen`. */
 export const WATCH_CHANGE_KINDS = ['watch_started', ...FARE_CHANGE_KINDS, 'expired'] as const
 export type WatchChangeKind = (typeof WATCH_CHANGE_KINDS)[number]

@@ -173,7 +173,7 @@ export type Config = {
   readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never
 }
 
-export interface ConfigLine {
+interface ConfigLine {
   readonly name: string
   /** Redacted; null if unset. */
   readonly value: string | number | null

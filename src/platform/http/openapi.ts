@@ -37,7 +37,7 @@ const WITH_BODY: readonly ProblemCode[] = [
   'server.busy',
 ]
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   /** The body of each operation's response to its example request, by the operation's id. */
   readonly answers: Readonly<Record<string, unknown>>

@@ -22,7 +22,7 @@ const ODD_PRICES: readonly AnswerAnomaly[] = ['total_unlike_sum', 'zero_price']
 /** No flight has more. The cap limits what we store of one flight. */
 const MAX_SEGMENTS = 12
 
-export interface FlightContext {
+interface FlightContext {
   /** The key of the flight in the answer. */
   readonly id: string
   readonly passengers: PassengerMix
@@ -177,7 +177,7 @@ const TYPES = [
  *
  * The prices of the categories are only compared with the total, so floats suffice for them.
  */
-export function readPrice(
+function readPrice(
   price: unknown,
   mix: PassengerMix,
 ): { price: Money | null; anomalies: AnswerAnomaly[] } {
