@@ -10,8 +10,8 @@
 import os from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app/app.ts'
-import { type Db, sql } from '../src/platform/db/database.ts'
-import { selectOne } from '../src/platform/db/transaction.ts'
+import { type Db, sql, type Tx } from '../src/platform/db/database.ts'
+import { inTransaction, selectOne } from '../src/platform/db/transaction.ts'
 import { type Role, startRole, stop } from './start-role.ts'
 import {
   cpuSecondsOfProcess,
@@ -46,14 +46,14 @@ const SAMPLE_MS = 100
 const BUSY = 0.1
 
 /** Copies the one row of a table for every fare. `changes` are the new values of `to`, a row of `bench_fare`. */
-async function copyRow(db: Db, table: string, changes: string): Promise<void> {
+async function copyRow(tx: Tx, table: string, changes: string): Promise<void> {
   await sql`
     insert into ${sql.table(table)} overriding system value
     select copy.*
       from ${sql.table(table)} first
      cross join bench_fare "to"
      cross join lateral jsonb_populate_record(first, ${sql.raw(changes)}) copy
-  `.execute(db)
+  `.execute(tx)
 }
 
 /** Each fare has one watch, and the resellers have equally many. */
@@ -89,7 +89,11 @@ async function fill(app: App): Promise<void> {
     ['turn', `${fare}, 'reseller_id', "to".reseller, 'score', 1, 'vdue', random()`],
     ['watch', `'id', gen_random_uuid(), ${fare}, ${watch}`],
   ] as const
-  for (const [table, changes] of copies) await copyRow(db, table, `jsonb_build_object(${changes})`)
+  await inTransaction(db, async (tx) => {
+    await sql`set local statement_timeout = '15min'`.execute(tx)
+    for (const [table, changes] of copies)
+      await copyRow(tx, table, `jsonb_build_object(${changes})`)
+  })
   // The queues begin together.
   await sql`delete from reseller_queue`.execute(db)
   await sql`

@@ -33,7 +33,7 @@ export type ReadyConfig = Config & {
 /** How long health checks and gauges wait for a store. */
 export const STORE_TIMEOUT_MS = 2_000
 
-export interface AppOptions {
+interface AppOptions {
   readonly config: ReadyConfig
   readonly log: Logger
   readonly clock: Clock

@@ -7,7 +7,7 @@ import { type App, STORE_TIMEOUT_MS } from './app.ts'
 import type { Work } from './work.ts'
 
 /** Something that a healthy process does repeatedly. */
-export interface Heartbeat {
+interface Heartbeat {
   /** The reason to report when it is missing: "no loop has ended". */
   readonly missing: string
   readonly lastAt: Date
@@ -56,7 +56,7 @@ export interface Liveness {
   watch(signal: AbortSignal): Promise<never>
 }
 
-export interface LivenessDeps {
+interface LivenessDeps {
   readonly app: Pick<App, 'config' | 'clock' | 'log'>
   readonly queue: Pick<QueueSystem, 'facts'>
   readonly work: Pick<Work, 'workers' | 'loopedAt' | 'loopingSince'>

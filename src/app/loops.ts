@@ -28,7 +28,7 @@ interface LoopArgs {
   readonly onRun: () => void
 }
 
-export interface RunningLoops {
+interface RunningLoops {
   /** When the oldest run that has not ended began; null if none runs. */
   busySince(): Date | null
   stop(): Promise<void>

@@ -18,7 +18,7 @@ export const QUEUES = [SYNC_QUEUE, VERIFY_QUEUE, PERIODIC_QUEUE] as const
 const DEPTH_STATES = ['waiting', 'active', 'delayed', 'dead'] as const
 
 /** Jobs of a queue by state. */
-export type QueueDepth = { readonly queue: string } & {
+type QueueDepth = { readonly queue: string } & {
   readonly [State in (typeof DEPTH_STATES)[number]]: number
 }
 

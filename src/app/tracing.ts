@@ -9,7 +9,7 @@ import { type Attributes, setTracer, type Tracer } from '../platform/base/tracin
 import { headersOf } from '../platform/config/config.ts'
 import type { Config } from '../platform/config/settings.ts'
 
-export interface Tracing {
+interface Tracing {
   /** Sends the spans that have ended, as far as the time suffices. Never rejects. */
   close(graceMs: number): Promise<void>
 }

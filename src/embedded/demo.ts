@@ -46,7 +46,7 @@ interface StoredWorld {
   readonly runsAt: string | null
 }
 
-export interface DemoWorld {
+interface DemoWorld {
   readonly seed: number
   readonly speed: number
   readonly worldStart: Date

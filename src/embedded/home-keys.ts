@@ -7,7 +7,7 @@ import { createApiKey, hadKey } from '../resellers/api-keys.ts'
 import { undefinedIfMissing } from './postgres-errors.ts'
 
 /** Whose key a file of the home holds. */
-export type HomeKey = 'operator' | 'demo'
+type HomeKey = 'operator' | 'demo'
 
 /** The file holds a header of HTTP, so that `curl -H @FILE` sends it. */
 export function homeKeyFile(home: string, name: HomeKey): string {

@@ -11,7 +11,7 @@ const RESTARTS = 3
 const RESTARTS_WITHIN_MS = 3_600_000
 
 /** The embedded PostgreSQL died and restarts do not help, or it does not answer. */
-export class EmbeddedDiedError extends AppError {
+class EmbeddedDiedError extends AppError {
   override readonly name = 'EmbeddedDiedError'
   override readonly code = 'embedded.died'
   override readonly retryable = true

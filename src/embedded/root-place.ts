@@ -99,7 +99,7 @@ function damagedPointer(home: string): EmbeddedPostgresError {
 }
 
 /** Runs the embedded PostgreSQL of root and nothing else. */
-export const OWN_USER = 'farewatch-postgres'
+const OWN_USER = 'farewatch-postgres'
 /** Programs other than farewatch run as these system users and can read the data. */
 const SHARED_USERS = ['postgres', 'nobody']
 

@@ -164,7 +164,7 @@ function expiryOf(state: FareState, reason: EndReason | null, now: Date) {
 
 /**
  * Repeats a step until it handles fewer than `limit`, or the signal aborts. All ends of a day can come at one
- * moment: at one batch a tick they would take hours, and in one transaction they would block the checks. Returns
+ * moment: at one batch a run they would take hours, and in one transaction they would block the checks. Returns
  * the sum.
  */
 export async function inBatches(
@@ -211,9 +211,8 @@ export async function nextDepartureMs(db: Db): Promise<number | undefined> {
 /**
  * Ends the fares whose watches have a `departs_on` that has passed everywhere on earth, and those that were not
  * available in the 30 days since the last of their watches began. A fare whose answers showed a past departure for
- * three days has departed. A fare without a recorded check does not expire: its watches end one by one
- * (end-watches.ts). Returns how many. Safe to run twice: an expired fare is not scheduled and is not found
- * again.
+ * three days has departed. A fare without a recorded check does not expire: its watches end one by one. Returns how
+ * many. Safe to run twice: an expired fare is not found again.
  */
 export async function expireFares(deps: ExpiryDeps, signal?: AbortSignal): Promise<number> {
   return inBatches(BATCH, (limit) => expireSome(deps, lockOutdated, limit), signal)

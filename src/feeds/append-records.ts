@@ -73,7 +73,7 @@ export interface AvailabilityChangeDraft {
 }
 
 /** A change by its number in the feed. */
-export interface AppendedChange {
+interface AppendedChange {
   readonly id: string
   readonly seq: number
   readonly fareId: number
@@ -115,7 +115,7 @@ export async function appendAvailabilityChanges(
  * The end of watches whose fare is still checked for others. Watches of one fare that end in one transaction share
  * it.
  */
-export interface WatchEndDraft
+interface WatchEndDraft
   extends Omit<AvailabilityChangeDraft, 'kind' | 'heldSince' | 'evidenceHash' | 'provenance'> {
   readonly reason: EndReason | null
 }

@@ -29,7 +29,7 @@ export interface FeedBounds {
  * How many numbers a feed has up to this one. Only between two gaps are numbers dense: every rule about the distance of
  * records goes by this count.
  */
-export function countUpTo(gaps: readonly Gap[], seq: number): number {
+function countUpTo(gaps: readonly Gap[], seq: number): number {
   return gaps.reduce(
     (count, { after, next }) => count - Math.max(0, Math.min(seq, next - 1) - after),
     seq,

@@ -10,7 +10,7 @@ export type OperatorFeed = (typeof OPERATOR_FEEDS)[number]
 export type FeedName = OperatorFeed | number
 
 /** @param head the last number of the feed; undefined if it could not be read. */
-export type OnHead = (head: number | undefined) => void
+type OnHead = (head: number | undefined) => void
 
 /** Watches the heads of feeds for everything in this process that waits for records. */
 export interface FeedHeads<F = FeedName> {
@@ -38,7 +38,7 @@ export interface FeedWait<F = FeedName> {
   readonly signal: AbortSignal
 }
 
-export interface FeedHeadsOptions<F> {
+interface FeedHeadsOptions<F> {
   /** The last numbers of these feeds. */
   readonly readHeads: (feeds: readonly F[]) => Promise<ReadonlyMap<F, number>>
   /** How often the heads are read without a notification. */

@@ -94,7 +94,7 @@ async function readEvidence(
 }
 
 /** Which records pass. A condition that is absent passes all. */
-export interface RouteChangeFilter {
+interface RouteChangeFilter {
   readonly kinds?: readonly RouteChangeKind[] | undefined
   /** Changes of these places, and of routes from and to them. */
   readonly places?: readonly string[] | undefined

@@ -53,7 +53,7 @@ export async function readWatchChanges(
 }
 
 /** The place of a record: the number in the feed of a reseller. */
-export interface RecordPlace {
+interface RecordPlace {
   readonly resellerId: number
   readonly seq: number
 }

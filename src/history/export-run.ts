@@ -19,7 +19,7 @@ export interface TableExport {
   readonly since?: number | Date | undefined
 }
 
-export interface DirectoryExport extends TableExport {
+interface DirectoryExport extends TableExport {
   readonly directory: string
   /** Replaces the export that is in the directory. */
   readonly isForced?: boolean

@@ -34,7 +34,7 @@ export interface NewApiKey {
 }
 
 /** The scopes that a reseller's key and an operator's key may have. */
-export const GRANTABLE = {
+const GRANTABLE = {
   reseller: ['read', 'watch'],
   operator: ['read', 'operate'],
 } as const satisfies Record<string, readonly Scope[]>
@@ -232,7 +232,7 @@ export class UnknownKeyError extends AppError {
 }
 
 /** A reseller's key may have the scopes read and watch, an operator's key read and operate. */
-export class ScopeNotGrantableError extends AppError {
+class ScopeNotGrantableError extends AppError {
   override readonly name = 'ScopeNotGrantableError'
   override readonly code = 'access.scope_not_grantable'
   override readonly retryable = false

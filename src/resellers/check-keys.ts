@@ -6,7 +6,7 @@ import type { Db } from '../platform/db/database.ts'
 import type { Access, Caller } from '../platform/http/operation.ts'
 import { findGrants, hashOf, isWellFormedKey, type KeyGrant, recordKeyUse } from './api-keys.ts'
 
-export interface CheckKeysDeps {
+interface CheckKeysDeps {
   readonly db: Db
   readonly log: Logger
   /** A monotonic clock. */

@@ -6,7 +6,7 @@ import { inTransaction } from '../platform/db/transaction.ts'
 import { createApiKey, hashOf } from './api-keys.ts'
 
 /** Whose keys a sign-in gives: an operator's, a reseller's, or one of each. */
-export interface SignInFor {
+interface SignInFor {
   readonly operator: boolean
   readonly resellerId: number | null
 }

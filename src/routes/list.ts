@@ -22,7 +22,7 @@ export interface FetchDeps {
 }
 
 /** How far a run is: bytes fetched, then routes staged. */
-export interface SyncProgress {
+interface SyncProgress {
   readonly bytes: number
   readonly routes: number
 }
@@ -177,7 +177,7 @@ export async function stageSnapshot(
   }
 }
 
-export type StagingPrefix = 'staged' | 'compared' | 'first' | 'second'
+type StagingPrefix = 'staged' | 'compared' | 'first' | 'second'
 
 interface StagingTables {
   readonly routes: RawBuilder<unknown>

@@ -9,7 +9,7 @@ import type { UpstreamWait } from '../upstream/upstream-errors.ts'
 import { ListBusyError, RunNotFoundError } from './errors.ts'
 
 /** Milliseconds that each stage of a run took; a stage that was not reached is missing. */
-export type StageDurations = Partial<Record<'fetch' | 'stage' | 'diff' | 'apply', number>>
+type StageDurations = Partial<Record<'fetch' | 'stage' | 'diff' | 'apply', number>>
 
 /** Why a run was held, rejected or failed: a stable code, and a sentence for people. */
 export interface SyncReason {
@@ -48,7 +48,7 @@ export const NO_COUNTS = {
 export type SyncCounts = Readonly<Record<keyof typeof NO_COUNTS, number | null>>
 
 /** What a held list would have done if it had been approved at once; null for a list that was not held. */
-export interface HeldEffect {
+interface HeldEffect {
   /** Routes that it would have added; of `with-availability`, made available. */
   readonly wouldAdd: number | null
   /** Routes that it would have removed; of `with-availability`, made unavailable. */
@@ -178,7 +178,7 @@ export function assignValidTime(
   )
 }
 
-export interface RunEnd {
+interface RunEnd {
   readonly runId: number
   readonly list: RouteListName
   readonly status: RunStatus
@@ -235,7 +235,7 @@ export async function closeRun(db: Db, end: RunEnd): Promise<SyncOutcome> {
   }
 }
 
-export interface Dropping {
+interface Dropping {
   readonly list: RouteListName
   readonly resolution: Exclude<RunResolution, 'approved'>
   /** The run whose list decided it; null if an operator did. */
@@ -414,7 +414,7 @@ export function selectFinished(db: Db) {
     .$narrowType<{ status: RunStatus; finishedAt: Date }>()
 }
 
-export interface SyncRunPage {
+interface SyncRunPage {
   readonly list?: RouteListName | undefined
   readonly statuses?: readonly RunStatus[] | undefined
   readonly limit: number

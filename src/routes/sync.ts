@@ -39,7 +39,7 @@ import {
 } from './runs.ts'
 import { keepSnapshot } from './snapshots.ts'
 
-export interface SyncRequest {
+interface SyncRequest {
   readonly list: RouteListName
   /** When the sync was due. Any run that started since then has done its work. */
   readonly dueAt?: Date | undefined

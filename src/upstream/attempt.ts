@@ -56,7 +56,7 @@ interface PermittedCall extends PermitRequest {
 }
 
 /** Makes the request of a call through `exchange`, which fills in the record. It may set the record's outcome. */
-export type RunCall<T> = (exchange: HttpExchange, record: CallRecord) => Promise<T>
+type RunCall<T> = (exchange: HttpExchange, record: CallRecord) => Promise<T>
 
 /** Makes a permitted call, and makes it a second time if it failed in a way that often passes within a moment. */
 export async function callWithRetry<T>(

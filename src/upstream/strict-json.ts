@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 /** The fault of a body that is valid JSON but has a name twice in one object. */
 export const DUPLICATE_NAMES = 'the body has a name twice in one object'
 
-export type JsonReading = { readonly value: unknown } | { readonly fault: string }
+type JsonReading = { readonly value: unknown } | { readonly fault: string }
 
 /**
  * Reads a whole body as one JSON value: UTF-8 without a byte order mark, limited nesting, and no name twice in one

@@ -27,7 +27,7 @@ export const ANOMALIES = {
 } as const
 
 export type UpstreamEndpoint = keyof typeof ANOMALIES
-export type Anomaly = (typeof ANOMALIES)[UpstreamEndpoint][number]
+type Anomaly = (typeof ANOMALIES)[UpstreamEndpoint][number]
 /** How often one answer had each anomaly. Absent anomalies may be missing. */
 export type AnomalyCounts = Partial<Record<Anomaly, number>>
 export type ObserveAnomalies = (endpoint: UpstreamEndpoint, counts: AnomalyCounts) => void

@@ -1,7 +1,7 @@
 import { AppError } from '../platform/base/errors.ts'
 
 /** Facts about the failed call. Never a URL, because the credential is part of it. */
-export interface CallFacts {
+interface CallFacts {
   readonly endpoint: string
   readonly status?: number | undefined
   /** The beginning of the body as returned by `snippetOf`: scrubbed, cleaned, short. */

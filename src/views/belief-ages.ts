@@ -2,6 +2,7 @@ import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import { OWN_SECONDS, QUEUES } from '../schedule/queues.ts'
+import { countOf, presentOf, SAMPLE } from './fare-sample.ts'
 import type { BeliefAges } from './status-shapes.ts'
 
 interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
@@ -9,28 +10,31 @@ interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
 }
 
 /**
- * Reads the ages of all fares that are checked, or of the fares that a reseller watches. What the reseller itself
- * spends on a fare decides whether it is stale: that shows nothing of the others.
+ * Reads the ages of all fares that are checked, of many by a sample, or of the fares that a reseller watches. What the
+ * reseller itself spends on a fare decides whether it is stale: that shows nothing of the others.
  */
 export async function readBeliefAges(
   db: Db,
   { resellerId }: { readonly resellerId?: ResellerId | undefined } = {},
 ): Promise<BeliefAges> {
+  const scale = resellerId && sql`1`
+  const counted = (condition?: RawBuilder<unknown>) => countOf(condition, scale)
   const { ages, ...counts } = await selectOne(
     sql<AgesRow>`
       with checked as materialized (${resellerId === undefined ? ALL_FARES : faresOf(resellerId)})
-      select count(*) as fares,
-             count(*) filter (where b.last_good_check_at is null) as unanswered,
-             count(*) filter (where b.last_good_check_at is not null
-                                and coalesce(clock_timestamp() - b.last_good_check_at > checked.fresh_for, b.stale)) as stale,
-             count(*) filter (where ${IS_SILENT}) as silent,
+      select ${counted()} as fares,
+             ${counted(sql`b.last_good_check_at is null`)} as unanswered,
+             ${counted(sql`
+               b.last_good_check_at is not null
+               and coalesce(clock_timestamp() - b.last_good_check_at > checked.fresh_for, b.stale)
+             `)} as stale,
+             ${counted(IS_SILENT)} as silent,
              mode() within group (order by b.last_reason) filter (where ${IS_SILENT}) as "silentReason",
              percentile_disc(array[0.5, 0.9, 0.99, 1])
                within group (order by extract(epoch from clock_timestamp() - b.last_good_check_at)::float8) as ages
         from checked
-        join tracked_fare f on f.id = checked.id
-        left join farewatch.fares_current b on b.tracked_fare_id = f.id
-       where f.ended_at is null and b.expired_at is null
+        left join ${presentOf(sql`checked.id`)} b on true
+       where b.last_watch_ended_at is null and b.expired_at is null
     `,
     db,
   )
@@ -42,7 +46,7 @@ export async function readBeliefAges(
 const IS_SILENT = sql`b.hidden_reason = 'unanswered' and b.last_good_check_at is not null`
 
 /** Without `fresh_for` the public SQL decides whether a belief is stale. */
-const ALL_FARES = sql`select id, null::interval as fresh_for from tracked_fare`
+const ALL_FARES = sql`select q.tracked_fare_id as id, null::interval as fresh_for from ${SAMPLE}`
 
 function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
   return sql`
@@ -60,7 +64,7 @@ function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
 
 /**
  * Keeps the present ages of all fares for the lines of the status, at most once a minute, and deletes those of two days
- * ago. Without a fare that had a good check there is nothing to keep.
+ * ago.
  */
 export async function recordBeliefAges(db: Db): Promise<void> {
   const { fares, stale, ageSeconds } = await readBeliefAges(db)

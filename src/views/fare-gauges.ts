@@ -7,6 +7,7 @@ import type { Metrics } from '../platform/metrics/metrics.ts'
 import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { readDetectionDelays, readWaitingChanges } from './detection-delays.ts'
+import { countOf, presentOf, SAMPLE } from './fare-sample.ts'
 import { CHANGE_WAITS } from './status-shapes.ts'
 
 /** The shares of the fares with a belief whose age is exported: the median, nearly all, all. */
@@ -49,35 +50,23 @@ async function setDelayGauge(db: Db, { detectionDelay }: Metrics): Promise<void>
   }
 }
 
-/** Of more fares than this, a sample of about so many shows what all show. */
-const SAMPLED_FARES = 20_000
-const PERCENT = sql`
-  least(100, 100 * ${SAMPLED_FARES}::float8
-               / greatest(1, (select reltuples from pg_class where oid = 'fare_schedule'::regclass)))
-`
-/** Fares of the schedule: whole pages of the table, chosen by chance. */
-const SAMPLE = sql`fare_schedule q tablesample system (${PERCENT})`
-const countOf = (condition = sql`true`) => sql<number>`
-  round(100 / ${PERCENT} * count(*) filter (where ${condition}))
-`
+const PRESENT = presentOf(sql`q.tracked_fare_id`)
 
 /** Counts the fares that are checked by what is believed of them. Stale is defined by the public SQL. */
 async function countBeliefs(db: Db) {
   const { rows } = await sql<{ pair: string; count: number; stale: number }>`
-    select case when s.hidden is not null and s.pair <> 'unknown' then 'hidden' else s.pair end as pair,
+    select case when a.hidden is not null and a.pair <> 'unknown' then 'hidden' else a.pair end as pair,
            ${countOf()} as count, ${countOf(sql`a.stale`)} as stale
       from ${SAMPLE}
-      join fare_state s using (tracked_fare_id)
-      join farewatch.fares_current a using (tracked_fare_id)
+     cross join ${PRESENT} a
      group by 1
   `.execute(db)
   return rows
 }
 
 /**
- * Reads, for each share of the fares with a belief, the instant since which they all had a good check, in seconds since
- * 1970. Hidden beliefs count as all others do. Fares without a belief are left out: a flight id that the upstream does
- * not know never has a good check.
+ * Since when each share of the fares with a belief, hidden or not, had a good check, in seconds since 1970. A flight id
+ * that the upstream does not know never has a belief.
  */
 async function readGoodSince(db: Db): Promise<readonly number[]> {
   const olderShares = SHARES.map((share) => 1 - share)
@@ -86,9 +75,8 @@ async function readGoodSince(db: Db): Promise<readonly number[]> {
       select percentile_disc(${olderShares}::float8[]) within group (order by good_at) as since
         from (select extract(epoch from coalesce(a.last_good_check_at, a.created_at))::float8 as good_at
                 from ${SAMPLE}
-                join fare_state s using (tracked_fare_id)
-                join farewatch.fares_current a using (tracked_fare_id)
-               where s.pair <> 'unknown') b
+               cross join ${PRESENT} a
+               where a.pair <> 'unknown') b
     `,
     db,
   )
@@ -116,7 +104,7 @@ export async function readCheckGauges(
 
 async function countFares(db: Db): Promise<number> {
   const { fares } = await selectOne(
-    sql<{ fares: number }>`select ${countOf()}::float8 as fares from ${SAMPLE}`,
+    sql<{ fares: number }>`select ${countOf()} as fares from ${SAMPLE}`,
     db,
   )
   return fares

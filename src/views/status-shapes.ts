@@ -47,7 +47,8 @@ const Beliefs = object(
     ),
   },
   {
-    description: 'For a reseller the fares that it watches, for an operator all fares.',
+    description:
+      'For a reseller the fares that it watches, for an operator all fares; of more than 20,000, a sample of them.',
   },
 )
 

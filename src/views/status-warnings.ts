@@ -152,15 +152,11 @@ function upstreamWarnings({ upstream, budget, at }: JudgedStatus): StatusWarning
       : []),
     ...openBreakers.map(({ endpoint, breaker, since, cause }) => {
       const why = cause === null ? '' : ` (${cause})`
-      return breaker === 'auth'
-        ? bad(
-            { about: 'upstream', code: 'credential_refused', since },
-            `The upstream refuses our credential for ${endpoint}${why}. Single calls test it.`,
-          )
-        : bad(
-            { about: 'upstream', code: 'calls_failing', since },
-            `Calls of ${endpoint} fail${why}. Single calls test it.`,
-          )
+      const [code, text] =
+        breaker === 'auth'
+          ? (['credential_refused', `The upstream refuses our credential for ${endpoint}`] as const)
+          : (['calls_failing', `Calls of ${endpoint} fail`] as const)
+      return bad({ about: 'upstream', code, since }, `${text}${why}. Single calls test it.`)
     }),
   ]
   if (found.length > 0 || !areMostUnknown(budget)) return found

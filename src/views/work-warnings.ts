@@ -11,16 +11,7 @@ type Pause = Status['pauses'][number]
 type Named = Pick<StatusWarning, 'about' | 'code'> & Partial<StatusWarning>
 
 export function warn(named: Named, text: string): StatusWarning {
-  const { level = 'warn', since = null, until = null } = named
-  return {
-    about: named.about,
-    code: named.code,
-    level,
-    subject: named.subject ?? null,
-    text,
-    since,
-    until,
-  }
+  return { level: 'warn', subject: null, since: null, until: null, ...named, text }
 }
 
 export function bad(named: Named, text: string): StatusWarning {
@@ -35,12 +26,13 @@ export function queueWarnings(queue: QueueState | null, at: Date): StatusWarning
   }
   const dead = queues.reduce((sum, one) => sum + one.dead, 0)
   const noTick = { about: 'work', code: 'no_tick', since: lastTick?.at ?? null } as const
-  const jobs = dead === 1 ? '1 job of the queues is dead' : `${dead} jobs of the queues are dead`
   return [
     ...(lastTick === null || isTickLate(lastTick.at, at)
       ? [bad(noTick, 'No worker runs the regular work.')]
       : []),
-    ...(dead === 0 ? [] : [warn({ about: 'work', code: 'jobs_dead' }, `${jobs}.`)]),
+    ...(dead === 0
+      ? []
+      : [warn({ about: 'work', code: 'jobs_dead' }, `Dead jobs of the queues: ${dead}.`)]),
   ]
 }
 
@@ -58,7 +50,7 @@ export function processWarnings(
     return [bad({ about: 'work', code: 'no_process' }, 'No worker and no API runs.')]
   }
   const missing = missingRoles(processes, at)
-  const text = `No process has the ${missing.length === 1 ? 'role' : 'roles'} ${missing.join(', ')}.`
+  const text = `No process has these roles: ${missing.join(', ')}.`
   const lacking = missing.length === 0 ? [] : [bad({ about: 'work', code: 'role_missing' }, text)]
   const each = processes.flatMap((one) => {
     const { role, host, pid, lastProgressAt, clockAheadSeconds } = one
@@ -75,12 +67,10 @@ export function processWarnings(
   return [...lacking, ...each]
 }
 
-/** @param disk null if it cannot be seen. */
 export function diskWarnings(disk: Status['disk']): StatusWarning[] {
   if (disk === null || !isAlmostFull(disk)) return []
-  return [
-    bad({ about: 'work', code: 'disk_filling' }, `The disk of the database has ${freeText(disk)}.`),
-  ]
+  const text = `The disk of the database has ${freeText(disk)}.`
+  return [bad({ about: 'work', code: 'disk_filling' }, text)]
 }
 
 /** @example '346 MB free (8 %)' */
@@ -108,7 +98,6 @@ export function pauseWarnings({ pauses, at }: Pick<Status, 'pauses' | 'at'>): St
     })
 }
 
-/** Whether a pause without an end has lasted so long that it was probably forgotten. */
 export function isForgotten({ from, until }: Pick<Pause, 'from' | 'until'>, at: Date): boolean {
   return until === null && at.getTime() - from.getTime() > FORGOTTEN_MS
 }

@@ -346,7 +346,7 @@ describe('the status', () => {
     expect(warningsOf(status)[0]).toMatchObject({
       code: 'role_missing',
       level: 'bad',
-      text: 'No process has the roles check, deliver.',
+      text: 'No process has these roles: check, deliver.',
     })
   })
 

@@ -29,9 +29,9 @@ export type RequestResult =
   | { readonly kind: 'released' }
 
 /** The outcomes of requests, as metrics and attempts name them. */
-export type RecordedOutcome = 'delivered' | 'failed' | 'dead' | 'postponed'
+type RecordedOutcome = 'delivered' | 'failed' | 'dead' | 'postponed'
 
-export interface RecordedDelivery {
+interface RecordedDelivery {
   readonly format: EndpointFormat
   readonly outcome: RecordedOutcome
   /** From the record to the end of the request. */

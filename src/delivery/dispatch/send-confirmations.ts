@@ -11,7 +11,7 @@ import type { Mail, Mailer } from '../formats/mailer.ts'
 import { hashOf } from '../formats/target-limits.ts'
 import { retryPauseMs } from './delivery-rules.ts'
 
-export interface ConfirmationDeps {
+interface ConfirmationDeps {
   readonly db: Db
   readonly sealer: Sealer
   readonly mailer: Mailer
@@ -22,7 +22,7 @@ export interface ConfirmationDeps {
 }
 
 /** What became of the messages of one run. */
-export interface SentConfirmations {
+interface SentConfirmations {
   readonly sent: number
   readonly failed: number
 }

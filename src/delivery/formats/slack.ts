@@ -2,7 +2,7 @@ import { BLOCKED, type Format, type Message } from './format.ts'
 import { joinSentences, MAX_JOINED } from './sentences.ts'
 import type { Transport } from './transport.ts'
 
-export interface SlackDeps {
+interface SlackDeps {
   readonly transport: Pick<Transport, 'post'>
   /** Hosts of incoming webhooks. */
   readonly hosts: readonly string[]

@@ -5,7 +5,7 @@ import { type Db, sql } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 
 /** A limit for each target, whichever endpoints and resellers use it. */
-export interface TargetLimit {
+interface TargetLimit {
   readonly purpose: LimitedPurpose
   /** How many are allowed in any window. */
   readonly atMost: number

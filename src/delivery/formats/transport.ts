@@ -16,7 +16,7 @@ import {
   urlFault,
 } from './target-policy.ts'
 
-export interface PostBody {
+interface PostBody {
   /** Lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

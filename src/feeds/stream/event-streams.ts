@@ -134,7 +134,7 @@ function problemText(code: ProblemCode): string {
 }
 
 /** What a stream sends. */
-export interface Feeds {
+interface Feeds {
   readonly cursors: readonly FeedCursor[]
   /** The id of an event after which the client has all records up to these positions. */
   readonly idOf: (positions: readonly number[]) => string
@@ -152,7 +152,7 @@ interface SenderOptions {
 }
 
 /** Sends the events of feeds on one stream. */
-export interface Sender {
+interface Sender {
   /** Sends what is new. */
   notify(): void
   /** Sends what is new and a heartbeat. With the first one the client gets its first id. */

@@ -32,7 +32,7 @@ export interface FeedCursor {
   next(): Promise<NextTexts>
 }
 
-export interface FeedCursorOptions<V> {
+interface FeedCursorOptions<V> {
   readonly tail: Pick<FeedTail<V>, 'after' | 'wentBack' | 'gaps'>
   readonly after: number
   /** The records after a number that pass the filter. */

@@ -47,7 +47,7 @@ export interface FeedTails<F, V> {
   limitRead<T>(read: () => Promise<T>): Promise<T>
 }
 
-export interface FeedTailsOptions<F, V> {
+interface FeedTailsOptions<F, V> {
   /** Reads as many as PAGE_RECORDS records, or to the end of the feed. */
   readonly readPage: (feed: F, after: number) => Promise<RecordPage<V>>
   readonly heads: Pick<FeedHeads<F>, 'watch'>

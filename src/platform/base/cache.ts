@@ -5,7 +5,7 @@ export interface TtlCache<T> {
   clear(): void
 }
 
-export interface TtlCacheOptions<T> {
+interface TtlCacheOptions<T> {
   readonly ttlMs: number
   /** A monotonic clock. */
   readonly nowMs: () => number

@@ -8,7 +8,7 @@ const ADDRESS =
 const MAILBOX = /^(?<name>[^<>"\p{Cc}]*)<(?<address>[^<>]*)>$/u
 
 /** An address with the name that mail programs show. */
-export interface Mailbox {
+interface Mailbox {
   readonly name: string
   readonly address: string
 }

@@ -48,9 +48,6 @@ export type EndReason = (typeof END_REASONS)[number]
 export const CHANGE_REASONS = namesOf(REASONS)
 export type ChangeReason = (typeof CHANGE_REASONS)[number]
 
-/** The kinds of events of a watch alone. Rows from before `watch_started` was added may have any kind of change. */
-export const WATCH_EVENT_KINDS = ['watch_started', 'expired'] as const
-
 /** The states of a fare: bookable if all legs are available, not_bookable if any leg is unavailable. */
 export const PAIR_STATES = ['bookable', 'not_bookable', 'unknown'] as const
 export type PairState = (typeof PAIR_STATES)[number]

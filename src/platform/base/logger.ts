@@ -6,7 +6,7 @@ import { currentTrace } from './tracing.ts'
 
 export type { Logger } from 'pino'
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly level: string
   readonly scrub: Scrub
   /** Receives finished lines: the terminal's renderer or standard output. */

@@ -26,7 +26,7 @@ export interface RunningLoop {
   stop(): Promise<void>
 }
 
-export interface LoopDeps {
+interface LoopDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly random: () => number

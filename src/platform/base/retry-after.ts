@@ -1,4 +1,4 @@
-export interface RetryAfterContext {
+interface RetryAfterContext {
   readonly now: Date
   /** The answer's own Date header. With it a date in Retry-After needs no agreement of clocks. */
   readonly answeredAt: string | undefined

@@ -1,7 +1,7 @@
 /** Gives a place back. A second call has no effect. */
 export type Release = () => void
 
-export interface KeyedSemaphore {
+interface KeyedSemaphore {
   /**
    * Waits for a place of the key. Undefined if too many wait already, or if the signal aborts first.
    * @param limitWait called only if there is a wait.
@@ -9,7 +9,7 @@ export interface KeyedSemaphore {
   acquire(key: string, limitWait?: () => AbortSignal): Promise<Release | undefined>
 }
 
-export interface KeyedSemaphoreOptions {
+interface KeyedSemaphoreOptions {
   /** How many places each key has. */
   readonly width: number
   /** How many may wait for a place of one key. */

@@ -4,9 +4,9 @@ export type Attributes = Readonly<
 >
 
 /** Adds attributes to the span, such as the outcome. */
-export type Annotate = (attributes: Attributes) => void
+type Annotate = (attributes: Attributes) => void
 
-export interface TraceIds {
+interface TraceIds {
   readonly traceId: string
   readonly spanId: string
 }

@@ -29,7 +29,7 @@ const IS_IN_THE_WAY = sql<boolean>`
 `
 
 /** What was ended of the session of an analyst. */
-export interface EndedSession {
+interface EndedSession {
   readonly role: string
   readonly pid: number
   /** How long the statement ran, or the transaction was idle. */
@@ -64,7 +64,7 @@ export async function endLongSessions(db: Db, limitSeconds: number): Promise<End
 }
 
 /** What the logins of analysts could do to farewatch, and whether we could stop it. */
-export interface AnalystRisks {
+interface AnalystRisks {
   /** The names of the logins. */
   readonly logins: readonly string[]
   readonly mayLock: boolean
@@ -95,7 +95,7 @@ export async function readAnalystRisks(db: Db): Promise<AnalystRisks> {
 }
 
 /** A login could not be created. */
-export class AnalystLoginError extends AppError {
+class AnalystLoginError extends AppError {
   override readonly name = 'AnalystLoginError'
   override readonly code = 'analyst.not_created'
   override readonly retryable = false

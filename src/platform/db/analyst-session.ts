@@ -28,7 +28,7 @@ export interface AnalystSession {
   copyOut(statement: string): Readable & { readonly rows: number }
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   /** Whether statements may take as long as their reader needs. */
   readonly isUnlimited?: boolean
   /** Keeps the role of the owner, who may read the private schema too. For statements of ours alone. */
@@ -235,7 +235,7 @@ class CopyReader extends Readable {
 /** How a column's text is to be read. `numeric` is text: money is never a float. */
 export type ColumnKind = 'text' | 'number' | 'boolean' | 'json' | 'instant'
 
-export interface ResultColumn {
+interface ResultColumn {
   readonly name: string
   readonly kind: ColumnKind
 }

@@ -1,7 +1,7 @@
 import { type Db, sql } from './database.ts'
 
 /** What an operator changed. */
-export interface OperatorAction {
+interface OperatorAction {
   /** Who: a key, or `cli`. */
   readonly by: string
   /** Constant text in lower case: `held run approved`. */

@@ -26,7 +26,7 @@ export class DatabaseUnreachableError extends AppError {
 }
 
 /** The server is older than our SQL needs. */
-export class DatabaseTooOldError extends AppError {
+class DatabaseTooOldError extends AppError {
   override readonly name = 'DatabaseTooOldError'
   override readonly code = 'db.too_old'
   override readonly retryable = false
@@ -77,7 +77,7 @@ export interface Disk {
   readonly totalBytes: number
 }
 
-export interface Storage {
+interface Storage {
   readonly databaseBytes: number
   /** Undefined if this process cannot see it. */
   readonly disk: Disk | undefined
@@ -111,7 +111,7 @@ export async function readDisk(db: Db): Promise<Disk | undefined> {
 }
 
 /** A session that others wait for. */
-export interface Blocker {
+interface Blocker {
   readonly pid: number
   readonly user: string | null
   readonly application: string

@@ -3,7 +3,7 @@ import { type Db, type RawBuilder, sql } from './database.ts'
 import { selectOne } from './transaction.ts'
 
 /** The histories before their floor are archived: a question about an earlier instant has no answer here. */
-export class HistoryArchivedError extends AppError {
+class HistoryArchivedError extends AppError {
   override readonly name = 'HistoryArchivedError'
   override readonly code = 'history.archived'
   override readonly retryable = false

@@ -14,7 +14,7 @@ import { type RawBuilder, sql } from './database.ts'
 export type Topic = 'watch' | 'route' | 'availability' | 'key' | 'due' | 'schedule' | 'upstream'
 
 /** @param id the id of the notification; undefined if it has none, and after each connect. */
-export type OnNotify = (id?: number) => void
+type OnNotify = (id?: number) => void
 
 /** Receives the notifications of committed transactions over one connection of its own. */
 export interface Listener {

@@ -27,7 +27,7 @@ const ANALYST_LIMITS = new URL('../../../deploy/analyst-limits.sql', import.meta
 const LAST_ADOPTED = '0012_public_fares'
 
 /** Processes run that the new schema would break. */
-export class ProcessesMustStopError extends AppError {
+class ProcessesMustStopError extends AppError {
   override readonly name = 'ProcessesMustStopError'
   override readonly code = 'db.processes_must_stop'
   override readonly retryable = true

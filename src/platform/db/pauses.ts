@@ -57,7 +57,7 @@ export async function listPauses(db: Db): Promise<Pause[]> {
   return rows
 }
 
-export interface NewPause {
+interface NewPause {
   readonly what: readonly PausedWork[]
   /** Default: now. */
   readonly from?: Date | undefined

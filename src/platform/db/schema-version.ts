@@ -134,7 +134,7 @@ export async function appliedMigrations(
     .execute()
 }
 
-export interface DatabaseVersions {
+interface DatabaseVersions {
   /** The name of the last migration. */
   readonly schema: string
   readonly postgresql: string

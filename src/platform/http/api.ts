@@ -15,7 +15,7 @@ import { COMPRESS_FROM_BYTES, ENCODINGS } from './responses.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
 import { addPageFiles, addWebPage, assetOf, sendAsset } from './web-page.ts'
 
-export interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
+interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
   /** The OpenAPI document, served at /openapi.json and /docs. */
   readonly document: object
   /** What everybody may know: how old the data is. */

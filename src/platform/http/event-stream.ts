@@ -12,7 +12,7 @@ export interface EventStream {
   hasEnded(): boolean
 }
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   /** How long the client may take to read what was sent before it is cut off. */
   readonly writeDeadlineMs: number
   /** After how long the client connects again. */

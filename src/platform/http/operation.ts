@@ -5,7 +5,7 @@ import type { ResellerId } from '../base/reseller-id.ts'
 import type { ProblemCode } from './problem-codes.ts'
 import { ProblemError } from './problems.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Nothing = TObject<Record<never, never>>
 
 /** The request of a call that works on the example data of the tests. A test makes the call. */
@@ -16,7 +16,7 @@ export interface Example {
 }
 
 /** The declaration of an operation. Validation, types, documentation and tests follow from it. */
-export interface Declaration<P extends TSchema, Q extends TSchema, B extends TSchema, A> {
+interface Declaration<P extends TSchema, Q extends TSchema, B extends TSchema, A> {
   /** Unique, camelCase: the operationId of OpenAPI. */
   readonly id: string
   readonly method: Method
@@ -237,14 +237,14 @@ interface AnyCaller {
   readonly limitKey: string
 }
 
-export interface ResellerCaller extends AnyCaller {
+interface ResellerCaller extends AnyCaller {
   readonly kind: 'reseller'
   readonly keyId: number
   readonly resellerId: ResellerId
   readonly resellerName: string
 }
 
-export interface OperatorCaller extends AnyCaller {
+interface OperatorCaller extends AnyCaller {
   readonly kind: 'operator'
   readonly keyId: number
 }

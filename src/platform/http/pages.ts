@@ -44,7 +44,7 @@ export interface Page<T> {
   next: string | null
 }
 
-export interface Cursors<Position> {
+interface Cursors<Position> {
   /**
    * The position after which the page begins; undefined on the first page. Throws if the cursor is not of this
    * list.

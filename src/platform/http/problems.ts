@@ -68,7 +68,7 @@ export type Problem = OfCode & Details
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-export interface ProblemArgs extends Details {
+interface ProblemArgs extends Details {
   readonly headers?: Readonly<Record<string, string>>
 }
 

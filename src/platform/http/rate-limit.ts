@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** The result of counting one request. */
-export interface Take {
+interface Take {
   readonly allowed: boolean
   /** Requests that may still be made at once. */
   readonly remaining: number
@@ -22,7 +22,7 @@ export interface RateLimit {
   take(key: string): Take
 }
 
-export interface RateLimitOptions {
+interface RateLimitOptions {
   readonly requestsPerSecond: number
   /** A monotonic clock. */
   readonly nowMs: () => number

@@ -119,7 +119,7 @@ export class PortTakenError extends AppError {
 }
 
 /** Ports below 1024 need a privileged user. */
-export class PortForbiddenError extends AppError {
+class PortForbiddenError extends AppError {
   override readonly name = 'PortForbiddenError'
   override readonly code = 'http.port_forbidden'
   override readonly retryable = false
@@ -200,7 +200,7 @@ export function drainOnClose(fastify: FastifyInstance, drainMs: number): void {
 /** The Retry-After of a problem that has no delay of its own. */
 const RETRY_AFTER_SECONDS = 5
 
-export interface ErrorHandlerOptions {
+interface ErrorHandlerOptions {
   readonly log: Logger
   /** Whether an error means that a store is unavailable. It is then answered with 503 and not logged as a bug. */
   readonly isUnavailable?: (thrown: unknown) => boolean

@@ -34,7 +34,7 @@ export type JobHandler<P> = (payload: P, context: JobContext) => Promise<void>
 export type BullWorker = Worker<JsonObject, void, string, IQueueBackend, JobProgress, object>
 type BullJob = Job<JsonObject, void>
 
-export interface ProcessorDeps {
+interface ProcessorDeps {
   readonly handler: JobHandler<JsonObject>
   readonly jobs: RunningJobs
   readonly scrub: Scrub

@@ -38,7 +38,7 @@ export interface WorkerHandle {
   close(graceMs: number): Promise<void>
 }
 
-export interface WorkerProgress {
+interface WorkerProgress {
   /** When the store last answered a poll, took an outcome or renewed a lock. */
   readonly lastActivityAt: Date
   readonly activeJobs: number
@@ -66,7 +66,7 @@ const DEFAULTS: Required<WorkOptions> = {
   onStalled: () => undefined,
 }
 
-export interface WorkerSpec {
+interface WorkerSpec {
   readonly queue: string
   readonly handler: JobHandler<JsonObject>
   readonly errors: WorkerErrors
@@ -245,7 +245,7 @@ async function closeWorker(worker: BullWorker, { jobs, log, clock, graceMs }: Cl
 }
 
 /** Logs the errors of all workers of a process: when they begin, and when they are over. */
-export interface WorkerErrors {
+interface WorkerErrors {
   record(queue: string, err: unknown): void
   /** Records that the store has answered a worker. Cheap, and meant to be called often. */
   recordAnswer(): void

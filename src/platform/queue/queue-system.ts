@@ -175,7 +175,7 @@ function callsOf(client: StoreClient, clock: Clock) {
 
 const COUNTED_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed'] as const
 
-export interface NewJob {
+interface NewJob {
   /** The name of the scheduler whose work it does. The default is the name of the queue. */
   readonly name?: string
   readonly payload: JsonObject

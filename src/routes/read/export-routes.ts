@@ -209,7 +209,7 @@ function secondOf(instant: Date): number {
 }
 
 /** A current list, and its text once a request needs it. */
-export interface RenderedList {
+interface RenderedList {
   readonly version: ListVersion
   /** The whole text; null if it is too large to be cached and must be read for each request. */
   body(): Promise<EncodedBody | null>
@@ -221,7 +221,7 @@ export interface RenderedLists {
   current(form: ListForm): Promise<RenderedList | undefined>
 }
 
-export interface RenderedListsDeps {
+interface RenderedListsDeps {
   readonly db: Db
   /** A monotonic clock. */
   readonly nowMs: () => number

@@ -159,7 +159,7 @@ interface CountryShare {
 export type PlanExamples = Awaited<ReturnType<typeof readExamples>>
 
 /** Reads the examples from the temporary tables of a plan's transaction. */
-export async function readExamples(tx: Tx, list: RouteListName) {
+async function readExamples(tx: Tx, list: RouteListName) {
   const live = LIVE[list]
   return {
     missing: await readRoutes(tx, sql`snapshot_missing`),

@@ -10,7 +10,7 @@ import type { RenderedLists } from './export-routes.ts'
 import { findListVersion, type ListForm, type ListVersion, routesText } from './export-routes.ts'
 import type { RouteFilter } from './route-queries.ts'
 
-export interface RouteDeps {
+interface RouteDeps {
   readonly db: Db
   readonly routeLists: RenderedLists
 }

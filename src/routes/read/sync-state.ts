@@ -5,7 +5,7 @@ import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs.ts'
 
 /** Freshness of one list, for gauges and status. */
-export interface SyncState {
+interface SyncState {
   readonly list: RouteListName
   readonly lastSuccessAt: Date | null
   readonly lastAttemptAt: Date | null

@@ -19,7 +19,7 @@ export interface BreakerState {
   readonly closedAtMs: number | null
 }
 
-export interface OpenBreaker {
+interface OpenBreaker {
   readonly sinceMs: number
   /** How the last failed call ended: `ECONNREFUSED`, `401`, `timeout`. */
   readonly cause: string
@@ -136,7 +136,7 @@ export function admissionOf(breakers: Breakers, group: EndpointGroup, nowMs: num
   return longest.untilMs > nowMs && !isTooFar ? longest : { kind: 'probe' }
 }
 
-export type Lease = Pick<EndedCall, 'group'> & { readonly probe: string }
+type Lease = Pick<EndedCall, 'group'> & { readonly probe: string }
 
 /** Leases the probe of a group to one caller if it is due. Returns the same object if it is not. */
 export function withProbe(breakers: Breakers, { group, probe }: Lease, nowMs: number): Breakers {

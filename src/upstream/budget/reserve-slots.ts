@@ -20,7 +20,7 @@ export interface SlotRequest {
   readonly withinMs?: number
 }
 
-export interface Reservation {
+interface Reservation {
   /** The instants at which to call, in order, by the database's clock. There may be fewer than wanted, or none. */
   readonly slots: Date[]
   /** The database's clock at the reservation. Compared with the caller's own clock it shows the skew. */

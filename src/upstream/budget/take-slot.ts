@@ -39,7 +39,7 @@ export interface TakenSlot {
   now(): Date
 }
 
-export interface WaitOptions extends Skew {
+interface WaitOptions extends Skew {
   readonly clock: Clock
   readonly signal: AbortSignal
 }

@@ -18,7 +18,7 @@ export const LOWER_TO = 0.7
  * The climb from a rate near 0 to the whole budget lasts a few seconds longer. `npm run bench:throttle` compares
  * values.
  */
-export const CLIMB_SECONDS = 25
+const CLIMB_SECONDS = 25
 /** Too little to burden the upstream, and enough to notice its recovery. */
 const MIN_SHARE = 0.01
 

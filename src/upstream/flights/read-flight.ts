@@ -30,7 +30,7 @@ const ODD_PRICES: readonly AnswerAnomaly[] = ['total_unlike_sum', 'zero_price']
 /** No flight has more. The cap limits what we store of one flight. */
 const MAX_SEGMENTS = 12
 
-export interface FlightContext {
+interface FlightContext {
   /** The key of the flight in the answer. */
   readonly id: string
   readonly passengers: PassengerMix
@@ -215,7 +215,7 @@ const TYPES = [
  * The prices of passengers are numbers in the answer: floats suffice to compare their sum with the total, and each is
  * kept as text of two decimals.
  */
-export function readPrice(
+function readPrice(
   price: unknown,
   mix: PassengerMix,
 ): { price: LegPrice | null; anomalies: AnswerAnomaly[] } {

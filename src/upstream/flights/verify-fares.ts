@@ -40,7 +40,7 @@ export interface VerifyDeps {
   readonly scrub: Scrub
 }
 
-export interface VerifyCall {
+interface VerifyCall {
   readonly question: Question
   readonly record: CallRecord
   readonly signal: AbortSignal

@@ -211,7 +211,7 @@ kindOf[','.charCodeAt(0)] = KIND.comma
  * It recognizes only strings and brackets, so the elements must still be parsed. Measured: 1 GB/s, compared with
  * 0.16 GB/s of JSON.parse.
  */
-export class JsonScanner {
+class JsonScanner {
   #depth = 1
   #deepest = 1
   #inString: boolean = false

@@ -149,13 +149,13 @@ function verifyCall({ scrub, signal }: ProbeOptions, call: string, question: Que
 }
 
 /** The lists of one probe, to compare them with each other. */
-export interface ProbedLists {
+interface ProbedLists {
   /** The pairs of the list `routes`. Null until it has been read. */
   pairs: Set<string> | null
 }
 
 /** Reads a list. Returns what it contains and how it differs from the list `routes`. */
-export async function findInList(
+async function findInList(
   list: RouteListName,
   { chunks }: HttpAnswer,
   lists: ProbedLists,
@@ -210,7 +210,7 @@ const CSV_TYPE = /^(?:text\/csv|application\/csv|text\/plain)\s*(?:;|$)/i
 const DELIMITERS = [',', ';', '\t'] as const
 
 /** Whether the answer is a 200 of CSV, by any of the content types that servers use for it. */
-export function isCsvAnswer({ status, headers }: ResponseHead): boolean {
+function isCsvAnswer({ status, headers }: ResponseHead): boolean {
   return status === 200 && CSV_TYPE.test(headers['content-type'] ?? '')
 }
 
@@ -219,7 +219,7 @@ export function isCsvAnswer({ status, headers }: ResponseHead): boolean {
  *
  * Throws UpstreamContractError if the body does not begin with a header line. Error pages are often sent as text.
  */
-export function findInCsv({ chunks }: HttpAnswer, scrub: Scrub): ProbedCall['found'] {
+function findInCsv({ chunks }: HttpAnswer, scrub: Scrub): ProbedCall['found'] {
   const beginning = Buffer.concat(chunks.slice(0, 1)).subarray(0, SNIPPET_SOURCE_BYTES)
   const text = beginning
     .toString('utf8')

@@ -19,7 +19,7 @@ export interface BodyDecoder {
   destroy(): void
 }
 
-export interface DecoderEvents {
+interface DecoderEvents {
   /** The chunk is valid only during the call. */
   onData(chunk: Uint8Array): void
   onDrain(): void

@@ -23,7 +23,7 @@ export function isJsonAnswer({ status, headers }: ResponseHead): boolean {
   return status === 200 && JSON_TYPE.test(headers['content-type'] ?? '')
 }
 
-export interface RefusedAnswer extends ResponseHead, BodyBeginning {
+interface RefusedAnswer extends ResponseHead, BodyBeginning {
   readonly retryAfterMs?: number | undefined
 }
 
@@ -59,7 +59,7 @@ function isLoginPage({ status, headers, chunks }: RefusedAnswer): boolean {
   return PASSWORD_FIELD.test(Buffer.concat(chunks).toString('latin1'))
 }
 
-export interface FailedCall {
+interface FailedCall {
   readonly endpoint: string
   readonly phase: TimeoutPhase
   readonly status: number | undefined

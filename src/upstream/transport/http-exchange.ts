@@ -40,7 +40,7 @@ export const DEFAULT_LIMITS: UpstreamLimits = {
   maxRetryAfterMs: 900_000,
 }
 
-export interface HttpExchangeOptions
+interface HttpExchangeOptions
   extends Pick<UpstreamLimits, 'connectTimeoutMs' | 'maxConnections' | 'maxRetryAfterMs'> {
   readonly baseUrl: string
   readonly accessToken: string | undefined
@@ -137,7 +137,7 @@ function parseBaseUrl(baseUrl: string): { origin: string; prefix: string } {
  * The access token, hidden in a closure: no property, text form, JSON or inspection of this object shows it.
  * `authorize` is the only place of the program that adds a token to a request.
  */
-export interface Credential {
+interface Credential {
   /** Returns the path and query to send: `path`, with the token as a query parameter if there is a token. */
   authorize(path: string): string
   /** Calls that begin from now on have this token. */
@@ -229,7 +229,7 @@ function send(
 }
 
 /** One time limit over a whole call, joined with the caller's own signal. */
-export interface CallDeadline {
+interface CallDeadline {
   /** Whether the time limit, and not the caller, ended the call. */
   readonly expired: boolean
   /** Whether the time limit has passed or the caller has aborted. */
@@ -247,7 +247,7 @@ export interface CallDeadline {
  * call, and an entry on a caller's signal that lives as long as the process. An AbortController per call is none
  * either: each abort creates an exception with a stack, which is measurable at thousands of calls a second.
  */
-export function startDeadline(limitMs: number, caller: AbortSignal): CallDeadline {
+function startDeadline(limitMs: number, caller: AbortSignal): CallDeadline {
   let listener: (() => void) | undefined
   let expired = false
   let ended = caller.aborted

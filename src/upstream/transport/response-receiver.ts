@@ -37,7 +37,7 @@ export interface Received extends ResponseHead, BodyBeginning {
   readonly wireBytes: number
 }
 
-export interface ReceiverEvents {
+interface ReceiverEvents {
   onHead(): void
   /** Called once, unless the call is aborted before. */
   onReceived(received: Received): void

@@ -28,7 +28,6 @@ import {
   ROUTE_LISTS,
   RUN_RESOLUTIONS,
   RUN_STATUSES,
-  WATCH_EVENT_KINDS,
   WATCH_PRIORITIES,
 } from '../../../src/platform/base/kinds.ts'
 import { it } from '../../support/test-database.ts'
@@ -62,7 +61,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'sync_run.status': RUN_STATUSES,
   'target_pace.purpose': LIMITED_PURPOSES,
   'watch.priority': WATCH_PRIORITIES,
-  'watch_event.kind': WATCH_EVENT_KINDS,
+  'watch_event.kind': ['watch_started', 'expired'],
   'watch_event.reason': END_REASONS,
   'webhook_endpoint.disabled_reason': DISABLED_REASONS,
   'webhook_endpoint.format': ENDPOINT_FORMATS,
