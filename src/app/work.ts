@@ -4,7 +4,13 @@ import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
 import type { Loop } from '../platform/base/loop.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import type { JobContext, QueueSystem, WorkerHandle } from '../platform/queue/queue-system.ts'
-import { SYNC_QUEUE, type SyncJobDeps, type SyncListPayload, syncListJob } from '../routes/sync.ts'
+import {
+  assertList,
+  SYNC_QUEUE,
+  type SyncJobDeps,
+  type SyncListPayload,
+  syncListJob,
+} from '../routes/sync.ts'
 import { VERIFY_QUEUE } from '../schedule/claim.ts'
 import type { App } from './app.ts'
 import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'
@@ -52,16 +58,16 @@ export async function startWork(
   queue: QueueSystem,
   { roles = WORK_ROLES, delivery = [] }: WorkOptions = {},
 ): Promise<Work> {
-  const { clock } = app
-  const does = (role: WorkRole) => roles.includes(role)
   const capacity = createClaimCapacity(() => performance.now())
   const workers = [
-    ...(does('sync') ? [await startSyncs(app, queue), await startPeriodic(app, queue)] : []),
-    ...(does('check') ? [await startChecks(app, queue, capacity)] : []),
+    ...(roles.includes('sync')
+      ? [await startSyncs(app, queue), await startPeriodic(app, queue)]
+      : []),
+    ...(roles.includes('check') ? [await startChecks(app, queue, capacity)] : []),
   ]
-  let loopedAt = clock.now()
+  let loopedAt = app.clock.now()
   const onRun = () => {
-    loopedAt = clock.now()
+    loopedAt = app.clock.now()
   }
   const loops = startLoops(app, queue, { roles, more: delivery, capacity, onRun })
   return {
@@ -73,7 +79,6 @@ export async function startWork(
 }
 
 async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
-  const { db } = app.database
   const schedules = schedulesOf(app.config)
   const deps: SyncJobDeps = {
     ...app.syncDeps,
@@ -86,7 +91,7 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
     },
   }
   const run = async (payload: SyncListPayload, context: JobContext) => {
-    const waitsFor = await whatSyncWaitsFor(db, payload.list)
+    const waitsFor = await whatSyncWaitsFor(app.database.db, assertList(payload.list))
     if (waitsFor === undefined) return syncListJob(deps, payload, context)
     app.log.info({ ...payload, waitsFor }, 'route sync left for later')
   }
@@ -104,12 +109,14 @@ async function startSyncs(app: App, queue: QueueSystem): Promise<NamedWorker> {
 
 async function startPeriodic(app: App, queue: QueueSystem): Promise<NamedWorker> {
   const handler = countJobs(app.metrics, PERIODIC_QUEUE, periodicHandler(app))
-  const handle = await queue.work(PERIODIC_QUEUE, handler, {
-    // None waits for another one.
-    concurrency: periodicWork(app).length,
-    onStalled: countStalled(app.metrics, PERIODIC_QUEUE),
-  })
-  return { queue: PERIODIC_QUEUE, handle }
+  return {
+    queue: PERIODIC_QUEUE,
+    handle: await queue.work(PERIODIC_QUEUE, handler, {
+      // None waits for another one.
+      concurrency: periodicWork(app).length,
+      onStalled: countStalled(app.metrics, PERIODIC_QUEUE),
+    }),
+  }
 }
 
 async function startChecks(

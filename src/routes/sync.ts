@@ -360,7 +360,7 @@ async function followAvailability(
   await inTransaction(db, async (tx) => changeQueues(tx, await bringNeighbours(tx, routes)))
 }
 
-function assertList(list: string): RouteListName {
+export function assertList(list: string): RouteListName {
   const known = ROUTE_LISTS.find((name) => name === list)
   if (known === undefined) throw new Error(`a sync job names the unknown list ${list}`)
   return known

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type CheckLane, FAST_LANES } from '../platform/base/kinds.ts'
 import { span } from '../platform/base/tracing.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
+import { notify } from '../platform/db/listener.ts'
 import { afterPause } from '../platform/db/pauses.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
@@ -166,10 +167,15 @@ export async function findTurns(
     const found = await lockNext(tx, asked, [...without, ...due.map(({ fareId }) => fareId)])
     const ofReseller = Map.groupBy(found, ({ resellerId }) => resellerId)
     const taken = takenOnce(takers, counts, ofReseller)
-    due.push(...taken.map(dueInTurn))
+    for (const { fareId, resellerId, vdue } of taken) {
+      due.push({ fareId, lane: 'scheduled', payers: [{ resellerId, part: 1 }], vdue })
+    }
     takers = takers
       .filter(({ resellerId }) => ofReseller.get(resellerId)?.length === asked.get(resellerId))
-      .map((taker) => afterTurns(taker, taken))
+      .map((taker) => {
+        const turns = taken.filter(({ resellerId }) => resellerId === taker.resellerId).length
+        return { ...taker, pass: taker.pass + turns / taker.share }
+      })
   }
   return due
 }
@@ -192,15 +198,6 @@ function takenOnce(
     for (const turn of free.slice(0, counts.get(resellerId) ?? 0)) taken.set(turn.fareId, turn)
   }
   return [...taken.values()]
-}
-
-function dueInTurn({ fareId, resellerId, vdue }: FoundTurn): DueCheck {
-  return { fareId, lane: 'scheduled', payers: [{ resellerId, part: 1 }], vdue }
-}
-
-function afterTurns(taker: Taker, taken: readonly FoundTurn[]): Taker {
-  const turns = taken.filter(({ resellerId }) => resellerId === taker.resellerId).length
-  return { ...taker, pass: taker.pass + turns / taker.share }
 }
 
 /**
@@ -380,7 +377,7 @@ async function saveRules(
 
 /**
  * Releases the claim on fares that were not checked: their slot had passed, the circuit breaker was open, or the
- * upstream answered 429. They are due at once.
+ * upstream answered 429. They are due at once, of which a hint tells the dispatchers: to them no claimed fare is due.
  */
 export async function release(tx: Tx, claimId: string, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return
@@ -391,6 +388,7 @@ export async function release(tx: Tx, claimId: string, fareIds: readonly number[
            lane_due_at = case when lane_due_at = leased_until then clock_timestamp() else lane_due_at end
      where claim_id = ${claimId} and tracked_fare_id = any(${fareIds}::bigint[])
   `.execute(tx)
+  await sql`select ${notify('due')}`.execute(tx)
 }
 
 export const VERIFY_QUEUE = 'verify'
@@ -478,14 +476,10 @@ async function claimChecks(tx: Tx, rates: Rates): Promise<ClaimedCheck[]> {
     reserved.push(...(await reserveFor(tx, some, { requestsPerSecond, lane })))
   }
   const urgent = await findUrgent(tx, requestsPerSecond)
-  await reserve(
-    urgent.filter(({ lane }) => lane === 'max_delay'),
-    false,
-  )
-  await reserve(
-    urgent.filter(({ lane }) => lane !== 'max_delay'),
-    true,
-  )
+  for (const delays of [true, false]) {
+    const some = urgent.filter(({ lane }) => (lane === 'max_delay') === delays)
+    await reserve(some, !delays)
+  }
   const limit = atMost - reserved.length
   await reserve(await findTurns(tx, { limit, without: idsOf(reserved) }), false)
   const checks = splitIntoClaims(reserved)

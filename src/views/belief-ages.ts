@@ -64,7 +64,7 @@ function faresOf(resellerId: ResellerId): RawBuilder<unknown> {
 
 /**
  * Keeps the present ages of all fares for the lines of the status, at most once a minute, and deletes those of two days
- * ago.
+ * ago. Without a fare that had a good check there is nothing to keep.
  */
 export async function recordBeliefAges(db: Db): Promise<void> {
   const { fares, stale, ageSeconds } = await readBeliefAges(db)

@@ -65,8 +65,9 @@ async function countBeliefs(db: Db) {
 }
 
 /**
- * Since when each share of the fares with a belief, hidden or not, had a good check, in seconds since 1970. A flight id
- * that the upstream does not know never has a belief.
+ * Reads, for each share of the fares with a belief, the instant since which they all had a good check, in seconds since
+ * 1970. Hidden beliefs count as all others do. Fares without a belief are left out: a flight id that the upstream does
+ * not know never has a good check.
  */
 async function readGoodSince(db: Db): Promise<readonly number[]> {
   const olderShares = SHARES.map((share) => 1 - share)

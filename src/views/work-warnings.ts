@@ -67,6 +67,7 @@ export function processWarnings(
   return [...lacking, ...each]
 }
 
+/** @param disk null if it cannot be seen. */
 export function diskWarnings(disk: Status['disk']): StatusWarning[] {
   if (disk === null || !isAlmostFull(disk)) return []
   const text = `The disk of the database has ${freeText(disk)}.`
@@ -98,6 +99,7 @@ export function pauseWarnings({ pauses, at }: Pick<Status, 'pauses' | 'at'>): St
     })
 }
 
+/** Whether a pause without an end has lasted so long that it was probably forgotten. */
 export function isForgotten({ from, until }: Pick<Pause, 'from' | 'until'>, at: Date): boolean {
   return until === null && at.getTime() - from.getTime() > FORGOTTEN_MS
 }

@@ -50,7 +50,7 @@ async function untilCleared(world: World, withinMs: number): Promise<void> {
   ).catch(() => expect(left).toEqual([]))
 }
 
-/** Claims, runs, transactions and locks that are still open. */
+/** Claims, runs, transactions and locks that are still open. A process that works has transactions for a moment. */
 async function leftovers(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     select 'a claim' as what, claim_id::text as of from fare_schedule where claim_id is not null
@@ -59,6 +59,7 @@ async function leftovers(db: Db): Promise<unknown[]> {
     union all
     select 'an open transaction', application_name || ': ' || query from pg_stat_activity
      where datname = current_database() and state like 'idle in transaction%'
+       and state_change < now() - interval '1 s'
     union all
     select 'a wait for a lock', application_name || ': ' || query from pg_stat_activity
      where datname = current_database() and wait_event_type = 'Lock'

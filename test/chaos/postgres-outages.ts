@@ -54,8 +54,16 @@ async function openFixture(backend: Backend): Promise<OutageFixture> {
   }
 }
 
-/** Expects that a check whose request precedes the fault and whose answer follows it is recorded once. */
-async function expectCheckThrough(world: World, flightId: string, fault: () => Promise<unknown>) {
+/**
+ * Expects that a check whose request precedes the fault and whose answer follows it is recorded once.
+ * @param end ends a fault that is to last until the record.
+ */
+async function expectCheckThrough(
+  world: World,
+  flightId: string,
+  fault: () => Promise<unknown>,
+  end?: () => unknown,
+) {
   const { upstream, running } = world
   const processes = running().length
   upstream.hold([flightId])
@@ -65,6 +73,7 @@ async function expectCheckThrough(world: World, flightId: string, fault: () => P
   upstream.release()
   const recorded = async () => (await checksOf(world, [flightId]).catch(() => 0)) > 0
   await eventually('the record', recorded, RECOVERY_MS)
+  end?.()
   expect(await faresOf(world, [flightId])).toEqual([bookable(flightId)])
   expect(running()).toHaveLength(processes)
   await expectInvariants(world, { failures: [OUTAGE_ERRORS] })
@@ -132,15 +141,15 @@ export function describePostgresOutages(backend: Backend): void {
 
     it('a check is recorded once while PostgreSQL answers slowly', async () => {
       const { world, callApi } = fixture
-      const proxies = [
-        world.postgresProxy,
-        ...(world.redis === undefined ? [] : [world.redis.proxy]),
-      ]
-      for (const proxy of proxies) proxy.slow(30)
-      await expectCheckThrough(world, '901', async () => {
-        expect((await callApi()).status).toBe(200)
-      })
-      for (const proxy of proxies) proxy.slow(0)
+      const proxies = [world.postgresProxy, world.redis?.proxy]
+      const slow = (ms: number) => proxies.map((proxy) => proxy?.slow(ms))
+      slow(30)
+      await expectCheckThrough(
+        world,
+        '901',
+        async () => expect((await callApi()).status).toBe(200),
+        () => slow(0),
+      )
     })
 
     it('a check is recorded once when all connections end, and the queue listens again within two seconds', async () => {

@@ -10,8 +10,10 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/schedule/claim.ts'
 import { setHealthGauges } from '../../src/upstream/telemetry.ts'
+import { countHints } from '../support/hints.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import { type Answer, answering } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { breakerOn, passHealth, permitOf, stateOf } from '../upstream/health-fixtures.ts'
@@ -133,9 +135,13 @@ describe('a batch that meets a 429', () => {
     expect((await schedules(db)).every((row) => row.checked)).toBe(true)
   })
 
-  it('no slot that was reserved before the pause is used', async ({ db }) => {
+  it('no slot that was reserved before the pause is used, and the dispatchers hear that its fares are due', async ({
+    db,
+    databaseUrl,
+  }) => {
     const { dispatch, work, server } = await prepare(db, { fares: 6, answer: gone })
     await dispatch(3)
+    const hints = await countHints(databaseUrl, 'due')
     const pausing = breakerOn(db)
     await pausing.acquirePermit('verify')
     const record = { outcome: 'upstream.rate_limited', status: 429, retryAfterMs: 60_000 }
@@ -147,6 +153,7 @@ describe('a batch that meets a 429', () => {
     expect((await schedules(db)).every((row) => !row.claimed && row.due && row.vdue === 0)).toBe(
       true,
     )
+    await until('the hint', () => hints() > 0)
   })
 })
 

@@ -1,10 +1,9 @@
-import { describe, expect, onTestFinished, vi } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { createListener } from '../../src/platform/db/listener.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import { untilWaiting } from '../platform/db/sessions.ts'
 import { collectLog } from '../support/collected-log.ts'
-import { silentLog } from '../support/silent-log.ts'
+import { countHints } from '../support/hints.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import {
@@ -78,18 +77,11 @@ describe('a requested pause', () => {
   })
 
   it('is notified to the other processes', async ({ db, databaseUrl }) => {
-    const listener = createListener({ url: databaseUrl, log: silentLog })
-    onTestFinished(() => listener.close())
-    let notified = 0
-    listener.subscribe('upstream', () => {
-      notified += 1
-    })
-    // The first notification is that of the connect.
-    await until('the connect', () => notified === 1)
+    const hints = await countHints(databaseUrl, 'upstream')
 
     await callThrough(breakerOn(db), 'limited')
 
-    await until('the notification', () => notified > 1)
+    await until('the hint', () => hints() > 0)
   })
 })
 

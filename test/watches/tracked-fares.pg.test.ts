@@ -1,6 +1,5 @@
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { createListener } from '../../src/platform/db/listener.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import {
@@ -11,7 +10,7 @@ import {
 } from '../../src/watches/change-watches.ts'
 import { syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { untilWaiting } from '../platform/db/sessions.ts'
-import { silentLog } from '../support/silent-log.ts'
+import { countHints } from '../support/hints.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import {
@@ -51,17 +50,11 @@ const lanes = async (db: Db) => (await fareRows(db)).map((fare) => fare.lane)
 
 describe('syncTrackedFares', () => {
   it('a new watch notifies the workers that fares may be due', async ({ db, databaseUrl }) => {
-    const listener = createListener({ url: databaseUrl, log: silentLog })
-    onTestFinished(() => listener.close())
-    let notifications = 0
-    listener.subscribe('due', () => {
-      notifications += 1
-    })
-    await until('the connection', () => notifications === 1)
+    const hints = await countHints(databaseUrl, 'due')
 
     await resellerWith(db, [cells({ reference: 'A', flight_id: '1' })])
 
-    await until('the notification', () => notifications === 2)
+    await until('the hint', () => hints() === 1)
   })
 
   it('equal questions share one tracked fare, in any list, by any reseller, in any order and spelling', async ({
