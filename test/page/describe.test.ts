@@ -19,7 +19,7 @@ Object.assign(vocabulary, VOCABULARY)
 
 it.each(WATCH_CHANGE_KINDS)('the page and messages say the same of %s', (kind) => {
   const record = exampleRecord(kind)
-  // Messages leave out the year in which they are read. The page shows who sells a flight beside it.
+  // Messages leave out the year in which they are read. The page shows next to a flight who sells it.
   const words = (text: string) =>
     text.replaceAll('\u00A0', ' ').replace(/ \(was PMI.*| at Saffron Travel.*/, '')
 
