@@ -76,7 +76,7 @@ export function plain({ own }: World, path: string) {
 
 const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 /** Headers that belong to one request or one moment. */
-const OF_THE_REQUEST = /^(date|x-request-id|ratelimit|farewatch-snapshot-age)$/
+const OF_THE_REQUEST = /^(date|etag|x-request-id|ratelimit|farewatch-snapshot-age)$/
 
 /** Ids that the database generates. Those that `beginAt` sets are compared. */
 const NEW_ID = /[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g

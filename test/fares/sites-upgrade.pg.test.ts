@@ -55,7 +55,7 @@ it('a database from before sites has them empty, its beliefs and records stay, a
     )
   }
   const { before } = await selectOne(
-    sql<{ before: object }>`select before from farewatch.availability_changes`,
+    sql<{ before: object }>`select belief_before as before from farewatch.availability_changes`,
     db,
   )
   const { identity: _i, itinerary: _t, ...leg } = LEG

@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest'
 import { lockFares } from '../../src/fares/beliefs.ts'
 import { recordChecks } from '../../src/fares/record.ts'
+import { publicFare } from '../../src/feeds/public-fare.ts'
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import type { WatchChange } from '../../src/feeds/watch-record.ts'
 import type { HeldKind } from '../../src/platform/base/change-kinds.ts'
@@ -264,7 +265,7 @@ describe('a watch of a fare without a fresh belief', () => {
         { kind: 'watch_started', before: null, after: { pair }, observedAt: at },
       ])
       if (recorded === undefined) throw new Error('the check was not recorded')
-      expect(feed[0]?.after).toEqual(recorded.decision.state.belief)
+      expect(feed[0]?.after).toEqual(publicFare(recorded.decision.state.belief))
     },
   )
 
