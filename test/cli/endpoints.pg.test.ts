@@ -76,7 +76,7 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
     /^reseller +id +endpoint .*\n─.*\n(northwind +[0-9a-f-]{36} .*\n){2}$/,
   )
   expect(unnamed).toMatchObject({ exit: 2, stdout: '' })
-  expect(unnamed.stderr).toContain('one of watch_started, became_available, became_unavailable')
+  expect(unnamed.stderr).toContain('one of watch_started, became_unavailable, became_available')
   expect(triggered.stdout).toMatch(/^delivery [0-9a-f-]{36} added\n$/)
   expect(shown.stdout).toContain('dead: blocked')
   expect(replayed).toMatchObject({ exit: 0, stdout: '2 deliveries sent again\n' })

@@ -29,7 +29,7 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
       ),
     )
     expect(retried).toMatchObject({
-      exit: 2,
+      exit: 1,
       stdout: '1 job of verify retried\nno dead job of verify has the id unknown\n',
     })
     expect(await system.counts('verify')).toMatchObject({ waiting: 1, failed: 2 })

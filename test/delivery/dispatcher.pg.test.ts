@@ -295,7 +295,7 @@ it('payloads over 20 kB and blocked addresses end as dead, and a postponed messa
 
   await dispatcher.dispatch()
   await dispatcher.recorded(3)
-  const large = { before: { text: 'x'.repeat(20_000) } }
+  const large = { before: { outbound: { belief: 'x'.repeat(20_000) } } }
   await appendRecords(db, { resellerId, ...A }, [large])
   await dispatcher.dispatch()
   await dispatcher.recorded(5)

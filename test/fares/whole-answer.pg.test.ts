@@ -173,7 +173,7 @@ describe('all of an answer', () => {
     expect(feed.map(({ kind }) => kind)).toEqual(['watch_started', 'became_unavailable'])
     expect(feed[0]?.after).toMatchObject(legs)
     expect(feed.map((change) => change.flights)).toEqual([flights, flights])
-    const { rows } = await sql`select before, after from farewatch.availability_changes`.execute(db)
+    const { rows } = await sql`select * from farewatch.availability_changes`.execute(db)
     expect(JSON.stringify([seen, lost, feed, rows])).not.toMatch(/"identity"|"itinerary"/)
   })
 

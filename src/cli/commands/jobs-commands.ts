@@ -147,6 +147,6 @@ async function changeJobs(
       { queue, [done]: changed, missing },
       () => `${countOf(changed, 'job')} of ${queue} ${done}${others}`,
     )
-    return missing.length === 0 ? EXIT.ok : EXIT.usage
+    return missing.length === 0 ? EXIT.ok : EXIT.failed
   })
 }
