@@ -308,17 +308,17 @@ describe('the ends of one day', () => {
     await sql`
       insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
                                 non_residents_adults, non_residents_children, non_residents_infants)
-      select 'unwatched ' || n, 1, 0, 0, 0, 0, 0 from generate_series(1, 80000) n
+      select 'unwatched ' || n, 1, 0, 0, 0, 0, 0 from generate_series(1, 30000) n
     `.execute(db)
     await resellerWith(db, [cells({ departs_on: LATER, flight_id: '102' })], 'last')
     await passDates(db)
 
     const ended = []
-    for (const minute of [0, 1, 2, 3]) {
+    for (const minute of [0, 1]) {
       ended.push(await endWatches({ db, log: silentLog }, undefined, minute))
     }
 
-    expect(ended.filter((count) => count > 0)).toEqual([1, 1])
+    expect(ended).toEqual([1, 1])
   })
 
   it('the job stops between two batches when its signal aborts', async ({ db }) => {
