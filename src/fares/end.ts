@@ -1,7 +1,7 @@
 import { appendAvailabilityChanges, insertWatchEnds } from '../feeds/append-records.ts'
 import type { EndReason, PairState } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
-import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
+import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { affected, inTransaction, selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import { changeQueues, expedite, type QueueChange, unfollow } from '../schedule/queues.ts'
@@ -13,6 +13,22 @@ import { findMasses, type IncidentTransition, reportIncidents } from './incident
 import { endedView, type FareState, type StateRow, stateOfRow } from './state.ts'
 
 const BATCH = 500
+/** The fares in so many pages, about 20,000, are looked at for their end in a minute: one run never reads millions. */
+const PAGES_AT_ONCE = 200
+
+/**
+ * Any of the fares that are looked at in that minute. Each bound is a subquery, so that only the pages between them are
+ * read, and the ids are an array: of a part of a table the planner knows nothing, and would read all fares in their order.
+ */
+function anySeenIn(minute: number) {
+  const part = sql`
+    ${Math.floor(minute)}::bigint % (1 + pg_relation_size('tracked_fare') / (${PAGES_AT_ONCE} * current_setting('block_size')::int))
+  `
+  const page = (next: number) => sql`
+    (select format('(%s,0)', ${PAGES_AT_ONCE} * (${next}::int + ${part}))::tid)
+  `
+  return sql`any(array(select id from tracked_fare where ctid >= ${page(0)} and ctid < ${page(1)}))`
+}
 
 interface EndedWatch extends StateRow {
   readonly watchId: string
@@ -33,27 +49,33 @@ interface EndWatchesDeps {
 }
 
 /**
- * Ends watches whose fare may go on for others: their own `departs_on` has passed everywhere on earth, the fare was not
+ * Ends the watches of the fares seen in this minute whose fare may go on for others: their own `departs_on` has passed everywhere on earth, the fare was not
  * available in the 30 days since they began, it had departed and expired already when they began, or their question
  * names one flight twice, which was not refused before. Each receives one `expired`, its last record. Returns how
  * many. Safe to run twice: a watch ends once.
  */
-export async function endWatches(deps: EndWatchesDeps, signal?: AbortSignal): Promise<number> {
-  return inBatches(BATCH, (limit) => endSome(deps, limit), signal)
-}
-
-async function endSome({ db, log }: EndWatchesDeps, limit: number): Promise<number> {
-  const ended = await inTransaction(db, (tx) => endLocked(tx, limit))
-  for (const { reseller, list, reference } of ended.filter(({ reason }) => reason === null)) {
-    log.warn({ reseller, list, reference }, 'watch ended: its return flight is its outbound flight')
+export async function endWatches(
+  { db, log }: EndWatchesDeps,
+  signal?: AbortSignal,
+  minute = Date.now() / 60_000,
+): Promise<number> {
+  const endSome = async () => {
+    const ended = await inTransaction(db, (tx) => endLocked(tx, minute))
+    for (const { reseller, list, reference } of ended.filter(({ reason }) => reason === null)) {
+      log.warn(
+        { reseller, list, reference },
+        'watch ended: its return flight is its outbound flight',
+      )
+    }
+    return ended.length
   }
-  return ended.length
+  return inBatches(BATCH, endSome, signal)
 }
 
-async function endLocked(tx: Tx, limit: number): Promise<EndedWatch[]> {
-  const fareIds = await lockFaresOfEnded(tx, limit)
+async function endLocked(tx: Tx, minute: number): Promise<EndedWatch[]> {
+  const fareIds = await lockFaresOfEnded(tx, minute)
   if (fareIds.length === 0) return []
-  const ended = await findEnded(tx, fareIds, limit)
+  const ended = await findEnded(tx, fareIds)
   const eventOf = await insertEnds(tx, ended)
   const ends = ended.flatMap(({ watchId, ...watch }) => {
     const eventId = eventOf.get(eventKey(watch))
@@ -93,27 +115,27 @@ const WAS_BOOKABLE = sql`
                     where v.tracked_fare_id = w.tracked_fare_id and v.pair = 'bookable' and v.valid_to > w.began_at)))
 `
 
-/** Whether watch `w` of reseller `r` is to end; its fare has the state `s`, or none. */
+/** Whether watch `w` of reseller `r` and fare `f` is to end; the fare has the state `s`, or none. */
 const IS_OVER = sql`
   w.ended_at is null and w.paused_at is null and r.disabled_at is null
        and (s.expired_at is not null
             or ${hasPassed(sql`w.departs_on`)}
-            or w.tracked_fare_id in (select id from tracked_fare where return_flight_id = flight_id)
+            or f.return_flight_id = f.flight_id
             or w.began_at < clock_timestamp() - interval '30 days' and not coalesce(${WAS_BOOKABLE}, false))
 `
 
 /** Locks fares and their schedule first, as every transaction does that changes watches or records a check. */
-async function lockFaresOfEnded(tx: Tx, limit: number): Promise<number[]> {
+async function lockFaresOfEnded(tx: Tx, minute: number): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select f.id
       from tracked_fare f
-     where f.id in (select w.tracked_fare_id
-                      from watch w
-                      join reseller r on r.id = w.reseller_id
-                      left join fare_state s on s.tracked_fare_id = w.tracked_fare_id
-                     where ${IS_OVER})
+     where f.id = ${anySeenIn(minute)}
+       and exists (select from watch w
+                     join reseller r on r.id = w.reseller_id
+                     left join fare_state s on s.tracked_fare_id = w.tracked_fare_id
+                    where w.tracked_fare_id = f.id and ${IS_OVER})
      order by f.id
-     limit ${limit}
+     limit ${BATCH}
        for no key update of f skip locked
   `.execute(tx)
   const fareIds = rows.map(({ id }) => id)
@@ -122,7 +144,7 @@ async function lockFaresOfEnded(tx: Tx, limit: number): Promise<number[]> {
 }
 
 /** Reads under the locks: before them a check may have been recorded, or a watch paused. */
-async function findEnded(tx: Tx, fareIds: readonly number[], limit: number): Promise<EndedWatch[]> {
+async function findEnded(tx: Tx, fareIds: readonly number[]): Promise<EndedWatch[]> {
   const { rows } = await sql<EndedWatch>`
     select w.id as "watchId", w.tracked_fare_id as "fareId", f.return_flight_id is not null as "hasReturn",
            r.name as reseller, l.name as list, w.reference,
@@ -140,7 +162,7 @@ async function findEnded(tx: Tx, fareIds: readonly number[], limit: number): Pro
       left join fare_state s on s.tracked_fare_id = w.tracked_fare_id
      where w.tracked_fare_id = any(${fareIds}::bigint[]) and ${IS_OVER}
      order by w.tracked_fare_id, w.id
-     limit ${limit}
+     limit ${BATCH}
   `.execute(tx)
   return rows
 }
@@ -167,22 +189,20 @@ function expiryOf(state: FareState, reason: EndReason | null, now: Date) {
  * moment: at one batch a run they would take hours, and in one transaction they would block the checks. Returns
  * the sum.
  */
-export async function inBatches(
+async function inBatches(
   limit: number,
-  step: (limit: number) => Promise<number>,
+  step: () => Promise<number>,
   signal?: AbortSignal,
 ): Promise<number> {
   let total = 0
   for (;;) {
-    const done = await step(limit)
+    const done = await step()
     total += done
     if (done < limit || signal?.aborted) return total
   }
 }
 
-interface ExpiryDeps {
-  readonly db: Db
-  readonly log: Logger
+interface ExpiryDeps extends EndWatchesDeps {
   readonly metrics: Pick<Metrics, 'availabilityChanges'>
   readonly rules: Pick<DecisionRules, 'massHoldMs'>
 }
@@ -192,7 +212,7 @@ interface ExpiryDeps {
  * departures is held and checked first. Returns how many ended or are held. Safe to run twice: neither is found again.
  */
 export async function endDeparted(deps: ExpiryDeps, signal?: AbortSignal): Promise<number> {
-  return inBatches(BATCH, (limit) => expireSome(deps, lockDeparted, limit), signal)
+  return inBatches(BATCH, () => expireSome(deps, lockDeparted), signal)
 }
 
 /** In how many milliseconds the next fare departs; undefined if no departure is known. */
@@ -209,13 +229,17 @@ export async function nextDepartureMs(db: Db): Promise<number | undefined> {
 }
 
 /**
- * Ends the fares whose watches have a `departs_on` that has passed everywhere on earth, and those that were not
+ * Of the fares seen in this minute, ends those whose watches have a `departs_on` that has passed everywhere on earth, and those that were not
  * available in the 30 days since the last of their watches began. A fare whose answers showed a past departure for
  * three days has departed. A fare without a recorded check does not expire: its watches end one by one. Returns how
  * many. Safe to run twice: an expired fare is not found again.
  */
-export async function expireFares(deps: ExpiryDeps, signal?: AbortSignal): Promise<number> {
-  return inBatches(BATCH, (limit) => expireSome(deps, lockOutdated, limit), signal)
+export async function expireFares(
+  deps: ExpiryDeps,
+  signal?: AbortSignal,
+  minute = Date.now() / 60_000,
+): Promise<number> {
+  return inBatches(BATCH, () => expireSome(deps, (tx) => lockOutdated(tx, minute)), signal)
 }
 
 interface EndedFare extends StateRow {
@@ -232,11 +256,10 @@ interface EndedFare extends StateRow {
 
 async function expireSome(
   { db, log, metrics, rules }: ExpiryDeps,
-  lockEnded: (tx: Tx, limit: number) => Promise<EndedFare[]>,
-  limit: number,
+  lockEnded: (tx: Tx) => Promise<EndedFare[]>,
 ): Promise<number> {
   const { found, ended, transitions } = await inTransaction(db, async (tx) => {
-    const fares = await lockEnded(tx, limit)
+    const fares = await lockEnded(tx)
     const departing = fares.filter(
       ({ reason, isConfirmed }) => reason === 'departed' && !isConfirmed,
     )
@@ -346,14 +369,14 @@ async function endTheirWatches(tx: Tx, fareIds: readonly number[]): Promise<void
  * Locks the fare, its row of the schedule if there is one, and its state, in the order of every transaction. A
  * check that is being recorded goes first.
  */
-async function lockDeparted(tx: Tx, limit: number): Promise<EndedFare[]> {
+async function lockDeparted(tx: Tx): Promise<EndedFare[]> {
   const { rows } = await sql<EndedFare>`
     with departed as materialized (
            select f.id
              from fare_state s
              join tracked_fare f on f.id = s.tracked_fare_id
             where s.departs_at <= clock_timestamp() and s.expired_at is null
-            limit ${limit}
+            limit ${BATCH}
               for no key update of f skip locked),
          unlocked as materialized (
            select tracked_fare_id as id
@@ -381,7 +404,7 @@ const IS_PAST_FOR_DAYS = sql<boolean>`
    and s.last_check_at > clock_timestamp() - interval '2 hours')
 `
 
-async function lockOutdated(tx: Tx, limit: number): Promise<EndedFare[]> {
+async function lockOutdated(tx: Tx, minute: number): Promise<EndedFare[]> {
   const { rows } = await sql<EndedFare>`
     select ${STATE_COLUMNS}, s.pair, clock_timestamp() as now, true as "isConfirmed", null as "heldSince",
            case when ${IS_PAST_FOR_DAYS} then 'departed'
@@ -389,7 +412,7 @@ async function lockOutdated(tx: Tx, limit: number): Promise<EndedFare[]> {
       from fare_state s
       join fare_schedule q using (tracked_fare_id)
       join tracked_fare f on f.id = s.tracked_fare_id
-     where s.state <> '{}' and s.expired_at is null
+     where s.tracked_fare_id = ${anySeenIn(minute)} and s.state <> '{}' and s.expired_at is null
        and (${IS_PAST_FOR_DAYS}
             or ${hasPassed(sql`f.departs_on`)}
             or (s.ever_available_at is null
@@ -398,7 +421,7 @@ async function lockOutdated(tx: Tx, limit: number): Promise<EndedFare[]> {
                                where w.tracked_fare_id = f.id and w.paused_at is null), f.created_at)
                     < clock_timestamp() - interval '30 days'))
      order by s.tracked_fare_id
-     limit ${limit}
+     limit ${BATCH}
        for no key update of f skip locked
        for update of s, q skip locked
   `.execute(tx)
@@ -407,33 +430,27 @@ async function lockOutdated(tx: Tx, limit: number): Promise<EndedFare[]> {
 
 const ROWS_AT_ONCE = 2_000
 
+/** Repeats a statement that deletes at most so many rows. */
+function deleteAll(db: Db, deletion: RawBuilder<unknown>, signal?: AbortSignal): Promise<number> {
+  return inBatches(ROWS_AT_ONCE, () => affected(deletion, db), signal)
+}
+
 /**
  * Deletes the counts of checks by minute that are older than two days, because `status` asks for a day, and those of
  * calls that are older than two hours, because the page asks for one.
  */
 export async function pruneMinutes(db: Db, signal?: AbortSignal): Promise<number> {
-  const deleteSome = (limit: number) =>
-    affected(
-      sql`
-        delete from check_minute
-         where minute in (select minute from check_minute
-                           where minute < clock_timestamp() - interval '2 days' order by minute limit ${limit})
-      `,
-      db,
-    )
-  const deleteCalls = (limit: number) =>
-    affected(
-      sql`
-        delete from call_minute
-         where ctid = any(array(select ctid from call_minute
-                                 where minute < clock_timestamp() - interval '2 hours' limit ${limit}))
-      `,
-      db,
-    )
-  return (
-    (await inBatches(ROWS_AT_ONCE, deleteSome, signal)) +
-    (await inBatches(ROWS_AT_ONCE, deleteCalls, signal))
-  )
+  const checks = sql`
+    delete from check_minute
+     where minute in (select minute from check_minute
+                       where minute < clock_timestamp() - interval '2 days' order by minute limit ${ROWS_AT_ONCE})
+  `
+  const calls = sql`
+    delete from call_minute
+     where ctid = any(array(select ctid from call_minute
+                             where minute < clock_timestamp() - interval '2 hours' limit ${ROWS_AT_ONCE}))
+  `
+  return (await deleteAll(db, checks, signal)) + (await deleteAll(db, calls, signal))
 }
 
 /**
@@ -441,21 +458,14 @@ export async function pruneMinutes(db: Db, signal?: AbortSignal): Promise<number
  * while checks are recorded: a change that cites an answer writes its row, so one of the two transactions waits for
  * the other.
  */
-export async function pruneEvidence(db: Db, signal?: AbortSignal): Promise<number> {
-  return inBatches(
-    ROWS_AT_ONCE,
-    (limit) =>
-      affected(
-        sql`
-          delete from evidence
-           where created_at < clock_timestamp() - interval '90 days'
-             and hash in (select hash from evidence
-                           where created_at < clock_timestamp() - interval '90 days' order by created_at limit ${limit})
-        `,
-        db,
-      ),
-    signal,
-  )
+export function pruneEvidence(db: Db, signal?: AbortSignal): Promise<number> {
+  const answers = sql`
+    delete from evidence
+     where created_at < clock_timestamp() - interval '90 days'
+       and hash in (select hash from evidence
+                     where created_at < clock_timestamp() - interval '90 days' order by created_at limit ${ROWS_AT_ONCE})
+  `
+  return deleteAll(db, answers, signal)
 }
 
 /**
@@ -463,10 +473,10 @@ export async function pruneEvidence(db: Db, signal?: AbortSignal): Promise<numbe
  * answered. Nothing refers to them any more.
  */
 export async function pruneFares(db: Db, signal?: AbortSignal): Promise<number> {
-  return inBatches(ROWS_AT_ONCE, (limit) => deleteFares(db, limit), signal)
+  return inBatches(ROWS_AT_ONCE, () => deleteFares(db), signal)
 }
 
-async function deleteFares(db: Db, limit: number): Promise<number> {
+async function deleteFares(db: Db): Promise<number> {
   return db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ id: number }>`
       select f.id
@@ -477,7 +487,7 @@ async function deleteFares(db: Db, limit: number): Promise<number> {
          and not exists (select from availability_change c where c.tracked_fare_id = f.id)
          and not exists (select from watch_event e where e.tracked_fare_id = f.id)
        order by f.id
-       limit ${limit}
+       limit ${ROWS_AT_ONCE}
          for update skip locked
     `.execute(tx)
     const fareIds = rows.map(({ id }) => id)

@@ -114,13 +114,13 @@ export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedBa
   await saveBeliefs(tx, recorded)
   await markRecorded(tx, recorded.flatMap(recordedChange))
   if (args.habits) await countHabits(tx, recorded.map(countedAnswer), args.habits)
-  await countMinute(tx, args.checks.length, recorded)
   const placed = await place(tx, completedChecks(args, recorded), args.rules)
   await comeForward(tx, answeredReasons(recorded))
   await followDisappeared(tx, disappearedKinds(recorded))
-  // Last: they lock the heads of feeds, and the rows of queues that claims wait for, until the commit.
+  // Last: they lock what other transactions wait for until the commit: the heads of feeds, the count of the minute, queues.
   const changeSeqs = await appendChanges(tx, recorded, args.claimId)
   await notifyWatches(tx, { changeSeqs, startingFareIds: startingFares(recorded) })
+  await countMinute(tx, args.checks.length, recorded)
   await addPlaced(tx, placed)
   return { recorded, transitions }
 }

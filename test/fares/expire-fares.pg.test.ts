@@ -310,6 +310,26 @@ describe('the ends of one day', () => {
     expect(rows).toEqual([{ scheduled: 0, active: 0, records: 1_101 }])
   })
 
+  it('one run looks at a part of many fares, and the runs of a round at each once', async ({
+    db,
+  }) => {
+    await resellerWith(db, [cells({ departs_on: LATER })], 'first')
+    await sql`
+      insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
+                                non_residents_adults, non_residents_children, non_residents_infants)
+      select 'unwatched ' || n, 1, 0, 0, 0, 0, 0 from generate_series(1, 30000) n
+    `.execute(db)
+    await resellerWith(db, [cells({ departs_on: LATER, flight_id: '102' })], 'last')
+    await passDates(db)
+
+    const ended = []
+    for (const minute of [0, 1]) {
+      ended.push(await endWatches({ db, log: silentLog }, undefined, minute))
+    }
+
+    expect(ended).toEqual([1, 1])
+  })
+
   it('the job stops between two batches when its signal aborts', async ({ db }) => {
     await resellerWith(db, manyCells(600, { departs_on: LATER }))
     await passDates(db)
