@@ -149,7 +149,9 @@ describe('a reseller that shares its questions with another one', () => {
     expect(read.get(404)).toBeGreaterThan(10)
     const added = await expectSame(worlds, ['POST', 'PUT'])
     expect(added.get(200)).toBeGreaterThan(2)
-    expect(await expectSame(worlds, ['GET'])).toEqual(read)
+    // What a PUT has made can be read.
+    const again = await expectSame(worlds, ['GET'])
+    expect(again.get(200)).toBeGreaterThan(read.get(200) ?? 0)
     await expectSame(worlds, ['PATCH', 'DELETE'])
     await expectSame(worlds, ['GET'])
   })
