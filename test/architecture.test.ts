@@ -186,6 +186,16 @@ describe('the architecture', () => {
     expect(new Set(upstream)).toEqual(new Set(['../upstream/observation.ts']))
   })
 
+  it('keeps what is particular to a provider in its folder', () => {
+    const importers = sources
+      .filter(({ name }) => !name.startsWith('src/upstream/fares/'))
+      .filter(({ imports }) =>
+        imports.some((to) => /fares\/(?:fares-provider|read-|flight-)/.test(to)),
+      )
+    const names = importers.map(({ name }) => name)
+    expect(names.toSorted()).toEqual(['src/app/app.ts', 'src/upstream/probe/probe-upstream.ts'])
+  })
+
   it('has no cycle of imports', () => {
     const graph = new Map(
       sources.map((file) => [
