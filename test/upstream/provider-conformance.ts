@@ -219,11 +219,15 @@ export function describeProvider(createCase: () => ProviderCase): void {
       const limits = { listDeadlineMs: 50, verifyDeadlineMs: 50 }
       const silent: Answer = () => undefined
 
-      const { outbound } = await verifying(silent, question(), { limits })
+      const { outbound, detail } = await verifying(silent, question(), { limits })
       const pulled = withClient(silent, ({ pull }) => pull(), { limits })
 
       expect(outbound).toEqual({ kind: 'unknown', reason: 'timeout' })
-      await expect(pulled).rejects.toMatchObject({ code: 'upstream.timeout' })
+      expect(detail).toContain('within 50 ms')
+      await expect(pulled).rejects.toMatchObject({
+        code: 'upstream.timeout',
+        message: expect.stringContaining('within 50 ms'),
+      })
     })
 
     it('a body over the limit is not read', async () => {
