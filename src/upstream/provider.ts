@@ -2,7 +2,7 @@ import type { RouteListName } from '../platform/base/kinds.ts'
 import type { Scrub } from '../platform/base/secrets.ts'
 import type { VerifyAnswer } from './observation.ts'
 import type { Question } from './question.ts'
-import type { HttpRequest } from './transport/http-exchange.ts'
+import type { HttpRequest, PlaceToken } from './transport/http-exchange.ts'
 
 /** A GET request below the base URL, without the credential. `wants` accepts the only answer whose body is read. */
 export type ProviderRequest = Pick<HttpRequest, 'path' | 'headers' | 'wants'>
@@ -18,6 +18,8 @@ export interface Provider {
   readonly name: string
   /** Increased whenever `readAnswer` reads the same bytes differently, to tell old evidence from new. */
   readonly parserVersion: number
+  /** Says where a request carries the token: in its query, in its headers. */
+  readonly placeToken: PlaceToken
   listRequest(list: RouteListName): ProviderRequest
   /**
    * Turns a body of another shape into the one that we keep: a JSON array of routes, which `readRouteList` reads. Throws

@@ -83,8 +83,9 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   const log = options.log.child({ provider: provider.name })
   const { observe, retrySlot, onQuickRetry, random = Math.random } = options
   const { clock = systemClock } = options
+  const { placeToken } = provider
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const exchange = createHttpExchange({ baseUrl, accessToken, clock, ...limits })
+  const exchange = createHttpExchange({ baseUrl, accessToken, placeToken, clock, ...limits })
   const calls = { exchange, log, observe, breaker, clock, random, retrySlot, onQuickRetry }
   return {
     async fetchRouteListIfModified(list, options) {

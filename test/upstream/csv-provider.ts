@@ -11,6 +11,7 @@ const PLACE = ['id', 'iata', 'city', 'country']
 export const CSV_PROVIDER: Provider = {
   name: 'csv',
   parserVersion: 1,
+  placeToken: (token) => ({ headers: { authorization: `Bearer ${token}` } }),
   listRequest: (list) => ({
     path: `/export/${list}.csv`,
     headers: { accept: 'text/csv' },

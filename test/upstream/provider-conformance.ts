@@ -42,13 +42,13 @@ export function describeProvider(createCase: () => ProviderCase): void {
 
   async function withClient<T>(
     answer: Answer,
-    act: (fixture: ReturnType<typeof clientOf>, requests: readonly string[]) => Promise<T>,
+    act: (fixture: ReturnType<typeof clientOf>) => Promise<T>,
     options: Partial<UpstreamClientOptions> = {},
   ): Promise<T> {
     await using server = await answering(answer)
     const scrub = createScrub([SECRET])
     await using fixture = clientOf(server.url, { provider, accessToken: SECRET, scrub, ...options })
-    return await act(fixture, server.requests)
+    return await act(fixture)
   }
 
   function verifying(
@@ -66,14 +66,20 @@ export function describeProvider(createCase: () => ProviderCase): void {
       expect(pulled).toEqual(ROUTES)
     })
 
-    it('each list has its own path, with the token', async () => {
-      const paths = await withClient(sent(subject.list(ROUTES)), async ({ pull }, requests) => {
+    it('each list has its own path, and each request the token', async () => {
+      const requests: { readonly url: string | undefined; readonly all: string }[] = []
+      const answer: Answer = ({ url, headers }, response) => {
+        requests.push({ url, all: JSON.stringify([url, headers]) })
+        send(response, { status: 200, ...subject.list(ROUTES) })
+      }
+
+      await withClient(answer, async ({ client, pull }) => {
         for (const list of ROUTE_LISTS) await pull(list)
-        return requests
+        await client.verifyFares(question(), { signal })
       })
 
-      expect(new Set(paths).size).toBe(ROUTE_LISTS.length)
-      expect(paths.every((path) => path.includes(SECRET))).toBe(true)
+      expect(new Set(requests.map(({ url }) => url)).size).toBe(ROUTE_LISTS.length + 1)
+      expect(requests.filter(({ all }) => all.includes(SECRET))).toEqual(requests)
     })
 
     it('the size and the hash are those of the bytes that are kept', async () => {

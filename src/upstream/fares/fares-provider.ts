@@ -14,6 +14,7 @@ const VERIFY_PATH = '/api/v1/flights/fares/verify'
 export const FARES_PROVIDER: Provider = {
   name: 'fares',
   parserVersion: 6,
+  placeToken: (accessToken) => ({ query: String(new URLSearchParams({ accessToken })) }),
   listRequest: (list) => ({ path: LIST_PATHS[list], wants: isJsonAnswer }),
   verifyRequest: (question) => ({ path: verifyPath(question), wants: isJsonAnswer }),
   readAnswer: readVerifyAnswer,

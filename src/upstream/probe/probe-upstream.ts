@@ -46,7 +46,8 @@ export async function probeUpstream(options: ProbeOptions): Promise<ProbeReport>
   const { flightId, negative } = options
   if (flightId !== null) assertQuestion(questionWith({ flightId }))
   const { baseUrl, accessToken, clock } = options
-  const connections = { ...DEFAULT_LIMITS, baseUrl, clock, maxConnections: 2 }
+  const { placeToken } = FARES_PROVIDER
+  const connections = { ...DEFAULT_LIMITS, placeToken, baseUrl, clock, maxConnections: 2 }
   const exchange = createHttpExchange({ ...connections, accessToken })
   const bare = createHttpExchange({ ...connections, accessToken: undefined })
   const deps: ProbeDeps = { ...options, exchange }
