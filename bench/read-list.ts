@@ -5,6 +5,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { request } from 'undici'
 import { createLogger } from '../src/platform/base/logger.ts'
+import { FARES_PROVIDER } from '../src/upstream/fares/fares-provider.ts'
 import { readRouteList } from '../src/upstream/lists/read-route-list.ts'
 import { createUpstreamClient } from '../src/upstream/upstream-client.ts'
 import { fetchList } from '../test/support/fetch-list.ts'
@@ -30,7 +31,12 @@ const log = createLogger({
 type Read = Pick<ListReading, 'routes' | 'bytes' | 'downloadMs'>
 
 async function ours(): Promise<Read> {
-  const client = createUpstreamClient({ baseUrl: url, scrub: (text) => text, log })
+  const client = createUpstreamClient({
+    provider: FARES_PROVIDER,
+    baseUrl: url,
+    scrub: (text) => text,
+    log,
+  })
   const body = await fetchList(client, 'routes', { signal: new AbortController().signal })
   let routes = 0
   for await (const slice of readRouteList(body)) routes += slice.routes.length

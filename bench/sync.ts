@@ -19,6 +19,7 @@ import { findPlace } from '../src/embedded/postgres-place.ts'
 import { type Db, openDatabase, sql } from '../src/platform/db/database.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
 import { selectOne } from '../src/platform/db/transaction.ts'
+import { FARES_PROVIDER } from '../src/upstream/fares/fares-provider.ts'
 import { createUpstreamClient, type UpstreamClient } from '../src/upstream/upstream-client.ts'
 import { log, syncOnce } from './sync-ours.ts'
 import {
@@ -169,7 +170,12 @@ const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-bench-'))
 const postgres = await acquireEmbeddedPostgres({ home, log })
 const database = openDatabase({ url: postgres.url, applicationName: 'bench', log })
 const server = await serveLists()
-const upstream = createUpstreamClient({ baseUrl: server.url, scrub: (text) => text, log })
+const upstream = createUpstreamClient({
+  provider: FARES_PROVIDER,
+  baseUrl: server.url,
+  scrub: (text) => text,
+  log,
+})
 try {
   await migrate(database.db)
   await createNaiveTable(database.db)

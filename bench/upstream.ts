@@ -14,6 +14,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { createLogger } from '../src/platform/base/logger.ts'
 import { createScrub } from '../src/platform/base/secrets.ts'
+import { FARES_PROVIDER } from '../src/upstream/fares/fares-provider.ts'
 import { createUpstreamClient } from '../src/upstream/upstream-client.ts'
 import type { ListReading } from './read-list.ts'
 import { bareLoop, questionOf } from './verify-rivals.ts'
@@ -40,6 +41,7 @@ async function startUpstream(file: string, ...args: string[]) {
 async function clientLoop(url: string): Promise<number> {
   const accessToken = 'bench-access-token'
   const client = createUpstreamClient({
+    provider: FARES_PROVIDER,
     baseUrl: url,
     accessToken,
     scrub: createScrub([accessToken]),

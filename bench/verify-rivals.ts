@@ -7,7 +7,7 @@ import { stateOfRow, storedState } from '../src/fares/state.ts'
 import { sql, type Tx } from '../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../src/platform/db/transaction.ts'
 import type { QueueSystem } from '../src/platform/queue/queue-system.ts'
-import { verifyPath } from '../src/upstream/flights/verify-fares.ts'
+import { FARES_PROVIDER } from '../src/upstream/fares/fares-provider.ts'
 import type { Question } from '../src/upstream/question.ts'
 
 const BARE_CALLS = 64
@@ -27,7 +27,8 @@ export async function bareLoop(url: string, fares: number, seconds: number): Pro
   let calls = 0
   const loop = async () => {
     while (performance.now() < end) {
-      const path = verifyPath(questionOf(String(1_000_000 + (calls % fares))))
+      const question = questionOf(String(1_000_000 + (calls % fares)))
+      const { path } = FARES_PROVIDER.verifyRequest(question)
       calls += 1
       const { statusCode, body } = await pool.request({ method: 'GET', path })
       await body.text()

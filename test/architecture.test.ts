@@ -186,6 +186,23 @@ describe('the architecture', () => {
     expect(new Set(upstream)).toEqual(new Set(['../upstream/observation.ts']))
   })
 
+  it('keeps what is particular to a provider in its folder', () => {
+    const folders = sources
+      .filter(({ name }) => /^src\/upstream\/.*-provider\.ts$/.test(name))
+      .map(({ name }) => path.dirname(name))
+    const importers = folders.flatMap((folder) =>
+      sources
+        .filter(({ name }) => path.dirname(name) !== folder)
+        .filter(({ name, imports }) =>
+          imports.some((to) => path.dirname(path.join(path.dirname(name), to)) === folder),
+        )
+        .map(({ name }) => name),
+    )
+    const mayChoose = ['src/app/app.ts', 'src/upstream/probe/probe-upstream.ts']
+    expect(folders).toContain('src/upstream/fares')
+    expect(importers.filter((name) => !mayChoose.includes(name))).toEqual([])
+  })
+
   it('has no cycle of imports', () => {
     const graph = new Map(
       sources.map((file) => [

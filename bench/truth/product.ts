@@ -11,6 +11,7 @@ import { createReseller } from '../../src/resellers/resellers.ts'
 import type { ClaimedCheck, DispatchDeps } from '../../src/schedule/claim.ts'
 import { verifyFares } from '../../src/upstream/flights/verify-fares.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
+import type { Provider } from '../../src/upstream/provider.ts'
 import type { Question } from '../../src/upstream/question.ts'
 import { DEFAULT_LIMITS, type HttpExchange } from '../../src/upstream/transport/http-exchange.ts'
 import { UpstreamNetworkError, UpstreamTimeoutError } from '../../src/upstream/upstream-errors.ts'
@@ -208,6 +209,7 @@ const MODULES = [
   'schedule/claim',
   'schedule/dispatch-checks',
   'schedule/update-rates',
+  'upstream/fares/fares-provider',
 ]
 
 /** A function of src; undefined where this version has none of this name. */
@@ -244,10 +246,11 @@ function countedDrops() {
 
 const scrub = createScrub([])
 const { signal } = new AbortController()
+const provider = (await find<Provider>('FARES_PROVIDER')) as Provider
 
 function read(question: Question, wire: Wire): Promise<Observation> {
   const record = { bytes: 0 } as Parameters<typeof verifyFares>[1]['record']
-  const deps = { exchange: exchangeOf(wire), limits: DEFAULT_LIMITS, scrub }
+  const deps = { provider, exchange: exchangeOf(wire), limits: DEFAULT_LIMITS, scrub }
   return verifyFares(deps, { question, record, signal })
 }
 

@@ -19,6 +19,7 @@ import type { SyncDeps } from '../routes/diff.ts'
 import { type BudgetLane, type CallLedger, createCallLedger } from '../schedule/budget.ts'
 import { CircuitBreaker } from '../upstream/breaker/circuit-breaker.ts'
 import { takeSlot, tryTakeSlot } from '../upstream/budget/take-slot.ts'
+import { FARES_PROVIDER } from '../upstream/fares/fares-provider.ts'
 import { anomalyCounter, countCalls } from '../upstream/telemetry.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts'
 import { fillAirports } from './fill-airports.ts'
@@ -126,6 +127,7 @@ function openUpstream(
 ): UpstreamClient {
   const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
   return createUpstreamClient({
+    provider: FARES_PROVIDER,
     baseUrl: config.UPSTREAM_BASE_URL,
     ...(config.UPSTREAM_ACCESS_TOKEN === undefined
       ? {}

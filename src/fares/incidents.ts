@@ -103,7 +103,7 @@ interface MassCount extends Mass {
 
 /**
  * Whether so many flights change at once that the answers are more likely wrong than true: a credential with the wrong
- * scope, a provider that is down, dates or prices of another system. It is over at half of what begins it, so that
+ * scope, an airline that is down, dates or prices of another system. It is over at half of what begins it, so that
  * a mass at the limit is not released with every second batch.
  */
 function isMass(count: MassCount, isOpen: boolean): boolean {

@@ -1,5 +1,6 @@
 import type { UnknownReason } from '../platform/base/kinds.ts'
 import type { Money } from '../platform/base/money.ts'
+import type { Question } from './question.ts'
 
 /**
  * What the upstream reported about one flight, once. `members` names what the interface does not have, in the entry of
@@ -140,4 +141,22 @@ export interface Evidence {
   /** SHA-256 of the request without its token, in hex. */
   readonly requestFingerprint: string
   readonly parserVersion: number
+}
+
+/** The content of an answer, without its evidence. */
+export type VerifyAnswer = Omit<Observation, 'evidence' | 'ageSeconds' | 'datedAt'>
+
+/** Why a leg or the whole answer is unknown. `detail` is for people and holds no secret. */
+interface Unknown {
+  readonly reason: UnknownReason
+  readonly detail: string
+}
+
+/** The answer in which every leg is unknown. */
+export function unknownAnswer(
+  { returnFlightId }: Question,
+  { reason, detail }: Unknown,
+): VerifyAnswer {
+  const leg: LegObservation = { kind: 'unknown', reason }
+  return { outbound: leg, return: returnFlightId === null ? null : leg, anomalies: [], detail }
 }

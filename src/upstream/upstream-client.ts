@@ -9,10 +9,10 @@ import {
   type PermitRequest,
 } from './attempt.ts'
 import type { TakenSlot } from './budget/take-slot.ts'
-import { VERIFY_ENDPOINT } from './flights/flight-fields.ts'
 import { verifyFares } from './flights/verify-fares.ts'
 import { type FetchRouteListOptions, fetchRouteListIfModified } from './lists/fetch-route-list.ts'
 import type { Observation } from './observation.ts'
+import type { Provider } from './provider.ts'
 import type { Question } from './question.ts'
 import { assertQuestion } from './question.ts'
 import type { RouteListBody } from './route-list.ts'
@@ -22,10 +22,13 @@ import {
   DEFAULT_LIMITS,
   type UpstreamLimits,
 } from './transport/http-exchange.ts'
+import { VERIFY_ENDPOINT } from './upstream-errors.ts'
 
 export interface UpstreamClientOptions
   extends Pick<CallDeps, 'log'>,
     Partial<Omit<CallDeps, 'log' | 'exchange'>> {
+  /** What is particular to the upstream at the base URL. */
+  readonly provider: Provider
   /** http or https. A path in it precedes the path of every endpoint. */
   readonly baseUrl: string
   readonly accessToken?: string | undefined
@@ -76,18 +79,23 @@ export interface UpstreamClient {
 
 /** Connects to nothing before the first call. Throws a TypeError for an invalid base URL. */
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
-  const { baseUrl, accessToken, scrub, observeAnomalies, beforeList, breaker } = options
-  const { log, observe, retrySlot, onQuickRetry, random = Math.random } = options
+  const { provider, baseUrl, accessToken, scrub, observeAnomalies, beforeList, breaker } = options
+  const log = options.log.child({ provider: provider.name })
+  const { observe, retrySlot, onQuickRetry, random = Math.random } = options
   const { clock = systemClock } = options
+  const { placeToken } = provider
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const exchange = createHttpExchange({ baseUrl, accessToken, clock, ...limits })
+  const exchange = createHttpExchange({ baseUrl, accessToken, placeToken, clock, ...limits })
   const calls = { exchange, log, observe, breaker, clock, random, retrySlot, onQuickRetry }
   return {
     async fetchRouteListIfModified(list, options) {
       const request: PermitRequest = { endpoint: list, group: 'lists', signal: options.signal }
       const permit = await acquirePermitWithSlot(breaker, request, beforeList)
       const body = await callWithRetry(calls, { ...request, permit }, (exchange, record) =>
-        fetchRouteListIfModified({ exchange, limits, scrub }, { ...options, list, record }),
+        fetchRouteListIfModified(
+          { provider, exchange, limits, scrub },
+          { ...options, list, record },
+        ),
       )
       return observedList(body, list, observeAnomalies)
     },
@@ -96,7 +104,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       const request: PermitRequest = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }
       const permit = await acquirePermit(breaker, request, slot)
       const observation = await callWithRetry(calls, { ...request, permit }, (exchange, record) =>
-        verifyFares({ exchange, limits, scrub }, { question, record, signal }),
+        verifyFares({ provider, exchange, limits, scrub }, { question, record, signal }),
       )
       const { anomalies } = observation
       // Each counts once, even if the answer has it several times.

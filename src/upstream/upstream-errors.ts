@@ -1,5 +1,8 @@
 import { AppError } from '../platform/base/errors.ts'
 
+/** The name of the verify call, next to those of the lists. */
+export const VERIFY_ENDPOINT = 'verify'
+
 /** Facts about the failed call. Never a URL, because the credential is part of it. */
 interface CallFacts {
   readonly endpoint: string

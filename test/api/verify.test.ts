@@ -10,7 +10,7 @@ import {
   VerifyResultShape,
 } from '../../src/fares/verify-operations.ts'
 import { ProblemError } from '../../src/platform/http/problems.ts'
-import { readFlight } from '../../src/upstream/flights/read-flight.ts'
+import { readFlight } from '../../src/upstream/fares/read-flight.ts'
 import { TERM_FIELDS } from '../../src/upstream/question.ts'
 
 const ID = '101103205320'

@@ -8,7 +8,7 @@ import { readAvailabilityChanges } from '../../src/feeds/operator-feed-queries.t
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { readVerifyAnswer } from '../../src/upstream/flights/read-verify-answer.ts'
+import { readVerifyAnswer } from '../../src/upstream/fares/read-verify-answer.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'

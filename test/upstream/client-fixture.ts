@@ -1,6 +1,7 @@
 import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import type { UpstreamCall } from '../../src/upstream/attempt.ts'
+import { FARES_PROVIDER } from '../../src/upstream/fares/fares-provider.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import {
   createUpstreamClient,
@@ -30,6 +31,7 @@ export function clientOf(
   const calls: UpstreamCall[] = []
   const { log, lines: logLines } = collectLog('trace')
   const client = createUpstreamClient({
+    provider: FARES_PROVIDER,
     baseUrl,
     accessToken: CANARY,
     scrub: createScrub([CANARY]),

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
+import { FARES_PROVIDER } from '../../src/upstream/fares/fares-provider.ts'
 import { createHttpExchange, DEFAULT_LIMITS } from '../../src/upstream/transport/http-exchange.ts'
 import { UpstreamNetworkError } from '../../src/upstream/upstream-errors.ts'
 import { fetchList } from '../support/fetch-list.ts'
@@ -49,6 +50,7 @@ it('a signal that aborts while an error body is read rejects with its reason', a
   const exchange = createHttpExchange({
     baseUrl: server.url,
     accessToken: undefined,
+    placeToken: FARES_PROVIDER.placeToken,
     ...DEFAULT_LIMITS,
   })
 

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
-import {
-  readVerifyAnswer,
-  type VerifyAnswer,
-} from '../../src/upstream/flights/read-verify-answer.ts'
-import type { FlightSummary, ObservedFlight } from '../../src/upstream/observation.ts'
+import { readVerifyAnswer } from '../../src/upstream/fares/read-verify-answer.ts'
+import type { FlightSummary, ObservedFlight, VerifyAnswer } from '../../src/upstream/observation.ts'
 import type { Question } from '../../src/upstream/question.ts'
 import { available, flight, price, question, segment } from './verify-fixtures.ts'
 

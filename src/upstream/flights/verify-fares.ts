@@ -4,23 +4,24 @@ import type { UnknownReason } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import { cleanText } from '../../platform/base/text.ts'
 import type { CallRecord } from '../attempt.ts'
-import type { Evidence, Observation } from '../observation.ts'
-import { fieldValue, QUESTION_FIELDS, type Question } from '../question.ts'
+import {
+  type Evidence,
+  type Observation,
+  unknownAnswer,
+  type VerifyAnswer,
+} from '../observation.ts'
+import type { Provider, ProviderRequest } from '../provider.ts'
+import { type Question, questionKey } from '../question.ts'
 import { type BodyBeginning, maskNamedTokens, snippetOf } from '../transport/body-snippet.ts'
-import { errorOfAnswer, isJsonAnswer } from '../transport/call-errors.ts'
+import { errorOfAnswer } from '../transport/call-errors.ts'
 import type { HttpAnswer, HttpExchange, UpstreamLimits } from '../transport/http-exchange.ts'
 import {
   type UpstreamCircuitOpenError,
   UpstreamContractError,
   UpstreamRateLimitedError,
+  VERIFY_ENDPOINT,
 } from '../upstream-errors.ts'
-import { VERIFY_ENDPOINT } from './flight-fields.ts'
-import { readVerifyAnswer, unknownAnswer, type VerifyAnswer } from './read-verify-answer.ts'
 
-/** Increased whenever the parser reads the same bytes differently, to tell old evidence from new. */
-const PARSER_VERSION = 6
-
-const VERIFY_PATH = '/api/v1/flights/fares/verify'
 const MAX_EVIDENCE_BYTES = 65_536
 
 const REASON_BY_CODE: Readonly<Record<string, UnknownReason>> = {
@@ -35,6 +36,7 @@ const REASON_BY_CODE: Readonly<Record<string, UnknownReason>> = {
 }
 
 export interface VerifyDeps {
+  readonly provider: Provider
   readonly exchange: HttpExchange
   readonly limits: Pick<UpstreamLimits, 'verifyDeadlineMs' | 'maxVerifyBytes'>
   readonly scrub: Scrub
@@ -53,21 +55,27 @@ interface VerifyCall {
  */
 export async function verifyFares(deps: VerifyDeps, call: VerifyCall): Promise<Observation> {
   const { question, record } = call
-  const { scrub } = deps
-  const path = verifyPath(question)
+  const { provider, scrub } = deps
+  const asked = provider.verifyRequest(question)
   const startedMs = performance.now()
-  const result = await request(deps, path, call.signal)
+  const result = await request(deps, asked, call.signal)
   const latencyMs = Math.round(performance.now() - startedMs)
   const failure = failureOf(result, scrub)
   const answer =
     failure === undefined
-      ? readVerifyAnswer((result as HttpAnswer).chunks, question, scrub)
+      ? provider.readAnswer((result as HttpAnswer).chunks, question, scrub)
       : failedAnswer(question, failure)
   record.outcome = failure?.code ?? outcomeOf(answer)
+  const { path } = asked
+  const { parserVersion } = provider
   const status = record.status ?? null
   const sent = result instanceof AppError ? { ageSeconds: 0 } : sentAt(result)
   const body = () => (result instanceof AppError ? null : evidenceText(result, scrub))
-  return { ...answer, ...sent, evidence: evidenceOf({ path, status, latencyMs, body }) }
+  return {
+    ...answer,
+    ...sent,
+    evidence: evidenceOf({ path, parserVersion, status, latencyMs, body }),
+  }
 }
 
 /** The observation of a question that the circuit breaker refused: all legs unknown, and when to ask again. */
@@ -80,32 +88,31 @@ export function circuitOpenObservation(
     ...unknownAnswer(question, { reason: 'circuit_open', detail: error.message }),
     retryAfterMs: Math.max(0, error.until.getTime() - now.getTime()),
     ageSeconds: 0,
-    evidence: evidenceOf({
-      path: verifyPath(question),
+    evidence: {
+      body: null,
       status: null,
       latencyMs: 0,
-      body: () => null,
-    }),
+      requestFingerprint: hash('sha256', questionKey(question)),
+      parserVersion: 0,
+    },
   }
 }
 
-interface EvidenceArgs extends Pick<Evidence, 'status' | 'latencyMs'> {
+interface EvidenceArgs extends Pick<Evidence, 'status' | 'latencyMs' | 'parserVersion'> {
   readonly path: string
   readonly body: () => string | null
 }
 
 /** Most answers change nothing and their evidence is never read, so its expensive parts are computed on access. */
-function evidenceOf({ path, status, latencyMs, body }: EvidenceArgs): Evidence {
+function evidenceOf({ body, path, ...facts }: EvidenceArgs): Evidence {
   return {
+    ...facts,
     get body() {
       return body()
     },
-    status,
-    latencyMs,
     get requestFingerprint() {
       return hash('sha256', path)
     },
-    parserVersion: PARSER_VERSION,
   }
 }
 
@@ -126,37 +133,19 @@ function sentAt({ headers }: HttpAnswer): Pick<Observation, 'ageSeconds' | 'date
   }
 }
 
-const PARAMETERS = QUESTION_FIELDS.map((field) => ({
-  path: field.path,
-  name: encodeURIComponent(field.wire),
-}))
-
-/**
- * Path and query of a question, without the token. Built by hand: for ten parameters URLSearchParams takes longer than
- * undici takes for the request.
- */
-export function verifyPath(question: Question): string {
-  const given = PARAMETERS.flatMap(({ name, ...field }) => {
-    const value = fieldValue(question, field) ?? null
-    return value === null ? [] : [`${name}=${encodeURIComponent(value)}`]
-  })
-  return `${VERIFY_PATH}?${given.join('&')}`
-}
-
 /** Returns the answer, or the expected failure that prevented it. */
 async function request(
   { exchange, limits }: VerifyDeps,
-  path: string,
+  asked: ProviderRequest,
   signal: AbortSignal,
 ): Promise<HttpAnswer | AppError> {
   try {
     return await exchange.get({
+      ...asked,
       endpoint: VERIFY_ENDPOINT,
-      path,
       deadlineMs: limits.verifyDeadlineMs,
       maxBodyBytes: limits.maxVerifyBytes,
       signal,
-      wants: isJsonAnswer,
     })
   } catch (thrown) {
     // The caller's reason may itself be an AppError. It is not a failure of the upstream.

@@ -2,15 +2,17 @@ import { createHash } from 'node:crypto'
 import type { RouteListName } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import type { CallRecord } from '../attempt.ts'
+import type { Provider } from '../provider.ts'
 import type { RouteListBody, Validators } from '../route-list.ts'
 import { snippetOf } from '../transport/body-snippet.ts'
-import { errorOfAnswer, isJsonAnswer } from '../transport/call-errors.ts'
+import { errorOfAnswer } from '../transport/call-errors.ts'
 import type { HttpAnswer, HttpExchange, UpstreamLimits } from '../transport/http-exchange.ts'
 import type { ResponseHead } from '../transport/response-receiver.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
 import { faultOfStart } from './cut-array.ts'
 
 export interface FetchDeps {
+  readonly provider: Provider
   readonly exchange: HttpExchange
   readonly limits: UpstreamLimits
   readonly scrub: Scrub
@@ -29,11 +31,6 @@ interface ListCall extends FetchRouteListOptions {
   readonly record: CallRecord
 }
 
-export const LIST_PATHS: Readonly<Record<RouteListName, string>> = {
-  routes: '/api/v1/data/routes',
-  'with-availability': '/api/v1/data/routes/with-availability',
-}
-
 /** The outcome of a call whose answer is a 304. */
 const NOT_MODIFIED = 'upstream.not_modified'
 
@@ -44,40 +41,58 @@ const NOT_MODIFIED = 'upstream.not_modified'
  * Throws the errors of upstream-errors.ts.
  */
 export async function fetchRouteListIfModified(
-  { exchange, limits, scrub }: FetchDeps,
+  { provider, exchange, limits, scrub }: FetchDeps,
   { list, signal, validators, onProgress, record }: ListCall,
 ): Promise<RouteListBody | null> {
-  const headers = conditionsOf(validators)
-  const hash = createHash('sha256')
-  let bytes = 0
+  const conditions = conditionsOf(validators)
+  const request = provider.listRequest(list)
+  const received = startHash()
   const answer = await exchange.get({
+    ...request,
     endpoint: list,
-    path: LIST_PATHS[list],
     deadlineMs: limits.listDeadlineMs,
     maxBodyBytes: limits.maxBodyBytes,
-    headers,
+    headers: { ...request.headers, ...conditions },
     signal,
-    wants: isJsonAnswer,
     onChunk: (chunk) => {
-      hash.update(chunk)
-      bytes += chunk.length
+      const bytes = received.add(chunk)
       onProgress?.(bytes)
     },
   })
-  if (answer.status === 304 && Object.keys(headers).length > 0) {
+  if (answer.status === 304 && Object.keys(conditions).length > 0) {
     record.outcome = NOT_MODIFIED
     return null
   }
   // An unrequested 304 is refused here, because it is not a 200.
   if (!answer.wanted) throw errorOfAnswer(answer, { endpoint: list, scrub })
-  assertList(list, answer, scrub)
+  const chunks = provider.convertList?.(answer.chunks, list) ?? answer.chunks
+  assertList(list, { ...answer, chunks }, scrub)
   return {
-    chunks: answer.chunks,
-    bytes: answer.bytes,
-    contentHash: hash.digest('hex'),
+    chunks,
+    ...(chunks === answer.chunks ? received : hashOf(chunks)).end(),
     downloadMs: answer.totalMs,
     validators: validatorsOf(answer, scrub),
   }
+}
+
+/** The size and the hash of bytes in order. */
+function startHash() {
+  const hash = createHash('sha256')
+  let bytes = 0
+  return {
+    add: (chunk: Uint8Array) => {
+      hash.update(chunk)
+      bytes += chunk.length
+      return bytes
+    },
+    end: () => ({ bytes, contentHash: hash.digest('hex') }),
+  }
+}
+
+function hashOf(chunks: readonly Uint8Array[]) {
+  const hash = startHash()
+  chunks.forEach(hash.add)
+  return hash
 }
 
 /** The reader would refuse the body too. Here its beginning can be quoted, such as `{"error":"maintenance"}`. */

@@ -2,15 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { RouteListName } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
-import { readVerifyAnswer } from '../flights/read-verify-answer.ts'
-import { verifyPath } from '../flights/verify-fares.ts'
-import { LIST_PATHS } from '../lists/fetch-route-list.ts'
+import { FARES_PROVIDER } from '../fares/fares-provider.ts'
 import { readRouteList } from '../lists/read-route-list.ts'
 import { assertQuestion, MAX_PASSENGERS, type Question, questionWith } from '../question.ts'
 import type { Route, RouteListCounts } from '../route-list.ts'
 import { type AnomalyCounts, anomaliesOfList } from '../telemetry.ts'
 import { quotable, SNIPPET_SOURCE_BYTES } from '../transport/body-snippet.ts'
-import { isJsonAnswer } from '../transport/call-errors.ts'
 import { createHttpExchange, DEFAULT_LIMITS, type HttpAnswer } from '../transport/http-exchange.ts'
 import type { ResponseHead } from '../transport/response-receiver.ts'
 import { UpstreamContractError } from '../upstream-errors.ts'
@@ -49,7 +46,8 @@ export async function probeUpstream(options: ProbeOptions): Promise<ProbeReport>
   const { flightId, negative } = options
   if (flightId !== null) assertQuestion(questionWith({ flightId }))
   const { baseUrl, accessToken, clock } = options
-  const connections = { ...DEFAULT_LIMITS, baseUrl, clock, maxConnections: 2 }
+  const { placeToken } = FARES_PROVIDER
+  const connections = { ...DEFAULT_LIMITS, placeToken, baseUrl, clock, maxConnections: 2 }
   const exchange = createHttpExchange({ ...connections, accessToken })
   const bare = createHttpExchange({ ...connections, accessToken: undefined })
   const deps: ProbeDeps = { ...options, exchange }
@@ -71,13 +69,12 @@ function documentedCalls(options: ProbeOptions): ProbeCall[] {
   const list = (name: RouteListName): ProbeCall => ({
     ...listCall(options, name),
     documented: true,
-    isGood: isJsonAnswer,
     read: (answer) => findInList(name, answer, lists),
   })
   const csv: ProbeCall = {
     ...listCall(options, 'routes'),
     call: 'csv',
-    path: `${LIST_PATHS.routes}/csv`,
+    path: `${FARES_PROVIDER.listRequest('routes').path}/csv`,
     documented: true,
     headers: { accept: CSV_ACCEPT },
     isGood: isCsvAnswer,
@@ -103,7 +100,6 @@ function invalidCalls(options: ProbeOptions): (ProbeCall & { readonly withToken:
       ...listCall(options, 'routes'),
       call: 'routes without a token',
       documented: false,
-      isGood: isJsonAnswer,
       read: () => ({ 'needs the token': false }),
       withToken: false,
     },
@@ -124,20 +120,22 @@ function skippedCalls({ flightId, negative }: ProbeOptions): ProbeReport['skippe
 
 function listCall({ signal }: ProbeOptions, name: RouteListName) {
   const { listDeadlineMs: deadlineMs, maxBodyBytes } = DEFAULT_LIMITS
-  return { call: name as string, path: LIST_PATHS[name], deadlineMs, maxBodyBytes, signal }
+  const { path, wants: isGood } = FARES_PROVIDER.listRequest(name)
+  return { call: name as string, path, isGood, deadlineMs, maxBodyBytes, signal }
 }
 
 function verifyCall({ scrub, signal }: ProbeOptions, call: string, question: Question): ProbeCall {
+  const { path, wants: isGood } = FARES_PROVIDER.verifyRequest(question)
   return {
     call,
     documented: true,
-    path: verifyPath(question),
+    path,
+    isGood,
     deadlineMs: DEFAULT_LIMITS.verifyDeadlineMs,
     maxBodyBytes: DEFAULT_LIMITS.maxVerifyBytes,
     signal,
-    isGood: isJsonAnswer,
     read: ({ chunks }) => {
-      const { outbound, anomalies, detail } = readVerifyAnswer(chunks, question, scrub)
+      const { outbound, anomalies, detail } = FARES_PROVIDER.readAnswer(chunks, question, scrub)
       const { kind } = outbound
       return {
         flight: kind === 'unknown' ? `unknown (${outbound.reason})` : kind,

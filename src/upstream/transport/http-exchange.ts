@@ -44,6 +44,7 @@ interface HttpExchangeOptions
   extends Pick<UpstreamLimits, 'connectTimeoutMs' | 'maxConnections' | 'maxRetryAfterMs'> {
   readonly baseUrl: string
   readonly accessToken: string | undefined
+  readonly placeToken: PlaceToken
   readonly clock?: Clock
 }
 
@@ -96,8 +97,9 @@ export function createHttpExchange(
     headersTimeout: 0,
     bodyTimeout: 0,
   })
-  const { accessToken, clock = systemClock, ...limits } = options
-  const deps = { ...limits, clock, pool, prefix, credential: createCredential(accessToken) }
+  const { accessToken, placeToken, clock = systemClock, ...limits } = options
+  const credential = createCredential(accessToken, placeToken)
+  const deps = { ...limits, clock, pool, prefix, credential }
   let calls = 0
   return {
     async get(request) {
@@ -133,33 +135,48 @@ function parseBaseUrl(baseUrl: string): { origin: string; prefix: string } {
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') }
 }
 
+/** Where a request carries a token. */
+interface TokenPlace {
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+export type PlaceToken = (token: string) => TokenPlace
+
+interface Authorized {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /**
  * The access token, hidden in a closure: no property, text form, JSON or inspection of this object shows it.
  * `authorize` is the only place of the program that adds a token to a request.
  */
 interface Credential {
-  /** Returns the path and query to send: `path`, with the token as a query parameter if there is a token. */
-  authorize(path: string): string
+  /** Returns the path and headers to send: those of the request, with the token in its place if there is a token. */
+  authorize(request: Authorized): Authorized
   /** Calls that begin from now on have this token. */
   replace(accessToken: string): void
 }
 
-export function createCredential(accessToken: string | undefined): Credential {
-  const queryOf = (token?: string) =>
-    token ? String(new URLSearchParams({ accessToken: token })) : ''
-  let query = queryOf(accessToken)
+export function createCredential(
+  accessToken: string | undefined,
+  placeToken: PlaceToken,
+): Credential {
+  const placeOf = (token?: string): TokenPlace => (token ? placeToken(token) : {})
+  let place = placeOf(accessToken)
   return Object.freeze({
     replace: (token: string) => {
-      query = queryOf(token)
+      place = placeOf(token)
     },
-    authorize(path: string): string {
-      if (query === '') return path
-      return `${path}${path.includes('?') ? '&' : '?'}${query}`
+    authorize({ path, headers }: Authorized): Authorized {
+      const { query } = place
+      const asked = query && `${path}${path.includes('?') ? '&' : '?'}${query}`
+      return { path: asked ?? path, headers: { ...headers, ...place.headers } }
     },
   })
 }
 
-interface ExchangeDeps extends Omit<HttpExchangeOptions, 'accessToken'> {
+interface ExchangeDeps extends Omit<HttpExchangeOptions, 'accessToken' | 'placeToken'> {
   readonly credential: Credential
   readonly pool: Pool
   readonly prefix: string
@@ -212,7 +229,7 @@ function requestedWaitMs(
   return retryAfterMs(headers['retry-after'], { now: clock.now(), answeredAt: headers.date, maxMs })
 }
 
-/** Adds the token to the path. The combined text is passed to undici and to nothing else. */
+/** Adds the token to the request. The combined text is passed to undici and to nothing else. */
 function send(
   { pool, prefix, credential }: ExchangeDeps,
   { path, headers }: HttpRequest,
@@ -221,8 +238,7 @@ function send(
   pool.dispatch(
     {
       method: 'GET',
-      path: credential.authorize(`${prefix}${path}`),
-      headers: { ...HEADERS, ...headers },
+      ...credential.authorize({ path: `${prefix}${path}`, headers: { ...HEADERS, ...headers } }),
     },
     receiver,
   )

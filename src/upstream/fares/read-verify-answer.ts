@@ -1,7 +1,12 @@
 import type { UnknownReason } from '../../platform/base/kinds.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import { plainLine } from '../../platform/base/text.ts'
-import type { AnswerAnomaly, LegObservation, Observation } from '../observation.ts'
+import {
+  type AnswerAnomaly,
+  type LegObservation,
+  unknownAnswer,
+  type VerifyAnswer,
+} from '../observation.ts'
 import type { Question } from '../question.ts'
 import { DUPLICATE_NAMES, readStrictJson } from '../strict-json.ts'
 import { maskNamedTokens, quotable } from '../transport/body-snippet.ts'
@@ -16,15 +21,6 @@ const MAX_SHOWN_CHARS = 100
 const MAX_URL_CHARS = 300
 /** So many unknown members of an answer are named, each by so many characters. */
 const [MAX_MEMBERS, MAX_MEMBER_CHARS] = [8, 40]
-
-/** The content of an answer, without its evidence. */
-export type VerifyAnswer = Omit<Observation, 'evidence' | 'ageSeconds' | 'datedAt'>
-
-/** Why a leg or the whole answer is unknown. `detail` is for people and holds no secret. */
-export interface Unknown {
-  readonly reason: UnknownReason
-  readonly detail: string
-}
 
 interface LegReading {
   readonly leg: LegObservation
@@ -49,15 +45,6 @@ export function readVerifyAnswer(
     return Array.isArray(read.value) ? { ...unknown, anomalies: ['list_for_object'] } : unknown
   }
   return readLegs(read.value, question, scrub)
-}
-
-/** The answer in which every leg is unknown. */
-export function unknownAnswer(
-  { returnFlightId }: Question,
-  { reason, detail }: Unknown,
-): VerifyAnswer {
-  const leg: LegObservation = { kind: 'unknown', reason }
-  return { outbound: leg, return: returnFlightId === null ? null : leg, anomalies: [], detail }
 }
 
 /** Reads each leg by itself: a fault in one leg does not affect the other. */

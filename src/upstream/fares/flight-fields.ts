@@ -1,9 +1,7 @@
 import { zoneOf } from '../../platform/airports/airports.ts'
 import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 import type { AnswerAnomaly } from '../observation.ts'
-import { UpstreamContractError } from '../upstream-errors.ts'
-
-export const VERIFY_ENDPOINT = 'verify'
+import { UpstreamContractError, VERIFY_ENDPOINT } from '../upstream-errors.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
