@@ -1,6 +1,6 @@
 import { type ExampleFare, kindOf, type WatchChangeKind } from '../platform/base/change-kinds.ts'
 import { questionWith } from '../upstream/question.ts'
-import { toWatchChange, type WatchChange, type WatchChangeRow } from './watch-record.ts'
+import { toWatchChange, type WatchChange } from './watch-record.ts'
 
 const PMI = { id: '103', city: 'Palma de Mallorca', country: 'Spain' }
 const BCN = { id: '102', city: 'Barcelona', country: 'Spain' }
