@@ -106,9 +106,9 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
     }
 
     expect(await usesOf('By lane')).toEqual([
-      'regular checks 3 43 %',
-      'route lists 1 14 %',
-      'second checks 3 43 %',
+      'regular check 3 43 %',
+      'route list 1 14 %',
+      'second check, of a loss, another flight or a doubtful price 3 43 %',
     ])
     expect(await usesOf('By reseller')).toEqual([
       'alpha 4 57 %',
