@@ -100,6 +100,6 @@ describe('farewatch incidents', () => {
     expect(Number(jsonLines(closed)[0]?.askedAgain)).toBeGreaterThan(20)
     const over = { closedAt: expect.any(String) as string }
     expect(after).toMatchObject([{ id: 1, ...over }])
-    expect(again).toMatchObject({ exit: 2, stderr: 'farewatch: no mass_loss is open\n' })
+    expect(again).toMatchObject({ exit: 1, stderr: 'farewatch: no mass_loss is open\n' })
   })
 })
