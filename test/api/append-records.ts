@@ -27,7 +27,7 @@ export async function appendRecords(
       fareId: fares[i % 2] ?? 0,
       reason: null,
       before: {},
-      after: { text: 'x'.repeat(padding) },
+      after: { outbound: { belief: 'x'.repeat(padding) } },
       lastGoodCheckAt: null,
       detectedAt: '2026-01-01T00:00:00Z',
     }))
