@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import {
   Kysely,
+  PostgresAdapter,
   PostgresDialect,
   type PostgresPool,
   type PostgresPoolClient,
@@ -64,6 +65,21 @@ const DETECT_DEAD_CLIENTS = [
   '-c tcp_keepalives_count=3',
 ].join(' ')
 
+/** A connection that is gone has no lock: its failure to release one would hide why a migration failed. */
+class Adapter extends PostgresAdapter {
+  override async releaseMigrationLock(
+    ...args: Parameters<PostgresAdapter['releaseMigrationLock']>
+  ) {
+    await super.releaseMigrationLock(...args).catch(() => undefined)
+  }
+}
+
+class Dialect extends PostgresDialect {
+  override createAdapter(): Adapter {
+    return new Adapter()
+  }
+}
+
 /**
  * Opens the pool. Nothing connects until the first query.
  *
@@ -101,7 +117,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const busy = new Set<pg.PoolClient>()
   pool.on('acquire', (client) => busy.add(client))
   pool.on('release', (_, client) => busy.delete(client))
-  const dialect = new PostgresDialect({ pool: withQueryTimeouts(pool, statementTimeoutMs) })
+  const dialect = new Dialect({ pool: withQueryTimeouts(pool, statementTimeoutMs) })
   const db = new Kysely<DB>({ dialect })
   const close = async () => {
     closing = true
