@@ -49,10 +49,11 @@ interface EndWatchesDeps {
 }
 
 /**
- * Ends the watches of the fares seen in this minute whose fare may go on for others: their own `departs_on` has passed everywhere on earth, the fare was not
- * available in the 30 days since they began, it had departed and expired already when they began, or their question
- * names one flight twice, which was not refused before. Each receives one `expired`, its last record. Returns how
- * many. Safe to run twice: a watch ends once.
+ * Looks at the fares of one minute, and ends watches whose fare may go on for others: their own `departs_on` has passed
+ * everywhere on earth, the fare was not available in the 30 days since they began, it had departed and expired already
+ * when they began, or their question names one flight twice, which was not refused before. Each receives one `expired`,
+ * its last record. Returns how many. Safe to run twice: a watch ends once.
+ * @param minute since 1970. Every part of the fares has its minute, and the first part follows the last one.
  */
 export async function endWatches(
   { db, log }: EndWatchesDeps,
@@ -229,10 +230,11 @@ export async function nextDepartureMs(db: Db): Promise<number | undefined> {
 }
 
 /**
- * Of the fares seen in this minute, ends those whose watches have a `departs_on` that has passed everywhere on earth, and those that were not
- * available in the 30 days since the last of their watches began. A fare whose answers showed a past departure for
- * three days has departed. A fare without a recorded check does not expire: its watches end one by one. Returns how
- * many. Safe to run twice: an expired fare is not found again.
+ * Looks at the fares of one minute, and ends those whose watches have a `departs_on` that has passed everywhere on earth,
+ * and those that were not available in the 30 days since the last of their watches began. A fare whose answers showed a
+ * past departure for three days has departed. A fare without a recorded check does not expire: its watches end one by
+ * one. Returns how many. Safe to run twice: an expired fare is not found again.
+ * @param minute as for `endWatches`
  */
 export async function expireFares(
   deps: ExpiryDeps,

@@ -117,7 +117,7 @@ export async function recordChecks(tx: Tx, args: RecordArgs): Promise<RecordedBa
   const placed = await place(tx, completedChecks(args, recorded), args.rules)
   await comeForward(tx, answeredReasons(recorded))
   await followDisappeared(tx, disappearedKinds(recorded))
-  // Last: they lock what other transactions wait for until the commit: the heads of feeds, the count of the minute, queues.
+  // Last, because other transactions wait until the commit for what these lock: heads of feeds, the minute, queues.
   const changeSeqs = await appendChanges(tx, recorded, args.claimId)
   await notifyWatches(tx, { changeSeqs, startingFareIds: startingFares(recorded) })
   await countMinute(tx, args.checks.length, recorded)

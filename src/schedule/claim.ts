@@ -377,7 +377,7 @@ async function saveRules(
 
 /**
  * Releases the claim on fares that were not checked: their slot had passed, the circuit breaker was open, or the
- * upstream answered 429. They are due at once, of which a hint tells the dispatchers: to them no claimed fare is due.
+ * upstream answered 429. They are due at once. A hint wakes the dispatchers, which wait while all due fares are claimed.
  */
 export async function release(tx: Tx, claimId: string, fareIds: readonly number[]): Promise<void> {
   if (fareIds.length === 0) return

@@ -16,7 +16,7 @@ export type ProviderRequest = Pick<HttpRequest, 'path' | 'headers' | 'wants'>
 export interface Provider {
   /** Names the provider in the log. */
   readonly name: string
-  /** Increased whenever `readAnswer` reads the same bytes differently, to tell old evidence from new. */
+  /** Kept with the evidence of each answer. A change of what `readAnswer` makes of the same bytes increases it. */
   readonly parserVersion: number
   /** Says where a request carries the token: in its query, in its headers. */
   readonly placeToken: PlaceToken
