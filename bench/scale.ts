@@ -40,7 +40,7 @@ const listOf = (text: string) => text.split(',').map(Number)
  * What a worker claims doubles every few seconds until some checks are late, then falls below half and grows by tenths
  * until it is what the worker carries.
  */
-const WARM_UP_SECONDS = Math.min(45, 3 * SECONDS)
+const WARM_UP_SECONDS = Math.min(60, 3 * SECONDS)
 const SAMPLE_MS = 100
 /** The share of the machine's time without work below which it is busy. */
 const BUSY = 0.1
@@ -152,6 +152,8 @@ interface Step {
 }
 
 interface Measured {
+  /** In the warm-up, which is the first minute of steps of 20 seconds and more. */
+  readonly firstPerSecond: number
   readonly perSecond: number
   /** In cores, over the step. */
   readonly cpu: Cpu
@@ -192,6 +194,7 @@ async function measure(
   const perSecond = ((await recorded(db)) - checks) / tookSeconds
   await Promise.all(roles.map(stop))
   return {
+    firstPerSecond: (checks - idle) / WARM_UP_SECONDS,
     perSecond,
     cpu: {
       idle: (to.idle - from.idle) / tookSeconds,
@@ -213,12 +216,13 @@ function limitOf({ perSecond, cpu, sessions }: Measured, budget: number): string
 }
 
 function print({ workers, budget, redis }: Step, measured: Measured): void {
-  const { perSecond, cpu, sessions } = measured
+  const { firstPerSecond, perSecond, cpu, sessions } = measured
   const waits = ['CPU', 'Lock', 'LWLock', 'IO'].map((type) => (sessions.get(type) ?? 0).toFixed(2))
   const cells = [
     redis === undefined ? 'PostgreSQL' : 'Redis',
     workers,
     budget,
+    firstPerSecond.toFixed(0),
     perSecond.toFixed(0),
     cpu.workers.map((cores) => cores.toFixed(2)).join(' + '),
     cpu.postgres.toFixed(2),
@@ -242,9 +246,9 @@ try {
     `${FARES} fares of ${RESELLERS} resellers, filled in ${took} s; ${SECONDS} s a step; ${os.cpus().length} cores, load average ${load.toFixed(1)}\n`,
   )
   console.log(
-    '| queue | workers | budget | recorded a second | cores: workers | PostgreSQL | Redis | idle | sessions: CPU | Lock | LWLock | IO | limit |',
+    '| queue | workers | budget | in the first minute | recorded a second | cores: workers | PostgreSQL | Redis | idle | sessions: CPU | Lock | LWLock | IO | limit |',
   )
-  console.log('|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---|')
+  console.log('|---|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---|')
   for (const store of redis === undefined ? [undefined] : [undefined, redis]) {
     for (const workers of listOf(workerCounts)) {
       for (const budget of listOf(budgets)) {
