@@ -8,16 +8,14 @@ import { sql, type Tx } from '../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../src/platform/db/transaction.ts'
 import type { QueueSystem } from '../src/platform/queue/queue-system.ts'
 import { FARES_PROVIDER } from '../src/upstream/fares/fares-provider.ts'
-import type { Question } from '../src/upstream/question.ts'
+import { type Question, questionWith } from '../src/upstream/question.ts'
 
 const BARE_CALLS = 64
 const NAIVE_QUEUE = 'naive'
 const NAIVE_JOBS = 50
 
 export function questionOf(flightId: string): Question {
-  const none = { adults: 0, children: 0, infants: 0 }
-  const passengers = { residents: none, nonResidents: { ...none, adults: 1 } }
-  return { flightId, returnFlightId: null, passengers }
+  return questionWith({ flightId })
 }
 
 /** Makes the same calls as fast as undici can and reads the bodies. Returns the number of calls. */

@@ -3,11 +3,11 @@ import { DAY_MS } from './world/episodes.ts'
 import { fareStateAt } from './world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from './world/flight-schedule.ts'
 import { viewFlight } from './world/flight-view.ts'
-import type { PassengerMix } from './world/passengers.ts'
+import type { Terms } from './world/terms.ts'
 import type { Flight, VerifyEntry, VerifyResult } from './world/wire.ts'
 import type { World } from './world/world.ts'
 
-export interface VerifyQuestion extends PassengerMix {
+export interface VerifyQuestion extends Terms {
   readonly flightId: string
   readonly returnFlightId?: string
 }
@@ -20,7 +20,7 @@ const OTHER_FLIGHT_DAYS_AHEAD = 30
  */
 export function verifyFares(world: World, instant: Date, question: VerifyQuestion): VerifyResult {
   return Object.fromEntries(
-    idsOf(question).map((id) => [id, verifyOne(world, instant, { id, mix: question })]),
+    idsOf(question).map((id) => [id, verifyOne(world, instant, { id, terms: question })]),
   )
 }
 
@@ -40,7 +40,7 @@ export function findOtherFlight(
   for (const pair of world.pairs) {
     if (requested.some(({ from, to }) => from === pair.from || to === pair.to)) continue
     const id = flightIdOf({ pair, day, number: 0 })
-    const entry = verifyOne(world, instant, { id, mix: question })
+    const entry = verifyOne(world, instant, { id, terms: question })
     if (entry.available) return entry.flight
   }
   return undefined
@@ -49,13 +49,13 @@ export function findOtherFlight(
 function verifyOne(
   world: World,
   instant: Date,
-  { id, mix }: { id: string; mix: PassengerMix },
+  { id, terms }: { id: string; terms: Terms },
 ): VerifyEntry {
   const flight = findFlight(world, id)
   if (!flight) return { available: false }
   const state = fareStateAt(flight, instant.getTime())
   if (!state.available) return { available: false }
-  return { available: true, flight: viewFlight(flight, state, mix) }
+  return { available: true, flight: viewFlight(flight, state, terms) }
 }
 
 /**

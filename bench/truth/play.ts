@@ -3,7 +3,7 @@
  * own (`runIn` of versions.ts).
  */
 import { sql } from '../../src/platform/db/database.ts'
-import type { Question } from '../../src/upstream/question.ts'
+import { type Question, questionWith } from '../../src/upstream/question.ts'
 import type { Fare } from './market.ts'
 import { openProduct, type Product } from './product.ts'
 import { createScorer, type Score, type Scorer } from './score.ts'
@@ -37,14 +37,11 @@ export function questionOf({
   legs: [flight, back],
   passengers: [adults, children],
 }: Fare): Question {
-  return {
+  return questionWith({
     flightId: flight.id,
     returnFlightId: back?.id ?? null,
-    passengers: {
-      residents: { adults: 0, children: 0, infants: 0 },
-      nonResidents: { adults, children, infants: 0 },
-    },
-  }
+    passengers: { nonResidents: { adults, children } },
+  })
 }
 
 interface Playing {

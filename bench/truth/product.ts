@@ -12,7 +12,7 @@ import type { ClaimedCheck, DispatchDeps } from '../../src/schedule/claim.ts'
 import { verifyFares } from '../../src/upstream/flights/verify-fares.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
 import type { Provider } from '../../src/upstream/provider.ts'
-import type { Question } from '../../src/upstream/question.ts'
+import { fieldValue, QUESTION_FIELDS, type Question } from '../../src/upstream/question.ts'
 import { DEFAULT_LIMITS, type HttpExchange } from '../../src/upstream/transport/http-exchange.ts'
 import { UpstreamNetworkError, UpstreamTimeoutError } from '../../src/upstream/upstream-errors.ts'
 import { importWatchList } from '../../src/watches/import/import-watch-list.ts'
@@ -167,18 +167,12 @@ async function simulateClock({ db, pool }: Database): Promise<Product['setClock'
 
 async function watch(db: Db, questions: readonly Question[]): Promise<number[]> {
   const { id: resellerId } = await createReseller(db, 'bench')
-  const rows = questions.map(({ flightId, returnFlightId, passengers }, i) => ({
-    list: 'bench',
-    reference: String(i),
-    flight_id: flightId,
-    return_flight_id: returnFlightId ?? '',
-    residents_adults: String(passengers.residents.adults),
-    residents_children: String(passengers.residents.children),
-    residents_infants: String(passengers.residents.infants),
-    non_residents_adults: String(passengers.nonResidents.adults),
-    non_residents_children: String(passengers.nonResidents.children),
-    non_residents_infants: String(passengers.nonResidents.infants),
-  }))
+  const rows = questions.map((question, i) => {
+    const cells = QUESTION_FIELDS.map((field) => {
+      return [field.column, String(fieldValue(question, field) ?? '')] as const
+    })
+    return { list: 'bench', reference: String(i), ...Object.fromEntries(cells) }
+  })
   await importWatchList(db, { resellerId, source: rowsOf('bench', rows) })
   const watches = await db
     .selectFrom('watch')

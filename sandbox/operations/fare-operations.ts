@@ -9,8 +9,8 @@ import {
   type VerifyQuestion,
   verifyFares,
 } from '../verify-fares.ts'
-import { readMix } from '../world/passengers.ts'
 import { mix, mixText } from '../world/random.ts'
+import { readTerms } from '../world/terms.ts'
 import type { VerifyResult } from '../world/wire.ts'
 import type { World } from '../world/world.ts'
 import {
@@ -142,10 +142,10 @@ function readQuestion(
   if (returnFlightId !== undefined && !isId(returnFlightId)) {
     return error('returnFlightId must be one flight id')
   }
-  const outcome = readMix(query)
+  const outcome = readTerms(query)
   if ('brokenRule' in outcome) return error(outcome.brokenRule)
   const back = returnFlightId === undefined ? {} : { returnFlightId }
-  return { flightId, ...back, ...outcome.mix }
+  return { flightId, ...back, ...outcome.terms }
 }
 
 function isId(value: unknown): value is string {

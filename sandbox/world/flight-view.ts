@@ -3,13 +3,17 @@ import { HOUR_MS, MINUTE_MS } from './episodes.ts'
 import type { FareState } from './fare-life.ts'
 import type { Flight, Segment } from './flight-schedule.ts'
 import { localText } from './geography.ts'
-import type { PassengerCounts, PassengerMix } from './passengers.ts'
 import { drawInteger } from './random.ts'
+import {
+  PASSENGER_TYPES,
+  type PassengerCounts,
+  type PassengerType,
+  type Terms,
+  TYPE_NAMES,
+} from './terms.ts'
 import type * as wire from './wire.ts'
 
 const AIRLINE = 81
-const CHILD_SHARE = 0.75
-const INFANT_SHARE = 0.1
 const RESIDENT_SHARE = 0.25
 
 /** assumption: from this many seats on, every passenger of the party pays a higher fare. */
@@ -32,11 +36,11 @@ const AIRLINES: readonly wire.Airline[] = [
   { id: 8, name: 'Pampa Jet', twoLetterCode: 'P8' },
 ]
 
-/** The flight as verify shows it to these passengers. */
+/** The flight as verify shows it on these terms. */
 export function viewFlight(
   departure: Flight,
   state: FareState & { available: true },
-  mix: PassengerMix,
+  terms: Terms,
 ): wire.Flight {
   const { pair, segments } = departure
   const startsAt = departure.scheduledAt + state.shiftMs
@@ -52,7 +56,7 @@ export function viewFlight(
     airline,
     site: siteOf(airline),
     id: departure.id,
-    price: viewPrice(departure, state.adultCents, mix),
+    price: viewPrice(departure, state.adultCents, terms),
   }
 }
 
@@ -98,44 +102,36 @@ function viewDuration(ms: number): wire.FlightDuration {
   return { human: `${Math.floor(ms / HOUR_MS)}h ${minutes}m`, seconds: ms / 1000 }
 }
 
-interface TypeCents {
-  readonly adult: number
-  readonly child: number
-  readonly infant: number
-}
-
-function viewPrice({ pair }: Flight, adultCents: number, mix: PassengerMix): wire.Price {
-  const { residents, nonResidents } = mix
-  const seats = residents.adults + residents.children + nonResidents.adults + nonResidents.children
+function viewPrice({ pair }: Flight, adultCents: number, terms: Terms): wire.Price {
+  const { residents, nonResidents } = terms
+  const seats = TYPE_NAMES.filter((type) => PASSENGER_TYPES[type].hasSeat)
+    .map((type) => residents[type] + nonResidents[type])
+    .reduce((sum, count) => sum + count)
   const partyCents = adultCents * (seats >= LARGE_PARTY_SEATS ? LARGE_PARTY_FACTOR : 1)
   const reduced =
     pair.from.country === pair.to.country && (pair.from.residentFares || pair.to.residentFares)
-  const full = typeCents(partyCents)
-  const resident = typeCents(partyCents * (reduced ? RESIDENT_SHARE : 1))
+  const resident = partyCents * (reduced ? RESIDENT_SHARE : 1)
+  const totalCents = groupCents(resident, residents) + groupCents(partyCents, nonResidents)
   return {
     currency: CURRENCY,
-    total: ((totalCents(resident, residents) + totalCents(full, nonResidents)) / 100).toFixed(2),
+    total: (totalCents / 100).toFixed(2),
     residents: viewPrices(resident, residents),
-    nonResidents: viewPrices(full, nonResidents),
+    nonResidents: viewPrices(partyCents, nonResidents),
   }
 }
 
-function typeCents(adultCents: number): TypeCents {
-  return {
-    adult: Math.round(adultCents),
-    child: Math.round(adultCents * CHILD_SHARE),
-    infant: Math.round(adultCents * INFANT_SHARE),
-  }
+function centsOf(adultCents: number, type: PassengerType): number {
+  return Math.round(adultCents * PASSENGER_TYPES[type].share)
 }
 
-function totalCents(cents: TypeCents, { adults, children, infants }: PassengerCounts): number {
-  return cents.adult * adults + cents.child * children + cents.infant * infants
+function groupCents(adultCents: number, counts: PassengerCounts): number {
+  return TYPE_NAMES.reduce((sum, type) => sum + centsOf(adultCents, type) * counts[type], 0)
 }
 
-function viewPrices(cents: TypeCents, counts: PassengerCounts): wire.PassengerPrices {
-  return {
-    adult: counts.adults > 0 ? cents.adult / 100 : null,
-    child: counts.children > 0 ? cents.child / 100 : null,
-    infant: counts.infants > 0 ? cents.infant / 100 : null,
-  }
+function viewPrices(adultCents: number, counts: PassengerCounts): wire.PassengerPrices {
+  const prices = TYPE_NAMES.map((type) => {
+    const each = counts[type] > 0 ? centsOf(adultCents, type) / 100 : null
+    return [PASSENGER_TYPES[type].priced, each] as const
+  })
+  return Object.fromEntries(prices) as unknown as wire.PassengerPrices
 }

@@ -6,6 +6,7 @@ import {
   questionFrom,
   questionWith,
   TERM_FIELDS,
+  valuesText,
 } from '../upstream/question.ts'
 
 /** The values of the options, by the names that commander gives them. */
@@ -20,10 +21,9 @@ export function optionOf(column: string): string {
 
 /** Adds an option for each term of a question. */
 export function addTermOptions(command: Command): void {
-  for (const { column, label, schema, parse, default: absent } of TERM_FIELDS) {
-    const { minimum, maximum, enum: values } = schema
-    const range = Array.isArray(values) ? values.join(' or ') : `${minimum} to ${maximum}`
-    const about = `${label.toLowerCase()}, ${range}, ${absent} if another of these options is given`
+  for (const field of TERM_FIELDS) {
+    const { column, label, parse, default: absent } = field
+    const about = `${label.toLowerCase()}, ${valuesText(field)}, ${absent} if another of these options is given`
     command.option(`--${optionOf(column)} <value>`, about, (text) => {
       const parsed = parse(text)
       if ('error' in parsed) throw new InvalidArgumentError(`It ${parsed.error}.`)

@@ -8,8 +8,10 @@ import {
   assertTwoFlights,
   MAX_FLIGHT_ID_CHARS,
   type Question,
+  type QuestionField,
   questionFrom,
   TERM_FIELDS,
+  valuesText,
   violatedIdRule,
   violatedPassengerRule,
 } from '../upstream/question.ts'
@@ -34,10 +36,11 @@ const { shared } = operations<VerifyEndpointDeps>()
 /** The time in which the quota is stated, unless it allows no whole question in it. */
 const POLICY_SECONDS = 5
 
-const terms = TERM_FIELDS.map(({ wire, label, required, schema: { minimum, maximum } }) => {
-  const description = `${label}, ${minimum} to ${maximum}. A value that is not a number is ignored.`
-  const text = Type.String({ description })
-  return [wire, required ? text : Type.Optional(text)] as const
+const terms = TERM_FIELDS.map((field: QuestionField) => {
+  const isNumber = field.schema.type === 'integer'
+  const ignored = isNumber ? ' A value that is not a number is ignored.' : ''
+  const text = Type.String({ description: `${field.label}, ${valuesText(field)}.${ignored}` })
+  return [field.wire, field.required ? text : Type.Optional(text)] as const
 })
 const flightId = (description: string) =>
   Type.String({ minLength: 1, maxLength: MAX_FLIGHT_ID_CHARS, description })

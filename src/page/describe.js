@@ -1,6 +1,6 @@
 import { textOf, texts } from './texts.js'
 import { localText } from './times.js'
-import { phrase, vocabulary } from './vocabulary.js'
+import { phrase, termsText, vocabulary } from './vocabulary.js'
 
 /**
  * A price as text, or null.
@@ -61,33 +61,20 @@ export function flightText(flight) {
  */
 export function subjectOf(record) {
   const { before, after, belief, flights, lastFlight } = record
-  const { flightId, reference, passengers } = record
+  const { flightId, reference } = record
   const views = [after, before, belief].filter(Boolean)
   const flightOf = (/** @type {'outbound' | 'return'} */ leg) =>
     views.map((view) => view[leg]?.flight).find(Boolean) ?? flights?.[leg] ?? lastFlight?.[leg]
   const outbound = flightOf('outbound')
   const back = flightOf('return')
-  const mix = passengers ? mixText(passengers) : ''
+  const terms = termsText(record)
+  const unusual = terms === termsText({}) ? '' : terms
   if (!outbound) {
-    return { title: flightId ? texts.flight(flightId) : (reference ?? ''), detail: mix }
+    return { title: flightId ? texts.flight(flightId) : (reference ?? ''), detail: unusual }
   }
   const { title, detail } = flightSubject(outbound)
-  const parts = [detail, back && flightText(back), mix].filter(Boolean)
+  const parts = [detail, back && flightText(back), unusual].filter(Boolean)
   return { title, detail: parts.join('; ') }
-}
-
-/**
- * For whom a fare is, unless it is for one adult: "2 adults, 1 resident child".
- * @param {any} passengers
- */
-function mixText({ nonResidents, residents }) {
-  const counted = [nonResidents, residents].flatMap((group, i) =>
-    Object.entries(group)
-      .filter(([, count]) => count > 0)
-      .map(([type, count]) => texts.travellers(count, type, i === 1)),
-  )
-  const text = counted.join(', ')
-  return text === texts.travellers(1, 'adults', false) ? '' : text
 }
 
 /** The sentence of a record. @param {any} record */

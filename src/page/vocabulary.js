@@ -5,8 +5,14 @@ import { callApi } from './session.js'
  */
 
 /**
+ * A term of a question: what it says besides its flights.
+ * @typedef {{ column: string, pointer: string, label: string, schema: { type: string, minimum?: number, maximum?: number, enum?: string[] },
+ *   usual: string | number, words: [string, string] | null }} Term
+ */
+
+/**
  * The texts of codes. They are empty until they have arrived, before the first view is drawn.
- * @type {{ kinds: Record<string, Kind>, states: Record<string, { label: string, sentences: string[] }> }
+ * @type {{ kinds: Record<string, Kind>, states: Record<string, { label: string, sentences: string[] }>, terms: Term[] }
  *   & Record<'beliefs' | 'legs' | 'reasons' | 'statuses' | 'hidden' | 'checks' | 'incidents', Record<string, string>>}
  */
 export const vocabulary = {
@@ -19,10 +25,27 @@ export const vocabulary = {
   hidden: {},
   checks: {},
   incidents: {},
+  terms: [],
 }
 
 export async function loadVocabulary() {
   Object.assign(vocabulary, await callApi('/vocabulary'))
+}
+
+/** The value of a term in a question. @param {any} question @param {Term} term @returns {string | number} */
+export function termOf(question, { pointer, usual }) {
+  const [, ...path] = pointer.split('/')
+  return path.reduce((at, name) => at?.[name], question) ?? usual
+}
+
+/** For whom a fare is: "1 resident child, 2 adults". @param {any} question */
+export function termsText(question) {
+  const parts = vocabulary.terms.flatMap((term) => {
+    const value = termOf(question, term)
+    if (term.words === null) return value === term.usual ? [] : [value]
+    return value === 0 ? [] : [`${value} ${term.words[value === 1 ? 0 : 1]}`]
+  })
+  return parts.join(', ')
 }
 
 /**

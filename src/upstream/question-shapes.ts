@@ -6,6 +6,7 @@ import {
   type QuestionField,
   type QuestionInput,
   TERM_FIELDS,
+  valuesText,
 } from './question.ts'
 
 type Members<T> = { [K in keyof T]-?: TUnsafe<Exclude<T[K], undefined>> }
@@ -63,9 +64,9 @@ function inputsOf(mayLack: ShapeArgs['mayLack']) {
   return membersOf(TERM_FIELDS, {
     depth: 0,
     title: (name) => `${TITLES[name] ?? name}Input`,
-    leaf: ({ schema: { type, minimum, maximum, enum: values }, default: absent }) => {
-      const range = Array.isArray(values) ? values.join(' or ') : `${minimum} to ${maximum}`
-      return Type.Unsafe<unknown>({ type, description: `${range}; missing: ${absent}.` })
+    leaf: (field) => {
+      const description = `${valuesText(field)}; missing: ${field.default}.`
+      return Type.Unsafe<unknown>({ type: field.schema.type, description })
     },
     mayLack,
   })

@@ -150,6 +150,12 @@ export const QUESTION_FIELDS = [...FLIGHT_FIELDS, ...TERM_FIELDS] as const
 
 export type QuestionColumn = (typeof QUESTION_FIELDS)[number]['column']
 
+/** What its values are: '0 to 12'. */
+export function valuesText({ schema }: QuestionField): string {
+  const { minimum, maximum, enum: values } = schema
+  return Array.isArray(values) ? values.join(' or ') : `${minimum} to ${maximum}`
+}
+
 /** The value of a field; undefined if the question leaves it out. */
 export function fieldValue(
   question: QuestionInput,

@@ -3,7 +3,8 @@ import { type TSchema, Type } from 'typebox'
 import { VOCABULARY } from '../platform/base/vocabulary.ts'
 import { operations } from '../platform/http/operation.ts'
 import { isNotModified } from '../platform/http/responses.ts'
-import { object } from '../platform/http/schemas.ts'
+import { object, orNull } from '../platform/http/schemas.ts'
+import { type QuestionField, TERM_FIELDS } from '../upstream/question.ts'
 
 /** A table by code, open for codes of later versions. */
 const byCode = <T extends TSchema>(schema: T, description: string) =>
@@ -21,6 +22,21 @@ const Sentences = Type.Array(Type.String(), {
     '`{outbound}` and `{return}` the beliefs of the legs, `{leg}` the only leg that was lost, `{before}` the flights before ' +
     'if they read otherwise, `{reason}` the text of the reason, or else the label of the kind.',
 })
+
+const Term = object(
+  {
+    column: Type.String({ description: 'In files of watches.' }),
+    pointer: Type.String({ description: 'Its place in a watch: a JSON pointer.' }),
+    label: Type.String(),
+    schema: Type.Unsafe<QuestionField['schema']>({
+      type: 'object',
+      description: 'The JSON schema of its values.',
+    }),
+    usual: Type.Unsafe<QuestionField['usual']>({ description: 'Its value for one adult.' }),
+    words: orNull(Type.Array(Type.String()), 'Singular and plural of what is counted.'),
+  },
+  { title: 'Term' },
+)
 
 const Vocabulary = object(
   {
@@ -46,11 +62,22 @@ const Vocabulary = object(
     hidden: texts('Why a belief is not shown.'),
     checks: texts('Why a fare is checked, and what the budget is used for.'),
     incidents: texts('The masses of changes.'),
+    terms: Type.Array(Term, { description: 'What a watch says besides its flights.' }),
   },
   { title: 'Vocabulary' },
 )
 
-const TAG = createHash('sha256').update(JSON.stringify(VOCABULARY)).digest('base64url').slice(0, 16)
+const TERMS = (TERM_FIELDS as readonly QuestionField[]).map(
+  ({ column, path, label, schema, usual, words }) => {
+    const pointer = `/${path.join('/')}`
+    return { column, pointer, label, schema, usual, words: words ? [...words] : null }
+  },
+)
+
+/** The whole answer. */
+export const TEXTS = { ...VOCABULARY, terms: TERMS }
+
+const TAG = createHash('sha256').update(JSON.stringify(TEXTS)).digest('base64url').slice(0, 16)
 
 const { open } = operations<object>()
 
@@ -59,13 +86,13 @@ const read = open({
   method: 'GET',
   path: '/api/v1/vocabulary',
   tag: 'Changes',
-  summary: 'Read the texts of kinds, reasons and states',
+  summary: 'Read the texts of kinds, reasons, states and terms',
   description:
     'The texts that the page shows, in English. A later version may add codes and change texts, and then the `ETag`. It needs no key.',
   scope: 'any',
   answer: { about: 'The texts, by code.', schema: Vocabulary, versioned: true },
   handler: async (_deps, { request, reply }) =>
-    isNotModified(request, reply, { tag: TAG }) ? reply.code(304).send() : VOCABULARY,
+    isNotModified(request, reply, { tag: TAG }) ? reply.code(304).send() : TEXTS,
 })
 
 export const VOCABULARY_OPERATIONS = [read]

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import { readMix as sandboxReadMix } from '../../sandbox/world/passengers.ts'
+import { readTerms as sandboxReadTerms } from '../../sandbox/world/terms.ts'
 import answers from '../../src/app/api-examples.json' with { type: 'json' }
 import {
   ignoredTerms,
@@ -11,7 +11,7 @@ import {
 } from '../../src/fares/verify-operations.ts'
 import { ProblemError } from '../../src/platform/http/problems.ts'
 import { readFlight } from '../../src/upstream/fares/read-flight.ts'
-import { TERM_FIELDS } from '../../src/upstream/question.ts'
+import { type QuestionField, TERM_FIELDS } from '../../src/upstream/question.ts'
 
 const ID = '101103205320'
 const PASSENGERS = {
@@ -68,22 +68,28 @@ const count = fc.oneof(
   fc.string({ maxLength: 5 }),
 )
 
-/** The counts of a request. Both counts of adults are required. */
+function texts({ schema }: QuestionField): fc.Arbitrary<string> {
+  return Array.isArray(schema.enum) ? fc.constantFrom(...schema.enum, 'other', '') : count
+}
+
+/** The terms of a request. */
 const given = fc.record<Record<string, string>>(
-  Object.fromEntries(TERM_FIELDS.map(({ wire: name }) => [name, count])),
-  {
-    requiredKeys: ['residents[adults]', 'nonResidents[adults]'],
-  },
+  Object.fromEntries(TERM_FIELDS.map((field) => [field.wire, texts(field)])),
+  { requiredKeys: TERM_FIELDS.filter(({ required }) => required).map(({ wire }) => wire) },
 )
 
 const read = (counts: Readonly<Record<string, string>>) => readQuestion({ flightId: ID, ...counts })
 
-it('readQuestion reads and rejects the same mixes as the sandbox', () => {
+it('readQuestion reads and rejects the same terms as the sandbox', () => {
   fc.assert(
     fc.property(given, (counts) => {
-      const theirs = sandboxReadMix(counts)
-      if ('mix' in theirs) expect(read(counts).passengers).toEqual(theirs.mix)
-      else expect(() => read(counts)).toThrow(ProblemError)
+      const theirs = sandboxReadTerms(counts)
+      if ('brokenRule' in theirs) {
+        expect(() => read(counts)).toThrow(ProblemError)
+        return
+      }
+      const { flightId, returnFlightId, passengers, ...others } = read(counts)
+      expect({ ...passengers, ...others }).toEqual(theirs.terms)
     }),
     { numRuns: 2_000 },
   )
@@ -94,7 +100,7 @@ it('ignoredTerms names only counts that have the same effect as 0', () => {
     fc.property(given, (counts) => {
       for (const name of ignoredTerms(counts)) {
         const zero = { ...counts, [name]: '0' }
-        expect(sandboxReadMix(zero)).toEqual(sandboxReadMix(counts))
+        expect(sandboxReadTerms(zero)).toEqual(sandboxReadTerms(counts))
       }
     }),
     { numRuns: 500 },

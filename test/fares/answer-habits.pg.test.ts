@@ -11,9 +11,9 @@ import {
   readHabits,
 } from '../../src/upstream/flights/answer-habits.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
+import { questionWith } from '../../src/upstream/question.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { ONE_ADULT } from '../upstream/verify-fixtures.ts'
 import {
   available,
   gone,
@@ -93,7 +93,7 @@ describe('a member that the interface does not have', () => {
     for (const at of [1, 2, 3]) {
       await answer(db, [fareId], { at: minute(at), outbound: goneWith('message') })
     }
-    const question = { flightId: '1', returnFlightId: null, passengers: ONE_ADULT }
+    const question = questionWith({ flightId: '1' })
     const onDemand = () => verifyOnDemand(depsOf(db, goneWith('message')), question, signal)
 
     expect(await kinds(db, fareId)).toEqual(['first_seen'])

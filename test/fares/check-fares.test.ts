@@ -5,15 +5,13 @@ import type { CheckBatch } from '../../src/fares/record.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
+import { questionWith } from '../../src/upstream/question.ts'
 import { collectLog } from '../support/collected-log.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { available, observation } from './fare-fixtures.ts'
 
-const NONE = { adults: 0, children: 0, infants: 0 }
-
 function fare(fareId: number, slotInMs = 0): ClaimedFare {
-  const passengers = { residents: NONE, nonResidents: { ...NONE, adults: 1 } }
-  const question = { flightId: String(fareId), returnFlightId: null, passengers }
+  const question = questionWith({ flightId: String(fareId) })
   return { fareId, slotAt: new Date(Date.now() + slotInMs), question, why: 'scheduled' }
 }
 

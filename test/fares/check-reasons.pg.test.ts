@@ -6,6 +6,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/schedule/claim.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import { questionWith } from '../../src/upstream/question.ts'
 import { findFare } from '../../src/views/fare-operations.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -76,9 +77,7 @@ describe('the reason of the last check', () => {
 
   it('is on_demand after a question on demand', async ({ db }) => {
     const fareId = await trackFare(db, { flightId: 'F1' })
-    const none = { adults: 0, children: 0, infants: 0 }
-    const passengers = { residents: none, nonResidents: { ...none, adults: 1 } }
-    const question = { flightId: 'F1', returnFlightId: null, passengers }
+    const question = questionWith({ flightId: 'F1' })
 
     await verifyOnDemand(depsWith(db, available()), question, signal)
 

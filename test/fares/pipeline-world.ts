@@ -6,10 +6,10 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { dispatchChecks, VERIFY_QUEUE } from '../../src/schedule/claim.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
+import { questionWith } from '../../src/upstream/question.ts'
 import { resetSchedule } from '../faults/fare-facts.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { until } from '../support/until.ts'
-import { ONE_ADULT } from '../upstream/verify-fixtures.ts'
 import { observation } from './fare-fixtures.ts'
 import { type Answer, legsOf, QUESTIONS, type Script } from './pipeline-steps.ts'
 import { claimRef } from './worker-fixtures.ts'
@@ -128,9 +128,7 @@ export function createJobs(db: Db, counts: Script['counts'], ageSeconds: () => n
     },
     onDemand: async (question: number) => {
       const asked = QUESTIONS[question] as (typeof QUESTIONS)[number]
-      const job = begin(null, (all, signal) =>
-        verifyOnDemand(all, { ...asked, passengers: ONE_ADULT }, signal),
-      )
+      const job = begin(null, (all, signal) => verifyOnDemand(all, questionWith(asked), signal))
       await untilAsked(job, 1)
       return job
     },

@@ -10,6 +10,8 @@ import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { readVerifyAnswer } from '../../src/upstream/fares/read-verify-answer.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import { questionWith } from '../../src/upstream/question.ts'
+import { termsWith } from '../sandbox/support.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { gone, minute, record } from './fare-fixtures.ts'
@@ -31,7 +33,7 @@ function bookableFlight(days: number, isWanted: (flight: Flight) => boolean): wi
     const flight = findFlight(world, flightIdOf({ pair, day: dayOf(minute(0)) + days, number: 0 }))
     if (flight === undefined || !isWanted(flight)) continue
     const state = fareStateAt(flight, minute(0).getTime())
-    if (state.available) return viewFlight(flight, state, PASSENGERS)
+    if (state.available) return viewFlight(flight, state, termsWith(PASSENGERS))
   }
   throw new Error('the world has no such flight')
 }
@@ -53,7 +55,7 @@ function readAnswer(out = OUT, back = BACK): [LegObservation, LegObservation] {
   }
   const answer = readVerifyAnswer(
     [Buffer.from(JSON.stringify(sent))],
-    { flightId, returnFlightId, passengers: PASSENGERS },
+    questionWith({ flightId, returnFlightId, passengers: PASSENGERS }),
     createScrub([]),
   )
   expect(answer.anomalies).toEqual([])

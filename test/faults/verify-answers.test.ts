@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { judgedBy } from '../../src/upstream/flights/answer-habits.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
+import { questionWith } from '../../src/upstream/question.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { BACK, OUT } from './answers.ts'
 import {
@@ -12,12 +13,7 @@ import {
 import { MAX_BODY_BYTES } from './transport-answers.ts'
 import { type Becomes, VERIFY_CASES } from './verify-answers.ts'
 
-const NONE = { adults: 0, children: 0, infants: 0 }
-const QUESTION = {
-  flightId: OUT,
-  returnFlightId: null,
-  passengers: { residents: NONE, nonResidents: { ...NONE, adults: 1 } },
-}
+const QUESTION = questionWith({ flightId: OUT })
 const UNUSUAL = { usual: new Set<string>() }
 
 function readingOf(leg: LegObservation): Becomes {

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { changeSentence } from '../../src/delivery/formats/change-sentence.ts'
 import { exampleRecord } from '../../src/feeds/example-records.ts'
 import { WATCH_CHANGE_KINDS } from '../../src/platform/base/change-kinds.ts'
-import { VOCABULARY } from '../../src/platform/base/vocabulary.ts'
+import { questionWith } from '../../src/upstream/question.ts'
+import { TEXTS } from '../../src/views/vocabulary-operations.ts'
 
 const { changeText, subjectOf, watchKinds } = (await import(
   new URL('../../src/page/describe.js', import.meta.url).href
@@ -15,7 +16,7 @@ const { changeText, subjectOf, watchKinds } = (await import(
 const { vocabulary } = (await import(
   new URL('../../src/page/vocabulary.js', import.meta.url).href
 )) as { vocabulary: object }
-Object.assign(vocabulary, VOCABULARY)
+Object.assign(vocabulary, TEXTS)
 
 it.each(WATCH_CHANGE_KINDS)('the page and messages say the same of %s', (kind) => {
   const record = exampleRecord(kind)
@@ -37,10 +38,7 @@ it('a record is named by its flights and passengers, also if its states show no 
 })
 
 it('a record for one adult names no passengers', () => {
-  const none = { adults: 0, children: 0, infants: 0 }
-  const passengers = { residents: none, nonResidents: { ...none, adults: 1 } }
-
-  const { detail } = subjectOf({ ...exampleRecord('expired'), passengers })
+  const { detail } = subjectOf({ ...exampleRecord('expired'), ...questionWith({ flightId: '1' }) })
 
   expect(detail).toMatch(/Llevant Airways 1579$/)
 })

@@ -1,34 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
 import { viewFlight } from '../../sandbox/world/flight-view.ts'
-import type { PassengerMix } from '../../sandbox/world/passengers.ts'
 import type { Pair } from '../../sandbox/world/route-network.ts'
 import type { Flight, FlightDates } from '../../sandbox/world/wire.ts'
 import { createWorld } from '../../sandbox/world/world.ts'
 import { zoneOffsetMs } from '../../src/platform/base/local-time.ts'
-import { pairBetween, START, sample } from './support.ts'
+import { type GivenCounts, pairBetween, START, sample, termsWith } from './support.ts'
 
 const world = createWorld({ seed: 1 })
 const STATE = { available: true, adultCents: 10_000, shiftMs: 0 } as const
 
-interface ViewOptions {
+interface ViewOptions extends GivenCounts {
   readonly shiftMs?: number
-  readonly residents?: Partial<PassengerMix['residents']>
-  readonly nonResidents?: Partial<PassengerMix['residents']>
 }
 
-function view(pair: Pair, { shiftMs = 0, residents, nonResidents }: ViewOptions = {}): Flight {
-  const none = { adults: 0, children: 0, infants: 0 }
+function view(pair: Pair, { shiftMs = 0, ...groups }: ViewOptions = {}): Flight {
   const flight = findFlight(world, flightIdOf({ pair, day: dayOf(START) + 30, number: 0 }))
   if (!flight) throw new Error('the pair has no flight')
-  return viewFlight(
-    flight,
-    { ...STATE, shiftMs },
-    {
-      residents: { ...none, ...residents },
-      nonResidents: { ...none, ...nonResidents },
-    },
-  )
+  return viewFlight(flight, { ...STATE, shiftMs }, termsWith(groups))
 }
 
 const asUtc = (local: string) => Date.parse(`${local.replace(' ', 'T')}:00Z`)

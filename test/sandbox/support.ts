@@ -1,5 +1,6 @@
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox-server.ts'
 import type { Pair } from '../../sandbox/world/route-network.ts'
+import { type PassengerCounts, readTerms, type Terms } from '../../sandbox/world/terms.ts'
 import type { World } from '../../sandbox/world/world.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -51,4 +52,21 @@ export function later(days: number, start = START): Date {
 export function sample<T>(list: readonly T[], count: number): T[] {
   const step = Math.max(1, Math.floor(list.length / count))
   return list.filter((_, index) => index % step === 0)
+}
+
+export interface GivenCounts {
+  readonly residents?: Partial<PassengerCounts>
+  readonly nonResidents?: Partial<PassengerCounts>
+}
+
+/** The terms of a request that gives these counts alone; of one adult if it gives none of non-residents. */
+export function termsWith(given: GivenCounts): Terms {
+  const { residents = {}, nonResidents = { adults: 1 } } = given
+  const groups = Object.entries({ residents, nonResidents })
+  const counts = groups.flatMap(([group, of]) =>
+    Object.entries({ adults: 0, ...of }).map(([type, n]) => [`${group}[${type}]`, String(n)]),
+  )
+  const read = readTerms(Object.fromEntries(counts))
+  if ('brokenRule' in read) throw new Error(read.brokenRule)
+  return read.terms
 }

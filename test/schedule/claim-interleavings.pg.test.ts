@@ -7,6 +7,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/schedule/claim.ts'
 import { LEASE_SECONDS } from '../../src/schedule/due.ts'
+import { questionWith } from '../../src/upstream/question.ts'
 import { available, observation, RULES, silent } from '../fares/fare-fixtures.ts'
 import {
   commandsOf,
@@ -18,7 +19,6 @@ import {
 } from '../support/interleaving.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { ONE_ADULT } from '../upstream/verify-fixtures.ts'
 import { dispatch, idleQueue, pass, trackFares } from './schedule-fixtures.ts'
 
 const REQUESTS_PER_SECOND = 20
@@ -198,11 +198,7 @@ async function runStep(world: World, process: InterleavedProcess, step: Step): P
     case 'on demand': {
       const at = step.at % fares.length
       concerns.add(`${process.name} ${fares[at]}`)
-      return verifyOnDemand(
-        deps,
-        { flightId: `F${at}`, returnFlightId: null, passengers: ONE_ADULT },
-        signal,
-      )
+      return verifyOnDemand(deps, questionWith({ flightId: `F${at}` }), signal)
     }
     case 'die':
       await interleaving.scheduler.schedule(Promise.resolve(), `${process.name} dies`)

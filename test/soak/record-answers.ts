@@ -1,21 +1,16 @@
 import http from 'node:http'
 import type { Wire } from '../../bench/truth/answers.ts'
 import { createStreamWriter } from '../../bench/truth/stream-file.ts'
-import type { PassengerCounts, Question } from '../../src/upstream/question.ts'
+import { type Question, questionFrom } from '../../src/upstream/question.ts'
 import { listenLocally } from '../support/local-server.ts'
 
 function questionOf(query: URLSearchParams): Question {
-  const count = (name: string) => Number(query.get(name) ?? 0)
-  const counts = (group: string): PassengerCounts => ({
-    adults: count(`${group}[adults]`),
-    children: count(`${group}[children]`),
-    infants: count(`${group}[infants]`),
+  return questionFrom(({ wire, parse, default: absent }) => {
+    const text = query.get(wire)
+    const parsed = text === null ? { value: absent } : parse(text)
+    if ('error' in parsed) throw new Error(`${wire} ${parsed.error}`)
+    return parsed.value
   })
-  return {
-    flightId: query.get('flightId') ?? '',
-    returnFlightId: query.get('returnFlightId'),
-    passengers: { residents: counts('residents'), nonResidents: counts('nonResidents') },
-  }
 }
 
 /** A proxy before an upstream that keeps every answer to a verify request in a file, for bench/truth/stream.ts. */

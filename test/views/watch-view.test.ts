@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decide } from '../../src/fares/decide.ts'
 import { type FareState, initialState, priceReasonOf, storedState } from '../../src/fares/state.ts'
+import { questionWith } from '../../src/upstream/question.ts'
 import type { WatchFacts } from '../../src/views/watch-facts.ts'
 import { viewOfWatch } from '../../src/views/watch-view-shapes.ts'
 import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'
@@ -10,12 +11,10 @@ const HOUR = 3_600
 
 /** A watch for one adult, one way, that began at second 0. */
 function watch(minIntervalSeconds: number | null = null, pausedAt: Date | null = null) {
-  const residents = { adults: 0, children: 0, infants: 0 }
-  const passengers = { residents, nonResidents: { ...residents, adults: 1 } }
   const entry: WatchEntry = {
     list: 'summer',
     reference: 'A-1',
-    question: { flightId: '101', returnFlightId: null, passengers },
+    question: questionWith({ flightId: '101' }),
     priceThresholdAmount: null,
     priceThresholdPercent: null,
     departsOn: null,

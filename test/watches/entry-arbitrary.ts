@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { WATCH_PRIORITIES } from '../../src/platform/base/kinds.ts'
 import { nameFault } from '../../src/platform/base/text.ts'
+import {
+  type FieldValue,
+  QUESTION_FIELDS,
+  type QuestionField,
+  questionFrom,
+} from '../../src/upstream/question.ts'
 import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'
 
 /** Texts that file formats may misread. */
@@ -67,25 +73,26 @@ const date = () =>
     .date({ min: new Date('2090-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
     .map((day) => day.toISOString().slice(0, 10))
 
-const counts = () =>
-  fc.record({
-    adults: fc.integer({ min: 1, max: 12 }),
-    children: fc.nat(12),
-    infants: fc.nat(1),
-  })
+/** There are few flights, so that entries share questions. */
+function values({ column, schema, required }: QuestionField): fc.Arbitrary<FieldValue> {
+  if (column === 'flight_id') return fc.oneof(fc.constantFrom('101', '102'), name())
+  if (column === 'return_flight_id') return fc.option(fc.oneof(fc.constantFrom('201'), name()))
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum)
+  return fc.integer({ min: required ? 1 : 0, max: column.endsWith('infants') ? 1 : 12 })
+}
 
-/** A valid entry. There are few flights, so that entries share questions. */
+const question = () =>
+  fc
+    .record(Object.fromEntries(QUESTION_FIELDS.map((field) => [field.column, values(field)])))
+    .map((given) => questionFrom(({ column }) => given[column] ?? null))
+    .filter(({ flightId, returnFlightId }) => flightId !== returnFlightId)
+
+/** A valid entry. */
 export const entry = (): fc.Arbitrary<WatchEntry> =>
   fc.record({
     list: fc.oneof(fc.constantFrom('summer', 'winter'), name()),
     reference: name(),
-    question: fc
-      .record({
-        flightId: fc.oneof(fc.constantFrom('101', '102'), name()),
-        returnFlightId: fc.option(fc.oneof(fc.constantFrom('201'), name())),
-        passengers: fc.record({ residents: counts(), nonResidents: counts() }),
-      })
-      .filter(({ flightId, returnFlightId }) => flightId !== returnFlightId),
+    question: question(),
     priceThresholdAmount: threshold(),
     priceThresholdPercent: threshold(),
     departsOn: fc.option(date()),

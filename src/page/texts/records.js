@@ -1,10 +1,5 @@
 /** Records of change, beliefs, and the Changes view. */
 export const records = {
-  /** @param {number} count @param {string} type @param {boolean} areResidents */
-  travellers: (count, type, areResidents) => {
-    const one = type === 'children' ? 'child' : type.slice(0, -1)
-    return `${count} ${areResidents ? 'resident ' : ''}${count === 1 ? one : type}`
-  },
   /** @param {string} price @param {string} type @param {boolean} isResident */
   each: (price, type, isResident) =>
     `${price} ${isResident ? 'a resident' : type === 'child' ? 'a' : 'an'} ${type}`,

@@ -42,9 +42,6 @@ export const watches = {
     flight: 'Flight',
     return: 'Return',
     passengers: 'Passengers',
-    /** @param {number} all @param {number} residents */
-    people: (all, residents) =>
-      residents > 0 ? `${all}, ${residents} of them residents` : `${all}`,
     lastSeen: 'Last price',
     lastGood: 'Last good check',
     contradicted: 'Contradicted since',
@@ -76,11 +73,7 @@ export const watches = {
       'A flight id is the number under which the upstream’s search shows a flight; where the sandbox replaces the upstream, the start of farewatch prints one.',
     returnFlightId: 'Return flight id',
     optional: 'optional',
-    residents: 'Residents',
-    nonResidents: 'Others',
-    adults: 'adults',
-    children: 'children',
-    infants: 'infants',
+    terms: 'For whom',
     priceThresholdAmount: 'Notify of price changes of at least',
     amountHint: 'amount, such as 12.50',
     priceThresholdPercent: 'or of at least this percentage',

@@ -8,7 +8,7 @@ import { PriceLine } from '../price-line.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
-import { vocabulary } from '../vocabulary.js'
+import { termsText, vocabulary } from '../vocabulary.js'
 import { WatchForm } from './watch-form.js'
 
 /**
@@ -62,9 +62,7 @@ function offered(leg, flight) {
 /** @param {{ watch: any }} props */
 function Facts({ watch }) {
   const { belief, lastFlight, status, hiddenReason, contradictedSince, heldSince } = watch
-  const { lastGoodCheckAt, next, lastReason, passengers } = watch
-  const { residents, nonResidents } = passengers
-  const people = (/** @type {any} */ { adults, children, infants }) => adults + children + infants
+  const { lastGoodCheckAt, next, lastReason } = watch
   return html`<dl>
     <dt>${texts.watch.state}</dt><dd>${textOf(vocabulary.statuses, status)}: ${pairText(belief.pair)}${belief.price ? `, ${priceText(belief.price)}` : ''}${hiddenReason && html` <span class="muted">${hiddenText(watch)}</span>`}</dd>
     ${contradictedSince && html`<dt>${texts.watch.contradicted}</dt><dd><${Age} at=${contradictedSince} /></dd>`}
@@ -72,7 +70,7 @@ function Facts({ watch }) {
     <dt>${texts.watch.flight}</dt><dd>${flightText(belief.outbound.flight ?? lastFlight?.outbound) ?? watch.flightId} <${Offer} leg=${offered(belief.outbound, lastFlight?.outbound)} /></dd>
     ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd>${flightText(belief.return?.flight ?? lastFlight?.return) ?? watch.returnFlightId} <${Offer} leg=${offered(belief.return, lastFlight?.return)} /></dd>`}
     ${lastFlight?.price && html`<dt>${texts.watch.lastSeen}</dt><dd>${priceText(lastFlight.price)}, <${Age} at=${lastFlight.at} /></dd>`}
-    <dt>${texts.watch.passengers}</dt><dd>${texts.watch.people(people(residents) + people(nonResidents), people(residents))}</dd>
+    <dt>${texts.watch.passengers}</dt><dd>${termsText(watch)}</dd>
     <dt>${texts.watch.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.watch.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
     <dt>${texts.watch.next}</dt><dd>${next ? html`<${Age} at=${next.notBefore} /> ${texts.watch.orLater} ${textOf(vocabulary.checks, next.why)}` : texts.watch.noNext}</dd>
     ${watch.pace?.expectedIntervalSeconds && html`<dt>${texts.watch.pace}</dt><dd>${texts.watch.paceText(durationText(watch.pace.expectedIntervalSeconds), watch.pace.changesPerDay.toFixed(1))}</dd>`}

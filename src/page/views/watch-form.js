@@ -4,9 +4,8 @@ import { html } from '../html.js'
 import { Action, Failure } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { texts } from '../texts.js'
+import { termOf, vocabulary } from '../vocabulary.js'
 
-const GROUPS = /** @type {const} */ (['residents', 'nonResidents'])
-const AGES = /** @type {const} */ (['adults', 'children', 'infants'])
 /** Settings that are empty for most watches, with their types of input and hints. */
 const SETTINGS = /** @type {const} */ ([
   { name: 'departsOn', type: 'date', hint: '' },
@@ -36,18 +35,25 @@ export function WatchForm({ list, watch, onEnd }) {
     return html`<label>${label}<input type=${type} required=${required} placeholder=${hint || (required ? '' : texts.form.optional)}
       value=${values[name]} onInput=${set(name)} /></label>`
   }
+  const choice = (
+    /** @type {string} */ name,
+    /** @type {string} */ label,
+    /** @type {readonly string[]} */ allowed,
+  ) => html`<label>${label}<select value=${values[name]} onChange=${set(name)}>
+    ${allowed.map((value) => html`<option value=${value}>${value}</option>`)}</select></label>`
   return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
     ${watch === undefined && field('reference', { required: true, hint: texts.form.referenceHint })}
     ${field('flightId', { required: true })}
     ${field('returnFlightId')}
     <p class="help">${texts.form.flightHelp}</p>
-    ${GROUPS.map(
-      (group) => html`<fieldset><legend>${texts.form[group]}</legend>
-      ${AGES.map((age) => html`<label>${texts.form[age]}<input type="number" min="0" max="12" value=${values[`${group} ${age}`]} onInput=${set(`${group} ${age}`)} /></label>`)}</fieldset>`,
-    )}
+    <fieldset><legend>${texts.form.terms}</legend>${vocabulary.terms.map(
+      ({ column, label, schema }) =>
+        schema.enum
+          ? choice(column, label, schema.enum)
+          : html`<label>${label}<input type="number" min=${schema.minimum} max=${schema.maximum} value=${values[column]} onInput=${set(column)} /></label>`,
+    )}</fieldset>
     ${SETTINGS.map(({ name, ...options }) => field(name, options))}
-    <label>${texts.form.priority}<select value=${values.priority} onChange=${set('priority')}>
-      ${PRIORITIES.map((priority) => html`<option value=${priority}>${priority}</option>`)}</select></label>
+    ${choice('priority', texts.form.priority, PRIORITIES)}
     ${watch !== undefined && html`<p class="help">${texts.form.restart}</p>`}
     ${error && html`<${Failure} error=${error} /><${Faults} error=${error} />`}
     <div class="buttons">
@@ -72,26 +78,15 @@ export function FaultList({ faults }) {
 
 /** @param {any} watch @returns {Record<string, string>} */
 function valuesOf(watch) {
-  const counts = GROUPS.flatMap((group) =>
-    AGES.map((age) => {
-      const preset = group === 'nonResidents' && age === 'adults' ? 1 : 0
-      return [`${group} ${age}`, String(watch?.passengers[group][age] ?? preset)]
-    }),
-  )
+  const terms = vocabulary.terms.map((term) => [term.column, String(termOf(watch, term))])
   const names = ['reference', 'flightId', 'returnFlightId', ...SETTINGS.map(({ name }) => name)]
   const others = names.map((name) => [name, String(watch?.[name] ?? '')])
   const priority = ['priority', watch?.priority ?? 'normal']
-  return Object.fromEntries([...others, priority, ...counts])
+  return Object.fromEntries([...others, priority, ...terms])
 }
 
 /** @param {Record<string, string>} values */
 function settingsOf(values) {
-  const passengers = Object.fromEntries(
-    GROUPS.map((group) => [
-      group,
-      Object.fromEntries(AGES.map((age) => [age, Number(values[`${group} ${age}`])])),
-    ]),
-  )
   const settings = Object.fromEntries(
     ['returnFlightId', ...SETTINGS.map(({ name }) => name)].map((name) => {
       const value = values[name]?.trim() ?? ''
@@ -99,7 +94,20 @@ function settingsOf(values) {
     }),
   )
   const { flightId, priority } = values
-  return { flightId: flightId?.trim(), passengers, priority, ...settings }
+  return { flightId: flightId?.trim(), priority, ...settings, ...termsOf(values) }
+}
+
+/** @param {Record<string, string>} values */
+function termsOf(values) {
+  /** @type {any} */
+  const terms = {}
+  for (const { column, pointer, schema } of vocabulary.terms) {
+    const [, ...parents] = pointer.split('/')
+    const last = parents.pop() ?? ''
+    const parent = parents.reduce((at, name) => (at[name] ??= {}), terms)
+    parent[last] = schema.type === 'string' ? values[column] : Number(values[column])
+  }
+  return terms
 }
 
 /** A watch with the same reference would be replaced: it is looked for first. @param {string} list @param {Record<string, string>} values */

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { readMix } from '../../sandbox/world/passengers.ts'
+import { readTerms } from '../../sandbox/world/terms.ts'
 
 const ONE_ADULT = { 'residents[adults]': '0', 'nonResidents[adults]': '1' }
 const NONE = { adults: 0, children: 0, infants: 0 }
 
-describe('the passenger rules', () => {
+describe('the rules of terms', () => {
   it('read six counts, of which only the adults are required', () => {
     expect(
-      readMix({ ...ONE_ADULT, 'residents[children]': '3', 'nonResidents[infants]': '1' }),
-    ).toEqual({
-      mix: {
+      readTerms({ ...ONE_ADULT, 'residents[children]': '3', 'nonResidents[infants]': '1' }),
+    ).toMatchObject({
+      terms: {
         residents: { ...NONE, children: 3 },
         nonResidents: { adults: 1, children: 0, infants: 1 },
       },
@@ -19,8 +19,8 @@ describe('the passenger rules', () => {
   it.each(['two', '', '1e1', '0x2', 'NaN', '2 adults'])(
     'ignore the non-numeric count %j',
     (text) => {
-      expect(readMix({ ...ONE_ADULT, 'residents[adults]': text })).toEqual({
-        mix: { residents: NONE, nonResidents: { ...NONE, adults: 1 } },
+      expect(readTerms({ ...ONE_ADULT, 'residents[adults]': text })).toMatchObject({
+        terms: { residents: NONE, nonResidents: { ...NONE, adults: 1 } },
       })
     },
   )
@@ -34,7 +34,7 @@ describe('the passenger rules', () => {
     ['more infants than adults', { ...ONE_ADULT, 'residents[infants]': '2' }, 'infants'],
     ['adults that are not given', { 'nonResidents[adults]': '1' }, 'residents[adults] is required'],
   ])('are broken by %s', (_what, query, named) => {
-    expect(readMix(query)).toEqual({ brokenRule: expect.stringContaining(named) })
+    expect(readTerms(query)).toEqual({ brokenRule: expect.stringContaining(named) })
   })
 
   it('compare infants with the adults of both groups', () => {
@@ -44,7 +44,7 @@ describe('the passenger rules', () => {
       'residents[infants]': '2',
     }
 
-    expect(readMix(query)).toHaveProperty('mix.residents.infants', 2)
+    expect(readTerms(query)).toHaveProperty('terms.residents.infants', 2)
   })
 
   it('allow twelve of each type', () => {
@@ -54,6 +54,6 @@ describe('the passenger rules', () => {
       'nonResidents[adults]': '12',
     }
 
-    expect(readMix(query)).toHaveProperty('mix.nonResidents.adults', 12)
+    expect(readTerms(query)).toHaveProperty('terms.nonResidents.adults', 12)
   })
 })
