@@ -74,14 +74,12 @@ export function createApiServer(app: App, queue: QueueSystem): HttpServer {
 
 /** Creates what follows the feeds for waiting requests and for streams. */
 function followFeeds(
-  { config, requestDatabase: { db }, breaker, listener, metrics, log }: App,
+  { requestDatabase: { db }, breaker, listener, metrics, log }: App,
   access: KeyAccess,
 ) {
   const feedHeads = createFeedHeads({ readHeads: (feeds) => readHeadsOf(db, feeds) })
   const streams = createStreams({
-    db,
-    publicUrl: publicUrlOf(config),
-    feedHeads,
+    heads: feedHeads,
     metrics,
     log,
     states: statesFor(db),

@@ -8,6 +8,7 @@ import {
   type Needed,
   samePrices,
 } from '../platform/base/change-kinds.ts'
+import type { FollowUp } from '../platform/base/kinds.ts'
 import {
   type Answer,
   agreementOf,
@@ -237,16 +238,6 @@ function undoesRecord(
       (!isPrice || samePrices(one.view, whole)),
   )
 }
-
-/**
- * What follows the check: the next one by the schedule, a confirmation at an instant, one early retry, or the next one
- * after a pause.
- */
-export type FollowUp =
-  | 'normal'
-  | 'retry'
-  | { readonly confirmAt: Date }
-  | { readonly pauseSeconds: number }
 
 export interface Decision {
   readonly state: FareState

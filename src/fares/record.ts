@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type AvailabilityChangeDraft, appendAvailabilityChanges } from '../feeds/append-records.ts'
 import { CONTRADICTED, type HeldKind, isHeldKind } from '../platform/base/change-kinds.ts'
+import type { FollowUp } from '../platform/base/kinds.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { release } from '../schedule/claim.ts'
@@ -28,13 +29,7 @@ import {
   type RecordedCheck,
   saveBeliefs,
 } from './beliefs.ts'
-import {
-  type Decision,
-  type DecisionRules,
-  decide,
-  type FollowUp,
-  followUnknown,
-} from './decide.ts'
+import { type Decision, type DecisionRules, decide, followUnknown } from './decide.ts'
 import {
   type AskedFlight,
   findMasses,

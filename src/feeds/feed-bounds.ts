@@ -84,44 +84,50 @@ export function readFeedBounds(db: Db, feed: 'route' | 'availability'): Promise<
   )
 }
 
-/**
- * The number after which a reader begins. Throws the problem of a number that the feed does not have yet, or no
- * longer has.
- */
+/** Why a reader's number is refused. */
+export interface Fault {
+  readonly code: 'changes.restored' | 'changes.beyond_head' | 'changes.archived'
+  readonly why: string
+  /** The number after which the feed can be read. */
+  readonly continueAfter: number
+}
+
+/** Why the feed cannot be read after a number: it does not have it yet, or no longer has what follows it. */
+export function findFault(bounds: FeedBounds, after: number): Fault | undefined {
+  const { first, head, gaps } = bounds
+  if (isInGap(gaps, after)) {
+    const continueAfter = numberFrom(gaps, after, 0)
+    const why =
+      `the database was restored from a backup in which the feed ended at ${continueAfter}: the records that you have ` +
+      `after ${continueAfter} do not exist any more, and changes between the backup and the restore may be in no record. ` +
+      `Read the state again and go on after its number, or go on after ${continueAfter}`
+    return { code: 'changes.restored', why, continueAfter }
+  }
+  // Such a client would miss all records up to its number.
+  if (after > head) {
+    return { code: 'changes.beyond_head', why: `the feed ends at ${head}`, continueAfter: head }
+  }
+  if (!isArchivedAfter(bounds, after)) return undefined
+  const why = `the feed begins at ${first}: earlier records are archived`
+  return { code: 'changes.archived', why, continueAfter: numberFrom(gaps, first - 1, 0) }
+}
+
+/** The number after which a reader begins. Throws the problem of a number after which the feed cannot be read. */
 export function startAfter(
   bounds: FeedBounds,
   after: number | undefined,
   parameter = 'after',
 ): number {
-  const { first, head, gaps } = bounds
-  if (after === undefined) return numberFrom(gaps, first - 1, 0)
-  if (isInGap(gaps, after)) {
-    const continueAfter = numberFrom(gaps, after, 0)
-    throw new ProblemError('changes.restored', {
-      parameter,
-      continueAfter,
-      generation: generationOf(bounds),
-      detail:
-        `${parameter} is ${after}, but the database was restored from a backup in which the feed ended at ${continueAfter}: ` +
-        `the records that you have after ${continueAfter} do not exist any more, and changes between the backup and the ` +
-        `restore may be in no record. Read the state again and go on after its number, or go on after ${continueAfter}`,
-    })
-  }
-  if (after > head) {
-    // Such a client would miss all records up to its number.
-    throw new ProblemError('changes.beyond_head', {
-      parameter,
-      detail: `${parameter} is ${after}, but the feed ends at ${head}`,
-    })
-  }
-  if (isArchivedAfter(bounds, after)) {
-    throw new ProblemError('changes.archived', {
-      parameter,
-      first,
-      detail: `${parameter} is ${after}, but the feed begins at ${first}: earlier records are archived`,
-    })
-  }
-  return after
+  if (after === undefined) return numberFrom(bounds.gaps, bounds.first - 1, 0)
+  const fault = findFault(bounds, after)
+  if (fault === undefined) return after
+  const { code, why, continueAfter } = fault
+  throw new ProblemError(code, {
+    parameter,
+    ...(code === 'changes.restored' ? { continueAfter, generation: generationOf(bounds) } : {}),
+    ...(code === 'changes.archived' ? { first: bounds.first } : {}),
+    detail: `${parameter} is ${after}, but ${why}`,
+  })
 }
 
 /** Throws the problem of a record that the feed does not have, or no longer has. */

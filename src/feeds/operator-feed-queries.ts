@@ -3,7 +3,17 @@ import type { RouteChangeKind } from '../platform/base/change-kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { QUESTION_SELECTION } from '../upstream/question-sql.ts'
 import type { AvailabilityChange, Belief, ChangeEvidence, RouteChange } from './change-shapes.ts'
-import { type FeedBounds, type Gap, gapsWhere, generationAt, numberFrom } from './feed-bounds.ts'
+import {
+  type FeedBounds,
+  type Gap,
+  gapsWhere,
+  generationAt,
+  generationOf,
+  linkToPrevious,
+  numberFrom,
+  readFeedBounds,
+  startAfter,
+} from './feed-bounds.ts'
 import { publicFare } from './public-fare.ts'
 
 /** The records after a number, in order. */
@@ -13,6 +23,23 @@ export async function readAvailabilityChanges(
 ): Promise<AvailabilityChange[]> {
   const rows = await shown(db).where('c.seq', '>', after).orderBy('c.seq').limit(limit).execute()
   return rows.map(toAvailabilityChange)
+}
+
+interface PageArgs {
+  /** If unset, the page begins with the first record of the feed. */
+  readonly after?: number | undefined
+  readonly limit: number
+}
+
+/** The page of the feed of all fares after a number. Throws the problem of a number outside of the feed. */
+export async function readAvailabilityPage(db: Db, { after: given, limit }: PageArgs) {
+  // The head is read first: every record up to it is committed.
+  const bounds = await readFeedBounds(db, 'availability')
+  const { first, head } = bounds
+  const after = startAfter(bounds, given)
+  const items = await readAvailabilityChanges(db, { after, limit })
+  const seq = items.at(-1)?.seq ?? after
+  return { items, seq, first, head: Math.max(head, seq), generation: generationOf(bounds) }
 }
 
 /** The last records of a fare, newest first. */
@@ -106,6 +133,32 @@ interface RouteChangeFilter {
 
 type UnlinkedChange = Omit<RouteChange, 'previous'>
 
+/** Records that one request reads, whether or not they pass the filters. It bounds the time of a request. */
+const READ_AT_MOST = 100_000
+
+/** The page of the feed of routes after a number. Throws the problem of a number outside of the feed. */
+export async function readRoutePage(
+  db: Db,
+  { after: given, limit, ...filter }: PageArgs & RouteChangeFilter,
+) {
+  const before = await readFeedBounds(db, 'route')
+  const after = startAfter(before, given)
+  const through = numberFrom(before.gaps, after, READ_AT_MOST)
+  const { changes, ...bounds } = await readRouteChanges(db, { after, through, limit, ...filter })
+  // Records after it may have been archived since.
+  startAfter(bounds, after)
+  const { first, head, gaps } = bounds
+  const last = changes.length === limit ? changes.at(-1)?.seq : undefined
+  const linked = { filter, gaps }
+  return {
+    items: await linkToPrevious(changes, linked, () => findRouteChangeUpTo(db, after, linked)),
+    seq: last ?? Math.min(head, through),
+    first,
+    head,
+    generation: generationOf(bounds),
+  }
+}
+
 interface RouteChangePage extends RouteChangeFilter {
   readonly after: number
   /** Records beyond it are not read. */
@@ -149,7 +202,7 @@ const READ_BEFORE = 100_000
 /**
  * The last number, up to a given one, whose record passes a filter; 0 where none of the hundred thousand up to it does.
  */
-export async function findRouteChangeUpTo(
+async function findRouteChangeUpTo(
   db: Db,
   upTo: number,
   { filter, gaps }: { readonly filter: RouteChangeFilter; readonly gaps: readonly Gap[] },

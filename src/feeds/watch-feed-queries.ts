@@ -82,7 +82,7 @@ interface PassedBeforeArgs {
 }
 
 /** The last number before another that passes a filter; 0 where none of the PREVIOUS_SPAN before it does. */
-export async function findPassedBefore(
+async function findPassedBefore(
   db: Db,
   resellerId: number,
   { before, filter, gaps }: PassedBeforeArgs,
@@ -166,23 +166,6 @@ function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
     )
 }
 
-/** What filters compare. */
-export type WatchValue = Pick<
-  WatchChange,
-  'kind' | 'list' | 'reference' | 'flightId' | 'returnFlightId'
->
-
-/** The condition of `passing` for a record in memory. */
-export function passes(filter: WatchChangeFilter, value: WatchValue): boolean {
-  const { kinds, list, reference, flightId } = filter
-  return (
-    (kinds === undefined || kinds.includes(value.kind)) &&
-    (list === undefined || list === value.list) &&
-    (reference === undefined || reference === value.reference) &&
-    (flightId === undefined || flightId === value.flightId || flightId === value.returnFlightId)
-  )
-}
-
 /** The bounds of a reseller's feed. */
 export async function readWatchFeedBounds(db: Db, resellerId: number): Promise<FeedBounds> {
   const found = await db
@@ -219,23 +202,18 @@ export interface FollowArgs {
  * How many records a page reads at most, and as many again before its first. Where few pass a filter, the next
  * page goes on.
  */
-export const PREVIOUS_SPAN = 20_000
+const PREVIOUS_SPAN = 20_000
 
 /**
  * The records of a reseller's feed after a number, as far as one page reads. The head is read first: every record
  * up to it is committed. Throws the problem of a number that is outside of the feed.
  */
-export async function readFeedPage(source: FeedSource, args: FollowArgs): Promise<WatchFeedPage> {
-  const bounds = await readWatchFeedBounds(source.db, args.resellerId)
-  return readPageWithin(source, bounds, { ...args, after: startAfter(bounds, args.after) })
-}
-
-/** As readFeedPage. A number before the first record is allowed: the page then lacks the archived ones. */
-export async function readPageWithin(
+export async function readFeedPage(
   source: FeedSource,
-  bounds: FeedBounds,
-  { resellerId, after, limit, filter }: FollowArgs & { readonly after: number },
+  { resellerId, after: given, limit, filter }: FollowArgs,
 ): Promise<WatchFeedPage> {
+  const bounds = await readWatchFeedBounds(source.db, resellerId)
+  const after = startAfter(bounds, given)
   const { head, gaps } = bounds
   const generation = generationOf(bounds)
   if (after >= head) return { ...bounds, items: [], seq: after, generation }

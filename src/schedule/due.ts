@@ -1,4 +1,4 @@
-import type { FastLane, RatedState } from '../platform/base/kinds.ts'
+import type { FastLane, FollowUp, RatedState } from '../platform/base/kinds.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
 import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
@@ -53,16 +53,6 @@ export const RETRY_SHARE = 0.1
 export function horizonCalls(requestsPerSecond: number): number {
   return Math.floor(requestsPerSecond * HORIZON_SECONDS) + 1
 }
-
-/**
- * What follows a check: the next one by the schedule, a confirmation at an instant, one early retry, or the next
- * one after a pause.
- */
-export type FollowUp =
-  | 'normal'
-  | 'retry'
-  | { readonly confirmAt: Date }
-  | { readonly pauseSeconds: number }
 
 /** What a check showed of the fare's rate of change. */
 export interface CheckRating {

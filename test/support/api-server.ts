@@ -100,9 +100,7 @@ export async function openApi(
     ...(args.waits === false ? { maxWaiting: 0 } : {}),
   })
   const streams = createStreams({
-    db,
-    publicUrl: PUBLIC_URL,
-    feedHeads,
+    heads: feedHeads,
     log,
     metrics: createMetrics(),
     states: statesFor(db),

@@ -3,14 +3,12 @@ import { expect } from 'vitest'
 import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
-import { readHealth } from '../../src/upstream/breaker/circuit-breaker.ts'
 import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slots.ts'
 import { tryTakeSlot } from '../../src/upstream/budget/take-slot.ts'
 import {
   lockThrottle,
   type PauseRequest,
   saveThrottle,
-  shareAt,
   throttled,
 } from '../../src/upstream/budget/throttle.ts'
 import { it } from '../support/test-database.ts'
@@ -61,25 +59,6 @@ it('the budget recovers completely within half a minute', async ({ db }) => {
   }
 
   expect(granted).toEqual([36, 50, 51, 51, 51])
-})
-
-it('SQL and code compute the same share of the budget', async ({ db }) => {
-  const { throttle, nowMs } = await inTransaction(db, lockThrottle)
-  for (const [share, ago] of [
-    [1, 0],
-    [0.7, -500],
-    [0.7, 0],
-    [0.343, 12_345],
-    [0.01, 98_999],
-    [0.01, 10_000_000],
-  ] as const) {
-    const state = { ...throttle, share, recoversFromMs: nowMs - ago }
-    await inTransaction(db, (tx) => saveThrottle(tx, state))
-
-    const read = await readHealth(db)
-
-    expect(read.share).toBeCloseTo(shareAt(state, read.nowMs), 5)
-  }
 })
 
 it('a pause that is further ahead than the maximum is ignored', async ({ db }) => {

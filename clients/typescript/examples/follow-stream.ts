@@ -7,13 +7,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import process from 'node:process'
-import {
-  createFarewatch,
-  dataOf,
-  FeedGapError,
-  FeedRestoredError,
-  followWatchChanges,
-} from 'farewatch-client'
+import { createFarewatch, dataOf, FarewatchError, followWatchChanges } from 'farewatch-client'
 
 const [file = 'last-seq.txt'] = process.argv.slice(2)
 const server = {
@@ -55,13 +49,16 @@ async function follow(after: number): Promise<void> {
   }
 }
 
+/** The database was restored, or records were archived while this program did not run. */
+const OUTSIDE = new Set(['changes.restored', 'changes.archived', 'changes.beyond_head'])
+
 let after = (await readSaved()) ?? (await takeState())
 for (;;) {
   try {
     await follow(after)
   } catch (err) {
     // The feed has lost what this program has, or what it lacks: only the state is sure.
-    if (!(err instanceof FeedRestoredError || err instanceof FeedGapError)) throw err
+    if (!(err instanceof FarewatchError && OUTSIDE.has(err.problem.code))) throw err
     console.log(err.message)
     after = await takeState()
   }

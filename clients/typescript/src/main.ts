@@ -7,7 +7,6 @@ export {
 } from './client.ts'
 export type * from './schema.ts'
 export {
-  FeedGapError,
   FeedRestoredError,
   followWatchChanges,
   type StreamOptions,

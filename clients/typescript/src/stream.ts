@@ -14,17 +14,6 @@ export interface StreamOptions extends FarewatchOptions {
 const SILENCE_MS = 45_000
 const RETRY_MS = { first: 1_000, longest: 30_000 }
 
-/** The feed lacks records after `after`: they are archived, or a restore has discarded them. Read the state of your watches again. */
-export class FeedGapError extends Error {
-  override readonly name = 'FeedGapError'
-  readonly after: number
-
-  constructor({ after }: { readonly after: number }) {
-    super(`the feed lacks records after ${after}`)
-    this.after = after
-  }
-}
-
 /**
  * The database was restored from a backup that ends before your number: the records that you have after `continueAfter` do
  * not exist any more. Read the state of your watches and follow after its `seq`, or follow after `continueAfter`.
@@ -45,7 +34,7 @@ export class FeedRestoredError extends FarewatchError {
 /**
  * Yields the records of your feed after a number, in order, and then each new one. It connects again after every
  * interruption, and continues after the last record that it yielded. Throws FarewatchError if the server refuses the
- * request, FeedRestoredError if it is because of a restore, and FeedGapError.
+ * request or ends the stream, and FeedRestoredError if it is because of a restore.
  */
 export async function* followWatchChanges(options: StreamOptions): AsyncGenerator<WatchChange> {
   const { signal } = options
@@ -72,15 +61,14 @@ export async function* followWatchChanges(options: StreamOptions): AsyncGenerato
   }
 }
 
-/** Events about no record say why the stream ends. */
+/** An event about no record says why the stream ends. */
 function assertNoTrouble({ name, data = '{}' }: StreamEvent): void {
-  if (name === 'problem') throw new FarewatchError(JSON.parse(data) as Problem)
-  if (name === 'gap') throw new FeedGapError(JSON.parse(data) as { after: number })
+  if (name === 'problem') throw errorOf(JSON.parse(data) as Problem)
 }
 
 /** What the next request would meet too, such as a revoked key. */
 function isFinal(err: unknown): boolean {
-  if (err instanceof SyntaxError || err instanceof FeedGapError) return true
+  if (err instanceof SyntaxError) return true
   if (!(err instanceof FarewatchError)) return false
   const { status } = err.problem
   return status < 500 && status !== 429
@@ -125,7 +113,10 @@ async function* readEvents(options: StreamOptions): AsyncGenerator<StreamEvent> 
 async function refusalOf(response: Response): Promise<Error> {
   const isProblem = response.headers.get('content-type')?.includes('problem+json') === true
   if (!isProblem) return new Error(`the stream was answered with ${response.status}`)
-  const problem = (await response.json()) as Problem
+  return errorOf((await response.json()) as Problem)
+}
+
+function errorOf(problem: Problem): FarewatchError {
   const isRestored = problem.code === 'changes.restored'
   return isRestored ? new FeedRestoredError(problem) : new FarewatchError(problem)
 }

@@ -11,28 +11,18 @@ import {
   RouteChange,
   RouteChangeKind,
 } from '../change-shapes.ts'
-import {
-  generationOf,
-  linkToPrevious,
-  numberFrom,
-  readFeedBounds,
-  startAfter,
-  throwMissing,
-} from '../feed-bounds.ts'
+import { readFeedBounds, throwMissing } from '../feed-bounds.ts'
 import {
   findChangeEvidence,
-  findRouteChangeUpTo,
   findWatchChangeEvidence,
-  readAvailabilityChanges,
-  readRouteChanges,
+  readAvailabilityPage,
+  readRoutePage,
 } from '../operator-feed-queries.ts'
 import { readWatchFeedBounds } from '../watch-feed-queries.ts'
 
 const { operator, reseller, shared } = operations<{ readonly db: Db }>()
 
 const MAX_PLACES = 100
-/** Records that one request reads, whether or not they pass the filters. It bounds the time of a request. */
-const READ_AT_MOST = 100_000
 
 const query = object({
   ...PAGE_PARAMETERS,
@@ -63,24 +53,7 @@ const listRouteChanges = shared({
   answer: changePage(RouteChange),
   problems: ['changes.beyond_head', 'changes.restored', 'changes.archived'],
   example: { query: { after: '0', kinds: 'route_added,route_removed', limit: '1' } },
-  handler: async ({ db }, { query: { after: given, limit, ...filter } }) => {
-    const before = await readFeedBounds(db, 'route')
-    const after = startAfter(before, given)
-    const through = numberFrom(before.gaps, after, READ_AT_MOST)
-    const { changes, ...bounds } = await readRouteChanges(db, { after, through, limit, ...filter })
-    // Records after it may have been archived since.
-    startAfter(bounds, after)
-    const { first, head, gaps } = bounds
-    const last = changes.length === limit ? changes.at(-1)?.seq : undefined
-    const linked = { filter, gaps }
-    return {
-      items: await linkToPrevious(changes, linked, () => findRouteChangeUpTo(db, after, linked)),
-      seq: last ?? Math.min(head, through),
-      first,
-      head,
-      generation: generationOf(bounds),
-    }
-  },
+  handler: ({ db }, { query: asked }) => readRoutePage(db, asked),
 })
 
 /** The feed of route changes. */
@@ -99,15 +72,7 @@ const list = operator({
   answer: changePage(AvailabilityChange),
   problems: ['changes.beyond_head', 'changes.restored', 'changes.archived'],
   example: { query: { after: '0', limit: '1' } },
-  handler: async ({ db }, { query: { after: given, limit } }) => {
-    // The head is read first: every record up to it is committed.
-    const bounds = await readFeedBounds(db, 'availability')
-    const { first, head } = bounds
-    const after = startAfter(bounds, given)
-    const items = await readAvailabilityChanges(db, { after, limit })
-    const seq = items.at(-1)?.seq ?? after
-    return { items, seq, first, head: Math.max(head, seq), generation: generationOf(bounds) }
-  },
+  handler: ({ db }, { query: asked }) => readAvailabilityPage(db, asked),
 })
 
 const evidence = operator({

@@ -1,34 +1,14 @@
 import { Type } from 'typebox'
-import type { ResellerId } from '../../platform/base/reseller-id.ts'
 import { answerHead, readLastEventId } from '../../platform/http/event-stream.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { MAX_WHOLE_NUMBER, object } from '../../platform/http/schemas.ts'
 import { FILTERS } from '../change-shapes.ts'
-import {
-  type FeedBounds,
-  type Gap,
-  generationOf,
-  isArchivedAfter,
-  isFiltered,
-  isInGap,
-  numberFrom,
-  readFeedBounds,
-  startAfter,
-} from '../feed-bounds.ts'
+import { type FeedBounds, findFault, readFeedBounds, startAfter } from '../feed-bounds.ts'
 import { OPERATOR_FEEDS } from '../feed-heads.ts'
-import { createFeedCursor, type FeedCursor } from '../stream/feed-cursor.ts'
-import type { FeedTail, FeedTails } from '../stream/feed-tail.ts'
-import { readWatchPage, type Streams } from '../stream/streams.ts'
-import {
-  type FeedSource,
-  findPassedBefore,
-  PREVIOUS_SPAN,
-  passes,
-  readWatchFeedBounds,
-  type WatchChangeFilter,
-  type WatchValue,
-} from '../watch-feed-queries.ts'
+import { readAvailabilityPage, readRoutePage } from '../operator-feed-queries.ts'
+import type { Streams } from '../stream/streams.ts'
+import { type FeedSource, readFeedPage, readWatchFeedBounds } from '../watch-feed-queries.ts'
 
 const { operator, reseller } = operations<FeedSource & { readonly streams: Streams }>()
 
@@ -44,8 +24,7 @@ const followChanges = reseller({
     'Each event has the `seq` of a record as its id, the kind as its name, and as its data the record as `/watch-changes` ' +
     'shows it. First come the records after the given number, then each further one when it is committed. A client that ' +
     'connects again sends the last id in the header `Last-Event-ID`. A block without data only moves the id. An event ' +
-    '`gap` means that records are missing, an event `problem` says why the stream ends. The server cuts off a client that ' +
-    'reads too slowly.',
+    '`problem` says why the stream ends. The server cuts off a client that reads too slowly.',
   scope: 'read',
   streams: true,
   query: object({
@@ -77,56 +56,25 @@ const followChanges = reseller({
     if (request.method === 'HEAD') return answerHead(reply)
     // The key may have been revoked since it was checked. From here to `follow` nothing waits.
     await reauthorize()
-    streams.follow(reply, (notify) => {
-      const { watchTails: tails } = streams
-      const tail = tails.join(resellerId, bounds.head, notify)
-      const cursor = createWatchCursor(
-        { db, publicUrl },
-        { resellerId, after, filter, tail, tails },
-      )
-      return {
-        name: 'watch_changes',
-        reauthorize,
-        cursors: [cursor],
-        idOf: ([position]) => String(position),
-        leave: tail.leave,
-      }
-    })
+    const source = { db, publicUrl }
+    streams.follow(reply, () => ({
+      name: 'watch_changes',
+      reauthorize,
+      feeds: [
+        {
+          feed: resellerId,
+          filter,
+          after,
+          head: bounds.head,
+          readPage: (position, limit) =>
+            readFeedPage(source, { resellerId, after: position, limit, filter }),
+        },
+      ],
+      idOf: ([position]) => String(position),
+    }))
     return reply
   },
 })
-
-interface WatchCursorArgs {
-  readonly resellerId: ResellerId
-  readonly after: number
-  readonly filter: WatchChangeFilter
-  readonly tail: FeedTail<WatchValue>
-  readonly tails: FeedTails<number, WatchValue>
-}
-
-/** The position of one stream in a reseller's feed. */
-function createWatchCursor(
-  source: FeedSource,
-  { resellerId, after, filter, tail, tails }: WatchCursorArgs,
-): FeedCursor {
-  if (!isFiltered(filter)) {
-    return createFeedCursor({
-      tail,
-      after,
-      numbersAreIds: true,
-      readPage: (position) => tails.readBacklog(resellerId, position),
-    })
-  }
-  const findPrevious = (before: number, gaps: readonly Gap[]) =>
-    tails.limitRead(() => findPassedBefore(source.db, resellerId, { before, filter, gaps }))
-  return createFeedCursor<WatchValue>({
-    tail,
-    after,
-    readPage: (position) =>
-      tails.limitRead(() => readWatchPage(source, resellerId, { after: position, filter })),
-    filter: { passes: (value) => passes(filter, value), findPrevious, span: PREVIOUS_SPAN },
-  })
-}
 
 /** The stream of a reseller's feed. */
 export const WATCH_STREAM_OPERATIONS = [followChanges]
@@ -143,7 +91,7 @@ const followAll = operator({
     'The ids are positions in both feeds, `r<seq>.f<seq>`: routes and places, and fares. The name of an event is the kind of ' +
     'its record. The data of a route change is the record as `/route-changes` shows it. Events `incidents` (the open ones) ' +
     'and `runs` (the last ten) have no id: they show the present state after each connect and after each change. An event ' +
-    '`gap` means that records are missing, an event `problem` says why the stream ends.',
+    '`problem` says why the stream ends.',
   scope: 'operate',
   streams: true,
   query: object({
@@ -162,33 +110,34 @@ const followAll = operator({
   handler: async ({ db, streams }, { query, request, reply, reauthorize }) => {
     const lastId = readLastEventId(request, POSITION_ID, 'a position such as r42.f7')
     const bounds = await Promise.all(OPERATOR_FEEDS.map((feed) => readFeedBounds(db, feed)))
-    const headsInOrder = bounds.map(({ head }) => head)
-    const positions = positionsOf(lastId ?? query.after) ?? headsInOrder
+    const positions = positionsOf(lastId ?? query.after) ?? bounds.map(({ head }) => head)
     assertWithin(bounds, positions, lastId === undefined ? 'after' : 'Last-Event-ID')
     if (request.method === 'HEAD') return answerHead(reply)
     // The key may have been revoked since it was checked. From here to `follow` nothing waits.
     await reauthorize()
     streams.follow(reply, (notify) => {
       const state = streams.presentState.join(notify)
-      const tails = OPERATOR_FEEDS.map((feed, i) =>
-        streams.operatorTails.join(feed, headsInOrder[i] ?? 0, notify),
-      )
-      const cursors = OPERATOR_FEEDS.map((feed, i) =>
-        createFeedCursor({
-          tail: tails[i] as (typeof tails)[number],
-          after: positions[i] ?? 0,
-          readPage: (after) => streams.operatorTails.readBacklog(feed, after),
-        }),
-      )
-      const leave = () => {
-        state.leave()
-        for (const tail of tails) tail.leave()
+      const feeds = OPERATOR_FEEDS.map((feed, i) => ({
+        feed,
+        filter: {},
+        after: positions[i] ?? 0,
+        head: bounds[i]?.head ?? 0,
+        readPage: (after: number, limit: number) => READ_PAGE[feed](db, { after, limit }),
+      }))
+      return {
+        name: 'changes',
+        reauthorize,
+        feeds,
+        idOf,
+        newStates: state.texts,
+        leave: state.leave,
       }
-      return { name: 'changes', reauthorize, cursors, idOf, otherTexts: state.texts, leave }
     })
     return reply
   },
 })
+
+const READ_PAGE = { route: readRoutePage, availability: readAvailabilityPage }
 
 /** As `startAfter`, for a position in all feeds. */
 function assertWithin(
@@ -196,30 +145,14 @@ function assertWithin(
   positions: readonly number[],
   parameter: string,
 ): void {
-  const each = bounds.map((feed, i) => ({ feed, position: positions[i] ?? 0 }))
-  if (each.some(({ feed, position }) => isInGap(feed.gaps, position))) {
-    const end = idOf(each.map(({ feed, position }) => numberFrom(feed.gaps, position, 0)))
-    throw new ProblemError('changes.restored', {
-      parameter,
-      generation: Math.max(...bounds.map(generationOf)),
-      detail:
-        'the database was restored from a backup from before the position: later records do not exist any more. ' +
-        `Read what you show again, then go on after ${end}`,
-    })
-  }
-  if (each.some(({ feed, position }) => position > feed.head)) {
-    throw new ProblemError('changes.beyond_head', {
-      parameter,
-      detail: `the position is beyond the last numbers of the feeds, ${idOf(bounds.map(({ head }) => head))}`,
-    })
-  }
-  if (each.some(({ feed, position }) => isArchivedAfter(feed, position))) {
-    const begin = idOf(bounds.map(({ first, gaps }) => numberFrom(gaps, first - 1, 0)))
-    throw new ProblemError('changes.archived', {
-      parameter,
-      detail: `the feeds begin after ${begin}: earlier records are archived`,
-    })
-  }
+  const faults = bounds.map((feed, i) => findFault(feed, positions[i] ?? 0))
+  const fault = faults.find((found) => found !== undefined)
+  if (fault === undefined) return
+  const nearest = idOf(positions.map((position, i) => faults[i]?.continueAfter ?? position))
+  throw new ProblemError(fault.code, {
+    parameter,
+    detail: `the feeds do not have the position. Read what you show again, then go on after ${nearest}`,
+  })
 }
 
 function positionsOf(id: string | undefined): number[] | undefined {

@@ -2,17 +2,27 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { STREAMS, type StreamName } from '../../platform/base/kinds.ts'
 import { isDatabaseUnavailable } from '../../platform/db/database-health.ts'
 import { type EventStream, openEventStream } from '../../platform/http/event-stream.ts'
-import type { ProblemCode } from '../../platform/http/problem-codes.ts'
 import { ProblemError, problemOf } from '../../platform/http/problems.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
-import type { FeedCursor, FeedText, NextTexts } from './feed-cursor.ts'
+import type { FeedHeads } from '../feed-heads.ts'
+import { eventText, type FeedPosition, type ReadEvents, type StreamedFeed } from './event-pages.ts'
+
+/** What a stream sends. */
+interface Feeds {
+  /** Feeds with the position at which the stream begins. */
+  readonly feeds: readonly (StreamedFeed & Readonly<FeedPosition>)[]
+  /** The id of an event after which the client has all records up to these positions. */
+  readonly idOf: (positions: readonly number[]) => string
+  /** Events about no record that are new since the last call. */
+  readonly newStates?: () => readonly string[]
+}
 
 interface Following extends Feeds {
   readonly name: StreamName
   /** Throws if the caller's key may not read any more. */
   readonly reauthorize: () => Promise<void>
   /** Called when the stream has ended. */
-  readonly leave: () => void
+  readonly leave?: () => void
 }
 
 type Reply = Parameters<typeof openEventStream>[0]
@@ -21,9 +31,9 @@ type Reply = Parameters<typeof openEventStream>[0]
 export interface EventStreams {
   /**
    * Answers a request with a stream that follows feeds until it ends.
-   * @param join joins the feeds. Their growth, and other news, call `notify`.
+   * @param begin returns what the stream sends. News apart from the feeds call `notify`.
    */
-  follow(reply: Reply, join: (notify: () => void) => Following): void
+  follow(reply: Reply, begin: (notify: () => void) => Following): void
   /**
    * Checks the keys of all streams now, and ends those whose key is no longer valid.
    * @returns whether it ended one.
@@ -34,6 +44,8 @@ export interface EventStreams {
 }
 
 export interface EventStreamsOptions {
+  readonly heads: Pick<FeedHeads, 'watch'>
+  readonly readEvents: ReadEvents
   readonly metrics: Pick<Metrics, 'streamOpen' | 'streamEvents' | 'streamEnded'>
   /** Called with an error of ours that ended a stream. */
   readonly onFailure: (err: unknown) => void
@@ -61,19 +73,19 @@ interface Open {
 }
 
 export function createEventStreams(options: EventStreamsOptions): EventStreams {
-  const { metrics, random = Math.random, writeDeadlineMs = WRITE_DEADLINE_MS } = options
-  const { reauthorizeEveryMs = REAUTHORIZE_EVERY_MS } = options
+  const { metrics, heads, random = Math.random, writeDeadlineMs = WRITE_DEADLINE_MS } = options
   const streams = new Set<Open>()
   const retryMs = ({ from, spread }: typeof RETRY_MS) => Math.round(from + random() * spread)
-  const reauthorizeAll = () => endRefused(streams)
   // Without a stream the gauge is 0. A series that is missing means that the process is gone.
   for (const stream of STREAMS) metrics.streamOpen.set({ stream }, 0)
   const timers = [
-    setInterval(() => void reauthorizeAll(), reauthorizeEveryMs).unref(),
-    setInterval(() => beatAll(streams), options.heartbeatEveryMs ?? HEARTBEAT_EVERY_MS).unref(),
+    every(options.reauthorizeEveryMs ?? REAUTHORIZE_EVERY_MS, () => void endRefused(streams)),
+    every(options.heartbeatEveryMs ?? HEARTBEAT_EVERY_MS, () => beatAll(streams)),
   ]
   return {
-    follow: (reply, join) => {
+    follow: (reply, begin) => {
+      const following = begin(() => sender.notify())
+      const { name, feeds, reauthorize } = following
       const stream = openEventStream(reply, {
         writeDeadlineMs,
         retryMs: retryMs(RETRY_MS),
@@ -81,25 +93,28 @@ export function createEventStreams(options: EventStreamsOptions): EventStreams {
           streams.delete(open)
           metrics.streamOpen.dec({ stream: name })
           metrics.streamEnded.inc({ stream: name, reason })
-          following.leave()
+          for (const unwatch of watches) unwatch()
+          following.leave?.()
         },
       })
-      const following = join(() => sender.notify())
-      const { name, reauthorize } = following
       const sender = createSender(stream, following, {
+        readEvents: options.readEvents,
         onSent: (events) => metrics.streamEvents.inc({ stream: name }, events),
         onFailure: (err) => {
-          options.onFailure(err)
-          stream.end('failed', problemText('internal'))
+          if (!(err instanceof ProblemError)) options.onFailure(err)
+          stream.end('failed', problemText(err))
         },
         lasting: options.lasting ?? true,
       })
       const open = { stream, sender, reauthorize }
       streams.add(open)
       metrics.streamOpen.inc({ stream: name })
+      const watches = feeds.map(({ feed }, i) =>
+        heads.watch(feed, (head) => sender.onHead(i, head)),
+      )
       sender.beat()
     },
-    reauthorize: reauthorizeAll,
+    reauthorize: () => endRefused(streams),
     close: () => {
       for (const timer of timers) clearInterval(timer)
       for (const { stream } of streams) {
@@ -107,6 +122,10 @@ export function createEventStreams(options: EventStreamsOptions): EventStreams {
       }
     },
   }
+}
+
+function every(ms: number, work: () => void): NodeJS.Timeout {
+  return setInterval(work, ms).unref()
 }
 
 function beatAll(streams: ReadonlySet<Open>): void {
@@ -124,28 +143,22 @@ async function reauthorizeOne({ stream, reauthorize }: Open): Promise<boolean> {
     await reauthorize()
     return false
   } catch (err) {
-    if (err instanceof ProblemError) stream.end('refused', problemText(err.code))
+    if (err instanceof ProblemError) stream.end('refused', problemText(err))
     return err instanceof ProblemError
   }
 }
 
-function problemText(code: ProblemCode): string {
-  return `event: problem\ndata: ${JSON.stringify(problemOf(code))}\n\n`
+/** The problem that a request after the last id would be answered with. */
+function problemText(err: unknown): string {
+  const isProblem = err instanceof ProblemError
+  return eventText('problem', isProblem ? problemOf(err.code, err.args) : problemOf('internal'))
 }
 
-/** What a stream sends. */
-interface Feeds {
-  readonly cursors: readonly FeedCursor[]
-  /** The id of an event after which the client has all records up to these positions. */
-  readonly idOf: (positions: readonly number[]) => string
-  /** Events about no record that are new since the last call. */
-  readonly otherTexts?: () => readonly FeedText[]
-}
-
-interface SenderOptions {
+export interface SenderOptions {
+  readonly readEvents: ReadEvents
   /** Called with a number of events that were sent. */
   readonly onSent: (events: number) => void
-  /** Called with an error of ours, after which nothing is sent. */
+  /** Called with what ends the stream, after which nothing is sent. */
   readonly onFailure: (err: unknown) => void
   /** Whether the stream goes on when everything is sent. */
   readonly lasting: boolean
@@ -153,121 +166,114 @@ interface SenderOptions {
 
 /** Sends the events of feeds on one stream. */
 interface Sender {
-  /** Sends what is new. */
+  /** Sends what is new in a feed. `head` is its last number; undefined if it could not be read. */
+  onHead(feed: number, head: number | undefined): void
+  /** Sends what is new apart from the feeds. */
   notify(): void
   /** Sends what is new and a heartbeat. With the first one the client gets its first id. */
   beat(): void
-}
-
-interface SenderState {
-  isSending: boolean
-  mayHaveMore: boolean
-  isBeatDue: boolean
 }
 
 /** A page that could not be read because the database is unavailable is read again after this time. */
 const READ_AGAIN_MS = 1_000
 
 /**
- * Sends the next batch when the client has read the one before, so a stream holds one batch at most. A stream with
- * nothing to send holds no promise: a thousand of them cost no work and little memory.
+ * Sends the next pages when the client has read the ones before, so a stream holds one page of each feed at most. A
+ * stream with nothing to send holds no promise: a thousand of them cost no work and little memory.
  */
 export function createSender(stream: EventStream, feeds: Feeds, options: SenderOptions): Sender {
-  const client = { positions: feeds.cursors.map((cursor) => cursor.position()), id: '' }
-  const state: SenderState = { isSending: false, mayHaveMore: false, isBeatDue: false }
+  const reader = createReader(feeds, options.readEvents)
+  let [isSending, hasNews, isBeatDue] = [false, false, false]
+  const hasMore = () => hasNews || reader.isBehind()
 
-  const sendBatch = async () => {
-    state.mayHaveMore = false
-    const batch = await nextBatch(feeds, client)
-    if (state.isBeatDue) batch.parts.push(idText(feeds, client))
-    state.isBeatDue = false
-    if (batch.parts.length > 0 && !(await stream.send(batch.parts))) return
-    options.onSent(batch.events)
-    if (batch.over) stream.end('failed')
-    state.mayHaveMore ||= !batch.caughtUp
-    if (!(options.lasting || state.mayHaveMore)) stream.end('client')
+  const sendNext = async () => {
+    hasNews = false
+    const states = feeds.newStates?.() ?? []
+    const { parts, events } = await reader.next()
+    if (isBeatDue) parts.push(reader.heartbeat())
+    isBeatDue = false
+    if (states.length + parts.length > 0 && !(await stream.send([...states, ...parts]))) return
+    options.onSent(states.length + events)
+    if (!(options.lasting || hasMore())) stream.end('client')
   }
   const send = async () => {
-    if (state.isSending) return
-    state.isSending = true
+    if (isSending) return
+    isSending = true
     try {
-      while (state.mayHaveMore && !stream.hasEnded()) await sendBatch()
+      while (hasMore() && !stream.hasEnded()) await sendNext()
     } catch (err) {
       options.onFailure(err)
     } finally {
-      state.isSending = false
+      isSending = false
     }
   }
   const notify = () => {
-    state.mayHaveMore = true
+    hasNews = true
     void send()
   }
-  const beat = () => {
-    state.isBeatDue = true
-    notify()
-  }
-  return { notify, beat }
-}
-
-/** What the client has: the positions in the feeds, and the last id. */
-interface ClientState {
-  readonly positions: number[]
-  id: string
-}
-
-interface Batch {
-  readonly parts: (string | Buffer)[]
-  events: number
-  caughtUp: boolean
-  over: boolean
-}
-
-async function nextBatch(
-  { cursors, idOf, otherTexts }: Feeds,
-  client: ClientState,
-): Promise<Batch> {
-  const others = otherTexts?.() ?? []
-  const batch: Batch = {
-    parts: others.map(({ text }) => text),
-    events: others.length,
-    caughtUp: true,
-    over: false,
-  }
-  for (const [i, cursor] of cursors.entries()) {
-    const { texts, caughtUp, over } = await nextTexts(cursor)
-    for (const { seq, hasIds, text, events } of texts) {
-      if (seq !== undefined) {
-        client.positions[i] = seq
-        client.id = idOf(client.positions)
-        if (hasIds !== true) batch.parts.push(`id: ${client.id}\n`)
-      }
-      batch.parts.push(text)
-      batch.events += events
-    }
-    client.positions[i] = cursor.position()
-    batch.caughtUp &&= caughtUp
-    batch.over ||= over
-  }
-  return batch
-}
-
-async function nextTexts(cursor: FeedCursor): Promise<NextTexts> {
-  try {
-    return await cursor.next()
-  } catch (err) {
-    if (!isDatabaseUnavailable(err)) throw err
-    await delay(READ_AGAIN_MS, undefined, { ref: false })
-    return { texts: [], caughtUp: false, over: false }
+  return {
+    notify,
+    onHead: (feed, head) => {
+      if (head !== undefined) reader.onHead(feed, head)
+      void send()
+    },
+    beat: () => {
+      isBeatDue = true
+      notify()
+    },
   }
 }
 
 /**
- * The heartbeat: a comment, or the client's new id where records were read that do not pass its filter. A block without
- * data is no event, but a client that connects again sends its id.
+ * Reads feeds for one stream. Its positions are its only state, and each page begins after them, so no record is missed
+ * or comes twice.
  */
-function idText({ idOf }: Feeds, client: ClientState): string {
-  const id = idOf(client.positions)
-  if (id === client.id) return ':\n\n'
-  client.id = id
-  return `id: ${id}\n\n`
+function createReader({ feeds, idOf }: Feeds, readEvents: ReadEvents) {
+  const client = feeds.map(({ after, head }) => ({ after, head }))
+  const id = () => idOf(client.map(({ after }) => after))
+  let lastId = ''
+  const idLine = () => {
+    lastId = id()
+    return `id: ${lastId}\n`
+  }
+  const readNext = async (feed: StreamedFeed, position: FeedPosition) => {
+    const { head } = position
+    const page = await readIfAvailable(() => readEvents(feed, position))
+    if (page === undefined) return []
+    const parts = page.events.flatMap(({ seq, text }) => {
+      position.after = seq
+      return [idLine(), text]
+    })
+    position.after = page.seq
+    // A head that became known during the read is newer than the page's.
+    if (position.head === head) position.head = page.head ?? head
+    return parts
+  }
+  return {
+    isBehind: () => client.some(({ after, head }) => after !== head),
+    onHead: (feed: number, head: number) => {
+      const position = client[feed]
+      if (position !== undefined) position.head = head
+    },
+    next: async () => {
+      const parts: (string | Buffer)[] = []
+      for (const [i, feed] of feeds.entries()) {
+        const position = client[i] as FeedPosition
+        if (position.after !== position.head) parts.push(...(await readNext(feed, position)))
+      }
+      return { parts, events: parts.length / 2 }
+    },
+    /** A block without data is no event, but a client that connects again sends its id. */
+    heartbeat: () => (id() === lastId ? ':\n\n' : `${idLine()}\n`),
+  }
+}
+
+/** Undefined, after a pause, if the database is unavailable: the page is then read again. */
+async function readIfAvailable<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch (err) {
+    if (!isDatabaseUnavailable(err)) throw err
+    return delay(READ_AGAIN_MS, undefined, { ref: false })
+  }
 }

@@ -1,57 +1,28 @@
 import { messageOf } from '../../platform/base/errors.ts'
 import type { Logger } from '../../platform/base/logger.ts'
-import type { Db } from '../../platform/db/database.ts'
-import { readFeedBounds } from '../feed-bounds.ts'
-import type { FeedHeads, OperatorFeed } from '../feed-heads.ts'
-import { readAvailabilityChanges, readRouteChanges } from '../operator-feed-queries.ts'
-import {
-  type FeedSource,
-  readPageWithin,
-  readWatchFeedBounds,
-  type WatchChangeFilter,
-  type WatchValue,
-} from '../watch-feed-queries.ts'
+import { createEventPages, eventText } from './event-pages.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './event-streams.ts'
-import { eventText, type FeedText } from './feed-cursor.ts'
-import { createFeedTails, type FeedTails, PAGE_RECORDS, type RecordPage } from './feed-tail.ts'
 
 /** The event streams of a process, and what they share. */
 export interface Streams extends EventStreams {
-  /** By the id of the reseller. */
-  readonly watchTails: FeedTails<number, WatchValue>
-  readonly operatorTails: FeedTails<OperatorFeed, undefined>
   readonly presentState: PresentState
 }
 
-export interface StreamsDeps extends Omit<EventStreamsOptions, 'onFailure'>, FeedSource {
-  readonly feedHeads: Pick<FeedHeads, 'watch'>
+export interface StreamsDeps extends Omit<EventStreamsOptions, 'onFailure' | 'readEvents'> {
   readonly log: Logger
   /** What operators see in addition to the feeds. */
   readonly states: StateReaders
 }
 
-export function createStreams(deps: StreamsDeps): Streams {
-  const { db, publicUrl, feedHeads, log, states, ...options } = deps
-  const watchTails = createFeedTails<number, WatchValue>({
-    readPage: (resellerId, after) =>
-      readWatchPage({ db, publicUrl }, resellerId, { after, filter: {} }),
-    heads: feedHeads,
-    log,
-  })
-  const operatorTails = createFeedTails<OperatorFeed, undefined>({
-    readPage: (feed, after) => readOperatorPage(db, feed, after),
-    heads: feedHeads,
-    log,
-  })
+export function createStreams({ log, states, ...options }: StreamsDeps): Streams {
   const presentState = createPresentState(states, log)
   const events = createEventStreams({
     ...options,
+    readEvents: createEventPages(),
     onFailure: (err) => log.error({ err }, 'an event stream failed'),
   })
   return {
     ...events,
-    watchTails,
-    operatorTails,
     presentState,
     close: () => {
       events.close()
@@ -67,7 +38,7 @@ export type StateReaders = Readonly<Record<string, () => Promise<unknown>>>
 interface PresentState {
   join(onChanged: () => void): {
     /** The states that are new since the last call. */
-    readonly texts: () => readonly FeedText[]
+    readonly texts: () => readonly string[]
     readonly leave: () => void
   }
   close(): void
@@ -87,9 +58,9 @@ function createPresentState(readers: StateReaders, log: Logger): PresentState {
     isReading = true
     try {
       for (const [name, reader] of Object.entries(readers)) {
-        const json = JSON.stringify(await reader())
-        if (states.get(name) === json) continue
-        states.set(name, json)
+        const text = eventText(name, await reader())
+        if (states.get(name) === text) continue
+        states.set(name, text)
         for (const onChanged of [...members]) onChanged()
       }
     } catch (err) {
@@ -107,51 +78,13 @@ function createPresentState(readers: StateReaders, log: Logger): PresentState {
       void read()
       return {
         texts: () => {
-          const changed = [...states].filter(([name, json]) => sent.get(name) !== json)
-          for (const [name, json] of changed) sent.set(name, json)
-          return changed.map(([name, json]) => ({ events: 1, text: eventText(name, json) }))
+          const changed = [...states].filter(([name, text]) => sent.get(name) !== text)
+          for (const [name, text] of changed) sent.set(name, text)
+          return changed.map(([, text]) => text)
         },
         leave: () => void members.delete(onChanged),
       }
     },
     close: () => clearInterval(timer),
   }
-}
-
-/** One page of a feed, for streams. */
-async function readOperatorPage(
-  db: Db,
-  feed: OperatorFeed,
-  after: number,
-): Promise<RecordPage<undefined>> {
-  const bounds = await readFeedBounds(db, feed)
-  const { head } = bounds
-  if (after >= head) return { ...bounds, records: [], seq: after }
-  const changes =
-    feed === 'route'
-      ? (await readRouteChanges(db, { after, through: head, limit: PAGE_RECORDS })).changes
-      : await readAvailabilityChanges(db, { after, limit: PAGE_RECORDS })
-  const records = changes.map((change) => {
-    const { seq, kind } = change
-    return { seq, kind, json: JSON.stringify(change), value: undefined }
-  })
-  const seq = records.length < PAGE_RECORDS ? head : 0
-  return { ...bounds, records, seq: Math.max(seq, records.at(-1)?.seq ?? 0) }
-}
-
-/** One page of a reseller's feed, for streams. */
-export async function readWatchPage(
-  source: FeedSource,
-  resellerId: number,
-  { after, filter }: { readonly after: number; readonly filter: WatchChangeFilter },
-): Promise<RecordPage<WatchValue>> {
-  const bounds = await readWatchFeedBounds(source.db, resellerId)
-  const page = { resellerId, after, limit: PAGE_RECORDS, filter }
-  const { items, seq } = await readPageWithin(source, bounds, page)
-  const records = items.map(({ previous: _previous, ...change }) => {
-    const { kind, list, reference, flightId, returnFlightId } = change
-    const value = { kind, list, reference, flightId, returnFlightId }
-    return { seq: change.seq, kind, json: JSON.stringify(change), value }
-  })
-  return { ...bounds, records, seq }
 }

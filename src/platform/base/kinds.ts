@@ -165,3 +165,13 @@ export type GenerationReason = (typeof GENERATION_REASONS)[number]
 /** The feeds: of routes, of fares, and those of resellers. */
 export const FEED_NAMES = ['route', 'availability', 'watch'] as const
 export type FeedName = (typeof FEED_NAMES)[number]
+
+/**
+ * What follows a check: the next one by the schedule, a confirmation at an instant, one early retry, or the next one
+ * after a pause.
+ */
+export type FollowUp =
+  | 'normal'
+  | 'retry'
+  | { readonly confirmAt: Date }
+  | { readonly pauseSeconds: number }

@@ -10,7 +10,7 @@ import {
   type PauseRequest,
   pauseRequestOf,
   recordPauses,
-  shareInSql,
+  shareAt,
 } from '../budget/throttle.ts'
 import { type CallEnd, causeOf, classifyOutcome } from '../upstream-errors.ts'
 import {
@@ -195,16 +195,17 @@ export interface UpstreamHealth {
 
 /** Reads everything in one statement, because every process that calls the upstream runs it a few times a second. */
 export async function readHealth(db: Db): Promise<UpstreamHealth> {
-  const found = await selectOne(
-    sql<UpstreamHealth>`${PREPARED}
+  const { recoversFromMs, ...found } = await selectOne(
+    sql<UpstreamHealth & { readonly recoversFromMs: number }>`${PREPARED}
       select (extract(epoch from now) * 1000)::float8 as "nowMs",
              (extract(epoch from paused_until) * 1000)::float8 as "pausedUntilMs",
-             round((${shareInSql()})::numeric, 6)::float8 as share, breakers
+             share, (extract(epoch from recovers_from) * 1000)::float8 as "recoversFromMs", breakers
         from (select *, clock_timestamp() as now from upstream_budget) b, upstream_breaker
     `,
     db,
   )
-  return { ...found, share: isPaused(found, found.nowMs) ? 0 : found.share }
+  const share = shareAt({ share: found.share, recoversFromMs }, found.nowMs)
+  return { ...found, share: isPaused(found, found.nowMs) ? 0 : Math.round(share * 1e6) / 1e6 }
 }
 
 /** Applies a change to the locked row. The change may run twice. */

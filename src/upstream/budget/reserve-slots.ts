@@ -1,7 +1,7 @@
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { selectOne } from '../../platform/db/transaction.ts'
 import { limitSpacingUs } from './budget-limit.ts'
-import { MAX_PAUSE_MS, shareInSql } from './throttle.ts'
+import { isPaused, lockThrottle, shareAt } from './throttle.ts'
 
 /** No slot is reserved further ahead, because a reservation cannot react to what is learned after it. */
 export const HORIZON_MS = 5_000
@@ -45,10 +45,18 @@ export async function reserveSlots(
   tx: Tx,
   { withinMs = HORIZON_MS, ...request }: SlotRequest,
 ): Promise<Reservation> {
-  const advanced = await selectOne(advanceBudget({ ...request, withinMs }), tx)
+  const { throttle, nowMs } = await lockThrottle(tx)
+  const wanted = isPaused(throttle, nowMs) ? 0 : request.wanted
+  const open = shareAt(throttle, nowMs)
+  const advanced = await selectOne(advanceBudget({ ...request, wanted, withinMs, open }), tx)
   const { firstUs, spacingUs, granted, nowUs } = advanced
   const slots = Array.from({ length: granted }, (_, at) => fromMicros(firstUs + at * spacingUs))
   return { slots, now: fromMicros(nowUs) }
+}
+
+interface Advance extends Required<SlotRequest> {
+  /** The part of the budget that may be spent now. */
+  readonly open: number
 }
 
 /**
@@ -56,7 +64,8 @@ export async function reserveSlots(
  * in the past. If the budget's clocks are further ahead than any reservation can move them, the database's clock was
  * set back: they are moved back too, because otherwise no slot would be granted until the old time.
  */
-function advanceBudget({ requestsPerSecond, wanted, lane, withinMs }: Required<SlotRequest>) {
+function advanceBudget(request: Advance) {
+  const { requestsPerSecond, wanted, lane, withinMs } = request
   const most = sql`${requestsPerSecond > 0 ? wanted : 0}::int`
   const horizon = micros(HORIZON_MS * 1000)
   const countTo = (from: RawBuilder<unknown>, step: RawBuilder<unknown>) => sql`
@@ -65,22 +74,18 @@ function advanceBudget({ requestsPerSecond, wanted, lane, withinMs }: Required<S
   const laneCount = lane ? countTo(sql`lane_at`, sql`lane_spacing`) : most
   const slotCount = sql`least(${most}, ${countTo(sql`slot_at`, sql`spacing`)}, ${laneCount})`
   return sql<{ firstUs: number; spacingUs: number; granted: number; nowUs: number }>`${PREPARED}
-    with locked as materialized (
-      select * from upstream_budget for update
-    ), timed as materialized (
-      select *, clock_timestamp() as now from locked
+    with timed as materialized (
+      select *, clock_timestamp() as now from upstream_budget
     ), paced as materialized (
-      select *, now < paused_until and paused_until <= now + ${micros(MAX_PAUSE_MS * 1000)} as paused,
-             ${slowed(requestsPerSecond, 1)} as spacing,
-             ${slowed(requestsPerSecond, LANE_SHARE)} as lane_spacing
+      select *, ${slowed(request, 1)} as spacing, ${slowed(request, LANE_SHARE)} as lane_spacing
         from timed
     ), opened as (
-      select now, paused, spacing, lane_spacing,
+      select now, spacing, lane_spacing,
              greatest(now, least(next_slot_at, now + ${horizon} + spacing)) as slot_at,
              greatest(now, least(next_lane_at, now + ${horizon} + lane_spacing)) as lane_at
         from paced
     ), counted as materialized (
-      select *, case when paused then 0 else greatest(0, ${slotCount}) end::int as granted
+      select *, greatest(0, ${slotCount})::int as granted
         from opened
     )
     update upstream_budget
@@ -93,9 +98,9 @@ function advanceBudget({ requestsPerSecond, wanted, lane, withinMs }: Required<S
 }
 
 /** The spacing of a share of the slots, widened to the part of the budget that may be spent now, and to the limit. */
-function slowed(requestsPerSecond: number, share: number): RawBuilder<unknown> {
-  const spacingUs = spacingOf(requestsPerSecond * share)
-  const us = sql`greatest(ceil(${spacingUs}::float8 / ${shareInSql()}), ${limitSpacingUs(share)})`
+function slowed({ requestsPerSecond, open }: Advance, share: number): RawBuilder<unknown> {
+  const spacingUs = Math.ceil(spacingOf(requestsPerSecond * share) / open)
+  const us = sql`greatest(${spacingUs}::float8, ${limitSpacingUs(share)})`
   return sql`least(${DAY_US}::float8, ${us}) * interval '1 microsecond'`
 }
 

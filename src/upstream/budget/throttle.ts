@@ -54,7 +54,7 @@ export function pauseRequestOf(end: CallEnd, madeAtMs: number): PauseRequest | u
  * below the rate that was refused, stays there for some seconds, and then climbs ever faster.
  *
  * So a hidden quota is exceeded a few times a minute, and after 429s that had nothing to do with our rate the whole
- * budget is back within half a minute. `shareInSql` computes the same in SQL.
+ * budget is back within half a minute.
  * Source: Ha, Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", 2008.
  * @example shareAt({ share: 0.35, recoversFromMs: 0 }, 13_283) // 0.5, the rate that was refused
  */
@@ -104,14 +104,6 @@ function pauseMs({ retryAfterMs }: PauseRequest, pausesInRow: number): number {
   const { base, max } = DEFAULT_PAUSE_MS
   const requestedMs = retryAfterMs ?? Math.min(max, base * 2 ** (pausesInRow - 1))
   return Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, requestedMs))
-}
-
-/** The part of the budget that may be spent at `now`, computed from the budget's row: `shareAt` in SQL. */
-export function shareInSql(): RawBuilder<number> {
-  const refused = sql`share / ${LOWER_TO}::float8`
-  const seconds = sql`greatest(0, extract(epoch from now - recovers_from)::float8)`
-  const climbed = sql`${seconds} / ${CLIMB_SECONDS}::float8 - cbrt(${refused} - share)`
-  return sql`least(1, ${refused} + power(${climbed}, 3))`
 }
 
 /**
