@@ -18,7 +18,7 @@ import {
   seedFares,
 } from './verify-fixture.ts'
 
-/** More than a step checks: a fare that was checked in it is not due again before its minimum interval. */
+/** More than the largest step claims ahead. */
 const FARES = Number(process.argv[2] ?? 120_000)
 const SECONDS = Number(process.argv[3] ?? 15)
 const OTHER = process.argv[4]
