@@ -38,7 +38,8 @@ export async function readAvailabilityPage(db: Db, { after: given, limit }: Page
   const { first, head } = bounds
   const after = startAfter(bounds, given)
   const items = await readAvailabilityChanges(db, { after, limit })
-  const seq = items.at(-1)?.seq ?? after
+  const last = items.at(-1)?.seq ?? after
+  const seq = items.length === limit ? last : Math.max(head, last)
   return { items, seq, first, head: Math.max(head, seq), generation: generationOf(bounds) }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
+import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { available, gone, passSeconds, record } from '../fares/fare-fixtures.ts'
@@ -78,6 +79,25 @@ describe('a record, its evidence and its deliveries', () => {
     })
     const changes = fare.body.changes as { seq: number }[]
     expect(changes.map(({ seq }) => seq)).toEqual([3, 2, 1])
+  })
+
+  it('a page without records ends at the head, so that no reader asks for what is missing again and again', async ({
+    db,
+  }) => {
+    const { keys } = await seedApi(db)
+    await loseFare(db, await fareOf(db, '101'))
+    const base = await startApi(db)
+    const { head } = await selectOne(
+      sql<{ head: number }>`
+        update feed_head set last_seq = last_seq + 1 where feed = 'availability' returning last_seq as head`,
+      db,
+    )
+
+    const page = await ask(`${base}/api/v1/availability-changes?after=${head - 1}`, {
+      headers: bearer(keys.operator),
+    })
+
+    expect(page.body).toMatchObject({ items: [], seq: head, head })
   })
 
   it('shows an operator where a change of a fare was sent, by reseller', async ({ db }) => {

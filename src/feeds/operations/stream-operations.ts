@@ -4,7 +4,13 @@ import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { MAX_WHOLE_NUMBER, object } from '../../platform/http/schemas.ts'
 import { FILTERS } from '../change-shapes.ts'
-import { type FeedBounds, findFault, readFeedBounds, startAfter } from '../feed-bounds.ts'
+import {
+  type FeedBounds,
+  findFault,
+  generationOf,
+  readFeedBounds,
+  startAfter,
+} from '../feed-bounds.ts'
 import { OPERATOR_FEEDS } from '../feed-heads.ts'
 import { readAvailabilityPage, readRoutePage } from '../operator-feed-queries.ts'
 import type { Streams } from '../stream/streams.ts'
@@ -151,6 +157,7 @@ function assertWithin(
   const nearest = idOf(positions.map((position, i) => faults[i]?.continueAfter ?? position))
   throw new ProblemError(fault.code, {
     parameter,
+    generation: Math.max(...bounds.map(generationOf)),
     detail: `the feeds do not have the position. Read what you show again, then go on after ${nearest}`,
   })
 }

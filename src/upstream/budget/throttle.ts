@@ -1,5 +1,5 @@
 import type { Logger } from '../../platform/base/logger.ts'
-import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { notify } from '../../platform/db/listener.ts'
 import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import { type CallEnd, classifyOutcome } from '../upstream-errors.ts'
@@ -132,7 +132,7 @@ export async function recordPauses(
 /** Locks the row that every reservation locks. The next reservation respects what is changed here. */
 export async function lockThrottle(tx: Tx): Promise<{ throttle: Throttle; nowMs: number }> {
   const { nowMs, ...throttle } = await selectOne(
-    sql<Throttle & { nowMs: number }>`
+    sql<Throttle & { nowMs: number }>`${PREPARED}
       with locked as materialized (
         select * from upstream_budget for update
       )
