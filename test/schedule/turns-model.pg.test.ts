@@ -189,8 +189,9 @@ describe('longest delays', () => {
 
     expect(intervalsOf(run, asked).longest).toBeLessThanOrEqual(45)
     // Of its half check a second the first spends a quarter on the delays, and the second nothing.
-    expect(intervalsOf(run, own).mean).toBeLessThan(1.02 * 40)
-    expect(intervalsOf(run, others).mean).toBeLessThan(1.02 * 40)
+    // A mean of so few checks moves by chance; a reseller that paid half of the delays would wait a third longer.
+    expect(intervalsOf(run, own).mean).toBeLessThan(1.1 * 40)
+    expect(intervalsOf(run, others).mean).toBeLessThan(1.1 * 40)
   })
 })
 

@@ -65,7 +65,7 @@ describe('after an archive', () => {
       [200, 5, 9],
       [200, 5, 9],
       [410, 'changes.archived', 'after', 3],
-      [200, 3, 2],
+      [200, 3, 9],
       [410, 'changes.archived', 'after', 7],
       [200, 7, 9],
       [410, 'changes.archived', 'after', 7],
