@@ -17,8 +17,8 @@ export interface Window {
 
 interface Capacity {
   readonly perSecond: number
-  /** Whether a window has shown the limit. Until then the capacity doubles. */
-  readonly isKnown: boolean
+  /** The part of itself by which it is raised next. */
+  readonly step: number
   /** What was recorded a second when slots were last in time. */
   readonly goodPerSecond: number
 }
@@ -36,7 +36,8 @@ const CHANGE_TAKES_MS = 6_000
 /** A garbage collection, or a slow statement, makes some slots late. */
 const LATE_SHARE = 0.02
 const LOWER_TO = 0.9
-const RAISE_BY = 1.1
+/** The first step after slots were late. Each window in time makes the next one longer, until the capacity doubles. */
+const [LEAST_STEP, STEP_GROWS, MOST_STEP] = [0.1, 1.5, 1]
 /** The capacity is raised only while it is used: a budget below it shows nothing. */
 const USED_SHARE = 0.7
 
@@ -44,17 +45,16 @@ const USED_SHARE = 0.7
  * The capacity after a window, as the congestion window of TCP. Late checks are work that records nothing: a
  * process that claims more than it carries records less than one that claims less. So when slots were late or
  * batches failed, the capacity is lowered to a tenth below what was last recorded in time, and if that is too much,
- * below what was recorded although slots were late. It is raised by a tenth while it is used, and to what was
- * recorded in time, at most to the double: a process also runs what others have claimed, and must learn that it carries
- * more than it claims. Where nothing was recorded, for example in an outage of the database, it begins again at the
- * least and doubles.
+ * below what was recorded although slots were late. While it is used, it is raised by a step, and to what was recorded in
+ * time, at most to the double: a process also runs what others have claimed, and must learn that it carries more than it
+ * claims. The steps grow, so that seconds in which the machine was busy with something else cost no minutes of a slow climb.
  * @example nextCapacity(
- *   { perSecond: 4_000, isKnown: false, goodPerSecond: 2_000 },
+ *   { perSecond: 4_000, step: 1, goodPerSecond: 2_000 },
  *   { seconds: 2, recorded: 3_000, late: 900, failed: 0 },
- * ) // { perSecond: 1_800, isKnown: true, goodPerSecond: 1_500 }
+ * ) // { perSecond: 1_800, step: 0.1, goodPerSecond: 1_500 }
  */
 export function nextCapacity(
-  { perSecond, isKnown, goodPerSecond }: Capacity,
+  { perSecond, step, goodPerSecond }: Capacity,
   { seconds, recorded, late, failed }: Window,
 ): Capacity {
   const rate = recorded / seconds
@@ -62,19 +62,21 @@ export function nextCapacity(
     const lowered = LOWER_TO * Math.min(perSecond, Math.max(rate, goodPerSecond))
     return {
       perSecond: Math.max(LEAST_PER_SECOND, lowered),
-      isKnown: recorded > 0,
+      step: LEAST_STEP,
       goodPerSecond: Math.min(rate, lowered),
     }
   }
-  const isUsed = rate >= USED_SHARE * perSecond
-  const double = 2 * perSecond
-  const raised = isKnown ? Math.min(double, Math.max(RAISE_BY * perSecond, rate)) : double
-  return { perSecond: isUsed ? raised : perSecond, isKnown, goodPerSecond: rate }
+  if (rate < USED_SHARE * perSecond) return { perSecond, step, goodPerSecond: rate }
+  return {
+    perSecond: Math.min(2 * perSecond, Math.max((1 + step) * perSecond, rate)),
+    step: Math.min(MOST_STEP, STEP_GROWS * step),
+    goodPerSecond: rate,
+  }
 }
 
 /** @param nowMs a clock that is never set. */
 export function createClaimCapacity(nowMs: () => number): ClaimCapacity {
-  let capacity: Capacity = { perSecond: FIRST_PER_SECOND, isKnown: false, goodPerSecond: 0 }
+  let capacity: Capacity = { perSecond: FIRST_PER_SECOND, step: MOST_STEP, goodPerSecond: 0 }
   let window = { recorded: 0, late: 0, failed: 0 }
   let [beganMs, lowersAgainMs] = [nowMs(), nowMs()]
 

@@ -6,7 +6,7 @@ function carriedAfter(
   perSecond: number,
   done: { recorded: number; late?: number; failed?: number },
 ) {
-  const known = { perSecond, isKnown: true, goodPerSecond: 0 }
+  const known = { perSecond, step: 0.1, goodPerSecond: 0 }
   return nextCapacity(known, { seconds: 1, late: 0, failed: 0, ...done }).perSecond
 }
 
@@ -17,12 +17,12 @@ describe('the capacity of a process', () => {
     expect(carriedAfter(1_000, { recorded: 2_000, failed: 1 })).toBe(900)
   })
 
-  it('is never lowered to nothing, and doubles again when nothing was recorded', () => {
-    const capacity = { perSecond: 4_000, isKnown: true, goodPerSecond: 0 }
+  it('is never lowered to nothing', () => {
+    const capacity = { perSecond: 4_000, step: 0.5, goodPerSecond: 0 }
 
     const lowered = nextCapacity(capacity, { seconds: 1, recorded: 0, late: 9_000, failed: 9 })
 
-    expect(lowered).toEqual({ perSecond: 50, isKnown: false, goodPerSecond: 0 })
+    expect(lowered).toEqual({ perSecond: 50, step: 0.1, goodPerSecond: 0 })
   })
 
   it('is raised while it is used, and stays while a budget below it is', () => {
@@ -36,17 +36,17 @@ describe('the capacity of a process', () => {
     expect(carriedAfter(1_000, { recorded: 5_000, late: 500 })).toBe(900)
   })
 
-  it('doubles until a window has shown its limit', () => {
-    const first = { perSecond: 1_000, isKnown: false, goodPerSecond: 0 }
+  it('doubles at first, until a window has shown its limit', () => {
+    const first = { perSecond: 1_000, step: 1, goodPerSecond: 0 }
     const doubled = nextCapacity(first, { seconds: 2, recorded: 2_000, late: 0, failed: 0 })
     const limited = nextCapacity(doubled, { seconds: 2, recorded: 3_000, late: 500, failed: 0 })
 
-    expect(doubled).toMatchObject({ perSecond: 2_000, isKnown: false })
-    expect(limited).toMatchObject({ perSecond: 1_350, isKnown: true })
+    expect(doubled).toMatchObject({ perSecond: 2_000, step: 1 })
+    expect(limited).toMatchObject({ perSecond: 1_350, step: 0.1 })
   })
 
   it('is lowered to what was in time before, and then to what was recorded although slots were late', () => {
-    const first = { perSecond: 4_000, isKnown: false, goodPerSecond: 2_000 }
+    const first = { perSecond: 4_000, step: 1, goodPerSecond: 2_000 }
     const late = { seconds: 1, recorded: 1_000, late: 900, failed: 0 }
 
     const lowered = nextCapacity(first, late)
@@ -70,6 +70,21 @@ describe('the capacity of a process', () => {
     expect(pass(2_000, { recorded: 600, late: 300 })).toBe(450)
     expect(pass(2_000, { recorded: 900, late: 0 })).toBeCloseTo(495)
     expect(pass(2_000, { recorded: 800, late: 300 })).toBeCloseTo(405)
+  })
+
+  it('climbs in steps that grow, so that a disturbance costs seconds', () => {
+    const before = { perSecond: 2_000, step: 0.1, goodPerSecond: 2_000 }
+    const disturbed = { seconds: 1, recorded: 0, late: 400, failed: 0 }
+    let capacity = [disturbed, disturbed].reduce(nextCapacity, before)
+    const seen: number[] = []
+
+    while (capacity.perSecond < before.perSecond) {
+      seen.push(Math.round(capacity.perSecond))
+      const inTime = { seconds: 1, recorded: capacity.perSecond, late: 0, failed: 0 }
+      capacity = nextCapacity(capacity, inTime)
+    }
+
+    expect(seen).toEqual([50, 55, 63, 77, 104, 156, 275, 550, 1_100])
   })
 
   it('converges to what a process carries, whatever is asked of it', () => {
