@@ -19,8 +19,10 @@ import {
   type Reseller,
   requireReseller,
 } from '../resellers/resellers.ts'
+import { fieldValue } from '../upstream/question.ts'
 import { deleteWatches } from '../watches/change-watches.ts'
 import { importWatchList } from '../watches/import/import-watch-list.ts'
+import { SETTING_FIELDS } from '../watches/rows/settings.ts'
 import { rowsOf } from '../watches/rows/watch-row.ts'
 import { cellsOfInput } from '../watches/watch-input.ts'
 import { findWatchList, listWatches, type Watch } from '../watches/watch-lists.ts'
@@ -189,19 +191,11 @@ const REFERENCE_OF_0_1 = /^demo-\d\d$/
 /** An edited watch has another flight than its reference says, or a setting. */
 function isSeeded({ entry, pausedAt }: Watch): boolean {
   const { flightId, returnFlightId } = entry.question
-  const settings = [
-    returnFlightId,
-    entry.priceThresholdAmount,
-    entry.priceThresholdPercent,
-    entry.departsOn,
-    entry.minIntervalSeconds,
-    entry.maxDelaySeconds,
-    pausedAt,
-  ]
   return (
     (entry.reference === referenceOf(flightId) || REFERENCE_OF_0_1.test(entry.reference)) &&
-    entry.priority === 'normal' &&
-    settings.every((setting) => setting === null)
+    returnFlightId === null &&
+    pausedAt === null &&
+    SETTING_FIELDS.every((field) => fieldValue(entry, field) === field.default)
   )
 }
 

@@ -51,6 +51,14 @@ export async function appendDraftedRouteChanges(tx: Tx, runId: number): Promise<
   `.execute(tx)
 }
 
+/** How the price of a belief compares with those of its fare before, in the form of `price_context`. */
+export function contextOf(
+  fareId: RawBuilder<number>,
+  belief: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`price_context(${fareId}, (${belief} #>> '{price,amount}')::numeric, ${belief} #>> '{price,currency}')`
+}
+
 /** A confirmed change of a tracked fare, with its evidence. */
 export interface AvailabilityChangeDraft {
   readonly fareId: number
@@ -98,9 +106,10 @@ export async function appendAvailabilityChanges(
   const { rows } = await sql<AppendedChange>`
     insert into availability_change
            (seq, kind, reason, tracked_fare_id, before, after, last_good_check_at, detected_at, held_since,
-            evidence_hash, provenance)
+            evidence_hash, provenance, context)
     select ${before} + d.position, d.kind, d.reason, d."fareId", d.before, d.after,
-           d."lastGoodCheckAt", d."detectedAt", d."heldSince", d."evidenceHash", d.provenance
+           d."lastGoodCheckAt", d."detectedAt", d."heldSince", d."evidenceHash", d.provenance,
+           case when d.kind in ('price_changed', 'became_available') then ${contextOf(sql`d."fareId"`, sql`d.after`)} end
       from rows from (jsonb_to_recordset(${JSON.stringify(drafts)}::jsonb)
              as ("fareId" bigint, kind text, reason text, before jsonb, after jsonb, "lastGoodCheckAt" timestamptz,
                  "detectedAt" timestamptz, "heldSince" timestamptz, "evidenceHash" text, provenance jsonb))
@@ -147,7 +156,7 @@ export async function createWatchDrafts(tx: Tx): Promise<void> {
   await sql`
     create temp table if not exists watch_change_draft
       (reseller_id bigint, watch_id uuid, reference text, fare_id bigint, change_id uuid, change_seq bigint,
-       watch_event_id uuid)
+       watch_event_id uuid, intents text[] not null default '{}', saving numeric, notified_amount numeric, notified_currency text)
       on commit delete rows
   `.execute(tx)
   // The table has rows if the transaction has appended drafts before.
@@ -171,10 +180,11 @@ export async function appendWatchDrafts(tx: Tx): Promise<number> {
   `.execute(tx)
   const count = await affected(
     sql`
-      insert into watch_change (reseller_id, seq, watch_id, reference, list, change_id, watch_event_id)
+      insert into watch_change (reseller_id, seq, watch_id, reference, list, change_id, watch_event_id, intents, saving,
+                                notified_amount, notified_currency)
       select d.reseller_id,
              ${LAST_TAKEN} + row_number() over (partition by d.reseller_id order by d.change_seq, d.watch_event_id, d.watch_id),
-             d.watch_id, d.reference, l.name, d.change_id, d.watch_event_id
+             d.watch_id, d.reference, l.name, d.change_id, d.watch_event_id, d.intents, d.saving, d.notified_amount, d.notified_currency
         from watch_change_draft d
         join reseller r on r.id = d.reseller_id
         left join watch w on w.id = d.watch_id

@@ -80,6 +80,7 @@ export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 
   const { example, reasons } = kindOf(kind)
   const [before, after] = [FARES[example?.before ?? 'none'], FARES[example?.after ?? 'none']]
   const isPair = !!after?.return
+  const isPrice = kind === 'price_changed'
   const {
     seq: _none,
     generation: _neither,
@@ -106,6 +107,11 @@ export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 
       after,
       outbound: after?.outbound.flight ?? OUT,
       back: isPair ? BACK : null,
+      intents: isPrice ? ['priceDrop'] : [],
+      saving: isPrice ? '36.41' : null,
+      notifiedAmount: null,
+      notifiedCurrency: null,
+      context: isPrice ? { days: 44, prices: 41, lowest: true, percentile: 0 } : null,
       askedAt: kind === 'expired' ? null : '2030-01-02T11:59:20Z',
       heldSince: null,
       incident: null,

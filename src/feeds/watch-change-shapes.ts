@@ -3,7 +3,7 @@ import { kindOf, MASS_KINDS, REASONS, type WatchChangeKind } from '../platform/b
 import type { ChangeReason } from '../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { QUESTION_MEMBERS } from '../upstream/question-shapes.ts'
-import { Belief, Flight, NUMBERS } from './change-shapes.ts'
+import { Belief, Flight, NUMBERS, Price } from './change-shapes.ts'
 
 const RecordEvidence = object(
   {
@@ -26,6 +26,24 @@ const RecordEvidence = object(
   { title: 'RecordEvidence' },
 )
 export type RecordEvidence = Static<typeof RecordEvidence>
+
+const PriceContext = object(
+  {
+    days: Type.Integer({ description: 'How far back the prices of the fare go, at most 365.' }),
+    prices: Type.Integer({
+      description: 'How many of these days have one; the lowest of each UTC day counts.',
+    }),
+    lowest: Type.Boolean({ description: 'Whether none was lower.' }),
+    percentile: orNull(
+      Type.Integer(),
+      'On how many percent of these days the fare was cheaper. Null below ten days with a price.',
+    ),
+  },
+  {
+    title: 'PriceContext',
+    description: 'The price among those of the fare before, in its currency.',
+  },
+)
 
 /** The reasons of a kind that has some. */
 function reasonOf(reasons: readonly ChangeReason[]): TSchema {
@@ -68,6 +86,12 @@ function membersOf(kind: WatchChangeKind) {
     ),
     detectedAt: instant('The change happened by this instant.'),
     ...(isStart ? { observedAt: instant('When the check began that shows `after`.') } : {}),
+    intents: Type.Array(Type.String(), {
+      description:
+        'What the watch wants of a price and the record shows: priceBelow, priceDrop, newLowDays.',
+    }),
+    saving: orNull(Price, 'By how much the price is below what you paid, of priceDrop.'),
+    context: orNull(PriceContext),
     evidence: RecordEvidence,
     recordedAt: Instant,
   }

@@ -12,7 +12,7 @@ import {
   numberFrom,
   startAfter,
 } from './feed-bounds.ts'
-import { FACT_COLUMNS, toWatchChange, type WatchChange } from './watch-record.ts'
+import { FACT_COLUMNS, type PriceContext, toWatchChange, type WatchChange } from './watch-record.ts'
 
 /** Where a feed is read, and under which address its watches are shown. */
 export interface FeedSource {
@@ -136,6 +136,7 @@ function shown(query: ReturnType<typeof records>) {
     fn.coalesce('c.last_good_check_at', 'e.last_good_check_at').as('lastGoodCheckAt'),
     fn.coalesce('c.detected_at', 'e.detected_at').$notNull().as('detectedAt'),
     'w.recorded_at as recordedAt',
+    ...PRICE_FACTS,
     FACT_COLUMNS.outbound.as('outbound'),
     FACT_COLUMNS.back.as('back'),
     FACT_COLUMNS.askedAt.as('askedAt'),
@@ -165,6 +166,15 @@ function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
       ),
     )
 }
+
+/** What a record says of its price. */
+const PRICE_FACTS = [
+  'w.intents',
+  'w.saving',
+  'w.notified_amount as notifiedAmount',
+  'w.notified_currency as notifiedCurrency',
+  sql<PriceContext | null>`coalesce(c.context, e.context)`.as('context'),
+] as const
 
 /** The bounds of a reseller's feed. */
 export async function readWatchFeedBounds(db: Db, resellerId: number): Promise<FeedBounds> {

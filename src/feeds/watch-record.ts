@@ -1,5 +1,6 @@
 import { HELD_BY, type WatchChangeKind } from '../platform/base/change-kinds.ts'
 import type { ChangeReason } from '../platform/base/kinds.ts'
+import { type Money, moneyOf, sameMoney } from '../platform/base/money.ts'
 import { type RawBuilder, sql } from '../platform/db/database.ts'
 import type { Question } from '../upstream/question.ts'
 import type { Belief, Flight } from './change-shapes.ts'
@@ -31,8 +32,24 @@ export interface WatchChange extends Question {
   readonly detectedAt: Date
   /** When the check began that shows `after`. Unset except for `watch_started`. */
   readonly observedAt?: Date
+  /** What the watch wants of a price and the record shows. */
+  readonly intents: readonly string[]
+  /** By how much the price is below what was paid; null unless the watch wants that. */
+  readonly saving: Money | null
+  readonly context: PriceContext | null
   readonly evidence: RecordEvidence
   readonly recordedAt: Date
+}
+
+/** A price among those of its fare before: of each UTC day the lowest, in its currency. */
+export interface PriceContext {
+  /** How far back they go. */
+  readonly days: number
+  /** How many days have one. */
+  readonly prices: number
+  readonly lowest: boolean
+  /** On how many percent of these days the fare was cheaper; null below ten. */
+  readonly percentile: number | null
 }
 
 type Incident = NonNullable<NonNullable<RecordEvidence['held']>['incident']>
@@ -79,13 +96,17 @@ function shownFlight(leg: 'outbound' | 'return'): RawBuilder<unknown> {
 /** A row with FACT_COLUMNS. */
 export type WatchChangeRow = Omit<
   WatchChange,
-  'link' | 'flights' | 'before' | 'after' | 'evidence' | 'observedAt'
+  'link' | 'flights' | 'before' | 'after' | 'evidence' | 'observedAt' | 'saving'
 > & {
   /** As they are stored, like the two flights. */
   readonly before: unknown
   readonly after: unknown
   readonly outbound: unknown
   readonly back: unknown
+  readonly saving: string | null
+  /** Of a change of the price: that of the record before it. */
+  readonly notifiedAmount: string | null
+  readonly notifiedCurrency: string | null
   readonly askedAt: string | null
   readonly heldSince: Date | null
   readonly incident: Incident | null
@@ -93,23 +114,48 @@ export type WatchChangeRow = Omit<
 
 /** @param publicUrl the address of the page; undefined if it is not known. */
 export function toWatchChange<Row extends WatchChangeRow>(
-  { outbound, back, askedAt, heldSince, incident, ...row }: Row,
+  {
+    outbound,
+    back,
+    askedAt,
+    heldSince,
+    incident,
+    saving,
+    notifiedAmount,
+    notifiedCurrency,
+    ...row
+  }: Row,
   publicUrl: string | undefined,
 ) {
   const isStart = row.kind === 'watch_started'
   const asked = isStart ? row.detectedAt : new Date(askedAt ?? Number.NaN)
+  const after = publicFare(row.after)
   return {
     ...row,
     link: linkOf(row, publicUrl),
     flights: { outbound: publicFlight(outbound), return: publicFlight(back) },
-    before: publicFare(row.before),
-    after: publicFare(row.after),
+    before: notifiedFare(publicFare(row.before), moneyOf(notifiedAmount, notifiedCurrency)),
+    after,
+    saving: moneyOf(saving, after?.price?.currency ?? null),
     ...(isStart ? { observedAt: row.detectedAt } : {}),
     evidence: {
       askedAt: Number.isNaN(asked.getTime()) ? null : asked,
       since: row.detectedAt,
       held: heldSince === null ? null : { since: heldSince, incident },
     },
+  }
+}
+
+/** The belief before, with the price that was notified last. Of a price other than that of its legs, only the sum is known. */
+function notifiedFare(before: Belief | null, notified: Money | null): Belief | null {
+  if (before === null || notified === null || sameMoney(before.price, notified)) return before
+  const { outbound, return: back } = before
+  const unpriced = { price: null, passengerPrices: null }
+  return {
+    ...before,
+    outbound: { ...outbound, ...unpriced },
+    return: back && { ...back, ...unpriced },
+    price: notified,
   }
 }
 

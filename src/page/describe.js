@@ -77,8 +77,25 @@ export function subjectOf(record) {
   return { title, detail: parts.join('; ') }
 }
 
-/** The sentence of a record. @param {any} record */
-export function changeText({ kind, reason, before, after }) {
+/** The sentence of a record, with what its price means. @param {any} record */
+export function changeText(record) {
+  return [eventText(record), ...notesOf(record)].join(', ')
+}
+
+/** @param {any} record */
+function notesOf({ intents = [], saving, context }) {
+  const { notes } = vocabulary
+  const isKnown = context?.percentile != null
+  const rank = isKnown && (context.lowest ? notes.lowest : notes.percentile)
+  const low = intents.includes('newLowDays') && !(isKnown && context.lowest) && notes.newLow
+  const [prices, percentile] = [String(context?.prices), String(context?.percentile)]
+  const values = { saving: priceText(saving), prices, percentile }
+  const texts = [notes.saving, rank, low].map((note) => note && phrase([note], values))
+  return texts.filter(Boolean)
+}
+
+/** @param {any} record */
+function eventText({ kind, reason, before, after }) {
   const known = vocabulary.kinds[kind]
   if (known === undefined) return textOf({}, kind)
   const values = {

@@ -5,37 +5,47 @@ import { callApi } from './session.js'
  */
 
 /**
- * A term of a question: what it says besides its flights.
- * @typedef {{ column: string, pointer: string, label: string, schema: { type: string, minimum?: number, maximum?: number, enum?: string[] },
- *   usual: string | number, words: [string, string] | null }} Term
+ * What a watch says: its name in files, its place in JSON, its label, its values.
+ * @typedef {{ column: string, pointer: string, label: string,
+ *   schema: { type: string, minimum?: number, maximum?: number, enum?: string[], format?: string } }} Field
+ * A term: for whom a fare is.
+ * @typedef {Field & { usual: string | number, words: [string, string] | null }} Term
+ * @typedef {Field & { hint: string, default: string | null }} Setting
  */
 
 /**
  * The texts of codes. They are empty until they have arrived, before the first view is drawn.
- * @type {{ kinds: Record<string, Kind>, states: Record<string, { label: string, sentences: string[] }>, terms: Term[] }
- *   & Record<'beliefs' | 'legs' | 'reasons' | 'statuses' | 'hidden' | 'checks' | 'incidents', Record<string, string>>}
+ * @type {{ kinds: Record<string, Kind>, states: Record<string, { label: string, sentences: string[] }>, terms: Term[], settings: Setting[] }
+ *   & Record<'beliefs' | 'legs' | 'notes' | 'reasons' | 'statuses' | 'hidden' | 'checks' | 'incidents', Record<string, string>>}
  */
 export const vocabulary = {
   kinds: {},
   states: {},
   beliefs: {},
   legs: {},
+  notes: {},
   reasons: {},
   statuses: {},
   hidden: {},
   checks: {},
   incidents: {},
   terms: [],
+  settings: [],
 }
 
 export async function loadVocabulary() {
   Object.assign(vocabulary, await callApi('/vocabulary'))
 }
 
-/** The value of a term in a question. @param {any} question @param {Term} term @returns {string | number} */
-export function termOf(question, { pointer, usual }) {
+/** The value of a field in a watch; undefined if it has none. @param {any} watch @param {Field} field @returns {any} */
+export function fieldOf(watch, { pointer }) {
   const [, ...path] = pointer.split('/')
-  return path.reduce((at, name) => at?.[name], question) ?? usual
+  return path.reduce((at, name) => at?.[name], watch)
+}
+
+/** The value of a term in a question. @param {any} question @param {Term} term @returns {string | number} */
+export function termOf(question, term) {
+  return fieldOf(question, term) ?? term.usual
 }
 
 /** For whom a fare is: "1 resident child, 2 adults". @param {any} question */

@@ -18,26 +18,39 @@ const TITLES: Readonly<Record<string, string>> = {
   nonResidents: 'PassengerCounts',
 }
 
-interface ShapeArgs {
+interface PathField {
+  readonly path: readonly string[]
+}
+
+interface ShapeArgs<F extends PathField> {
   /** The members at this depth of the paths. */
   readonly depth: number
   readonly title: (name: string) => string
-  readonly leaf: (field: QuestionField) => TSchema
+  readonly leaf: (field: F) => TSchema
   /** Whether a member, which has these fields, may be missing. */
-  readonly mayLack: (fields: readonly QuestionField[], depth: number) => boolean
+  readonly mayLack: (fields: readonly F[], depth: number) => boolean
+  /** What becomes of the schema of an object; it stays if this is unset. */
+  readonly group?: (
+    schema: TSchema,
+    at: { readonly name: string; readonly depth: number },
+  ) => TSchema
 }
 
-function membersOf(
-  fields: readonly QuestionField[],
-  args: ShapeArgs,
+/** The members of JSON at the paths of these fields, as schemas. */
+export function membersOf<F extends PathField>(
+  fields: readonly F[],
+  args: ShapeArgs<F>,
 ): Readonly<Record<string, TSchema>> {
-  const { depth, title, leaf, mayLack } = args
+  const { depth, title, leaf, mayLack, group = (schema) => schema } = args
   const members = Map.groupBy(fields, ({ path }) => path[depth] ?? '')
   const shapes = [...members].map(([name, own]) => {
     const [first] = own
     const isLeaf = first?.path.length === depth + 1
     const inner = () =>
-      object(membersOf(own, { ...args, depth: depth + 1 }), { title: title(name) })
+      group(object(membersOf(own, { ...args, depth: depth + 1 }), { title: title(name) }), {
+        name,
+        depth,
+      })
     const schema = isLeaf && first !== undefined ? leaf(first) : inner()
     return [name, mayLack(own, depth) ? Type.Optional(schema) : schema] as const
   })
@@ -45,7 +58,7 @@ function membersOf(
 }
 
 /** The members of a question in an answer or a record. */
-export const QUESTION_MEMBERS = membersOf(QUESTION_FIELDS, {
+export const QUESTION_MEMBERS = membersOf<QuestionField>(QUESTION_FIELDS, {
   depth: 0,
   title: (name) => TITLES[name] ?? name,
   leaf: ({ schema, default: absent }) => {
@@ -60,8 +73,8 @@ export const QUESTION_MEMBERS = membersOf(QUESTION_FIELDS, {
  * The terms of a question in a request. What it leaves out has its default. The schema checks the types only: a handler
  * reports what breaks a rule, for all rows at once.
  */
-function inputsOf(mayLack: ShapeArgs['mayLack']) {
-  return membersOf(TERM_FIELDS, {
+function inputsOf(mayLack: ShapeArgs<QuestionField>['mayLack']) {
+  return membersOf<QuestionField>(TERM_FIELDS, {
     depth: 0,
     title: (name) => `${TITLES[name] ?? name}Input`,
     leaf: (field) => {

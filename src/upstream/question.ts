@@ -156,14 +156,14 @@ export function valuesText({ schema }: QuestionField): string {
   return Array.isArray(values) ? values.join(' or ') : `${minimum} to ${maximum}`
 }
 
-/** The value of a field; undefined if the question leaves it out. */
+/** The value of a field; undefined if it is left out. */
 export function fieldValue(
-  question: QuestionInput,
+  of: object,
   { path }: Pick<QuestionField, 'path'>,
 ): FieldValue | undefined {
   return path.reduce<unknown>(
     (at, name) => (at as Readonly<Record<string, unknown>> | undefined)?.[name],
-    question,
+    of,
   ) as FieldValue | undefined
 }
 

@@ -7,6 +7,7 @@ import { object, orNull } from '../platform/http/schemas.ts'
 import { TERM_CHANGES, TERM_INPUTS } from '../upstream/question-shapes.ts'
 import { changeWatch } from '../watches/change-watches.ts'
 import { importWatchList, planWatchImport } from '../watches/import/import-watch-list.ts'
+import { SETTING_INPUTS } from '../watches/operations/setting-shapes.ts'
 import {
   ListParams,
   lockOwnWatches,
@@ -45,36 +46,7 @@ const FlightId = Type.String({
 })
 const settings = {
   returnFlightId: Type.Optional(orNull(Type.String())),
-  priceThresholdAmount: Type.Optional(
-    orNull(Type.String(), 'The smallest price change that you are notified of, such as `12.50`.'),
-  ),
-  priceThresholdPercent: Type.Optional(
-    orNull(
-      Type.String(),
-      'Or the smallest change as a percentage of the last notified price, such as `5`.',
-    ),
-  ),
-  departsOn: Type.Optional(
-    orNull(
-      Type.String(),
-      '`YYYY-MM-DD`. A day that has passed is an error, except in a watch that has this date and question already.',
-    ),
-  ),
-  minIntervalSeconds: Type.Optional(
-    orNull(Type.Integer(), 'The shortest time between two checks for this watch, 1 to 2592000.'),
-  ),
-  priority: Type.Optional(
-    orNull(
-      Type.String(),
-      'How soon its changes should be detected, compared with your other watches: `low`, `normal`, `high` or `urgent` (weights 1, 2, 5 and 20). Left out or null: `normal`.',
-    ),
-  ),
-  maxDelaySeconds: Type.Optional(
-    orNull(
-      Type.Integer(),
-      'The longest expected interval between two checks, up to 2592000, as far as your share of the budget allows.',
-    ),
-  ),
+  ...SETTING_INPUTS,
 }
 
 const question = { flightId: FlightId, ...TERM_INPUTS }
@@ -144,7 +116,7 @@ const saveWatches = reseller({
         }),
         cleared: Type.Integer({
           description:
-            'How many of the changed ones lost a threshold, `departsOn`, `minIntervalSeconds` or `maxDelaySeconds`, or returned to the `priority` `normal`, because the request leaves it out.',
+            'How many of the changed ones lost a setting, or returned to the `priority` `normal`, because the request leaves it out.',
         }),
         warnings: Type.Array(ProblemFault, {
           description:

@@ -5,6 +5,7 @@ import { operations } from '../platform/http/operation.ts'
 import { isNotModified } from '../platform/http/responses.ts'
 import { object, orNull } from '../platform/http/schemas.ts'
 import { type QuestionField, TERM_FIELDS } from '../upstream/question.ts'
+import { SETTING_FIELDS, type SettingField } from '../watches/rows/settings.ts'
 
 /** A table by code, open for codes of later versions. */
 const byCode = <T extends TSchema>(schema: T, description: string) =>
@@ -23,19 +24,32 @@ const Sentences = Type.Array(Type.String(), {
     'if they read otherwise, `{reason}` the text of the reason, or else the label of the kind.',
 })
 
+const FIELD_MEMBERS = {
+  column: Type.String({ description: 'In files of watches.' }),
+  pointer: Type.String({ description: 'Its place in a watch: a JSON pointer.' }),
+  label: Type.String(),
+  schema: Type.Unsafe<QuestionField['schema']>({
+    type: 'object',
+    description: 'The JSON schema of its values.',
+  }),
+}
+
 const Term = object(
   {
-    column: Type.String({ description: 'In files of watches.' }),
-    pointer: Type.String({ description: 'Its place in a watch: a JSON pointer.' }),
-    label: Type.String(),
-    schema: Type.Unsafe<QuestionField['schema']>({
-      type: 'object',
-      description: 'The JSON schema of its values.',
-    }),
+    ...FIELD_MEMBERS,
     usual: Type.Unsafe<QuestionField['usual']>({ description: 'Its value for one adult.' }),
     words: orNull(Type.Array(Type.String()), 'Singular and plural of what is counted.'),
   },
   { title: 'Term' },
+)
+
+const Setting = object(
+  {
+    ...FIELD_MEMBERS,
+    hint: Type.String({ description: 'How a value may look.' }),
+    default: Type.Unsafe<SettingField['default']>({ description: 'What its absence means.' }),
+  },
+  { title: 'Setting' },
 )
 
 const Vocabulary = object(
@@ -57,25 +71,34 @@ const Vocabulary = object(
     states: byCode(object({ label: Type.String(), sentences: Sentences }), 'The states of fares.'),
     beliefs: texts('What is believed of a leg.'),
     legs: texts('The legs of a fare.'),
+    notes: texts('What a sentence adds about the price of a record: templates.'),
     reasons: texts('Why fares were lost, and why fares and watches ended.'),
     statuses: texts('The states of watches.'),
     hidden: texts('Why a belief is not shown.'),
     checks: texts('Why a fare is checked, and what the budget is used for.'),
     incidents: texts('The masses of changes.'),
-    terms: Type.Array(Term, { description: 'What a watch says besides its flights.' }),
+    terms: Type.Array(Term, { description: 'For whom the fare of a watch is.' }),
+    settings: Type.Array(Setting, { description: 'What a watch says besides its question.' }),
   },
   { title: 'Vocabulary' },
 )
 
-const TERMS = (TERM_FIELDS as readonly QuestionField[]).map(
-  ({ column, path, label, schema, usual, words }) => {
-    const pointer = `/${path.join('/')}`
-    return { column, pointer, label, schema, usual, words: words ? [...words] : null }
-  },
-)
+const named = ({ column, path, label }: QuestionField | SettingField) => {
+  return { column, pointer: `/${path.join('/')}`, label }
+}
+
+const TERMS = (TERM_FIELDS as readonly QuestionField[]).map((field) => {
+  const { schema, usual, words } = field
+  return { ...named(field), schema, usual, words: words ? [...words] : null }
+})
+
+const SETTINGS = (SETTING_FIELDS as readonly SettingField[]).map((field) => {
+  const { schema, hint, default: absent } = field
+  return { ...named(field), schema: { ...schema }, hint, default: absent }
+})
 
 /** The whole answer. */
-export const TEXTS = { ...VOCABULARY, terms: TERMS }
+export const TEXTS = { ...VOCABULARY, terms: TERMS, settings: SETTINGS }
 
 const TAG = createHash('sha256').update(JSON.stringify(TEXTS)).digest('base64url').slice(0, 16)
 

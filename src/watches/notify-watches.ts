@@ -1,4 +1,4 @@
-import { appendWatchDrafts, createWatchDrafts } from '../feeds/append-records.ts'
+import { appendWatchDrafts, contextOf, createWatchDrafts } from '../feeds/append-records.ts'
 import { type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { isAhead } from '../platform/db/transaction.ts'
 import type { FirstCheck } from '../schedule/queues.ts'
@@ -145,10 +145,30 @@ async function draftStarts(
        and ${isFresh}
   `.execute(tx)
   await sql`
-    insert into watch_event (id, kind, tracked_fare_id, after, detected_at)
-    select d.id, 'watch_started', s.tracked_fare_id, ${shownBelief(freshSince)}, coalesce(s.last_good_check_at, s.asked_at)
+    insert into watch_event (id, kind, tracked_fare_id, after, detected_at, context)
+    select d.id, 'watch_started', s.tracked_fare_id, b.after, coalesce(s.last_good_check_at, s.asked_at), ${contextOf(sql`s.tracked_fare_id`, sql`b.after`)}
       from (select distinct fare_id, watch_event_id as id from watch_change_draft) d
       join fare_state s on s.tracked_fare_id = d.fare_id
+     cross join lateral (select ${shownBelief(freshSince)} as after) b
+  `.execute(tx)
+  await sql`
+    with priced as materialized (
+      select w.id as watch_id, i.met, i.notified, ${SAVING} as saving
+        from watch_change_draft d
+        join watch_event e on e.id = d.watch_event_id
+        join watch w on w.id = d.watch_id and ${HAS_INTENTS}
+       cross join lateral (select (e.after #>> '{price,amount}')::numeric as amount, e.after #>> '{price,currency}' as currency) p
+       cross join lateral (select '{}'::text[] as intents) notified
+       cross join lateral (${INTENTS}) i
+    ), notified as (
+      update watch w set intents_notified = t.notified
+        from priced t
+       where w.id = t.watch_id and w.intents_notified <> t.notified
+    )
+    update watch_change_draft d
+       set intents = t.met, saving = t.saving
+      from priced t
+     where d.watch_id = t.watch_id
   `.execute(tx)
 }
 
@@ -178,18 +198,105 @@ export const PRICE_STEP = {
   `,
 } as const
 
+/** The target of an intent: a price below it is notified, and again after the price was a hundredth above. */
+interface Target {
+  readonly name: 'priceBelow' | 'priceDrop'
+  readonly currency: RawBuilder<string>
+  readonly amount: RawBuilder<number>
+  readonly isMet: RawBuilder<boolean>
+}
+
+const DROP_AMOUNT = sql<number>`coalesce(w.paid_amount - w.price_drop_amount, w.paid_amount * (1 - w.price_drop_percent / 100))`
+const TARGETS: readonly Target[] = [
+  {
+    name: 'priceBelow',
+    currency: sql`w.price_below_currency`,
+    amount: sql`w.price_below_amount`,
+    isMet: sql`p.amount < w.price_below_amount`,
+  },
+  {
+    name: 'priceDrop',
+    currency: sql`w.paid_currency`,
+    amount: DROP_AMOUNT,
+    isMet: sql`p.amount <= ${DROP_AMOUNT}`,
+  },
+]
+
+/** A price in another currency, or none, shows nothing of a target. */
+function staysNotified({ name, currency, amount, isMet }: Target): RawBuilder<boolean> {
+  const wasNotified = sql`${sql.lit(name)} = any(notified.intents)`
+  return sql`
+    case when coalesce(p.currency = ${currency}, false) then ${isMet} or ${wasNotified} and p.amount < 1.01 * ${amount}
+         else ${wasNotified} end
+  `
+}
+
+/** Whether the price is below all of the last days of watch `w`, and the history of the fare has them. */
+const IS_NEW_LOW = sql`
+  coalesce(p.amount < (select min(v.price)
+                         from fare_belief_version v
+                        where v.tracked_fare_id = w.tracked_fare_id and v.currency = p.currency
+                          and v.valid_to > now() - make_interval(days => w.new_low_days)), false)
+  and exists (select from fare_belief_version v
+               where v.tracked_fare_id = w.tracked_fare_id and v.valid_from <= now() - make_interval(days => w.new_low_days))
+`
+
+const arrayOf = (names: readonly RawBuilder<unknown>[]) =>
+  sql`array_remove(array[${sql.join(names)}]::text[], null)`
+
+/**
+ * What watch `w`, of which `notified` has the intents that were notified, wants of price `p`: the intents that are met now, what
+ * the price is below the paid one, and the intents that are notified from now on.
+ */
+const INTENTS = sql`
+  select ${arrayOf([
+    ...TARGETS.map((target) => {
+      const name = sql.lit(target.name)
+      return sql`case when ${staysNotified(target)} and not ${name} = any(notified.intents) then ${name} end`
+    }),
+    sql`case when w.new_low_days is not null and ${IS_NEW_LOW} then 'newLowDays' end`,
+  ])} as met,
+  ${arrayOf(TARGETS.map((target) => sql`case when ${staysNotified(target)} then ${sql.lit(target.name)} end`))} as notified
+`
+
+const SAVING = sql`case when 'priceDrop' = any(i.met) then w.paid_amount - p.amount end`
+
+const HAS_INTENTS = sql<boolean>`num_nonnulls(w.price_below_amount, w.paid_amount, w.new_low_days) > 0`
+
+/** Of several records of a fare in one transaction, that of the price is the one that intents are about. */
+const isOfPrice = (changeSeqs: readonly number[]) => sql`
+  (c.kind = 'price_changed'
+   or not exists (select from availability_change x
+                   where x.seq = any(${changeSeqs}::bigint[]) and x.tracked_fare_id = c.tracked_fare_id and x.kind = 'price_changed'))
+`
+
 async function draftChanges(tx: Tx, changeSeqs: readonly number[]): Promise<void> {
   await sql`
-    insert into watch_change_draft (reseller_id, watch_id, reference, change_id, change_seq)
-    select w.reseller_id, w.id, w.reference, c.id, c.seq
-      from availability_change c
-      join watch w on w.tracked_fare_id = c.tracked_fare_id
-      join reseller r on r.id = w.reseller_id
-     cross join lateral (${PRICE_STEP.columns}) p
-     where c.seq = any(${changeSeqs}::bigint[]) and c.kind <> 'first_seen'
-       and w.paused_at is null and r.disabled_at is null and w.ended_at is null
-       and not exists (select from watch_change_draft d where d.watch_id = w.id)
-       and ${PRICE_STEP.passes}
+    with priced as materialized (
+      select w.reseller_id, w.id as watch_id, w.reference, c.id as change_id, c.seq as change_seq, i.met, i.notified, ${SAVING} as saving,
+             case when c.kind = 'price_changed' then p.from_amount end as from_amount,
+             case when c.kind = 'price_changed' then p.from_currency end as from_currency,
+             case when c.kind = 'price_changed' and ${HAS_INTENTS} then cardinality(i.met) > 0 else ${PRICE_STEP.passes} end as passes
+        from availability_change c
+        join watch w on w.tracked_fare_id = c.tracked_fare_id
+        join reseller r on r.id = w.reseller_id
+       cross join lateral (${PRICE_STEP.columns}) p
+       cross join lateral (select w.intents_notified as intents) notified
+       cross join lateral (
+             select coalesce(o.met, '{}') as met, o.notified
+               from (select) one left join (${INTENTS}) o on ${HAS_INTENTS} and ${isOfPrice(changeSeqs)}) i
+       where c.seq = any(${changeSeqs}::bigint[]) and c.kind <> 'first_seen'
+         and w.paused_at is null and r.disabled_at is null and w.ended_at is null
+         and not exists (select from watch_change_draft d where d.watch_id = w.id)
+    ), notified as (
+      update watch w set intents_notified = t.notified
+        from priced t
+       where w.id = t.watch_id and w.intents_notified <> t.notified
+    )
+    insert into watch_change_draft (reseller_id, watch_id, reference, change_id, change_seq, intents, saving, notified_amount, notified_currency)
+    select reseller_id, watch_id, reference, change_id, change_seq, met, saving, from_amount, from_currency
+      from priced
+     where passes
   `.execute(tx)
 }
 

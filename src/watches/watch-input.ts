@@ -5,6 +5,7 @@ import { type FieldValue, QUESTION_FIELDS, type QuestionInput } from '../upstrea
 import { readCsv } from './files/read-csv.ts'
 import { MalformedWatchFileError, textOfBytes } from './files/read-text-blocks.ts'
 import { checkRow, checkRows, InvalidRows } from './rows/check-rows.ts'
+import type { SettingsInput } from './rows/settings.ts'
 import {
   cellsAt,
   type InvalidRow,
@@ -17,15 +18,9 @@ import {
 } from './rows/watch-row.ts'
 
 /** A watch in a request body. */
-export interface WatchInput extends QuestionInput {
+export interface WatchInput extends QuestionInput, SettingsInput {
   readonly reference: string
   readonly flightId: string
-  readonly priceThresholdAmount?: string | null | undefined
-  readonly priceThresholdPercent?: string | null | undefined
-  readonly departsOn?: string | null | undefined
-  readonly minIntervalSeconds?: number | null | undefined
-  readonly priority?: string | null | undefined
-  readonly maxDelaySeconds?: number | null | undefined
 }
 
 export type Cells = RawRow['cells']

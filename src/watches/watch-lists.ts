@@ -1,9 +1,10 @@
 import { AppError } from '../platform/base/errors.ts'
 import { quote } from '../platform/base/text.ts'
-import { type Db, sql, type Tenant } from '../platform/db/database.ts'
+import { type Db, type RawBuilder, sql, type Tenant } from '../platform/db/database.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { lockWatchesOf } from '../resellers/resellers.ts'
 import { QUESTION } from '../upstream/question-sql.ts'
+import { SETTING_FIELDS, type SettingField } from './rows/settings.ts'
 import type { WatchEntry } from './rows/watch-row.ts'
 
 interface Owner {
@@ -209,8 +210,23 @@ function watchOf(row: WatchRow): Watch {
 }
 
 /** The columns of a WatchEntry except its names, from a watch `w` and its tracked fare `f`. */
-export const ENTRY_COLUMNS = sql`
-  ${QUESTION} as question, w.price_threshold_amount::text as "priceThresholdAmount",
-  w.price_threshold_percent::text as "priceThresholdPercent", w.departs_on::text as "departsOn",
-  w.min_interval_seconds as "minIntervalSeconds", w.priority, w.max_delay_seconds as "maxDelaySeconds"
-`
+export const ENTRY_COLUMNS = sql.join([
+  sql`${QUESTION} as question`,
+  ...Map.groupBy(SETTING_FIELDS as readonly SettingField[], ({ path }) => path[0] ?? '')
+    .entries()
+    .map(([name, fields]) => sql`${settingJson(fields, 1)} as ${sql.ref(name)}`),
+])
+
+/** The settings of watch `w` below a depth of their paths. What has no member that is set is null. */
+function settingJson(fields: readonly SettingField[], depth: number): RawBuilder<unknown> {
+  const [first] = fields
+  if (first !== undefined && first.path.length === depth) {
+    const value = sql.ref(`w.${first.column}`)
+    return first.schema.type === 'string' ? sql`${value}::text` : value
+  }
+  const members = Map.groupBy(fields, ({ path }) => path[depth] ?? '')
+  const pairs = [...members].map(
+    ([name, own]) => sql`${sql.lit(name)}, ${settingJson(own, depth + 1)}`,
+  )
+  return sql`nullif(jsonb_strip_nulls(jsonb_build_object(${sql.join(pairs)})), '{}')`
+}

@@ -84,7 +84,7 @@ describe('the capacity of a process', () => {
       capacity = nextCapacity(capacity, inTime)
     }
 
-    expect(seen).toEqual([50, 55, 63, 77, 104, 156, 275, 550, 1_100])
+    expect(seen).toEqual([50, 55, 63, 77, 104, 156, 275, 549, 1_099])
   })
 
   it('converges to what a process carries, whatever is asked of it', () => {

@@ -22,7 +22,9 @@ it.each(WATCH_CHANGE_KINDS)('the page and messages say the same of %s', (kind) =
   const record = exampleRecord(kind)
   // Messages leave out the year in which they are read. The page shows next to a flight who sells it.
   const words = (text: string) =>
-    text.replaceAll('\u00A0', ' ').replace(/ \(was PMI.*| at Saffron Travel.*/, '')
+    text
+      .replaceAll('\u00A0', ' ')
+      .replace(/ \(was PMI.*| at Saffron Travel(, [\d.]+ an? (resident )?adult)*/, '')
 
   const sentence = words(changeSentence(record, 2030))
   expect(sentence.endsWith(`: ${words(changeText(record))}`)).toBe(true)

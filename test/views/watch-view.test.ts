@@ -21,6 +21,7 @@ function watch(minIntervalSeconds: number | null = null, pausedAt: Date | null =
     minIntervalSeconds,
     priority: 'normal',
     maxDelaySeconds: null,
+    intents: null,
   }
   return { entry, beganAt: at(0), pausedAt }
 }

@@ -50,6 +50,7 @@ describe('a row of a watch list', () => {
         priceThresholdPercent: '5',
         departsOn: '2028-02-29',
         maxDelaySeconds: 300,
+        intents: null,
         minIntervalSeconds: 300,
         priority: 'high',
       },

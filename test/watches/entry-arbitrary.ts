@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { WATCH_PRIORITIES } from '../../src/platform/base/kinds.ts'
+import type { Money } from '../../src/platform/base/money.ts'
 import { nameFault } from '../../src/platform/base/text.ts'
 import {
   type FieldValue,
@@ -7,6 +8,7 @@ import {
   type QuestionField,
   questionFrom,
 } from '../../src/upstream/question.ts'
+import type { Intents } from '../../src/watches/rows/settings.ts'
 import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'
 
 /** Texts that file formats may misread. */
@@ -68,6 +70,26 @@ const threshold = () =>
     }),
   )
 
+const money = (): fc.Arbitrary<Money> =>
+  fc.record({
+    amount: fc.integer({ min: 100, max: 9_999 }).map((cents) => (cents / 100).toFixed(2)),
+    currency: fc.constantFrom('EUR', 'USD'),
+  })
+
+const drop = () =>
+  fc.oneof(
+    fc.record({ paid: money(), amount: fc.constantFrom('0.01', '0.99') }),
+    fc.record({ paid: money(), percent: fc.constantFrom('5', '12.5') }),
+  )
+
+const intents = (): fc.Arbitrary<Intents | null> =>
+  fc
+    .record(
+      { priceBelow: money(), priceDrop: drop(), newLowDays: fc.integer({ min: 2, max: 365 }) },
+      { requiredKeys: [] },
+    )
+    .map((wanted) => (Object.keys(wanted).length === 0 ? null : wanted))
+
 const date = () =>
   fc
     .date({ min: new Date('2090-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
@@ -99,6 +121,7 @@ export const entry = (): fc.Arbitrary<WatchEntry> =>
     minIntervalSeconds: fc.option(fc.integer({ min: 1, max: 2_592_000 })),
     priority: fc.constantFrom(...WATCH_PRIORITIES),
     maxDelaySeconds: fc.constantFrom(null, 2_592_000),
+    intents: intents(),
   })
 
 /** Valid entries with unique names. */

@@ -14,6 +14,10 @@ export interface ShownChange extends QuestionInput {
   /** Null of the first record of a watch. */
   readonly before: Belief | null
   readonly after: Belief | null
+  /** Missing in records of older versions. */
+  readonly intents?: readonly string[]
+  readonly saving?: Money | null
+  readonly context?: WatchChange['context']
 }
 
 const { kinds: KINDS, states, beliefs, reasons: REASONS } = VOCABULARY
@@ -37,7 +41,22 @@ export function changeSentence(change: ShownChange, year: number): string {
   const fare = fareText(after, before, year) ?? lastFareText(change, year) ?? idText(change)
   const terms = termsText(change)
   const whom = terms === '' ? '' : `, for ${terms}`
-  return cleanText(`${fare}${whom}: ${eventText(change, { before, after, year })}`, MAX_CHARS)
+  const event = eventText(change, { before, after, year })
+  return cleanText([`${fare}${whom}: ${event}`, ...notesOf(change)].join(', '), MAX_CHARS)
+}
+
+/** What the price means to the reseller: below what it paid, and among the prices of the fare before. */
+function notesOf({ intents = [], saving, context }: ShownChange): string[] {
+  const { notes } = VOCABULARY
+  const isKnown = context !== undefined && context !== null && context.percentile !== null
+  const rank = isKnown && (context.lowest ? notes.lowest : notes.percentile)
+  const low = intents.includes('newLowDays') && !(isKnown && context.lowest) && notes.newLow
+  const values = {
+    saving: saving ? moneyText(saving) : undefined,
+    prices: String(context?.prices),
+    percentile: String(context?.percentile),
+  }
+  return [notes.saving, rank, low].flatMap((note) => (note && phrase([note], values)) || [])
 }
 
 function fareText(is: Belief, was: Belief | null, year: number): string | undefined {

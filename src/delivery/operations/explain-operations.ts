@@ -17,6 +17,7 @@ const WATCH_STEPS = [
   'paused',
   'ended',
   'started_with_it',
+  'no_intent_met',
   'below_threshold',
   'unexplained',
 ] as const
@@ -172,6 +173,7 @@ async function explainWatches(
            select o.reference, o.price_threshold_amount, o.price_threshold_percent,
                   known.amount as last_notified_amount, known.currency as last_notified_currency) w
      cross join lateral (${PRICE_STEP.columns}) p
+     cross join lateral (select num_nonnulls(o.price_below_amount, o.paid_amount, o.new_low_days) > 0 as has_intents) h
       left join watch_change t on t.change_id = c.id and t.watch_id = o.id and t.reseller_id = o.reseller_id
      cross join lateral (
            select * from (values
@@ -181,6 +183,7 @@ async function explainWatches(
              ('paused', o.paused_at <= c.recorded_at, o.paused_at),
              ('ended', o.ended_at <= c.recorded_at, o.ended_at),
              ('started_with_it', coalesce(o.started_at >= c.recorded_at, true), o.started_at),
+             ('no_intent_met', c.kind = 'price_changed' and h.has_intents, null),
              ('below_threshold', not coalesce(${PRICE_STEP.passes}, false), null),
              ('unexplained', true, null)) steps (step, applies, since)
             where applies

@@ -4,17 +4,12 @@ import { html } from '../html.js'
 import { Action, Failure } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { texts } from '../texts.js'
-import { termOf, vocabulary } from '../vocabulary.js'
+import { fieldOf, termOf, vocabulary } from '../vocabulary.js'
 
-/** Settings that are empty for most watches, with their types of input and hints. */
-const SETTINGS = /** @type {const} */ ([
-  { name: 'departsOn', type: 'date', hint: '' },
-  { name: 'priceThresholdAmount', type: 'text', hint: texts.form.amountHint },
-  { name: 'priceThresholdPercent', type: 'text', hint: texts.form.percentHint },
-  { name: 'minIntervalSeconds', type: 'number', hint: '' },
-  { name: 'maxDelaySeconds', type: 'number', hint: '' },
-])
-const PRIORITIES = /** @type {const} */ (['low', 'normal', 'high', 'urgent'])
+/** @typedef {import('../vocabulary.js').Field} Field */
+
+/** The inputs of the values of JSON schemas. @type {Record<string, string>} */
+const TYPES = { string: 'text', integer: 'number', date: 'date' }
 
 /**
  * Adds a watch, or edits one.
@@ -35,25 +30,20 @@ export function WatchForm({ list, watch, onEnd }) {
     return html`<label>${label}<input type=${type} required=${required} placeholder=${hint || (required ? '' : texts.form.optional)}
       value=${values[name]} onInput=${set(name)} /></label>`
   }
-  const choice = (
-    /** @type {string} */ name,
-    /** @type {string} */ label,
-    /** @type {readonly string[]} */ allowed,
-  ) => html`<label>${label}<select value=${values[name]} onChange=${set(name)}>
-    ${allowed.map((value) => html`<option value=${value}>${value}</option>`)}</select></label>`
+  /** @param {Field} of @param {any} given @returns {any} */
+  const input = ({ column, label, schema }, given = {}) =>
+    schema.enum
+      ? html`<label>${label}<select value=${values[column]} onChange=${set(column)}>
+          ${schema.enum.map((value) => html`<option value=${value}>${value}</option>`)}</select></label>`
+      : html`<label>${label}<input type=${TYPES[schema.format ?? schema.type]} min=${schema.minimum} max=${schema.maximum}
+          value=${values[column]} onInput=${set(column)} ...${given} /></label>`
   return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
     ${watch === undefined && field('reference', { required: true, hint: texts.form.referenceHint })}
     ${field('flightId', { required: true })}
     ${field('returnFlightId')}
     <p class="help">${texts.form.flightHelp}</p>
-    <fieldset><legend>${texts.form.terms}</legend>${vocabulary.terms.map(
-      ({ column, label, schema }) =>
-        schema.enum
-          ? choice(column, label, schema.enum)
-          : html`<label>${label}<input type="number" min=${schema.minimum} max=${schema.maximum} value=${values[column]} onInput=${set(column)} /></label>`,
-    )}</fieldset>
-    ${SETTINGS.map(({ name, ...options }) => field(name, options))}
-    ${choice('priority', texts.form.priority, PRIORITIES)}
+    <fieldset><legend>${texts.form.terms}</legend>${vocabulary.terms.map((term) => input(term))}</fieldset>
+    ${vocabulary.settings.map((setting) => input(setting, { placeholder: setting.hint || texts.form.optional }))}
     ${watch !== undefined && html`<p class="help">${texts.form.restart}</p>`}
     ${error && html`<${Failure} error=${error} /><${Faults} error=${error} />`}
     <div class="buttons">
@@ -78,36 +68,27 @@ export function FaultList({ faults }) {
 
 /** @param {any} watch @returns {Record<string, string>} */
 function valuesOf(watch) {
-  const terms = vocabulary.terms.map((term) => [term.column, String(termOf(watch, term))])
-  const names = ['reference', 'flightId', 'returnFlightId', ...SETTINGS.map(({ name }) => name)]
-  const others = names.map((name) => [name, String(watch?.[name] ?? '')])
-  const priority = ['priority', watch?.priority ?? 'normal']
-  return Object.fromEntries([...others, priority, ...terms])
+  const names = ['reference', 'flightId', 'returnFlightId']
+  const terms = vocabulary.terms.map((term) => [term.column, termOf(watch, term)])
+  const settings = vocabulary.settings.map((setting) => {
+    return [setting.column, fieldOf(watch, setting) ?? setting.default ?? '']
+  })
+  const all = [...names.map((name) => [name, watch?.[name] ?? '']), ...terms, ...settings]
+  return Object.fromEntries(all.map(([name, value]) => [name, String(value)]))
 }
 
-/** @param {Record<string, string>} values */
+/** The watch as the API takes it. An empty value clears its setting. @param {Record<string, string>} values */
 function settingsOf(values) {
-  const settings = Object.fromEntries(
-    ['returnFlightId', ...SETTINGS.map(({ name }) => name)].map((name) => {
-      const value = values[name]?.trim() ?? ''
-      return [name, value === '' ? null : name.endsWith('Seconds') ? Number(value) : value]
-    }),
-  )
-  const { flightId, priority } = values
-  return { flightId: flightId?.trim(), priority, ...settings, ...termsOf(values) }
-}
-
-/** @param {Record<string, string>} values */
-function termsOf(values) {
-  /** @type {any} */
-  const terms = {}
-  for (const { column, pointer, schema } of vocabulary.terms) {
+  const [flightId, returnFlightId] = [values.flightId?.trim(), values.returnFlightId?.trim()]
+  const watch = { flightId, returnFlightId: returnFlightId || null }
+  for (const { column, pointer, schema } of [...vocabulary.terms, ...vocabulary.settings]) {
     const [, ...parents] = pointer.split('/')
     const last = parents.pop() ?? ''
-    const parent = parents.reduce((at, name) => (at[name] ??= {}), terms)
-    parent[last] = schema.type === 'string' ? values[column] : Number(values[column])
+    const parent = parents.reduce((at, name) => (at[name] ??= {}), /** @type {any} */ (watch))
+    const text = values[column]?.trim() ?? ''
+    parent[last] = text === '' ? null : schema.type === 'integer' ? Number(text) : text
   }
-  return terms
+  return watch
 }
 
 /** A watch with the same reference would be replaced: it is looked for first. @param {string} list @param {Record<string, string>} values */

@@ -15,6 +15,11 @@ export function parseMoney(amount: unknown, currency: unknown): Money | null {
   return { amount: fromCents(toCents(amount)), currency }
 }
 
+/** An amount as decimal text with two decimals; null if it is invalid. */
+export function parseAmount(text: string): string | null {
+  return AMOUNT.test(text) ? fromCents(toCents(text)) : null
+}
+
 /** An amount and a currency of the database as a price; null unless both are there. */
 export function moneyOf(amount: string | null, currency: string | null): Money | null {
   if (amount === null || currency === null) return null

@@ -69,6 +69,12 @@ export const VOCABULARY = {
   states: STATES,
   beliefs: BELIEFS,
   legs: { outbound: 'outbound flight', return: 'return flight' },
+  notes: {
+    saving: '{saving} less than you paid',
+    lowest: 'the lowest of {prices} days',
+    percentile: 'cheaper on {percentile} % of {prices} days',
+    newLow: 'a new low',
+  },
   reasons: Object.fromEntries(namesOf(REASONS).map((name) => [name, REASONS[name].label])),
   statuses: {
     new: 'not known yet',

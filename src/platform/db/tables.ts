@@ -110,6 +110,7 @@ export interface AuditEntry {
 export interface AvailabilityChange {
   after: ColumnType<unknown, string, string>
   before: ColumnType<unknown, string, string>
+  context: ColumnType<unknown, string, string> | null
   detected_at: Date
   evidence_hash: string | null
   held_since: Date | null
@@ -557,11 +558,19 @@ export interface Watch {
   departs_on: ColumnType<Date, string, string> | null
   ended_at: Date | null
   id: Generated<string>
+  intents_notified: Generated<string[]>
   last_notified_amount: string | null
   last_notified_currency: string | null
   max_delay_seconds: number | null
   min_interval_seconds: number | null
+  new_low_days: number | null
+  paid_amount: string | null
+  paid_currency: string | null
   paused_at: Date | null
+  price_below_amount: string | null
+  price_below_currency: string | null
+  price_drop_amount: string | null
+  price_drop_percent: string | null
   price_threshold_amount: string | null
   price_threshold_percent: string | null
   priority: Generated<WatchPriority>
@@ -574,10 +583,14 @@ export interface Watch {
 
 export interface WatchChange {
   change_id: string | null
+  intents: Generated<string[]>
   list: string | null
+  notified_amount: string | null
+  notified_currency: string | null
   recorded_at: Generated<Date>
   reference: string
   reseller_id: number
+  saving: string | null
   seq: number
   watch_event_id: string | null
   watch_id: string
@@ -586,6 +599,7 @@ export interface WatchChange {
 export interface WatchEvent {
   after: ColumnType<unknown, string, string>
   before: ColumnType<unknown, string, string> | null
+  context: ColumnType<unknown, string, string> | null
   detected_at: Date
   id: Generated<string>
   kind: string

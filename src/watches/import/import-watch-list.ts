@@ -4,6 +4,7 @@ import { assertEnabled, lockWatchesOf } from '../../resellers/resellers.ts'
 import { QUESTION_FIELDS } from '../../upstream/question.ts'
 import { questionColumns } from '../../upstream/question-sql.ts'
 import type { FirstRows, InvalidRows } from '../rows/check-rows.ts'
+import { SETTING_FIELDS } from '../rows/settings.ts'
 import {
   lockTrackedFares,
   syncTrackedFares,
@@ -18,8 +19,14 @@ import {
   SAME_QUESTION,
   STAGED_QUESTION,
   type StageArgs,
+  settingColumns,
   stageRows,
 } from './plan-import.ts'
+
+const SETTING_COLUMNS = sql.join(SETTING_FIELDS.map(({ column }) => sql.ref(column)))
+
+/** What has been notified of intents that change is notified again. */
+const INTENTS = SETTING_FIELDS.filter(({ path }) => path[0] === 'intents')
 
 export interface ImportArgs extends Omit<StageArgs, 'onStaged'> {
   /** If given, all rows are of this list, and it must exist. Otherwise missing lists are created. */
@@ -141,10 +148,8 @@ async function findAffectedFares(tx: Tx): Promise<number[]> {
 
 async function addWatches(tx: Tx, resellerId: number): Promise<void> {
   await sql`
-    insert into watch (reseller_id, watch_list_id, reference, tracked_fare_id, price_threshold_amount,
-                       price_threshold_percent, departs_on, min_interval_seconds, priority, max_delay_seconds)
-    select ${resellerId}, l.id, p.reference, p.tracked_fare_id, p.price_threshold_amount,
-           p.price_threshold_percent, p.departs_on, p.min_interval_seconds, p.priority, p.max_delay_seconds
+    insert into watch (reseller_id, watch_list_id, reference, tracked_fare_id, ${SETTING_COLUMNS})
+    select ${resellerId}, l.id, p.reference, p.tracked_fare_id, ${settingColumns('p')}
       from watch_plan p
       join watch_list l on l.reseller_id = ${resellerId} and l.name = p.list
      where p.watch_id is null
@@ -159,12 +164,9 @@ async function changeWatches(tx: Tx, resellerId: number): Promise<void> {
   await sql`
     update watch w
        set tracked_fare_id = p.tracked_fare_id,
-           price_threshold_amount = p.price_threshold_amount,
-           price_threshold_percent = p.price_threshold_percent,
-           departs_on = p.departs_on,
-           min_interval_seconds = p.min_interval_seconds,
-           priority = p.priority,
-           max_delay_seconds = p.max_delay_seconds,
+           (${SETTING_COLUMNS}) = (select ${settingColumns('p')}),
+           intents_notified = case when (${settingColumns('w', INTENTS)}) is not distinct from (${settingColumns('p', INTENTS)})
+                               then w.intents_notified else '{}' end,
            began_at = case when a.new then clock_timestamp() else w.began_at end,
            started_at = case when not a.new then w.started_at end,
            ended_at = case when not a.new then w.ended_at end,

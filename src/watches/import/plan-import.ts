@@ -4,6 +4,7 @@ import { fieldValue, QUESTION_FIELDS, type QuestionField } from '../../upstream/
 import { questionColumns } from '../../upstream/question-sql.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from '../max-delays.ts'
 import { checkRows, InvalidRows, InvalidRowsError, type NumberedEntry } from '../rows/check-rows.ts'
+import { SETTING_FIELDS, type SettingField } from '../rows/settings.ts'
 import type { RowSource, WatchEntry } from '../rows/watch-row.ts'
 import { hasPassed } from '../sync-tracked-fares.ts'
 
@@ -58,8 +59,7 @@ async function createStagingTable(tx: Tx): Promise<void> {
     create temp table staged_watch (
       list text collate "C" not null, reference text collate "C" not null,
       ${sql.join(QUESTION_FIELDS.map(stagedColumn))},
-      price_threshold_amount numeric, price_threshold_percent numeric,
-      departs_on date, min_interval_seconds integer, priority text not null, max_delay_seconds integer,
+      ${sql.join(SETTING_FIELDS.map(({ column, sqlType }) => sql`${sql.ref(column)} ${sql.raw(sqlType)}`))},
       line integer not null
     ) on commit drop
   `.execute(tx)
@@ -78,12 +78,7 @@ async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<voi
       ${column((e) => e.list)}::text[],
       ${column((e) => e.reference)}::text[],
       ${sql.join(QUESTION_FIELDS.map((field) => sql`${column((e) => fieldValue(e.question, field) ?? '')}::${sql.raw(field.sqlType)}[]`))},
-      ${column((e) => e.priceThresholdAmount)}::numeric[],
-      ${column((e) => e.priceThresholdPercent)}::numeric[],
-      ${column((e) => e.departsOn)}::date[],
-      ${column((e) => e.minIntervalSeconds)}::integer[],
-      ${column((e) => e.priority)}::text[],
-      ${column((e) => e.maxDelaySeconds)}::integer[],
+      ${sql.join(SETTING_FIELDS.map((field) => sql`${column((e) => fieldValue(e, field))}::${sql.raw(field.sqlType)}[]`))},
       ${rows.map(({ line }) => line)}::integer[])
   `.execute(tx)
 }
@@ -154,6 +149,14 @@ export const SAME_QUESTION = sql.join(
   sql` and `,
 )
 
+/** The columns of the settings of a table or alias. */
+export function settingColumns(
+  of: string,
+  fields: readonly Pick<SettingField, 'column'>[] = SETTING_FIELDS,
+): RawBuilder<unknown> {
+  return sql.join(fields.map(({ column }) => sql.ref(`${of}.${column}`)))
+}
+
 /** The columns of a staged question as a tracked fare has them. */
 export function stagedQuestion(of: string): RawBuilder<unknown> {
   const columns = QUESTION_FIELDS.map(({ column, default: absent }) => {
@@ -165,14 +168,14 @@ export function stagedQuestion(of: string): RawBuilder<unknown> {
 
 export const STAGED_QUESTION = stagedQuestion('s')
 
-/** Whether watch `w` has a setting that staged row `s` lacks. The priority `normal` is as good as none. */
-const LOSES_SETTING = sql`(
-     w.price_threshold_amount is not null and s.price_threshold_amount is null
-  or w.price_threshold_percent is not null and s.price_threshold_percent is null
-  or w.departs_on is not null and s.departs_on is null
-  or w.min_interval_seconds is not null and s.min_interval_seconds is null
-  or w.max_delay_seconds is not null and s.max_delay_seconds is null
-  or w.priority <> 'normal' and s.priority = 'normal')`
+/** Whether watch `w` has a setting that staged row `s` lacks. A default is as good as none. */
+const LOSES_SETTING = sql`(${sql.join(
+  SETTING_FIELDS.map(({ column, sqlType, default: absent }) => {
+    const none = sql`${sql.lit(absent)}::${sql.raw(sqlType)}`
+    return sql`${sql.ref(`w.${column}`)} is distinct from ${none} and ${sql.ref(`s.${column}`)} is not distinct from ${none}`
+  }),
+  sql` or `,
+)})`
 
 /**
  * Compares every staged row with the reseller's watches, in a temporary table `watch_plan`: which watch it is, and
@@ -184,13 +187,8 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
     create temp table watch_plan on commit drop as
     select s.*, f.id as tracked_fare_id, w.id as watch_id, w.tracked_fare_id as fare_before,
            w.tracked_fare_id is distinct from f.id as other_question,
-           (w.price_threshold_amount, w.price_threshold_percent, w.departs_on, w.min_interval_seconds, w.priority,
-            w.max_delay_seconds)
-             is distinct from
-           (s.price_threshold_amount, s.price_threshold_percent, s.departs_on, s.min_interval_seconds, s.priority,
-            s.max_delay_seconds)
-             as other_settings,
-           ${LOSES_SETTING} as loses_setting,
+           (${settingColumns('w')}) is distinct from (${settingColumns('s')}) as other_settings,
+           w.id is not null and ${LOSES_SETTING} as loses_setting,
            w.ended_at is not null and w.paused_at is null and w.departs_on is not distinct from s.departs_on as stays_ended,
            w.paused_at is not null as stays_paused
       from staged_watch s

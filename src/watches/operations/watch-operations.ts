@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
-import { WATCH_PRIORITIES } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { Instant, instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { Instant, instant, object, orNull } from '../../platform/http/schemas.ts'
 import { QUESTION_MEMBERS } from '../../upstream/question-shapes.ts'
 import { deleteWatches } from '../change-watches.ts'
 import type { Watch } from '../watch-lists.ts'
+import { SETTING_MEMBERS } from './setting-shapes.ts'
 import { ListParams, orNotFound } from './watch-list-operations.ts'
 
 /** The path of a watch: the reseller's names for the list and the watch. */
@@ -26,12 +26,7 @@ export const watchMembers = {
     description: 'Identifies the watch in the records of your feed. It never changes.',
   }),
   ...QUESTION_MEMBERS,
-  priceThresholdAmount: orNull(Type.String()),
-  priceThresholdPercent: orNull(Type.String()),
-  departsOn: orNull(Type.String()),
-  minIntervalSeconds: orNull(Type.Integer()),
-  priority: oneOf(WATCH_PRIORITIES),
-  maxDelaySeconds: orNull(Type.Integer()),
+  ...SETTING_MEMBERS,
   createdAt: Instant,
   beganAt: instant(
     'When the watch last began: when it was added or resumed, or when its question changed.',

@@ -1,15 +1,14 @@
 import { AppError } from '../../platform/base/errors.ts'
-import { WATCH_PRIORITIES, type WatchPriority } from '../../platform/base/kinds.ts'
 import { nameFault, quote } from '../../platform/base/text.ts'
 import {
   type Parsed,
-  parseWhole,
   type Question,
   questionFrom,
   SAME_FLIGHT_RULE,
   TERM_FIELDS,
   violatedPassengerRule,
 } from '../../upstream/question.ts'
+import { intentFaults, settingsFrom } from './settings.ts'
 import {
   type Column,
   type InvalidRow,
@@ -106,12 +105,7 @@ export function checkRow(row: RawRow): CheckedRow {
     list: cells.text('list', nameFault) ?? '',
     reference: cells.text('reference', nameFault) ?? '',
     question: questionFrom((field) => cells.value(field.column, field.parse) ?? field.default),
-    priceThresholdAmount: cells.value('price_threshold_amount', parseDecimal),
-    priceThresholdPercent: cells.value('price_threshold_percent', parseDecimal),
-    departsOn: cells.value('departs_on', parseDate),
-    minIntervalSeconds: cells.value('min_interval_seconds', parseInterval),
-    priority: cells.value('priority', parsePriority) ?? 'normal',
-    maxDelaySeconds: cells.value('max_delay_seconds', parseInterval),
+    ...settingsFrom((field) => cells.value(field.column as Column, field.parse) ?? field.default),
   }
   const { flightId, returnFlightId } = entry.question
   if (flightId !== '' && flightId === returnFlightId) {
@@ -126,6 +120,9 @@ export function checkRow(row: RawRow): CheckedRow {
       column: 'max_delay_seconds',
       message: `must not be less than min_interval_seconds, ${minIntervalSeconds}`,
     })
+  }
+  if (cells.errors.length === 0) {
+    cells.errors.push(...intentFaults((column) => row.cells[column as Column]?.trim() ?? ''))
   }
   // The rules for all counts together apply only once each count can be read.
   const isTerm = (column: string) => TERM_FIELDS.some((field) => field.column === column)
@@ -200,47 +197,4 @@ export function invalidRowLines(invalid: FirstRows, what = 'invalid row'): strin
   )
   const more = invalid.count - invalid.rows.length
   return more > 0 ? [...lines, `  and ${more} more ${what}${more === 1 ? '' : 's'}`] : lines
-}
-
-/** A fare that is checked less than once a month is not watched. */
-const MAX_INTERVAL_SECONDS = 30 * 86_400
-
-const DECIMAL = /^\d{1,12}(\.\d{1,4})?$/
-const DATE = /^\d{4}-\d{2}-\d{2}$/
-
-/** Reads `min_interval_seconds` or `max_delay_seconds`. */
-function parseInterval(text: string): Parsed<number> {
-  return parseWhole(text, { min: 1, max: MAX_INTERVAL_SECONDS })
-}
-
-function parsePriority(text: string): Parsed<WatchPriority> {
-  const value = WATCH_PRIORITIES.find((priority) => priority === text)
-  if (value !== undefined) return { value }
-  return { error: `must be low, normal, high or urgent, not ${quote(text)}` }
-}
-
-/** Reads a decimal as text without superfluous zeros, so that equal thresholds have equal texts. */
-function parseDecimal(text: string): Parsed<string> {
-  if (DECIMAL.test(text)) return { value: canonicalDecimal(text) }
-  return { error: `must be a decimal number of 0 or more such as 12.50, not ${quote(text)}` }
-}
-
-/** @example canonicalDecimal('05.50') // '5.5' */
-function canonicalDecimal(text: string): string {
-  const [whole = '', fraction = ''] = text.split('.')
-  const shortWhole = whole.replace(/^0+(?=\d)/, '')
-  const shortFraction = fraction.replace(/0+$/, '')
-  return shortFraction === '' ? shortWhole : `${shortWhole}.${shortFraction}`
-}
-
-function parseDate(text: string): Parsed<string> {
-  if (isDate(text)) return { value: text }
-  return { error: `must be a date such as 2026-01-31, not ${quote(text)}` }
-}
-
-/** JavaScript reads 2026-02-30 as the second of March, and PostgreSQL has no year 0. */
-function isDate(text: string): boolean {
-  if (!DATE.test(text) || text.startsWith('0000')) return false
-  const date = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
 }

@@ -1,27 +1,23 @@
-import type { WatchPriority } from '../../platform/base/kinds.ts'
-import { QUESTION_FIELDS, type Question, type QuestionColumn } from '../../upstream/question.ts'
+import { fieldValue, QUESTION_FIELDS, type Question } from '../../upstream/question.ts'
+import { SETTING_FIELDS, type WatchSettings } from './settings.ts'
 
-const QUESTION_PLACES = Object.fromEntries(
-  QUESTION_FIELDS.map(({ column, path }) => [column, `/${path.join('/')}`]),
-) as Readonly<Record<QuestionColumn, string>>
+/** Where a watch of a request or an answer has each column. In the order of an export. */
+const FIELDS = [
+  { column: 'list', path: ['list'] },
+  { column: 'reference', path: ['reference'] },
+  ...QUESTION_FIELDS,
+  ...SETTING_FIELDS,
+] as const
 
-/** Where a watch of a request or an answer has each column, as a JSON pointer. In the order of an export. */
-export const PLACES = {
-  list: '/list',
-  reference: '/reference',
-  ...QUESTION_PLACES,
-  price_threshold_amount: '/priceThresholdAmount',
-  price_threshold_percent: '/priceThresholdPercent',
-  departs_on: '/departsOn',
-  min_interval_seconds: '/minIntervalSeconds',
-  priority: '/priority',
-  max_delay_seconds: '/maxDelaySeconds',
-} as const
-
-export type Column = keyof typeof PLACES
+export type Column = (typeof FIELDS)[number]['column']
 
 /** The columns of a watch list. */
-export const COLUMNS = Object.keys(PLACES) as readonly Column[]
+export const COLUMNS: readonly Column[] = FIELDS.map(({ column }) => column)
+
+/** The places as JSON pointers. */
+export const PLACES = Object.fromEntries(
+  FIELDS.map(({ column, path }) => [column, `/${path.join('/')}`]),
+) as Readonly<Record<Column, string>>
 
 /** The columns that every file must have and every row must fill. */
 export const REQUIRED_COLUMNS: readonly Column[] = [
@@ -107,20 +103,11 @@ export function unescapeFormula(text: string): string {
 }
 
 /** A row of a watch list in canonical form: two rows with the same meaning are equal. */
-export interface WatchEntry {
+export interface WatchEntry extends WatchSettings {
   readonly list: string
   /** The reseller's name for the watch, unique within the list. */
   readonly reference: string
   readonly question: Question
-  /** Decimal text without superfluous zeros. If null, the reseller is notified of every change of the price. */
-  readonly priceThresholdAmount: string | null
-  readonly priceThresholdPercent: string | null
-  /** `YYYY-MM-DD`; null if the reseller did not give it. */
-  readonly departsOn: string | null
-  readonly minIntervalSeconds: number | null
-  readonly priority: WatchPriority
-  /** The longest expected interval between two checks; null if the reseller set none. */
-  readonly maxDelaySeconds: number | null
 }
 
 type CellValues = Record<Column, string | number | null>
@@ -133,14 +120,6 @@ export function cellsOf({ question, ...settings }: WatchEntry): CellValues {
 /** The value at the place of each column; null where there is none. */
 export function cellsAt(watch: object): CellValues {
   return Object.fromEntries(
-    COLUMNS.map((column) => [column, valueAt(watch, PLACES[column]) ?? null]),
+    FIELDS.map((field) => [field.column, fieldValue(watch, field) ?? null]),
   ) as CellValues
-}
-
-function valueAt(watch: object, place: string): unknown {
-  const names = place.split('/').slice(1)
-  return names.reduce<unknown>(
-    (at, name) => (at as Record<string, unknown> | undefined)?.[name],
-    watch,
-  )
 }
