@@ -95,7 +95,7 @@ function isShown(view: LegView, leg: LegObservation | undefined, withPrice: bool
   return view.identity === identity && view.itinerary === itinerary && hasPrice
 }
 
-const OF_FLIGHTS = ['identity_changed', 'itinerary_changed', 'legs_changed']
+const OF_LOSSES = ['first_seen', 'became_unavailable', 'expired']
 
 /** A loss is true if the leg is sold out. Everything else is true if all that it shows is. */
 function isTrue({ kind, after }: StoredRecord, { legs }: Truth): boolean {
@@ -103,7 +103,7 @@ function isTrue({ kind, after }: StoredRecord, { legs }: Truth): boolean {
   const isLost = views.some(
     (view, at) => view.belief === 'unavailable' && legs[at]?.kind === view.belief,
   )
-  if (after.pair === 'not_bookable' && !OF_FLIGHTS.includes(kind)) return isLost
+  if (after.pair === 'not_bookable' && OF_LOSSES.includes(kind)) return isLost
   return views.every((view, at) => view.belief === 'unknown' || isShown(view, legs[at], false))
 }
 

@@ -1,4 +1,4 @@
-import type { PassengerPrices, Price } from '../world/wire.ts'
+import type { PassengerPrices, Price, Site } from '../world/wire.ts'
 import { defineFault } from './fault-kind.ts'
 import { oneOf } from './fault-parameters.ts'
 import { changeFlights, jsonFault, type ResultContext } from './json-fault.ts'
@@ -20,6 +20,13 @@ const ODD_PRICES = {
 }
 type PriceForm = keyof typeof ODD_PRICES
 const PRICE_FORMS = Object.keys(ODD_PRICES) as PriceForm[]
+
+const OTHER_SITE: Site = {
+  id: 900,
+  name: 'Cobalt Fares',
+  url: 'https://cobalt.sandbox.invalid/',
+  logo: 'https://cobalt.sandbox.invalid/logo.png',
+}
 
 /** What upstreams add to an answer that is none. */
 const MEMBERS = {
@@ -75,6 +82,10 @@ export const VERIFY_FAULTS = {
       const odd = ODD_PRICES[name ?? 'nan']
       return changeFlights(result, (flight) => ({ ...flight, price: odd(flight.price) }))
     },
+  }),
+  'other-site': jsonFault({
+    summary: 'each flight sold by another site',
+    result: (result) => changeFlights(result, (flight) => ({ ...flight, site: OTHER_SITE })),
   }),
   'swapped-legs': jsonFault({
     summary: 'a flight of two that can be booked under the id of the other',

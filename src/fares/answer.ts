@@ -2,10 +2,12 @@ import { zoneOf } from '../platform/airports/airports.ts'
 import {
   CONTRADICTIONS,
   type Contradiction,
+  everyLeg,
   hasPrices,
   isSameFlight,
   kindsBetween,
   legContradiction,
+  type ReadFare,
   samePrices,
 } from '../platform/base/change-kinds.ts'
 import type { FareChangeKind, LossReason, UnknownReason } from '../platform/base/kinds.ts'
@@ -84,12 +86,13 @@ function isPast(flight: FlightSummary, at: Date): boolean {
   return departureOf(flight).at <= at.getTime()
 }
 
-function departuresOf({ belief, lastFlights }: KnownFlights): Departure[] {
-  const flights = [
-    belief.outbound.flight ?? lastFlights.outbound,
-    belief.return?.flight ?? lastFlights.return,
-  ]
-  return flights.flatMap((flight) => (flight ? [departureOf(flight)] : []))
+function departuresOf(state: KnownFlights): Departure[] {
+  return knownFlights(state).flatMap((flight) => (flight ? [departureOf(flight)] : []))
+}
+
+function knownFlights({ belief, lastFlights }: KnownFlights) {
+  const back = belief.return?.flight ?? lastFlights.return
+  return [belief.outbound.flight ?? lastFlights.outbound, back] as const
 }
 
 function departureOf({ from, departsAt, departsBy }: FlightSummary): Departure {
@@ -166,16 +169,13 @@ const MOST_SWAPPED_MS = HOUR_MS
  * their own flights: what the answer says of a flight without showing it belongs to the other one too.
  */
 function withoutSwaps(
-  { belief, lastFlights, lastGoodCheckAt }: FareState,
+  state: FareState,
   { askedAt, observation }: Pick<Answer, 'askedAt' | 'observation'>,
 ): Pick<Observation, 'outbound' | 'return'> {
   const { outbound, return: back } = observation
-  const isOld = askedAt.getTime() - Date.parse(lastGoodCheckAt ?? '') > MOST_SWAPPED_MS
-  if (belief.return === null || back === null || isOld) return observation
-  const known = [
-    belief.outbound.flight ?? lastFlights.outbound,
-    belief.return.flight ?? lastFlights.return,
-  ] as const
+  const isOld = askedAt.getTime() - Date.parse(state.lastGoodCheckAt ?? '') > MOST_SWAPPED_MS
+  if (state.belief.return === null || back === null || isOld) return observation
+  const known = knownFlights(state)
   const legs = [outbound, back] as const
   const own = legs.map((leg, at) => shows(leg, known[at]))
   if (!legs.some((leg, at) => !own[at] && shows(leg, known[1 - at]))) return observation
@@ -253,7 +253,7 @@ function priceContradiction(
   return areWithin(belief, reading, NEAR) ? 'near_price' : 'far_price'
 }
 
-/** Whether two readings show the same at any price and itinerary. */
+/** Whether two readings show the same at any price, itinerary and site. */
 function areAlike(one: FareView, other: FareView): boolean {
   const currency = (leg: LegView) => leg.price?.currency ?? null
   return pairsOf(one, other).every(
@@ -263,8 +263,8 @@ function areAlike(one: FareView, other: FareView): boolean {
 }
 
 /**
- * Whether a reading shows the `same` as a candidate: availability by leg, identity, itinerary, currency, and
- * amounts that differ by at most a fifth; or is `alike`, itinerary and amounts apart. A loss is the same where one leg
+ * Whether a reading shows the `same` as a candidate: availability by leg, identity, itinerary, site, currency, and
+ * amounts that differ by at most a fifth; or is `alike`, itinerary, site and amounts apart. A loss is the same where one leg
  * is lost in both, whatever the other shows.
  */
 export function agreementOf(
@@ -285,7 +285,7 @@ export function agreementOf(
 }
 
 /** Whether two readings show the same, and amounts that differ by at most a fifth. */
-export function isSame(one: FareView, other: FareView): boolean {
+export function isSame(one: ReadFare, other: ReadFare): boolean {
   return isSameFlight(one, other) && areWithin(one, other, 20n)
 }
 
@@ -293,11 +293,9 @@ export function isSame(one: FareView, other: FareView): boolean {
  * Whether every leg, and the sum, has a price in the same currency that differs by at most this share; or none in
  * both.
  */
-export function areWithin(one: FareView, other: FareView, percent: bigint): boolean {
-  const legs = pairsOf(one, other).map(({ was, is }) => [was.price, is.price] as const)
-  return [...legs, [one.price, other.price] as const].every(([from, to]) =>
-    isWithin(from, to, percent),
-  )
+export function areWithin(one: ReadFare, other: ReadFare, percent: bigint): boolean {
+  const areLegs = everyLeg(one, other, (was, is) => isWithin(was.price, is.price, percent))
+  return areLegs && isWithin(one.price, other.price, percent)
 }
 
 /** Whether neither amount is there, or both have one currency and differ by at most this share of the first. */

@@ -28,6 +28,7 @@ import {
 import { isHeldReturn, isPartOfMass, type MassContext } from './mass.ts'
 import {
   type Candidate,
+  comparedView,
   completed,
   type FareState,
   type FareView,
@@ -78,8 +79,8 @@ export function confirmationOf(
 }
 
 /**
- * So many contradictions in a row that differ in their amounts and itineraries alone are confirmed: they jump with
- * every answer.
+ * So many contradictions in a row that differ in their amounts, itineraries and sites alone are confirmed: they jump
+ * with every answer.
  */
 const JUMPS = 3
 /** So often may a candidate take the place of one of another kind, and be asked for early. */
@@ -275,17 +276,16 @@ export function decide(
   return counted.isConfirmed ? adopt(state, counted, deciding) : wait(state, counted, reading)
 }
 
-/** Availability, identity and itinerary agree; so does the price, or it is unreadable. */
+/** Availability, identity, itinerary and site agree; so does the price, or it is unreadable. */
 function agree(state: FareState, reading: Reading): Decision {
-  const { view, at } = reading
-  const isPriced = view.pair !== 'bookable' || hasPrices(view)
-  // An unreadable price says nothing about the price that waits.
-  const isOfPrice =
-    state.candidate && CONTRADICTED[state.candidate.contradiction].kind === 'price_changed'
+  const { view, at, isOdd } = reading
+  const { candidate } = state
+  // An unreadable price, or a site that is not named, contradicts neither: it says nothing about the one that waits.
+  const isSilent = candidate && contradictionOf(candidate.view, view, isOdd) === null
   const after = {
     ...state,
     belief: completed(state.belief, view),
-    candidate: isPriced || !isOfPrice ? null : unshown(state.candidate),
+    candidate: isSilent ? unshown(candidate) : null,
     ...priceOr(state, view, at),
     silence: null,
     lastGoodCheckAt: at,
@@ -403,9 +403,7 @@ function replacedAfter(
 ): FareState['replaced'] {
   const kept = replaced.filter((one) => isRecent(one, at))
   if (!isComplete(belief)) return kept
-  // The identity and the itinerary suffice to compare.
-  const view = mapLegs(belief, (leg) => ({ ...leg, flight: null }))
-  const all = [{ view, at, held }, ...kept]
+  const all = [{ view: comparedView(belief), at, held }, ...kept]
   const lastHeld = all.find((one) => one.held)
   return all.filter((one, rank) => rank < MOST_REPLACED || one === lastHeld)
 }

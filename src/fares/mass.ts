@@ -89,10 +89,8 @@ function numbersOf(flight: FlightSummary): string {
 
 function shownBy(pair: LegPair): HeldKind | null {
   const contradiction = legContradiction(pair)
-  if (contradiction !== null) {
-    const { kind } = CONTRADICTED[contradiction]
-    return isHeldKind(kind) ? kind : null
-  }
+  const kind = contradiction && CONTRADICTED[contradiction].kind
+  if (kind !== null && isHeldKind(kind)) return kind
   return isLargeStep(pair) ? 'price_changed' : null
 }
 

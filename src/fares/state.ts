@@ -1,13 +1,17 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   CONTRADICTED,
   type Contradiction,
   type HeldKind,
   isHeldKind,
+  isOtherSite,
+  type ReadFare,
+  type ReadLeg,
 } from '../platform/base/change-kinds.ts'
 import { AppError } from '../platform/base/errors.ts'
 import type { Belief, HiddenReason, PairState, ShownPriceReason } from '../platform/base/kinds.ts'
 import { type Money, sameMoney, sumMoney } from '../platform/base/money.ts'
-import type { FlightSummary, LegObservation, LegPrice } from '../upstream/observation.ts'
+import type { FlightSummary, LegObservation, LegPrice, Site } from '../upstream/observation.ts'
 
 /**
  * A reading: what one answer shows of the whole fare. A belief is one reading, adopted whole, so records and pages
@@ -48,7 +52,7 @@ export interface Candidate {
   readonly view: FareView
   /** The number of counted answers in a row that show it. */
   readonly answers: number
-  /** The number of counted answers in a row that show it at any price and itinerary. */
+  /** The number of counted answers in a row that show it at any price, itinerary and site. */
   readonly alike: number
   /** How many candidates of other kinds it and those before it have displaced, without an answer that agreed. */
   readonly displaced?: number
@@ -56,9 +60,9 @@ export interface Candidate {
   readonly countedAt: string
 }
 
-/** A belief that a record has replaced. */
+/** A belief that a record has replaced, as far as readings are compared with it. */
 interface ReplacedBelief {
-  readonly view: FareView
+  readonly view: ReadFare
   /** When the answer began that replaced it. */
   readonly at: string
   /** Whether the record was held before. */
@@ -100,7 +104,7 @@ export interface FareState {
   readonly replaced: readonly ReplacedBelief[]
   /** The answers since the last one that counted; null if that was the last answer. */
   readonly silence: Silence | null
-  /** When the last good check began: one that agreed in availability, identity and itinerary. */
+  /** When the last good check began: one that agreed in availability, identity, itinerary and site. */
   readonly lastGoodCheckAt: string | null
   /** When the last check began that showed the price; null where none is believed. */
   readonly pricedAt: string | null
@@ -170,6 +174,15 @@ function pairOf(beliefs: readonly Belief[]): PairState {
   return beliefs.includes('unknown') ? 'unknown' : 'bookable'
 }
 
+/** A fare as far as readings are compared with it. */
+export function comparedView({ pair, outbound, return: back, price }: FareView): ReadFare {
+  return { pair, outbound: comparedLeg(outbound), return: back && comparedLeg(back), price }
+}
+
+function comparedLeg({ flight, ...leg }: LegView): ReadLeg {
+  return { ...leg, flight: flight && (flight.site ? { site: flight.site } : {}) }
+}
+
 export function legsOf({ outbound, return: back }: FareView): LegView[] {
   return back === null ? [outbound] : [outbound, back]
 }
@@ -187,18 +200,30 @@ export function withoutPrice(view: FareView, reason: ShownPriceReason): FareView
   return mapLegs(view, (leg) => ({ ...leg, price: null }), reason)
 }
 
-/** A reading, with what is believed of the legs that it says nothing about. */
+/** A reading, with what is believed of the legs and sites that it says nothing about. */
 export function filledUp(reading: FareView, belief: FareView): FareView {
-  const of = (leg: LegView, believed: LegView) => (leg.belief === 'unknown' ? believed : leg)
+  const of = (leg: LegView, believed: LegView) =>
+    leg.belief === 'unknown' ? believed : withKnownSite(leg, believed)
   return viewOf(
     of(reading.outbound, belief.outbound),
     reading.return && belief.return && of(reading.return, belief.return),
   )
 }
 
+function withKnownSite(leg: LegView, { identity, flight }: LegView): LegView {
+  const site = leg.identity === identity && latestSite(flight?.site, leg.flight?.site)
+  return leg.flight && site ? { ...leg, flight: { ...leg.flight, site } } : leg
+}
+
+/** The site that was shown last, but of the same site the last answer that names it in full. The same object if it is equal. */
+function latestSite(was: Site | undefined, is: Site | undefined): Site | undefined {
+  if (was === undefined || isOtherSite(was, is)) return is ?? was
+  return is?.id && is.name && !isDeepStrictEqual(is, was) ? is : was
+}
+
 /**
- * A belief with what an answer that agrees says more of its flights: the sites, places and prices of passengers that
- * the belief does not have. What is first seen is no change. The same object where nothing is added.
+ * A belief with what an answer that agrees says more of its flights: places and prices of passengers that the belief
+ * does not have, and the latest name and address of a site. That is no change. The same object where nothing is new.
  */
 export function completed(belief: FareView, reading: FareView): FareView {
   const outbound = completedLeg(belief.outbound, reading.outbound)
@@ -217,7 +242,8 @@ function completedLeg(was: LegView, is: LegView): LegView {
 }
 
 function completedFlight(was: FlightSummary, is: FlightSummary): FlightSummary {
-  const { site = is.site, places = is.places } = was
+  const { places = is.places } = was
+  const site = latestSite(was.site, is.site)
   if (site === was.site && places === was.places) return was
   return { ...was, ...(site && { site }), ...(places && { places }) }
 }

@@ -27,6 +27,7 @@ const BACK = {
   places: { from: BCN, to: PMI, stops: [] },
 }
 const LATER = { ...OUT, departsAt: '2030-01-31 12:05', arrivesAt: '2030-01-31 13:00' }
+const RESOLD = { ...OUT, site: { id: '8', name: 'Cobalt Fares', url: 'https://cobalt.example' } }
 const OTHER = { ...OUT, airline: 'Tramontana Air', airlineCode: 'TM', numbers: [742] }
 
 type ShownFlight = typeof OUT
@@ -72,6 +73,7 @@ const FARES: Readonly<Record<ExampleFare, ShownFare | null>> = {
   'one open': { ...BOTH_LOST, outbound: openLeg(OUT, null) },
   cheaper: bookable(OUT, '312.40'),
   later: bookable(LATER, '348.81'),
+  'other site': bookable(RESOLD, '348.81'),
   'other flight': bookable(OTHER, '348.81'),
 }
 

@@ -105,6 +105,8 @@ function eventText({ kind, reason, before, after }) {
     before: flightsBefore(before, after),
     price: priceText(after?.price),
     was: priceText(before?.price),
+    site: sitesText(after),
+    siteBefore: sitesText(before),
     ...stepOf(before?.price, after?.price),
   }
   return phrase(known.sentences, values) ?? known.label
@@ -119,6 +121,12 @@ function stateText(fare) {
     outbound: textOf(vocabulary.beliefs, outbound.belief),
     return: back && textOf(vocabulary.beliefs, back.belief),
   })
+}
+
+/** The names of the sites that sell a fare. @param {any} fare */
+function sitesText(fare) {
+  const names = [fare?.outbound, fare?.return].flatMap((leg) => leg?.flight?.site?.name ?? [])
+  return [...new Set(names)].join(' and ') || undefined
 }
 
 /** Which of two flights was lost, if one was. @param {any} fare */

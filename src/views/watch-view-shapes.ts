@@ -76,7 +76,7 @@ export const viewMembers = {
   ),
   lastGoodCheckAt: orNull(
     Instant,
-    'When the last check began that agreed with the belief in availability, identity and itinerary. The price has its own age.',
+    'When the last check began that agreed with the belief in availability, identity, itinerary and site. The price has its own age.',
   ),
   lastCheckAt: orNull(Instant),
   lastCheckWhy: orNull(

@@ -144,6 +144,24 @@ describe('the sentence of a change', () => {
     )
   })
 
+  it('another site is named with the one before it, where names are known', () => {
+    const by = (name: string | null, flight = OUT) =>
+      leg('available', { ...flight, site: { id: null, name, url: null } })
+    const was = { ...PAIR, outbound: by('Saffron Airlines') }
+    const split = { ...PAIR, outbound: by('Cobalt'), return: by('www.evil.example', BACK) }
+
+    expect(sentence('site_changed', was, { ...PAIR, outbound: by('Cobalt') })).toMatch(
+      /: sold by Cobalt \(was Saffron Airlines\)$/,
+    )
+    expect(sentence('site_changed', was, split)).toMatch(
+      /: sold by Cobalt and www\u2024evil\u2024example \(was Saffron Airlines\)$/,
+    )
+    expect(sentence('site_changed', PAIR, split)).toMatch(/: sold by Cobalt and www\S+$/)
+    expect(sentence('site_changed', was, { ...PAIR, outbound: by(null) })).toMatch(
+      /: sold by another site$/,
+    )
+  })
+
   it('a fare of which no flight is known is named by its ids', () => {
     const change: ShownChange = { kind: 'watch_started', before: null, after: UNKNOWN }
 

@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { FlightSummary, LegObservation } from '../../src/upstream/observation.ts'
 import { it } from '../support/test-database.ts'
+import { siteNamed, soldBy } from './answers.ts'
 import {
   available,
   countChanges,
@@ -165,6 +166,27 @@ describe.each(ALIKE)('$what', ({ right, wrong, kind }) => {
     await answers(db, fares.slice(0, changed), [minute(12), lying])
     expect(await countChanges(db, kind)).toBe(changed)
   })
+})
+
+it('prices of eight flights that another site sells are held, and the site is recorded', async ({
+  db,
+}) => {
+  const honest = (i: number) => {
+    const amount = (300 + 3 * i).toFixed(2)
+    return soldBy(flown({ airline: `A${i}`, number: i, amount }), siteNamed('One'))
+  }
+  const lying = (i: number) => {
+    const amount = (100 + i).toFixed(2)
+    return soldBy(flown({ airline: `A${i}`, number: i, amount }), siteNamed('Two'))
+  }
+  const fares = await watched(db, 100, honest)
+
+  for (const n of [1, 2, 3])
+    await answers(db, fares, [minute(n), (i) => (i < 8 ? lying : honest)(i)])
+
+  expect(await countChanges(db, 'site_changed')).toBe(8)
+  expect(await countChanges(db, 'price_changed')).toBe(0)
+  expect(await heldFares(db)).toEqual({ price_changed: 8 })
 })
 
 describe('true changes that are alike', () => {

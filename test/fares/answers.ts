@@ -9,6 +9,7 @@ import type {
   LegObservation,
   Observation,
   ObservedFlight,
+  Site,
 } from '../../src/upstream/observation.ts'
 
 export const RULES: DecisionRules = {
@@ -44,6 +45,11 @@ const SUMMARY: FlightSummary = {
   departsAt: '2026-05-01 10:00',
   arrivesAt: '2026-05-01 11:30',
   stops: [],
+  site: siteNamed('One'),
+}
+
+export function siteNamed(name: string): Site {
+  return { id: `id of ${name}`, name, url: `https://${name.toLowerCase()}.example` }
 }
 
 /** A flight; its summary follows from its identity, as every real one does. */
@@ -70,6 +76,16 @@ export function flight(
 export function available(args: Parameters<typeof flight>[0] = {}): LegObservation {
   return { kind: 'available', flight: flight(args) }
 }
+
+/** The same answer with another site; without one if it is null. */
+export function soldBy(leg: LegObservation, site: Partial<Site> | null): LegObservation {
+  if (leg.kind !== 'available') return leg
+  const { site: _, ...flight } = leg.flight.flight
+  const sold = site === null ? flight : { ...flight, site: { ...NO_SITE, ...site } }
+  return { kind: 'available', flight: { ...leg.flight, flight: sold } }
+}
+
+const NO_SITE: Site = { id: null, name: null, url: null }
 
 /** The answer about a return flight: its flight is another one. */
 export function returning(leg: LegObservation): LegObservation {

@@ -1,8 +1,18 @@
 import type { DecisionRules } from '../../src/fares/decide.ts'
 import type { MassContext } from '../../src/fares/mass.ts'
 import { HELD_KINDS, type HeldKind } from '../../src/platform/base/change-kinds.ts'
-import type { LegObservation } from '../../src/upstream/observation.ts'
-import { available, CALM, eur, massesOf, RULES, UNAVAILABLE, unknown } from './answers.ts'
+import type { LegObservation, Site } from '../../src/upstream/observation.ts'
+import {
+  available,
+  CALM,
+  eur,
+  massesOf,
+  RULES,
+  siteNamed,
+  soldBy,
+  UNAVAILABLE,
+  unknown,
+} from './answers.ts'
 
 /** One check of a case in docs/reference/availability-states.md. */
 export interface CaseCheck {
@@ -56,6 +66,8 @@ function parseRule(word: string): Partial<DecisionRules> {
 }
 
 export function parseAnswer(text: string): LegObservation {
+  const [what = '', site] = text.split(/ by (?=[a-z ]*site$)/)
+  if (site !== undefined) return soldBy(parseAnswer(what), parseSite(site))
   const price = /^at (\d+\.\d\d) ([A-Z]{3})( unlike its parts)?$/.exec(text)
   if (price) {
     const [, amount = '', currency = '', odd] = price
@@ -80,6 +92,21 @@ export function parseAnswer(text: string): LegObservation {
       return unknown()
     default:
       throw new Error(`the cases know no answer "${text}"`)
+  }
+}
+
+function parseSite(text: string): Partial<Site> | null {
+  switch (text) {
+    case 'no site':
+      return null
+    case 'another site':
+      return siteNamed('Two')
+    case 'a third site':
+      return siteNamed('Three')
+    case 'its renamed site':
+      return { ...siteNamed('One'), name: 'Renamed' }
+    default:
+      throw new Error(`the cases know no site "${text}"`)
   }
 }
 

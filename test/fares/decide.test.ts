@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Decision, type DecisionRules, decide } from '../../src/fares/decide.ts'
 import type { MassContext } from '../../src/fares/mass.ts'
 import { heldKindOf, initialState, type StateRow, stateOfRow } from '../../src/fares/state.ts'
-import type { LegObservation } from '../../src/upstream/observation.ts'
+import type { LegObservation, Site } from '../../src/upstream/observation.ts'
 import {
   answer,
   at,
@@ -13,6 +13,8 @@ import {
   massesOf,
   RULES,
   returning,
+  siteNamed,
+  soldBy,
   UNAVAILABLE,
   unknown,
 } from './answers.ts'
@@ -93,6 +95,89 @@ describe('legs that show the flight of the other', () => {
 })
 
 const OTHER = available({ identity: 'L2 PMI-MAD 2026-05-01', price: eur('300.00') })
+
+describe('the site of a fare', () => {
+  const sold = (site: Partial<Site> | null, given: Parameters<typeof available>[0] = {}) =>
+    soldBy(available(given), site)
+  const ONE = siteNamed('One')
+  const TWO = siteNamed('Two')
+
+  it.each<[string, Partial<Site> | null, Partial<Site> | null, number, object | undefined]>([
+    ['another id', ONE, { ...TWO, name: 'One' }, 1, { id: TWO.id, name: 'One' }],
+    ['another name without an id', ONE, { name: 'Two' }, 1, { id: null, name: 'Two' }],
+    ['another name where no id was known', { name: 'One' }, TWO, 1, TWO],
+    [
+      'another name and address under its id',
+      ONE,
+      { ...TWO, id: ONE.id },
+      0,
+      { ...TWO, id: ONE.id },
+    ],
+    ['its name without its id', ONE, { name: 'One' }, 0, ONE],
+    ['its id without its name', ONE, { id: ONE.id }, 0, ONE],
+    ['its id where no id was known', { name: 'One' }, ONE, 0, ONE],
+    [
+      'a name where only an id was known',
+      { id: ONE.id },
+      { name: 'Two' },
+      0,
+      { id: ONE.id, name: null },
+    ],
+    ['an address alone', ONE, { url: TWO.url }, 0, ONE],
+    ['a first one', null, ONE, 0, ONE],
+    ['none any more', ONE, null, 0, ONE],
+  ])('after an answer with %s is as its rule says', (_, was, is, changes, shown) => {
+    const played = decideAll(
+      [0, 60, 120].map((seconds) => [seconds, sold(seconds === 0 ? was : is)]),
+    )
+
+    const kinds = played.changes.slice(1).map(({ kind }) => kind)
+    expect(kinds).toEqual(Array(changes).fill('site_changed'))
+    expect(played.state.belief.outbound.flight?.site).toMatchObject(shown ?? {})
+  })
+
+  it('changed between the last check that showed the old one and the first that showed the new one', () => {
+    const { change } = decideAll([
+      [0, sold(ONE)],
+      [60, sold(ONE)],
+      [120, sold(TWO)],
+      [150, sold(TWO)],
+    ])
+
+    expect(change).toMatchObject({
+      kind: 'site_changed',
+      lastGoodCheckAt: iso(60),
+      detectedAt: iso(120),
+      before: { outbound: { flight: { site: ONE } } },
+      after: { outbound: { flight: { site: TWO } } },
+    })
+  })
+
+  it('stays known through a record of an answer that does not name it, so that the next one is a change', () => {
+    const dearer = { price: eur('105.00') }
+    const { changes } = decideAll([
+      [0, sold(ONE)],
+      [60, sold(null, dearer)],
+      [120, sold(TWO, dearer)],
+      [150, sold(TWO, dearer)],
+    ])
+
+    expect(changes.map(({ kind }) => kind)).toEqual(['first_seen', 'price_changed', 'site_changed'])
+    expect(changes[1]?.after.outbound.flight?.site).toEqual(ONE)
+  })
+
+  it('of another flight is not that of the flight before', () => {
+    const other = { identity: 'L2 PMI-MAD 2026-05-01' }
+    const { change } = decideAll([
+      [0, sold(ONE)],
+      [60, sold(null, other)],
+      [90, sold(null, other)],
+    ])
+
+    expect(change?.kind).toBe('identity_changed')
+    expect(change?.after.outbound.flight?.site).toBeUndefined()
+  })
+})
 
 describe('a decision', () => {
   it('an equal price and itinerary in other words change nothing', () => {

@@ -1,10 +1,15 @@
 import { type Money, sameMoney, sumMoney } from '../../src/platform/base/money.ts'
 
 /** The answer for one leg: a flight with its price, that there is none, or nothing usable. */
-export type LegAnswer =
-  | { readonly price: Money | null; readonly identity: string; readonly itinerary: string }
-  | 'unavailable'
-  | 'nothing'
+export type LegAnswer = ShownLeg | 'unavailable' | 'nothing'
+
+interface ShownLeg {
+  readonly price: Money | null
+  readonly identity: string
+  readonly itinerary: string
+  /** Null where the answer names none. */
+  readonly site: string | null
+}
 
 /** One check of a fare. A story has them in the order of their requests. */
 export interface ModelCheck {
@@ -29,7 +34,7 @@ export interface ExpectedChange {
 }
 
 type Fare = readonly LegAnswer[]
-type Kind = 'loss' | 'gain' | 'identity' | 'itinerary' | 'price'
+type Kind = 'loss' | 'gain' | 'identity' | 'itinerary' | 'site' | 'price'
 
 /** What is believed after each check, and since when. */
 interface Believed {
@@ -73,7 +78,14 @@ function readBeliefs(checks: readonly ModelCheck[], rules: ModelRules): Story {
     const tails = tailsAt(story, i)
     const isAdopted =
       tails !== null && (tails.same >= tails.answers || tails.alike >= Math.max(3, tails.answers))
-    story.beliefs.push(isAdopted ? { fare: adopted(story, i, tails), at: i } : before)
+    const agrees = kindOf(before.fare, fareAt(story, i)) === null
+    story.beliefs.push(
+      isAdopted
+        ? { fare: adopted(story, i, tails), at: i }
+        : agrees
+          ? { ...before, fare: before.fare.map((leg, at) => sited(leg, fareAt(story, i)[at])) }
+          : before,
+    )
   }
   return story
 }
@@ -101,7 +113,9 @@ function adopted(
     const believed = beliefBefore(story, i).fare
     return fare.map((leg, at) => {
       const was = believed[at] ?? 'nothing'
-      const isKept = typeof leg === 'object' && was !== 'nothing' && !sameFlight(leg, last[at])
+      const shown = fareAt(story, i)[at]
+      const isOther = typeof shown === 'object' && was !== 'nothing' && !sameFlight(shown, was)
+      const isKept = isOther && !sameFlight(shown, last[at])
       return isKept ? was : leg
     })
   }
@@ -111,12 +125,34 @@ function adopted(
 
 function sameFlight(one: LegAnswer | undefined, other: LegAnswer | undefined): boolean {
   if (typeof one !== 'object' || typeof other !== 'object') return one === other
-  return one.identity === other.identity && one.itinerary === other.itinerary
+  const isOther = (['identity', 'itinerary', 'site'] as const).some((field) =>
+    differIn(field, one, other),
+  )
+  return !isOther
+}
+
+function differIn(
+  field: 'identity' | 'itinerary' | 'site',
+  one: LegAnswer | undefined,
+  other: LegAnswer | undefined,
+): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object') return false
+  return one[field] !== null && other[field] !== null && one[field] !== other[field]
+}
+
+/** A leg that shows no site, with the one that is known of the same flight. */
+function sited(leg: LegAnswer, known: LegAnswer | undefined): LegAnswer {
+  if (typeof leg !== 'object' || typeof known !== 'object') return leg
+  return leg.identity === known.identity ? { ...leg, site: leg.site ?? known.site } : leg
 }
 
 function shownAt(story: Story, i: number): Fare {
   const believed = beliefBefore(story, i).fare
-  return bare(fareAt(story, i).map((leg, at) => (leg === 'nothing' ? (believed[at] ?? leg) : leg)))
+  return bare(
+    fareAt(story, i).map((leg, at) =>
+      leg === 'nothing' ? (believed[at] ?? leg) : sited(leg, believed[at]),
+    ),
+  )
 }
 
 /** A fare that is not bookable has no prices. */
@@ -125,7 +161,7 @@ function bare(fare: Fare): Fare {
 }
 
 function untimed(leg: LegAnswer): LegAnswer {
-  return typeof leg === 'string' ? leg : { ...leg, itinerary: '' }
+  return typeof leg === 'string' ? leg : { ...leg, itinerary: '', site: null }
 }
 
 function withoutPrice(leg: LegAnswer): LegAnswer {
@@ -147,12 +183,10 @@ function kindOf(believed: Fare, fare: Fare): Kind | 'silent' | null {
   if (legs.some(([was, is]) => is === 'unavailable' && was !== 'unavailable')) return 'loss'
   if (fare.includes('nothing')) return 'silent'
   if (legs.some(([was, is]) => typeof is === 'object' && typeof was !== 'object')) return 'gain'
-  const differ = (field: 'identity' | 'itinerary') =>
-    legs.some(
-      ([was, is]) => typeof was === 'object' && typeof is === 'object' && was[field] !== is[field],
-    )
-  if (differ('identity')) return 'identity'
-  if (differ('itinerary')) return 'itinerary'
+  const differing = (['identity', 'itinerary', 'site'] as const).find((field) =>
+    legs.some(([was, is]) => differIn(field, was, is)),
+  )
+  if (differing !== undefined) return differing
   if (pairOf(fare) !== 'bookable' || pricesOf(fare).length < fare.length) return null
   return samePrices(believed, fare) ? null : 'price'
 }
@@ -252,19 +286,34 @@ function isRecorded(story: Story, at: number): boolean {
   return namesAt(story, at).length > 0
 }
 
-/** The positions of the answers up to this one that contradict the same belief in the same way, without one that agrees. */
-function runOf(story: Story, i: number, kind: Kind): number[] {
-  const { fare, at } = beliefBefore(story, i)
-  const run = [i]
-  for (let j = i - 1; j > at; j -= 1) {
-    const earlier = kindOf(fare, fareAt(story, j))
-    const saysNothing =
-      earlier === null && kind === 'price' && pricesOf(fareAt(story, j)).length < fare.length
-    if (earlier === 'silent' || saysNothing) continue
-    if (earlier !== kind) break
-    run.unshift(j)
+interface Run {
+  readonly first: number
+  /** Those that count: each so long after the one before it as the kind needs. */
+  readonly counted: readonly number[]
+}
+
+/**
+ * The answers up to this one that contradict the same belief in the same way, without one that agrees. One that agrees
+ * with the belief and with what they show says nothing.
+ */
+function runOf(story: Story, i: number, kind: Kind): Run {
+  const { checks } = story
+  const timeOf = (at: number) => checks[at]?.askedAt.getTime() ?? 0
+  let first = i
+  let counted: number[] = []
+  for (let j = beliefBefore(story, i).at + 1; j <= i; j += 1) {
+    const earlier = kindOf(beliefBefore(story, j).fare, fareAt(story, j))
+    if (earlier === 'silent') continue
+    const last = counted.at(-1)
+    const shown = last === undefined ? null : bare(fareAt(story, last))
+    if (earlier === null && shown !== null && kindOf(shown, fareAt(story, j)) === null) continue
+    if (earlier !== kind) counted = []
+    else if (last === undefined) first = j
+    if (earlier !== kind) continue
+    const gapMs = needed(story, j, kind).gap * 1_000
+    if (last === undefined || timeOf(j) - timeOf(last) >= gapMs) counted.push(j)
   }
-  return run
+  return { first, counted }
 }
 
 interface Tails {
@@ -282,13 +331,7 @@ interface Tails {
 function tailsAt(story: Story, i: number): Tails | null {
   const kind = kindOf(beliefBefore(story, i).fare, fareAt(story, i))
   if (kind === null || kind === 'silent') return null
-  const { checks } = story
-  const counted: number[] = []
-  for (const j of runOf(story, i, kind)) {
-    const last = checks[counted.at(-1) ?? j]?.askedAt.getTime() ?? 0
-    const waited = (checks[j]?.askedAt.getTime() ?? 0) - last
-    if (counted.length === 0 || waited >= needed(story, j, kind).gap * 1_000) counted.push(j)
-  }
+  const { counted } = runOf(story, i, kind)
   if (counted.at(-1) !== i) return null
   const tail = (of: 'same' | 'alike') => {
     let length = 1
@@ -322,8 +365,8 @@ function namesAt(story: Story, i: number): string[] {
   const is = now.fare
   if (was.every((leg) => leg === 'nothing')) return ['first_seen']
   const pairs = is.map((leg, at) => [was[at] ?? 'nothing', leg] as const)
-  const differ = (field: 'identity' | 'itinerary') =>
-    pairs.some(([a, b]) => typeof a === 'object' && typeof b === 'object' && a[field] !== b[field])
+  const differ = (field: 'identity' | 'itinerary' | 'site') =>
+    pairs.some(([a, b]) => differIn(field, a, b))
   const moved = pairs.some(
     ([a, b]) => (typeof a === 'object' ? 'yes' : a) !== (typeof b === 'object' ? 'yes' : b),
   )
@@ -333,6 +376,7 @@ function namesAt(story: Story, i: number): string[] {
   if (moved) names.push('legs_changed')
   if (differ('identity')) return names
   if (differ('itinerary')) names.push('itinerary_changed')
+  if (differ('site')) names.push('site_changed')
   const isPriced = pairOf(is) === 'bookable' && pricesOf(is).length === is.length
   return isPriced && !samePrices(was, is) ? [...names, 'price_changed'] : names
 }
@@ -341,7 +385,7 @@ function changesAt(story: Story, i: number): ExpectedChange[] {
   const now = story.beliefs[i]
   if (now?.at !== i) return []
   const kind = kindOf(beliefBefore(story, i).fare, fareAt(story, i))
-  const [first = i] = kind === null || kind === 'silent' ? [i] : runOf(story, i, kind)
+  const first = kind === null || kind === 'silent' ? i : runOf(story, i, kind).first
   const timeOf = (at: number) => story.checks[at]?.askedAt.toISOString() ?? null
   const good = story.checks.findLastIndex((_, at) => at < i && isGood(story, at))
   return namesAt(story, i).map((name) => ({
@@ -359,7 +403,7 @@ function lastPriced(story: Story, i: number): number {
   if (pricesOf(fare).length < fare.length) return -1
   for (let j = i - 1; j >= at; j -= 1) {
     const answer = fareAt(story, j)
-    const kind = kindOf(fare, answer)
+    const kind = kindOf(beliefBefore(story, j).fare, answer)
     if (j === at || (kind === null && pricesOf(answer).length === fare.length)) return j
   }
   return -1

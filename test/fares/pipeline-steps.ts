@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { returning } from './answers.ts'
+import { returning, siteNamed, soldBy } from './answers.ts'
 import { available, gone, silent } from './fare-fixtures.ts'
 
 /** The questions of a world: the second one has a return flight. */
@@ -24,6 +24,8 @@ const WORDS = {
   '105': available('105.00'),
   '111': available('111.00'),
   retimed: available('100.00', { itinerary: '09:30|3900' }),
+  sold: soldBy(available('100.00'), siteNamed('One')),
+  resold: soldBy(available('105.00'), siteNamed('Two')),
   another: available('100.00', { identity: 'IB|1|PMI-MAD|2027-01-10' }),
   gone,
   silent,
@@ -83,6 +85,7 @@ const MOST_STEPS = 25
 const anyWord: fc.Arbitrary<Word> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<Word>('100', '103', '105', '111') },
   { weight: 6, arbitrary: fc.constant<Word>('gone') },
+  { weight: 3, arbitrary: fc.constantFrom<Word>('sold', 'resold') },
   { weight: 2, arbitrary: fc.constantFrom<Word>('silent', 'retimed', 'another') },
 )
 const anyAnswer: fc.Arbitrary<Answer> = fc.tuple(anyWord, anyWord)

@@ -13,6 +13,8 @@ import {
   massesOf,
   RULES,
   returning,
+  siteNamed,
+  soldBy,
   UNAVAILABLE,
   unknown,
 } from './answers.ts'
@@ -52,8 +54,12 @@ const anyAvailable = fc
       { weight: 5, arbitrary: fc.constant('10:00') },
       { weight: 1, arbitrary: fc.constant('12:00') },
     ),
+    site: fc.oneof(
+      { weight: 6, arbitrary: fc.constant(siteNamed('One')) },
+      { weight: 3, arbitrary: fc.constantFrom(siteNamed('Two'), siteNamed('Three'), null) },
+    ),
   })
-  .map(available)
+  .map(({ site, ...leg }) => soldBy(available(leg), site))
 const anyAnswer = fc.oneof(
   { weight: 5, arbitrary: anyAvailable },
   { weight: 4, arbitrary: fc.constant(UNAVAILABLE) },
@@ -115,6 +121,6 @@ export function play(
 export function answerOf(answer: LegObservation): LegAnswer {
   if (answer.kind === 'unknown') return 'nothing'
   if (answer.kind === 'unavailable') return 'unavailable'
-  const { price, identity, itinerary } = answer.flight
-  return { price, identity, itinerary }
+  const { price, identity, itinerary, flight } = answer.flight
+  return { price, identity, itinerary, site: flight.site?.name ?? null }
 }

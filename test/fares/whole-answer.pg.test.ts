@@ -209,16 +209,19 @@ describe('all of an answer', () => {
     expect((await stored()).rows).toEqual(before.rows)
   })
 
-  it('keeps a site that has changed for the next change: what is believed is one answer', async ({
-    db,
-  }) => {
+  it('has the latest name and address of a site, without a record', async ({ db }) => {
     const { fareId } = await addFare(db)
-    const other = { ...OUT, site: { ...OUT.site, name: 'Another site' } }
+    const renamed = {
+      ...OUT,
+      site: { ...OUT.site, name: 'Renamed', url: 'https://renamed.invalid/' },
+    }
     await record(db, fareId, checked(0), ...readAnswer())
 
-    await record(db, fareId, checked(1), ...readAnswer(other))
+    await record(db, fareId, checked(1), ...readAnswer(renamed))
 
-    expect(await readCells(db, sql`farewatch.fares_current`)).toEqual([CELLS])
+    const cells = { ...CELLS, ...cellsOf('outbound', renamed) }
+    expect(await readCells(db, sql`farewatch.fares_current`)).toEqual([cells])
+    expect(await readAvailabilityChanges(db, { after: 0, limit: 9 })).toHaveLength(1)
   })
 })
 

@@ -137,6 +137,8 @@ export const VERIFY_CASES: CasesOf<keyof typeof VERIFY_FAULTS> = {
       },
     },
   ],
+  // Another site waits for a second answer that shows it.
+  'other-site': [{ danger: anomalous, verify: { client: CORRECT } }],
   'swapped-legs': [
     { danger: anomalous, verify: { client: CORRECT, reasons: { pair: 'other_flight' } } },
   ],

@@ -1,5 +1,6 @@
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type ProofResult, proveHistory } from '../../src/routes/prove/prove-history.ts'
+import { siteNamed, soldBy } from '../fares/answers.ts'
 import {
   available,
   endFares,
@@ -66,10 +67,13 @@ export async function changeFares(db: Db): Promise<number[]> {
     await watchFare(db, 'ben', fare, { reference: `b${at}` })
     await sql`update tracked_fare set watchers = 2 where id = ${fare}`.execute(db)
   }
+  // The second answer is the first that names a site.
+  const sold = (amount: string) => soldBy(available(amount), siteNamed('One'))
   const answers = [
     available(),
-    available('90.00'),
-    available('90.00'),
+    sold('100.00'),
+    sold('90.00'),
+    sold('90.00'),
     gone,
     gone,
     available('95.00'),

@@ -37,6 +37,11 @@ describe('the value of a change', () => {
     expect(eventValue(['first_seen'])).toBe(0)
   })
 
+  it('another site is worth nothing, and takes nothing from a change that comes with it', () => {
+    expect(eventValue(['site_changed'])).toBe(0)
+    expect(eventValue(['site_changed', 'price_changed'])).toBe(1)
+  })
+
   it('the value of a state moves to the changes that end it, a twentieth of the way at each', () => {
     const sold = { at: DAY, state: 'unavailable', changed: true, value: 2 } as const
 

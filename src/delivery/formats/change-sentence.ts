@@ -131,6 +131,8 @@ function eventText({ kind, reason }: ShownChange, event: Event): string {
     before: flightBefore(event),
     price: is && `${moneyText(is)}${offerText(after)}`,
     was: was && moneyText(was),
+    site: sitesText(after),
+    siteBefore: before === null ? undefined : sitesText(before),
     ...stepOf(was, is),
   }
   return phrase(known.sentences, values) ?? known.label
@@ -166,11 +168,15 @@ function stepOf(was: Money | undefined, is: Money | undefined) {
  * @example ' at Saffron Airlines, 58.61 an adult'
  */
 function offerText(fare: Belief): string {
-  const legs = fare.return === null ? [fare.outbound] : [fare.outbound, fare.return]
-  const sites = legs.map(({ flight }) => flight?.site?.name)
-  const names = [...new Set(sites.flatMap((name) => (name ? [nameText(name)] : [])))]
-  const at = names.length === 0 ? '' : ` at ${names.join(' and ')}`
+  const sites = sitesText(fare)
+  const at = sites === undefined ? '' : ` at ${sites}`
   return `${at}${adultText(fare, 'nonResidents', 'an adult')}${adultText(fare, 'residents', 'a resident adult')}`
+}
+
+/** The names of the sites that sell its flights; undefined if none is known. */
+function sitesText({ outbound, return: back }: Belief): string | undefined {
+  const names = [outbound, back].flatMap((leg) => leg?.flight?.site?.name ?? [])
+  return [...new Set(names.map(nameText))].join(' and ') || undefined
 }
 
 function adultText(

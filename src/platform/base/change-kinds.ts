@@ -42,12 +42,19 @@ export function namesOf<T extends object>(table: T): readonly (keyof T & string)
   return Object.keys(table) as (keyof T & string)[]
 }
 
-/** What a reading shows of one leg. Identity and itinerary are null unless the leg is available. */
-interface ReadLeg {
+/** Who sells a flight, as far as two sites are compared. */
+interface ReadSite {
+  readonly id: string | null
+  readonly name: string | null
+}
+
+/** What a reading shows of one leg. Identity, itinerary and flight are null unless the leg is available. */
+export interface ReadLeg {
   readonly belief: string
   readonly price: Money | null
   readonly identity: string | null
   readonly itinerary: string | null
+  readonly flight: { readonly site?: ReadSite } | null
 }
 
 /** A reading of a fare, as far as the kinds tell two of them apart. */
@@ -55,6 +62,7 @@ export interface ReadFare {
   readonly pair: string
   readonly outbound: ReadLeg
   readonly return: ReadLeg | null
+  readonly price: Money | null
 }
 
 interface LegStep {
@@ -83,6 +91,7 @@ export type ExampleFare =
   | 'one open'
   | 'cheaper'
   | 'later'
+  | 'other site'
   | 'other flight'
 
 export interface ChangeKind {
@@ -127,6 +136,12 @@ const isOther =
   (member: 'identity' | 'itinerary'): LegTest =>
   (was, is) =>
     was[member] !== null && is[member] !== null && was[member] !== is[member]
+
+/** Sites are compared by id, or by name where an id is missing. One that is not named is no other one. */
+export function isOtherSite(was: ReadSite | undefined, is: ReadSite | undefined): boolean {
+  const by = was?.id && is?.id ? 'id' : 'name'
+  return !!was?.[by] && !!is?.[by] && was[by] !== is[by]
+}
 
 export const CHANGE_KINDS = {
   first_seen: {
@@ -245,6 +260,18 @@ export const CHANGE_KINDS = {
       trueIf: 'it shows other times for them',
     },
   },
+  site_changed: {
+    feeds: FARES,
+    label: 'sold by another site',
+    about: 'Another site sells the same flight.',
+    tone: 'warn',
+    sentences: ['sold by {site} (was {siteBefore})', 'sold by {site}'],
+    example: { before: 'open', after: 'other site' },
+    shownBy: { leg: (was, is) => isOtherSite(was.flight?.site, is.flight?.site) },
+    includedIn: 'identity_changed',
+    contradictions: { site: { answers: 2 } },
+    value: 0,
+  },
   price_changed: {
     feeds: FARES,
     label: 'the price changed',
@@ -334,7 +361,7 @@ export function isSameLeg(one: ReadLeg, other: ReadLeg): boolean {
   return !LEG_TESTS.some((differs) => differs(one, other))
 }
 
-function everyLeg(one: ReadFare, other: ReadFare, test: LegTest): boolean {
+export function everyLeg(one: ReadFare, other: ReadFare, test: LegTest): boolean {
   const others = legsOf(other)
   return legsOf(one).every((leg, at) => others[at] === undefined || test(leg, others[at]))
 }

@@ -280,7 +280,10 @@ having count(*) filter (where role = 'recorded')
        not between count(*) filter (where role = 'implied') and count(*) filter (where role <> 'recorded');
 
 -- A record of a fare does not begin where the one before it ended. Records of one detection are alike, and a fare
--- that is watched again begins as unknown.
+-- that is watched again begins as unknown. An answer in between that agrees may have added a site, places and prices of
+-- passengers: they lie deeper than the texts that are compared.
+create function pg_temp.proof_texts(shown jsonb) returns jsonb language sql immutable
+return jsonb_path_query_array(shown, 'strict $.**{1 to 3} ? (@.type() == "string")');
 create temporary view feed_chain as
 select recorded_at as at, null::bigint as run_id, 'before' as field, expected, before as stored,
        jsonb_build_object('feed', 'availability', 'fareId', tracked_fare_id::text, 'seq', seq::text) as subject
@@ -288,7 +291,7 @@ select recorded_at as at, null::bigint as run_id, 'before' as field, expected, b
                (before, after, detected_at) = lag((before, after, detected_at)) over w as is_same,
                schema_version = lag(schema_version) over w as is_comparable
           from proof_fare_record window w as (partition by tracked_fare_id order by seq)) c
- where before <> expected and is_comparable and not is_same
+ where pg_temp.proof_texts(before) <> pg_temp.proof_texts(expected) and is_comparable and not is_same
    and not (kind_before = 'expired' and before #>> '{outbound,belief}' = 'unknown');
 
 -- A record contradicts itself or what it names: its kind is not what before and after show, a loss or an end has no
