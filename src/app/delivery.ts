@@ -1,18 +1,16 @@
 import { nextDeliveryMs } from '../delivery/dispatch/claim-deliveries.ts'
 import { createDispatcher, type Dispatcher } from '../delivery/dispatch/dispatcher.ts'
 import type { RecordedResults } from '../delivery/dispatch/record-results.ts'
-import { sendConfirmations } from '../delivery/dispatch/send-confirmations.ts'
-import { createUnsubscribeLinks } from '../delivery/endpoints/address-links.ts'
 import { createOpenTarget } from '../delivery/endpoints/sealer.ts'
 import { createEmailFormat } from '../delivery/formats/email.ts'
 import type { Format } from '../delivery/formats/format.ts'
-import { createMailer, type Mailer } from '../delivery/formats/mailer.ts'
+import { createMailer } from '../delivery/formats/mailer.ts'
 import { createSlackFormat } from '../delivery/formats/slack.ts'
 import { hashOfTarget, messageLimit, takeFromLimit } from '../delivery/formats/target-limits.ts'
 import { createTransport, type Transport } from '../delivery/formats/transport.ts'
 import { createWebhookFormat } from '../delivery/formats/webhook.ts'
 import type { Loop } from '../platform/base/loop.ts'
-import { createScrub } from '../platform/base/secrets.ts'
+import { createScrub, type Scrub } from '../platform/base/secrets.ts'
 import { splitList } from '../platform/base/text.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import { followHints } from '../platform/db/listener.ts'
@@ -35,11 +33,10 @@ export function createDelivery(app: App): Delivery {
   const { db } = database
   const scrub = createScrub(secretsOf(config))
   const transport = createTransport({ policy: targetPolicyOf(config), scrub })
-  const mailer = createMailer({ ...targetRulesOf(config).email, scrub })
   const dispatcher = createDispatcher({
     db,
     publicUrl: publicUrlOf(config),
-    formats: formatsOf(app, transport, mailer),
+    formats: formatsOf(app, transport, scrub),
     openTarget: createOpenTarget(app.sealer),
     onRecorded: (recorded) => reportResults(app, recorded),
     random: Math.random,
@@ -51,7 +48,7 @@ export function createDelivery(app: App): Delivery {
     followHints(() => dispatcher.dispatch()),
   )
   return {
-    loops: [deliverLoop(app, dispatcher), confirmLoop(app, mailer)],
+    loops: [deliverLoop(app, dispatcher)],
     close: async (graceMs) => {
       unsubscribe()
       await dispatcher.close(graceMs)
@@ -60,23 +57,18 @@ export function createDelivery(app: App): Delivery {
   }
 }
 
-function formatsOf(app: App, transport: Transport, mailer: Mailer): Format[] {
-  const { config, database } = app
+function formatsOf({ config, database }: App, transport: Transport, scrub: Scrub): Format[] {
   const limit = messageLimit(config.EMAIL_MESSAGES_PER_HOUR)
   return [
     createWebhookFormat({ transport }),
     createSlackFormat({ transport, hosts: splitList(config.SLACK_HOSTS) }),
     createEmailFormat({
-      mailer,
+      mailer: createMailer({ ...targetRulesOf(config).email, scrub }),
       limit: (target) =>
         takeFromLimit(database.db, hashOfTarget({ format: 'email', target }), limit),
-      unsubscribeUrl: unsubscribeLinksOf(app),
+      publicUrl: publicUrlOf(config),
     }),
   ]
-}
-
-function unsubscribeLinksOf({ config, database: { db }, sealer }: App) {
-  return createUnsubscribeLinks(db, { sealer, publicUrl: publicUrlOf(config) })
 }
 
 function deliverLoop({ database: { db } }: App, dispatcher: Dispatcher): Loop {
@@ -89,31 +81,6 @@ function deliverLoop({ database: { db } }: App, dispatcher: Dispatcher): Loop {
       if (!isDue && !dispatcher.hasUnrecorded()) return dueMs
       await dispatcher.dispatch()
       return nextDeliveryMs(db)
-    },
-  }
-}
-
-/** Requests of confirmations are few, and people wait for them. */
-const CONFIRMATIONS_EVERY_MS = 3_000
-
-function confirmLoop(app: App, mailer: Mailer): Loop {
-  const { config, database, metrics, sealer } = app
-  const deps = {
-    db: database.db,
-    sealer,
-    mailer,
-    publicUrl: publicUrlOf(config),
-    unsubscribeUrl: unsubscribeLinksOf(app),
-    random: Math.random,
-  }
-  return {
-    name: 'confirm-addresses',
-    atMostMs: CONFIRMATIONS_EVERY_MS,
-    run: async (signal) => {
-      const { sent, failed } = await sendConfirmations(deps, signal)
-      metrics.emailConfirmations.inc({ outcome: 'sent' }, sent)
-      metrics.emailConfirmations.inc({ outcome: 'failed' }, failed)
-      return undefined
     },
   }
 }

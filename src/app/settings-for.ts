@@ -32,9 +32,7 @@ export function targetRulesOf(config: Config): TargetRules {
     email: {
       smtpUrl: config.SMTP_URL,
       from: config.EMAIL_FROM,
-      allowed: splitList(config.EMAIL_ALLOWED),
     },
-    publicUrl: publicUrlOf(config),
   }
 }
 

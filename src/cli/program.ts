@@ -96,6 +96,11 @@ export const GROUPS: Readonly<Record<string, readonly CommandModule[]>> = {
       (m) => [m.addWatchListCommands],
     ),
     from(
+      'addresses',
+      () => import('./commands/addresses-commands.ts'),
+      (m) => [m.addAddressesCommands],
+    ),
+    from(
       'endpoints trigger',
       () => import('./commands/endpoints-commands.ts'),
       (m) => [m.addEndpointsCommands, m.addTriggerCommand],

@@ -181,8 +181,7 @@ export function endpointName({ description, format }) {
 /** @param {any} endpoint @returns {{ level: import('./parts.js').Level, text: string }} */
 export function endpointState({ enabled, disabledReason, failingSince, lastSuccessAt }) {
   if (!enabled) {
-    const level = disabledReason === 'unconfirmed' ? 'idle' : 'bad'
-    return { level, text: textOf(texts.endpoints.disabledReasons, disabledReason) }
+    return { level: 'bad', text: textOf(texts.endpoints.disabledReasons, disabledReason) }
   }
   if (failingSince !== null) return { level: 'warn', text: texts.endpoints.failing }
   return lastSuccessAt === null

@@ -22,7 +22,7 @@ const VIEWS = [
   { name: 'map', view: MapView, operator: true, reseller: true },
   { name: 'changes', view: ChangesView, operator: true, reseller: true },
   { name: 'watches', view: WatchesView, operator: false, reseller: true },
-  { name: 'deliveries', view: DeliveriesView, operator: false, reseller: true },
+  { name: 'deliveries', view: DeliveriesView, operator: true, reseller: true },
   { name: 'runs', view: RunsView, operator: true, reseller: true },
   { name: 'schedule', view: ScheduleView, operator: true, reseller: false },
 ]

@@ -43,7 +43,7 @@ function forgetKeys() {
 }
 
 /** The paths of what belongs to one reseller. */
-const OF_RESELLER = /^\/(watch|webhook|own-keys)/
+const OF_RESELLER = /^\/(watch|webhook|own-)/
 
 /** @param {string} path */
 function keyFor(path) {

@@ -119,8 +119,7 @@ const Deliveries = object(
       paused: Type.Optional(Count),
       gone: Type.Optional(Count),
       failing: Type.Optional(Count),
-      unconfirmed: Type.Optional(Count),
-      unsubscribed: Type.Optional(Count),
+      not_allowed: Type.Optional(Count),
     }),
   },
   {

@@ -1,10 +1,6 @@
-import {
-  EXAMPLE_EMAIL_ENDPOINT,
-  EXAMPLE_ENDPOINT,
-} from '../../src/delivery/endpoints/endpoint-shapes.ts'
+import { EXAMPLE_ENDPOINT } from '../../src/delivery/endpoints/endpoint-shapes.ts'
 import { secretPlace, targetPlace } from '../../src/delivery/endpoints/sealer.ts'
 import { hashOfTarget } from '../../src/delivery/formats/target-limits.ts'
-import { EXAMPLE_TOKENS } from '../../src/delivery/operations/address-operations.ts'
 import { EXAMPLE_DELIVERY } from '../../src/delivery/operations/delivery-operations.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
@@ -40,6 +36,7 @@ export async function seedApi(db: Db): Promise<Seed> {
   await seedCheck(db)
   await seedWebhooks(db, alpha)
   await seedAddress(db, alpha)
+  await seedAddress(db, beta)
   await sql`
     insert into sign_in_code (hash, operator, expires_at)
     values (${hashOf(EXAMPLE_CODE)}, true, clock_timestamp() + interval '1 day')
@@ -106,24 +103,11 @@ async function seedWebhooks(db: Db, resellerId: number): Promise<void> {
   `.execute(db)
 }
 
-/** The e-mail address of the examples, which waits for its confirmation. */
+/** The e-mail address of the examples. */
 async function seedAddress(db: Db, resellerId: number): Promise<void> {
-  const { endpointId } = EXAMPLE_EMAIL_ENDPOINT
-  const target = 'ana@agency.example'
-  const hash = hashOfTarget({ format: 'email', target })
+  const hash = hashOfTarget({ format: 'email', target: 'ana@agency.example' })
   await sql`
-    insert into webhook_endpoint (id, reseller_id, format, target, target_shown, target_hash, cursor_seq, disabled_at, disabled_reason)
-    values (${endpointId}, ${resellerId}, 'email', ${TEST_SEALER.seal(target, targetPlace(endpointId))},
-            'a…@agency.example', ${hash}, 1, clock_timestamp(), 'unconfirmed')
-  `.execute(db)
-  await sql`
-    insert into email_address (reseller_id, address_hash, shown, requested_at, sent_at)
-    values (${resellerId}, ${hash}, 'a…@agency.example', clock_timestamp(), clock_timestamp())
-  `.execute(db)
-  await sql`
-    insert into email_link (token_hash, purpose, reseller_id, address_hash, expires_at)
-    values (${hashOf(EXAMPLE_TOKENS.confirm)}, 'confirm', ${resellerId}, ${hash}, clock_timestamp() + interval '1 day'),
-           (${hashOf(EXAMPLE_TOKENS.unsubscribe)}, 'unsubscribe', ${resellerId}, ${hash}, null)
+    insert into allowed_address (reseller_id, address_hash, shown) values (${resellerId}, ${hash}, 'a…@agency.example')
   `.execute(db)
 }
 

@@ -1,8 +1,7 @@
 import { expect } from 'vitest'
 import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
-import { examineDeliveries, examineEmail } from '../../src/app/doctor/doctor-work.ts'
+import { examineDeliveries } from '../../src/app/doctor/doctor-work.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
-import { loadConfig } from '../../src/platform/config/config.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { addEndpoint, appendRecords, fanOutAll } from '../delivery/delivery-fixtures.ts'
 import { it } from '../support/test-database.ts'
@@ -78,13 +77,4 @@ it('the finding about deliveries names late and dead ones, and the endpoints tha
     ],
     ['wrong', '1 ended without success in the last hour'],
   ])
-})
-
-it('e-mail without an address for its links is a warning', () => {
-  const examine = (env: Record<string, string>) =>
-    examineEmail(loadConfig({ SMTP_URL: 'smtp://mail.example', ...env }, '/nowhere'))
-
-  expect(examine({ API_HOST: '0.0.0.0' })).toMatchObject([{ about: 'e-mail', level: 'warning' }])
-  expect(examine({ API_HOST: '0.0.0.0', PUBLIC_URL: 'https://fares.example' })).toEqual([])
-  expect(examine({})).toEqual([])
 })

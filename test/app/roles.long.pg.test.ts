@@ -18,7 +18,7 @@ const TARGETS = {
   urls: { allowHttp: true, allowedNetworks: ['127.0.0.0/8'] },
   publicUrl: undefined,
   slackHosts: [],
-  email: { smtpUrl: undefined, from: undefined, allowed: [] },
+  email: { smtpUrl: undefined, from: undefined },
 }
 const NOTHING = { checks: 0, runs: 0, delivered: 0 }
 

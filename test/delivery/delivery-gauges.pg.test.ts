@@ -42,7 +42,7 @@ it('the gauges of deliveries tell healthy endpoints from failing ones, and leave
     dead: { '': 0 },
     died: { '': 0 },
     failing: { '': 0 },
-    disabled: { paused: 0, gone: 0, failing: 0, unconfirmed: 0, unsubscribed: 0 },
+    disabled: { paused: 0, gone: 0, failing: 0, not_allowed: 0 },
   })
 
   const healthy = await addEndpoint(db, resellerId)
@@ -74,7 +74,7 @@ it('the gauges of deliveries tell healthy endpoints from failing ones, and leave
     dead: { '': 1 },
     died: { '': 1 },
     failing: { '': 0 },
-    disabled: { paused: 1, gone: 0, failing: 0, unconfirmed: 0, unsubscribed: 0 },
+    disabled: { paused: 1, gone: 0, failing: 0, not_allowed: 0 },
   })
 
   await sql`update delivery set state = 'pending', dead_reason = null, due_at = to_timestamp(7000), ended_at = null`.execute(

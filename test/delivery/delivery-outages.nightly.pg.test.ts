@@ -43,7 +43,7 @@ async function prepare(db: Db, { url }: Receiver): Promise<{ resellerId: number;
   const targetRules = {
     urls: POLICY,
     slackHosts: [],
-    email: { smtpUrl: undefined, from: undefined, allowed: [] },
+    email: { smtpUrl: undefined, from: undefined },
     publicUrl: undefined,
   }
   const { id } = await createEndpoint(

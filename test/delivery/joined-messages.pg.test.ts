@@ -57,12 +57,10 @@ it('a digest joins what is due, the limit an hour postpones it, and a broken con
     mailer: createMailer({
       smtpUrl: `smtp://127.0.0.1:${server.port}`,
       from: 'fares@seller.example',
-      allowed: ['agency.example'],
       scrub: (text) => text,
     }),
     limit: (target) =>
       takeFromLimit(db, hashOfTarget({ format: 'email', target }), messageLimit(2)),
-    unsubscribeUrl: async () => undefined,
   })
   const dispatcher = startDispatcher(db, { formats: [format] })
   const flightsOf = (mail: number) =>

@@ -67,8 +67,7 @@ const deps = {
   targetRules: {
     urls: { allowHttp: false, allowedNetworks: [] },
     slackHosts: [],
-    email: { smtpUrl: undefined, from: undefined, allowed: [] },
-    publicUrl: undefined,
+    email: { smtpUrl: undefined, from: undefined },
   },
 }
 

@@ -140,7 +140,6 @@ beforeAll(async () => {
     ADMIN_PORT: String(await freePort()),
     SMTP_URL: 'smtp://127.0.0.1:9',
     EMAIL_FROM: 'Fares <fares@seller.example>',
-    EMAIL_ALLOWED: 'agency.example',
   }
   up = startFarewatch(['up'], env, folder)
   const line = (part: RegExp) =>

@@ -142,8 +142,7 @@ export async function openApi(
       targetRules: {
         urls: { allowHttp: false, allowedNetworks: args.allowedNetworks ?? [] },
         slackHosts: ['hooks.slack.com'],
-        email: args.email ?? { smtpUrl: undefined, from: undefined, allowed: [] },
-        publicUrl: PUBLIC_URL,
+        email: args.email ?? { smtpUrl: undefined, from: undefined },
       },
     },
     document: API_DOCUMENT,

@@ -3,13 +3,12 @@ import { listUnreached, type UnreachedEndpoint } from '../../delivery/endpoints/
 import { HELD_BY } from '../../platform/base/change-kinds.ts'
 import { type CronTimes, longestGapMs } from '../../platform/base/cron.ts'
 import { durationText } from '../../platform/base/text.ts'
-import type { Config } from '../../platform/config/settings.ts'
 import { countPastDepartures } from '../../views/fare-operations.ts'
 import { deliveryLateMs, LIMITS, longRoundMs } from '../../views/status-limits.ts'
 import type { Status } from '../../views/status-shapes.ts'
 import { isForgotten, isPausedNow } from '../../views/work-warnings.ts'
 import { listAllSchedulers } from '../periodic.ts'
-import { publicUrlOf, SYNC_NAMES, schedulesOf } from '../settings-for.ts'
+import { SYNC_NAMES, schedulesOf } from '../settings-for.ts'
 import { checksStopText, heldText, pauseText, sinceText, unkeptText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
@@ -255,14 +254,6 @@ export function examineMaxDelays({ unkeptMaxDelays }: Status): Finding[] {
 
 const RAISE_SHARE =
   'raise the share of the reseller or UPSTREAM_REQUESTS_PER_SECOND, or lower MIN_RECHECK_SECONDS'
-
-/** Without a link in its messages no new e-mail address can be confirmed. */
-export function examineEmail(config: Config): Finding[] {
-  if (config.SMTP_URL === undefined || publicUrlOf(config) !== undefined) return []
-  const says = 'no e-mail address can be confirmed, because no link to the API is known'
-  const todo = 'set PUBLIC_URL to the https address at which the owners of addresses reach the API'
-  return [warning('e-mail', says, todo)]
-}
 
 function percent(share: number): string {
   return `${Math.round(share * 100)} %`

@@ -23,7 +23,6 @@ import {
   examineBudget,
   examineDeliveries,
   examineDepartures,
-  examineEmail,
   examineHeld,
   examineHeldRuns,
   examineIncidents,
@@ -108,7 +107,6 @@ async function examineWork(deps: DoctorDeps): Promise<{ first: Finding[]; rest: 
       ...examineIncidents(known),
       ...examineHeld(known),
       ...(await findingsOf('deliveries', () => examineDeliveries(deps, known))),
-      ...examineEmail(config),
     ],
   }
 }

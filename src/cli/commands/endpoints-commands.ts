@@ -4,7 +4,6 @@ import {
   createEndpoint,
   deleteEndpoint,
   type EndpointDeps,
-  resendConfirmation,
   rotateSecret,
   updateEndpoint,
 } from '../../delivery/endpoints/change-endpoints.ts'
@@ -147,14 +146,6 @@ function addActions(one: Declare): void {
         terminal.print(flags.json, rotated, () => String(rotated.secret))
       }),
     )
-  one('resend', 'Ask the owner of an e-mail address for the confirmation again')
-    .addHelpText('after', example('endpoints resend ID --reseller northwind'))
-    .action((id: string, flags: OwnerFlags) =>
-      withOwner(flags, async ({ owner }, { terminal }) => {
-        const endpoint = await resendConfirmation(owner, id)
-        terminal.print(flags.json, endpoint, () => `${endpoint.target} is asked again`)
-      }),
-    )
   one('test', 'Send a test event to an endpoint')
     .addHelpText('after', '\nThe worker sends it; "deliveries show" prints its attempts.')
     .addHelpText('after', example('endpoints test ID --reseller northwind'))
@@ -230,8 +221,7 @@ function createOne(flags: SettingFlags & { readonly target: string }): Promise<v
     const made = await createEndpoint(owner, deps, { ...settingsOf(flags), target, format })
     const secret = made.secret ?? 'no secret: only webhooks are signed'
     terminal.print(flags.json, made, () => secret)
-    const waits = made.disabledReason === 'unconfirmed' ? ', whose owner must confirm it first' : ''
-    if (flags.json !== true) terminal.step(`endpoint ${made.id} at ${made.target}${waits}`)
+    if (flags.json !== true) terminal.step(`endpoint ${made.id} at ${made.target}`)
   })
 }
 

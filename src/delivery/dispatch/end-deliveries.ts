@@ -56,7 +56,7 @@ const BATCH = 5_000
 
 /**
  * Deletes deliveries that ended over thirty days ago, attempts that were made before, secrets that do not sign any
- * more, links that have ended, addresses that were not confirmed and that no endpoint has, and unused limits.
+ * more, and unused limits.
  */
 export async function pruneDeliveries(db: Db, signal?: AbortSignal): Promise<void> {
   const before = sql`now() - make_interval(days => ${KEPT_DAYS})`
@@ -71,12 +71,6 @@ export async function pruneDeliveries(db: Db, signal?: AbortSignal): Promise<voi
     while ((await affected(statement, db)) === BATCH) signal?.throwIfAborted()
   }
   await sql`delete from previous_secret where signs_until < now()`.execute(db)
-  await sql`delete from email_link where expires_at < now()`.execute(db)
-  await sql`
-    delete from email_address a
-     where state = 'unconfirmed' and changed_at < now() - interval '1 day'
-       and not exists (select from webhook_endpoint e where e.reseller_id = a.reseller_id and e.target_hash = a.address_hash)
-  `.execute(db)
   await sql`delete from target_pace where next_at < now() - interval '1 day'`.execute(db)
 }
 
@@ -95,6 +89,5 @@ export async function deleteDeliveriesOf(
     db,
   )
   if (deliveries > 0) return deliveries
-  await sql`delete from email_address where reseller_id = ${resellerId}`.execute(db)
   return affected(sql`delete from webhook_endpoint where reseller_id = ${resellerId}`, db)
 }

@@ -1,101 +1,144 @@
-import { shownEmail } from '../../platform/base/email-address.ts'
+import { isEmailAddress, shownEmail } from '../../platform/base/email-address.ts'
 import { AppError } from '../../platform/base/errors.ts'
-import type { AddressState } from '../../platform/base/kinds.ts'
-import { type Db, sql, type Tx } from '../../platform/db/database.ts'
-import { inTransaction, selectOne } from '../../platform/db/transaction.ts'
-import {
-  CONFIRMATION_LIMIT,
-  hashOf,
-  hashOfTarget,
-  RESELLER_LIMIT,
-  takeFromLimit,
-} from '../formats/target-limits.ts'
+import { recordAction } from '../../platform/db/audit.ts'
+import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
+import { notify } from '../../platform/db/listener.ts'
+import { affected, inTransaction } from '../../platform/db/transaction.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
+import { hashOfTarget } from '../formats/target-limits.ts'
+import { disableEndpoints } from './disable-endpoints.ts'
 import { type Sealer, targetPlace } from './sealer.ts'
 
-/** An e-mail address of a reseller. */
-export interface Address {
-  readonly resellerId: number
-  readonly hash: Buffer
+/** An e-mail address that a reseller may have messages sent to, as it may be shown. */
+export interface AllowedAddress {
+  readonly address: string
+  readonly allowedAt: Date
 }
 
-/** How long a link confirms an address. */
-export const LINK_HOURS = 24
-
-/** Too many messages would ask for the confirmation of an address. */
-export class TooManyConfirmationsError extends AppError {
-  override readonly name = 'TooManyConfirmationsError'
-  override readonly code = 'quota.confirmations'
-  override readonly retryable = true
-  readonly retryAfterMs: number
-
-  constructor(message: string, retryAfterMs: number) {
-    super(message)
-    this.retryAfterMs = retryAfterMs
-  }
+/** An e-mail address of a reseller, as an operator names it. */
+export interface NamedAddress {
+  readonly reseller: string
+  readonly address: string
+  /** Who the operator is: a key, or `cli`. */
+  readonly by: string
 }
 
-/** No confirmation is due: the address is confirmed, or its owner has unsubscribed. */
-export class NoConfirmationDueError extends AppError {
-  override readonly name = 'NoConfirmationDueError'
-  override readonly code = 'delivery.no_confirmation_due'
+/** No operator allows the reseller to send to an address. */
+class AddressNotAllowedError extends AppError {
+  override readonly name = 'AddressNotAllowedError'
+  override readonly code = 'delivery.address_not_allowed'
   override readonly retryable = false
 
-  constructor(hasUnsubscribed: boolean) {
-    super(
-      hasUnsubscribed
-        ? 'the owner of the address has unsubscribed; the link at the end of each earlier message lets the owner alone begin again'
-        : 'the endpoint does not wait for the confirmation of an e-mail address',
-    )
+  constructor(shown: string) {
+    super(`the operator has not allowed messages to ${shown}`)
   }
 }
 
+const ALLOWED = sql`shown as address, allowed_at as "allowedAt"`
+
+/** The addresses that a reseller may have messages sent to. */
+export async function listAddresses(db: Db, resellerId: number): Promise<AllowedAddress[]> {
+  const { rows } = await sql<AllowedAddress>`
+    select ${ALLOWED} from allowed_address where reseller_id = ${resellerId} order by shown, allowed_at, address_hash
+  `.execute(db)
+  return rows
+}
+
 /**
- * The state of an address that an endpoint is to send to. The owner of a new one is asked for the confirmation, and
- * asked again once the last link has ended. Throws TooManyConfirmationsError.
+ * Throws AddressNotAllowedError unless an operator allows the address. It stays allowed until the transaction ends, so
+ * that an address is not disallowed between the check and the endpoint that was checked.
  */
-export async function admitAddress(
+export async function assertAllowed(
   tx: Tx,
-  address: Address & { readonly shown: string },
-): Promise<AddressState> {
-  const { resellerId, hash, shown } = address
-  const { state, isAsked } = await selectOne(
-    sql<{ state: AddressState; isAsked: boolean }>`
-      insert into email_address as a (reseller_id, address_hash, shown) values (${resellerId}, ${hash}, ${shown})
-      on conflict (reseller_id, address_hash) do update set shown = excluded.shown
-      returning state,
-                coalesce(a.requested_at > clock_timestamp() - make_interval(hours => ${LINK_HOURS}), false) as "isAsked"
-    `,
-    tx,
-  )
-  if (state === 'unconfirmed' && !isAsked) await requestConfirmation(tx, address)
-  return state
-}
-
-/**
- * Has a worker send a message that asks for the confirmation of an address. It replaces the links of earlier ones. Throws
- * TooManyConfirmationsError: an address is asked a few times a day, by all resellers together.
- */
-export async function requestConfirmation(tx: Tx, { resellerId, hash }: Address): Promise<void> {
-  const ofAddress = await takeFromLimit(tx, hash, CONFIRMATION_LIMIT)
-  if (ofAddress > 0) {
-    const message = `an address is asked for its confirmation ${CONFIRMATION_LIMIT.atMost} times a day at most`
-    throw new TooManyConfirmationsError(message, ofAddress)
-  }
-  const ofReseller = await takeFromLimit(tx, hashOf(`reseller ${resellerId}`), RESELLER_LIMIT)
-  if (ofReseller > 0) {
-    const message = `a reseller requests ${RESELLER_LIMIT.atMost} confirmations of addresses a day at most`
-    throw new TooManyConfirmationsError(message, ofReseller)
-  }
-  await sql`
-    update email_address
-       set requested_at = clock_timestamp(), send_at = clock_timestamp(), attempts = 0, sent_at = null, failure = null
-     where reseller_id = ${resellerId} and address_hash = ${hash}
+  resellerId: number,
+  { hash, shown }: { readonly hash: Buffer; readonly shown: string },
+): Promise<void> {
+  const { rows } = await sql`
+    select from allowed_address where reseller_id = ${resellerId} and address_hash = ${hash} for key share
   `.execute(tx)
+  if (rows.length === 0) throw new AddressNotAllowedError(shown)
+}
+
+/** Allows an address to a reseller. Its endpoints that were disabled for want of that continue where they stopped. */
+export async function allowAddress(db: Db, named: NamedAddress): Promise<AllowedAddress> {
+  const { id, hash, shown } = await readNamed(db, named)
+  return inTransaction(db, async (tx) => {
+    const { rows } = await sql<AllowedAddress>`
+      insert into allowed_address as a (reseller_id, address_hash, shown) values (${id}, ${hash}, ${shown})
+      on conflict (reseller_id, address_hash) do update set shown = excluded.shown
+      returning ${ALLOWED}
+    `.execute(tx)
+    await sql`
+      update webhook_endpoint
+         set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null, open_until = null,
+             held_until = null, updated_at = clock_timestamp()
+       where ${sendsTo(id, hash)} and disabled_reason = 'not_allowed'
+    `.execute(tx)
+    await sql`select ${notify('watch', sql`${id}::bigint`)}`.execute(tx)
+    await recordChange(tx, 'address allowed', { ...named, shown })
+    const [allowed] = rows
+    return allowed as AllowedAddress
+  })
+}
+
+/** Ends the messages of a reseller to an address: its endpoints are disabled. Throws `not_found` if it is not allowed. */
+export async function disallowAddress(db: Db, named: NamedAddress): Promise<void> {
+  const { id, hash, shown } = await readNamed(db, named)
+  await inTransaction(db, async (tx) => {
+    const deleted = sql`delete from allowed_address where reseller_id = ${id} and address_hash = ${hash}`
+    if ((await affected(deleted, tx)) === 0) {
+      throw new ProblemError('not_found', {
+        missing: 'address',
+        detail: `the address ${shown} is not allowed`,
+      })
+    }
+    const { rows } = await sql<{ id: string }>`
+      select id from webhook_endpoint
+       where ${sendsTo(id, hash)} and disabled_at is null
+       order by id
+         for no key update
+    `.execute(tx)
+    await disableEndpoints(
+      tx,
+      rows.map((endpoint) => endpoint.id),
+      'not_allowed',
+    )
+    await recordChange(tx, 'address disallowed', { ...named, shown })
+  })
+}
+
+async function readNamed(db: Db, { reseller, address }: NamedAddress) {
+  const { id } = await requireReseller(db, reseller)
+  if (!isEmailAddress(address)) {
+    throw new ProblemError('request.invalid_body', {
+      pointer: '/address',
+      detail: 'address must be one e-mail address such as fares@agency.example',
+    })
+  }
+  return {
+    id,
+    hash: hashOfTarget({ format: 'email', target: address }),
+    shown: shownEmail(address),
+  }
+}
+
+/** Whether an endpoint sends to an address. */
+function sendsTo(resellerId: number, hash: Buffer): RawBuilder<boolean> {
+  return sql`(reseller_id = ${resellerId} and target_hash = ${hash} and format = 'email')`
+}
+
+function recordChange(
+  tx: Tx,
+  action: string,
+  { reseller, by, shown }: NamedAddress & { readonly shown: string },
+): Promise<void> {
+  return recordAction(tx, { by, action, target: `${reseller} ${shown}` })
 }
 
 /**
- * Gives the endpoints from before their targets had hashes those hashes. The addresses that they send to stay
- * confirmed. Safe to run at every start, by several processes at once.
+ * Gives the endpoints from before their targets had hashes those hashes. The addresses that they send to are allowed. Safe
+ * to run at every start, by several processes at once.
  */
 export async function adoptTargets(db: Db, sealer: Sealer): Promise<void> {
   await inTransaction(db, async (tx) => {
@@ -119,10 +162,10 @@ export async function adoptTargets(db: Db, sealer: Sealer): Promise<void> {
     `.execute(tx)
     const mailed = opened.filter(({ format }) => format === 'email')
     await sql`
-      insert into email_address (reseller_id, address_hash, shown, state)
-      select *, 'confirmed' from unnest(${mailed.map(({ resellerId }) => resellerId)}::bigint[],
-                                        ${mailed.map(({ hash }) => hash)}::bytea[],
-                                        ${mailed.map(({ target }) => shownEmail(target))}::text[])
+      insert into allowed_address (reseller_id, address_hash, shown)
+      select * from unnest(${mailed.map(({ resellerId }) => resellerId)}::bigint[],
+                           ${mailed.map(({ hash }) => hash)}::bytea[],
+                           ${mailed.map(({ target }) => shownEmail(target))}::text[])
       on conflict (reseller_id, address_hash) do nothing
     `.execute(tx)
   })

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { DisabledReason, EndpointFormat } from '../../platform/base/kinds.ts'
+import type { DisabledReason } from '../../platform/base/kinds.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { takeTransactionLock } from '../../platform/db/session-lock.ts'
 import { affected, databaseNow, inTransaction, selectOne } from '../../platform/db/transaction.ts'
 import { SECRET_PREFIX } from '../formats/webhook.ts'
-import { admitAddress, NoConfirmationDueError, requestConfirmation } from './addresses.ts'
+import { assertAllowed } from './addresses.ts'
 import {
   type EndpointOwner,
   endpointNotFound,
@@ -42,7 +42,7 @@ const SECRET_BYTES = 32
 
 /**
  * Creates an endpoint that receives the records after the present end of the feed. Throws TooManyEndpointsError,
- * TooManyConfirmationsError, NoEncryptionKeyError, and ProblemErrors of invalid fields.
+ * AddressNotAllowedError, NoEncryptionKeyError, and ProblemErrors of invalid fields.
  */
 export async function createEndpoint(
   owner: EndpointOwner,
@@ -55,10 +55,8 @@ export async function createEndpoint(
   const place = placeOf({ format, target })
   return inTransaction(owner.db, async (tx) => {
     await assertRoom(tx, owner.resellerId)
+    if (format === 'email') await assertAllowed(tx, owner.resellerId, place)
     const { id } = await selectOne(sql<{ id: string }>`select uuidv7() as id`, tx)
-    const reason = enabled
-      ? await reasonToWait(tx, owner.resellerId, { format, ...place })
-      : 'paused'
     await tx
       .insertInto('webhook_endpoint')
       .values({
@@ -70,7 +68,7 @@ export async function createEndpoint(
         target_hash: place.hash,
         secret: secret === null ? null : sealer.seal(secret, secretPlace(id)),
         cursor_seq: sql<number>`(select last_seq from reseller where id = ${owner.resellerId})`,
-        ...disabledColumns(reason),
+        ...disabledColumns(enabled ? null : 'paused'),
         ...columnsOf(given),
       })
       .execute()
@@ -89,25 +87,14 @@ async function assertRoom(tx: Tx, resellerId: number): Promise<void> {
   if (count >= MAX_ENDPOINTS) throw new TooManyEndpointsError()
 }
 
-/** Why an endpoint that its reseller enables receives nothing yet. Null if it does. Throws TooManyConfirmationsError. */
-async function reasonToWait(
-  tx: Tx,
-  resellerId: number,
-  { format, hash, shown }: Place & { readonly format: EndpointFormat },
-): Promise<DisabledReason | null> {
-  if (format !== 'email') return null
-  const state = await admitAddress(tx, { resellerId, hash, shown })
-  return state === 'confirmed' ? null : state
-}
-
 /** Whether the reseller wants the endpoint to receive. */
 function isWanted(reason: DisabledReason | null): boolean {
-  return reason === null || reason === 'unconfirmed' || reason === 'unsubscribed'
+  return reason === null || reason === 'not_allowed'
 }
 
 /**
  * Changes the given settings. An endpoint that is enabled again, or has a new target, is tried at once and continues
- * where it stopped. Throws TooManyConfirmationsError.
+ * where it stopped. Throws AddressNotAllowedError.
  */
 export async function updateEndpoint(
   owner: EndpointOwner,
@@ -151,7 +138,7 @@ interface Changing {
   readonly place: Place
 }
 
-/** Why the endpoint receives nothing after the change. */
+/** Why the endpoint receives nothing after the change. Throws AddressNotAllowedError. */
 async function reasonAfter(
   tx: Tx,
   resellerId: number,
@@ -159,8 +146,11 @@ async function reasonAfter(
 ): Promise<DisabledReason | null> {
   const { format, reason } = locked
   if (target === undefined && enabled === undefined) return reason
-  if (!(enabled ?? isWanted(reason))) return isWanted(reason) ? 'paused' : reason
-  return reasonToWait(tx, resellerId, { format, ...place })
+  const isEnabled = enabled ?? isWanted(reason)
+  const isMailed = format === 'email' && (isEnabled || target !== undefined)
+  if (isMailed) await assertAllowed(tx, resellerId, place)
+  if (isEnabled) return null
+  return isWanted(reason) ? 'paused' : reason
 }
 
 const NO_FAILURES = { failures: 0, failing_since: null, open_until: null, held_until: null }
@@ -170,16 +160,6 @@ function disabledColumns(reason: DisabledReason | null) {
     disabled_at: reason === null ? null : sql<Date>`clock_timestamp()`,
     disabled_reason: reason,
   }
-}
-
-/** Sends the message again that asks for the confirmation of an address. Throws NoConfirmationDueError. */
-export async function resendConfirmation(owner: EndpointOwner, id: string): Promise<ShownEndpoint> {
-  return inTransaction(owner.db, async (tx) => {
-    const { reason, hash } = await lockEndpoint(tx, owner.resellerId, id)
-    if (reason !== 'unconfirmed') throw new NoConfirmationDueError(reason === 'unsubscribed')
-    await requestConfirmation(tx, { resellerId: owner.resellerId, hash })
-    return requireEndpoint({ ...owner, db: tx }, id)
-  })
 }
 
 /** Records that wait for the time of a digest wait for that of the new one. */

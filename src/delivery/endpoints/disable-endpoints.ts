@@ -2,7 +2,7 @@ import type { EventReason } from '../../platform/base/kinds.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 
 /**
- * Disables endpoints whose receiver is gone, failing or unsubscribed, and sends `webhook.disabled` to the other endpoints
+ * Disables endpoints whose receiver is gone, failing or not allowed, and sends `webhook.disabled` to the other endpoints
  * of their resellers. Returns the ids of those that were enabled. Their deliveries stay pending and their cursors stay,
  * so that nothing is lost when they are enabled again.
  */

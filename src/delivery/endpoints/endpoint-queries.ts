@@ -82,7 +82,6 @@ async function readEndpoints(
   const { rows } = await sql<WithAttempt<Omit<ShownEndpoint, 'lastFailure'>>>`
     select e.id, e.format, e.target_shown as target, e.description, e.kinds, e.reasons, e.lists, e.rules, e.digest,
            e.disabled_at is null as enabled, e.disabled_reason as "disabledReason", e.disabled_at as "disabledAt",
-           c.sent_at as "confirmationSentAt", c.failure as "confirmationFailure",
            e.failing_since as "failingSince", e.last_success_at as "lastSuccessAt",
            case when e.held_until > clock_timestamp() then e.held_until end as "heldUntil",
            p.pending, p.oldest as "oldestPendingAt",
@@ -91,8 +90,6 @@ async function readEndpoints(
              where p.endpoint_id = e.id and p.signs_until > clock_timestamp()) as "previousSecretUntil",
            e.created_at as "createdAt", e.updated_at as "updatedAt", ${ATTEMPT}
       from webhook_endpoint e
-      left join email_address c
-        on c.reseller_id = e.reseller_id and c.address_hash = e.target_hash and e.disabled_reason = 'unconfirmed'
      cross join lateral (
        select count(*) as pending, min(recorded_at) as oldest
          from (select recorded_at from delivery

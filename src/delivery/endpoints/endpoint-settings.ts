@@ -94,8 +94,6 @@ export interface TargetRules {
   readonly urls: TargetPolicy
   readonly slackHosts: readonly string[]
   readonly email: EmailRules
-  /** Begins the links in e-mail; undefined: none can be made, so no e-mail address can be confirmed. */
-  readonly publicUrl: string | undefined
 }
 
 export interface GivenTarget {
@@ -120,9 +118,9 @@ export function targetFault(
 
 function addressFault(
   { format, target }: ShowableTarget,
-  { urls, slackHosts, email, publicUrl }: TargetRules,
+  { urls, slackHosts, email }: TargetRules,
 ): string | undefined {
-  if (format === 'email') return emailFault(target, email, publicUrl)
+  if (format === 'email') return emailFault(target, email)
   const fault = urlFault(target, urls)
   return fault ?? (format === 'slack' ? slackUrlFault(target, slackHosts) : undefined)
 }
@@ -181,12 +179,6 @@ export class TooManyRotationsError extends AppError {
   }
 }
 
-/** What the reseller cannot mend by enabling it. */
-const DISABLED_TEXTS: Readonly<Partial<Record<DisabledReason, string>>> = {
-  unconfirmed: 'the endpoint waits until the owner of its e-mail address has confirmed it',
-  unsubscribed: 'the owner of the e-mail address of the endpoint has unsubscribed',
-}
-
 /** A disabled endpoint receives nothing, so a test event would wait. */
 export class EndpointDisabledError extends AppError {
   override readonly name = 'EndpointDisabledError'
@@ -194,7 +186,11 @@ export class EndpointDisabledError extends AppError {
   override readonly retryable = false
 
   constructor(reason: DisabledReason) {
-    super(DISABLED_TEXTS[reason] ?? 'the endpoint is disabled: enable it first')
+    super(
+      reason === 'not_allowed'
+        ? 'the endpoint is disabled, because the operator does not allow its e-mail address'
+        : 'the endpoint is disabled: enable it first',
+    )
   }
 }
 

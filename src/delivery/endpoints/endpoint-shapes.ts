@@ -8,7 +8,6 @@ export const EndpointParams = object({
 })
 
 export const EXAMPLE_ENDPOINT = { endpointId: '00000000-0000-7000-8000-00000000e001' }
-export const EXAMPLE_EMAIL_ENDPOINT = { endpointId: '00000000-0000-7000-8000-00000000e002' }
 
 const Price = object({
   amount: Type.String({
@@ -100,18 +99,10 @@ export const WebhookEndpoint = object(
     ...settings,
     disabledReason: orNull(
       oneOf(DISABLED_REASONS),
-      'paused: by you. gone: the receiver answered 410. failing: it failed for five days. unconfirmed: the owner of the ' +
-        'e-mail address has not confirmed it yet. unsubscribed: the owner has unsubscribed.',
+      'paused: by you. gone: the receiver answered 410. failing: it failed for five days. not_allowed: no ' +
+        'operator allows its e-mail address.',
     ),
     disabledAt: orNull(Instant),
-    confirmationSentAt: orNull(
-      Instant,
-      'When the message that asks for the confirmation was sent. Null if no confirmation is due, or it was not sent yet.',
-    ),
-    confirmationFailure: orNull(
-      Type.String(),
-      'Why the last attempt to send it failed: a stable code. Null if it did not.',
-    ),
     failingSince: orNull(Instant, 'When the failures in a row began. Null if there are none.'),
     lastSuccessAt: orNull(Instant),
     heldUntil: orNull(

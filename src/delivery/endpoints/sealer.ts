@@ -39,8 +39,6 @@ export interface Sealer {
   seal(text: string, place: string): Buffer
   /** Decrypts with the present or the previous key. Throws SealError. */
   open(sealed: Buffer, place: string): string
-  /** Bytes that follow from a text, and that only the present key can compute. Throws NoEncryptionKeyError. */
-  derive(text: string): Buffer
   /** The ids of the keys that can open values, the present one first. */
   keyIds(): Buffer[]
 }
@@ -74,7 +72,6 @@ export function createSealer(key: string | undefined, previous?: string): Sealer
   }
   return {
     seal: (text, place) => encrypt(presentKey(), text, place),
-    derive: (text) => createHmac('sha256', presentKey().key).update(text).digest(),
     open(sealed, place) {
       const id = sealed.subarray(0, KEY_ID_BYTES)
       const found = keys().find((known) => known.id.equals(id))

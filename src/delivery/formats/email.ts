@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isAllowedEmail, isEmailAddress } from '../../platform/base/email-address.ts'
+import { isEmailAddress } from '../../platform/base/email-address.ts'
 import type { Format, Message, Target } from './format.ts'
 import type { EmailRules, Mail, Mailer } from './mailer.ts'
 import { joinSentences, MAX_JOINED } from './sentences.ts'
@@ -8,41 +8,29 @@ export interface EmailDeps {
   readonly mailer: Mailer
   /** Takes one message of an address's limit. Returns how long to wait if none is left; 0 if one was taken. */
   readonly limit: (address: string) => Promise<number>
-  /** The page on which the owner of an address ends its messages; undefined if no link to it can be made. */
-  readonly unsubscribeUrl: (target: Target) => Promise<string | undefined>
+  /** The address of the page; undefined if it is not known. */
+  readonly publicUrl?: string | undefined
 }
 
-/**
- * Why an e-mail address cannot be the target of an endpoint; undefined if it can.
- * @param publicUrl begins the links to confirm the address and to unsubscribe.
- */
-export function emailFault(
-  address: string,
-  { smtpUrl, from, allowed }: EmailRules,
-  publicUrl: string | undefined,
-): string | undefined {
+/** Why an e-mail address cannot be the target of an endpoint; undefined if it can. */
+export function emailFault(address: string, { smtpUrl, from }: EmailRules): string | undefined {
   if (smtpUrl === undefined || from === undefined) {
     return 'must not be an e-mail address, because the operator has set no SMTP_URL or no EMAIL_FROM'
   }
-  if (publicUrl === undefined) {
-    return 'must not be an e-mail address, because the operator has set no PUBLIC_URL, so no link to confirm it can be made'
-  }
-  if (!isEmailAddress(address)) return 'must be an e-mail address such as fares@agency.example'
-  return isAllowedEmail(address, allowed)
+  return isEmailAddress(address)
     ? undefined
-    : 'must be an address, or in a domain, that the operator has allowed in EMAIL_ALLOWED'
+    : 'must be an e-mail address such as fares@agency.example'
 }
 
 /** Sends all messages of one request as one e-mail of plain text. */
-export function createEmailFormat({ mailer, limit, unsubscribeUrl }: EmailDeps): Format {
+export function createEmailFormat({ mailer, limit, publicUrl }: EmailDeps): Format {
   return {
     name: 'email',
     maxMessages: MAX_JOINED,
     send: async (target, messages, signal) => {
       const waitMs = await limit(target.address)
       if (waitMs > 0) return { kind: 'postponed', outcome: 'rate_limited', retryAfterMs: waitMs }
-      const mail = mailOf(target, messages, await unsubscribeUrl(target))
-      return mailer.send(target.address, mail, signal)
+      return mailer.send(target.address, mailOf(target, messages, publicUrl), signal)
     },
   }
 }
@@ -50,19 +38,19 @@ export function createEmailFormat({ mailer, limit, unsubscribeUrl }: EmailDeps):
 function mailOf(
   { endpointId }: Target,
   messages: readonly Message[],
-  unsubscribeUrl: string | undefined,
+  publicUrl: string | undefined,
 ): Mail {
   const { title, lines } = joinSentences(messages)
   const list = lines.length === 1 ? lines : [`${title}:`, '', ...lines.map((line) => `- ${line}`)]
   const footer =
     'Times are local to the airport. ' +
-    `This address is the endpoint ${endpointId} of a farewatch account, whose owner can change or delete it.`
-  const end = unsubscribeUrl === undefined ? [] : [`To end these messages: ${unsubscribeUrl}`]
+    `This address is the endpoint ${endpointId} of a farewatch account, whose owner can change or delete it. ` +
+    'The operator of farewatch can end all messages of the account to it.'
+  const page = publicUrl === undefined ? [] : [`${publicUrl}/#/deliveries/${endpointId}`]
   return {
     subject: title,
-    text: [...list, '', '-- ', footer, ...end, ''].join('\n'),
+    text: [...list, '', '-- ', footer, ...page, ''].join('\n'),
     id: messageIdOf(messages),
-    unsubscribeUrl,
   }
 }
 

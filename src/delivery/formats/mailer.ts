@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer'
-import { isAllowedEmail, isEmailAddress, parseMailbox } from '../../platform/base/email-address.ts'
+import { isEmailAddress, parseMailbox } from '../../platform/base/email-address.ts'
 import { isLoopbackHost } from '../../platform/base/loopback.ts'
 import type { Scrub } from '../../platform/base/secrets.ts'
 import { percentDecoded, plainLine } from '../../platform/base/text.ts'
@@ -10,8 +10,6 @@ export interface EmailRules {
   readonly smtpUrl: string | undefined
   /** The sender: an address, or `Name <address>`. */
   readonly from: string | undefined
-  /** Addresses and domains that may receive e-mail. */
-  readonly allowed: readonly string[]
 }
 
 /** One e-mail of plain text. */
@@ -20,8 +18,6 @@ export interface Mail {
   readonly text: string
   /** The part of the Message-ID before the @. A mail program shows e-mails with the same id once. */
   readonly id: string
-  /** The page that ends the messages to the address; undefined if there is none. */
-  readonly unsubscribeUrl?: string | undefined
 }
 
 /** Sends e-mail over the SMTP server of the operator. */
@@ -44,13 +40,13 @@ const MAX_SUBJECT_CHARS = 200
 const MAX_ANSWER_CHARS = 1_000
 
 export function createMailer(deps: MailerDeps): Mailer {
-  const { smtpUrl, from, allowed, scrub, deadlineMs = DEADLINE_MS } = deps
+  const { smtpUrl, from, scrub, deadlineMs = DEADLINE_MS } = deps
   const sender = parseMailbox(from ?? '')
   const transport = smtpUrl === undefined ? undefined : createTransport(smtpOptions(smtpUrl))
   return {
     send: async (address, mail, signal) => {
       if (transport === undefined || sender === undefined) return notSetUp
-      if (!isEmailAddress(address) || !isAllowedEmail(address, allowed)) return BLOCKED
+      if (!isEmailAddress(address)) return BLOCKED
       const deadline = AbortSignal.timeout(deadlineMs)
       try {
         const { response } = await transport.sendMail({
@@ -92,23 +88,16 @@ function smtpOptions(smtpUrl: string) {
   }
 }
 
-function fieldsOf(address: string, { subject, text, id, unsubscribeUrl }: Mail, from: string) {
+function fieldsOf(address: string, { subject, text, id }: Mail, from: string) {
   return {
     to: { name: '', address },
     envelope: { from, to: [address] },
     subject: plainLine(subject, MAX_SUBJECT_CHARS),
     text,
     messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1)}>`,
-    headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribeHeaders(unsubscribeUrl) },
+    headers: { 'Auto-Submitted': 'auto-generated' },
     xMailer: false as const,
   }
-}
-
-/** Source: RFC 8058. It demands https of an address that mail providers post to. */
-function unsubscribeHeaders(url: string | undefined): Record<string, string> {
-  if (url === undefined) return {}
-  const oneClick = { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
-  return { 'List-Unsubscribe': `<${url}>`, ...(url.startsWith('https:') ? oneClick : {}) }
 }
 
 interface SmtpError {

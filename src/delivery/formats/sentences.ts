@@ -60,7 +60,8 @@ function disabledText({ endpointId, reason, description, target }: DisabledEndpo
     .filter((text) => text)
     .map((text) => nameText(text ?? ''))
   const account = `Another endpoint of this account (${name.join(', ')}) was disabled`
-  if (reason === 'unsubscribed') return `${account}: the owner of its address has unsubscribed.`
+  if (reason === 'not_allowed')
+    return `${account}: the operator does not allow its address any more.`
   const why =
     reason === 'gone'
       ? 'its receiver answered that it is gone'

@@ -16,18 +16,6 @@ const HOUR_MS = 3_600_000
 
 /** How many tests and examples a target is sent in an hour. */
 export const TEST_LIMIT: TargetLimit = { purpose: 'test', atMost: 30, windowMs: HOUR_MS }
-/** How many messages in a day ask the owner of an address for the confirmation. */
-export const CONFIRMATION_LIMIT: TargetLimit = {
-  purpose: 'confirmation',
-  atMost: 5,
-  windowMs: 24 * HOUR_MS,
-}
-/** How many of them a reseller may request in a day, so that it cannot write to all addresses of a domain. */
-export const RESELLER_LIMIT: TargetLimit = {
-  purpose: 'reseller_confirmations',
-  atMost: 50,
-  windowMs: 24 * HOUR_MS,
-}
 
 /** @param perHour the setting EMAIL_MESSAGES_PER_HOUR. */
 export function messageLimit(perHour: number): TargetLimit {

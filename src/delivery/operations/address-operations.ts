@@ -1,216 +1,92 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { AppError } from '../../platform/base/errors.ts'
+import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { operations } from '../../platform/http/operation.ts'
-import { isProblemCode, PROBLEMS } from '../../platform/http/problem-codes.ts'
-import { object } from '../../platform/http/schemas.ts'
-import {
-  confirmAddress,
-  findLinked,
-  type LinkedAddress,
-  subscribeAgain,
-  unsubscribeAddress,
-} from '../endpoints/address-links.ts'
+import { logOperation, operations } from '../../platform/http/operation.ts'
+import { Instant, object } from '../../platform/http/schemas.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
+import { allowAddress, disallowAddress, listAddresses } from '../endpoints/addresses.ts'
 
-const { open } = operations<{ readonly db: Db }>()
+const { operator, reseller } = operations<{ readonly db: Db; readonly log: Logger }>()
 
-export const EXAMPLE_TOKENS = {
-  confirm: 'q3vLrYb0kXo2mT8dZ1uWc7Hs',
-  unsubscribe: 'Jw5nE9aPfR4sVt6yBg0hKd2x',
-}
+const AllowedAddress = object(
+  {
+    address: Type.String({ description: 'The first character and the domain.' }),
+    allowedAt: Instant,
+  },
+  { title: 'AllowedAddress' },
+)
+const all = {
+  about: 'All of them.',
+  schema: object({ items: Type.Array(AllowedAddress) }),
+} as const
 
-const HTML = 'text/html; charset=utf-8'
 const common = {
-  tag: 'E-mail',
+  tag: 'Operators',
+  scope: 'operate',
+  path: '/api/v1/resellers/{reseller}/addresses',
+  params: object({ reseller: Type.String({ minLength: 1, maxLength: 200 }) }),
+  problems: ['not_found'],
+} as const
+const example = { params: { reseller: 'beta' } } as const
+/** In the body, because the addresses of requests are logged. */
+const body = object({ address: Type.String({ maxLength: 300, description: 'The whole address.' }) })
+const named = { ...example, body: { address: 'ana@agency.example' } } as const
+
+const listOwn = reseller({
+  id: 'listOwnAddresses',
+  method: 'GET',
+  path: '/api/v1/own-addresses',
+  tag: 'Webhooks',
+  summary: 'List the e-mail addresses that you may have messages sent to',
   scope: 'read',
-  params: object({
-    token: Type.String({ maxLength: 200, description: 'From a link in an e-mail.' }),
-  }),
-  answer: { about: 'A page.', type: HTML },
-  problems: ['delivery.link_gone'],
-} as const
-const confirmation = {
-  ...common,
-  path: '/api/v1/email/confirm/{token}',
-  example: { params: { token: EXAMPLE_TOKENS.confirm } },
-} as const
-const ending = {
-  ...common,
-  path: '/api/v1/email/unsubscribe/{token}',
-  example: { params: { token: EXAMPLE_TOKENS.unsubscribe } },
-} as const
+  answer: all,
+  handler: async ({ db, resellerId }) => ({ items: await listAddresses(db, resellerId) }),
+})
 
-const askToConfirm = open({
-  ...confirmation,
-  id: 'showEmailConfirmation',
+const list = operator({
+  ...common,
+  id: 'listAddresses',
   method: 'GET',
-  summary: 'Show the button that confirms an e-mail address',
-  description: 'It changes nothing, because programs that scan e-mail open each link.',
-  handler: ({ db }, asked) =>
-    answer(asked, async ({ token }) => {
-      const { shown, reseller } = await findLinked(db, 'confirm', token)
-      return {
-        title: 'Confirm this address?',
-        text: `The account “${reseller}” wants to send changes of the fares that it watches to ${shown}.`,
-        button: { label: 'Confirm' },
-      }
-    }),
+  summary: 'List the e-mail addresses that a reseller may have messages sent to',
+  answer: all,
+  example,
+  handler: async ({ db }, { params }) => {
+    const { id } = await requireReseller(db, params.reseller)
+    return { items: await listAddresses(db, id) }
+  },
 })
 
-const confirm = open({
-  ...confirmation,
-  id: 'confirmEmailAddress',
-  method: 'POST',
-  form: true,
-  summary: 'Confirm an e-mail address, once',
-  description:
-    'The link is valid for 24 hours. The endpoints that wait for the address continue where they stopped.',
-  handler: ({ db }, asked) =>
-    answer(asked, async ({ token }) => {
-      const { shown, reseller } = await confirmAddress(db, token)
-      return {
-        title: 'Confirmed',
-        text: `Changes of the fares that the account “${reseller}” watches are sent to ${shown} from now on. Each message has a link to end them.`,
-      }
-    }),
-})
-
-const askToEnd = open({
-  ...ending,
-  id: 'showEmailUnsubscription',
-  method: 'GET',
-  summary: 'Show the button that ends the messages to an e-mail address',
-  handler: ({ db }, asked) =>
-    answer(asked, async ({ token }) => {
-      const found = await findLinked(db, 'unsubscribe', token)
-      if (found.state === 'unsubscribed') return endedPage(found, token)
-      const { shown, reseller } = found
-      return {
-        title: 'End these messages?',
-        text: `The account “${reseller}” will send nothing more to ${shown}.`,
-        button: { label: 'Unsubscribe' },
-      }
-    }),
-})
-
-const unsubscribe = open({
-  ...ending,
-  id: 'unsubscribeEmailAddress',
-  method: 'POST',
-  form: true,
-  summary: 'End the messages to an e-mail address',
-  description:
-    'Mail programs post here when their user presses "Unsubscribe" (RFC 8058). Nothing is sent until the owner of the address ' +
-    'has confirmed it again.',
-  handler: ({ db }, asked) =>
-    answer(asked, async ({ token }) => endedPage(await unsubscribeAddress(db, token), token)),
-})
-
-const subscribe = open({
+const allow = operator({
   ...common,
-  path: '/api/v1/email/subscribe/{token}',
-  example: { params: { token: EXAMPLE_TOKENS.unsubscribe } },
-  id: 'subscribeEmailAddressAgain',
-  method: 'POST',
-  form: true,
-  summary: 'Send the owner of an address that has unsubscribed a link to confirm it again',
-  problems: [...common.problems, 'quota.confirmations'],
-  handler: ({ db }, asked) =>
-    answer(asked, async ({ token }) => {
-      const { state, shown, reseller } = await subscribeAgain(db, token)
-      if (state === 'confirmed') return { title: 'Confirmed', text: `${shown} receives messages.` }
-      return {
-        title: 'Open the link in the next message',
-        text: `If the account “${reseller}” still sends to ${shown}, a message with a link to confirm the address is on its way.`,
-      }
-    }),
+  id: 'allowAddress',
+  method: 'PUT',
+  summary: 'Allow a reseller to have messages sent to an e-mail address',
+  description: 'Its endpoints that were disabled as `not_allowed` continue where they stopped.',
+  body,
+  answer: { about: 'The address.', schema: AllowedAddress },
+  example: named,
+  handler: async ({ db, log }, { params, body: { address }, caller, request }) => {
+    const allowed = await allowAddress(db, { ...params, address, by: caller.limitKey })
+    logOperation(log, { caller, request }, { event: 'address allowed', ...params })
+    return allowed
+  },
 })
 
-/** The operations of the links in e-mail. */
-export const ADDRESS_OPERATIONS = [askToConfirm, confirm, askToEnd, unsubscribe, subscribe]
+const disallow = operator({
+  ...common,
+  id: 'disallowAddress',
+  method: 'POST',
+  path: `${common.path}/disallow`,
+  summary: 'End the messages of a reseller to an e-mail address',
+  description: 'Its endpoints are disabled as `not_allowed`. What waits for them is kept.',
+  body,
+  answer: { about: 'Nothing more is sent to it.', status: 204 },
+  example: named,
+  handler: async ({ db, log }, { params, body: { address }, caller, request }) => {
+    await disallowAddress(db, { ...params, address, by: caller.limitKey })
+    logOperation(log, { caller, request }, { event: 'address disallowed', ...params })
+  },
+})
 
-interface Page {
-  readonly title: string
-  readonly text: string
-  /** Posts to the page itself, unless it names another. */
-  readonly button?: { readonly label: string; readonly to?: string }
-}
-
-function endedPage({ shown, reseller }: LinkedAddress, token: string): Page {
-  return {
-    title: 'Unsubscribed',
-    text: `The account “${reseller}” sends nothing more to ${shown}.`,
-    button: { label: 'Receive messages again', to: `../subscribe/${token}` },
-  }
-}
-
-interface Asked {
-  readonly params: { readonly token: string }
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-}
-
-/** People receive a refusal as a page too, and programs as a problem. */
-async function answer(
-  { params, request, reply }: Asked,
-  work: (params: Asked['params']) => Promise<Page>,
-): Promise<FastifyReply> {
-  const send = (page: Page) => reply.header('content-security-policy', POLICY).send(htmlOf(page))
-  try {
-    return send(await work(params))
-  } catch (err) {
-    const readsHtml = request.headers.accept?.includes('text/html') === true
-    if (!readsHtml || !(err instanceof AppError) || !isProblemCode(err.code)) throw err
-    const { status, title } = PROBLEMS[err.code]
-    reply.code(status)
-    return send({ title, text: `${capitalized(err.message)}.` })
-  }
-}
-
-function capitalized(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1)
-}
-
-const POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-const STYLE = `
-:root { color-scheme: light dark }
-body { font: 1.05rem/1.5 system-ui, sans-serif; max-width: 34rem; margin: 12vh auto; padding: 0 1.2rem; overflow-wrap: anywhere }
-h1 { font-size: 1.5rem; line-height: 1.25 }
-button { font: inherit; padding: 0.6rem 1.4rem; border: 0; border-radius: 0.4rem; background: #1d5fbf; color: #fff; cursor: pointer }
-button:focus-visible { outline: 3px solid #7fb0ff; outline-offset: 2px }
-`
-
-/** A word joiner keeps the two parts of a shown address on one line. */
-function htmlOf({ title, text, button }: Page): string {
-  const form =
-    button === undefined
-      ? ''
-      : `<form method="post"${button.to === undefined ? '' : ` action="${escaped(button.to)}"`}><button>${escaped(button.label)}</button></form>\n`
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="robots" content="noindex">
-<title>${escaped(title)}</title>
-<style>${STYLE}</style>
-<main>
-<h1>${escaped(title)}</h1>
-<p>${escaped(text).replaceAll('…@', '…&#8288;@')}</p>
-${form}</main>
-</html>
-`
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? '')
-}
+/** The operations on the e-mail addresses that operators allow. */
+export const ADDRESS_OPERATIONS = [listOwn, list, allow, disallow]

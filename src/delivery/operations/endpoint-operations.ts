@@ -10,7 +10,6 @@ import {
   createEndpoint,
   deleteEndpoint,
   type EndpointDeps,
-  resendConfirmation,
   retryEndpoint,
   rotateSecret,
   updateEndpoint,
@@ -19,7 +18,6 @@ import { listEndpoints, lockEndpoint, requireEndpoint } from '../endpoints/endpo
 import { MAX_ENDPOINTS } from '../endpoints/endpoint-settings.ts'
 import {
   EndpointParams,
-  EXAMPLE_EMAIL_ENDPOINT,
   EXAMPLE_ENDPOINT,
   optionalSettings,
   target,
@@ -27,7 +25,7 @@ import {
   withSecret,
 } from '../endpoints/endpoint-shapes.ts'
 import { addExample, addTestEvent } from '../endpoints/test-events.ts'
-import { CONFIRMATION_LIMIT, TEST_LIMIT } from '../formats/target-limits.ts'
+import { TEST_LIMIT } from '../formats/target-limits.ts'
 
 const { reseller } = operations<EndpointDeps & { readonly db: Db; readonly log: Logger }>()
 
@@ -52,8 +50,7 @@ const create = reseller({
   summary: 'Create a webhook endpoint',
   description:
     `It receives the records after the present end of your feed. You may have ${MAX_ENDPOINTS}. The response is the only ` +
-    'place where the secret appears. An e-mail address is sent nothing until its owner has confirmed it: the endpoint is disabled ' +
-    'with the reason `unconfirmed`, and continues from its creation on afterwards.',
+    'place where the secret appears. An e-mail address must be one that an operator has allowed.',
   scope: 'watch',
   body: object({ target, format: Type.Optional(oneOf(ENDPOINT_FORMATS)), ...optionalSettings }),
   answer: {
@@ -62,7 +59,7 @@ const create = reseller({
     schema: withSecret,
     location: `${common.path}/{id}`,
   },
-  problems: ['quota.endpoints', 'delivery.no_encryption_key', 'quota.confirmations'],
+  problems: ['quota.endpoints', 'delivery.no_encryption_key', 'delivery.address_not_allowed'],
   example: {
     body: {
       target: 'https://receiver.example/hooks/fares',
@@ -99,11 +96,11 @@ const update = reseller({
   summary: 'Change a webhook endpoint',
   description:
     'Changes the given members and leaves the others. Null removes a filter. An endpoint that is enabled again continues ' +
-    'where it stopped. A new e-mail address must be confirmed, as when an endpoint is created.',
+    'where it stopped. A new e-mail address, and that of an endpoint that is enabled, must be one that an operator has allowed.',
   scope: 'watch',
   body: object({ target: Type.Optional(target), ...optionalSettings }),
   answer: { about: 'The endpoint.', schema: WebhookEndpoint },
-  problems: ['not_found', 'delivery.no_encryption_key', 'quota.confirmations'],
+  problems: ['not_found', 'delivery.no_encryption_key', 'delivery.address_not_allowed'],
   example: { params: EXAMPLE_ENDPOINT, body: { rules: { soldOut: true } } },
   handler: async (deps, { params: { endpointId: id }, body, caller, request }) => {
     const changed = await updateEndpoint(deps, deps, { id, given: body })
@@ -223,27 +220,6 @@ const trigger = reseller({
   }),
 })
 
-const resend = reseller({
-  ...one,
-  path: `${one.path}/resend-confirmation`,
-  id: 'resendEmailConfirmation',
-  method: 'POST',
-  repeatable: true,
-  summary: 'Send the message again that asks for the confirmation of an e-mail address',
-  description:
-    'Its link replaces that of the earlier message. An address is sent at most ' +
-    `${CONFIRMATION_LIMIT.atMost} a day, by all resellers together.`,
-  scope: 'watch',
-  answer: { about: 'The message is sent within seconds.', status: 202, schema: WebhookEndpoint },
-  problems: ['not_found', 'delivery.no_confirmation_due', 'quota.confirmations'],
-  example: { params: EXAMPLE_EMAIL_ENDPOINT },
-  handler: async (deps, { params: { endpointId }, caller, request }) => {
-    const endpoint = await resendConfirmation(deps, endpointId)
-    logOperation(deps.log, { caller, request }, { event: 'confirmation requested', endpointId })
-    return endpoint
-  },
-})
-
 /** The operations with which a reseller manages its webhook endpoints. */
 export const WEBHOOK_ENDPOINT_OPERATIONS = [
   listAll,
@@ -255,5 +231,4 @@ export const WEBHOOK_ENDPOINT_OPERATIONS = [
   test,
   retry,
   trigger,
-  resend,
 ]

@@ -3,6 +3,19 @@ const MAX_COUNTED = 10_000
 
 /** The Deliveries view: endpoints, their settings, and what was sent to them. */
 export const deliveries = {
+  addresses: {
+    title: 'E-mail addresses',
+    help: 'A reseller has messages sent to these addresses alone.',
+    reseller: 'Reseller',
+    address: 'Address',
+    allow: 'Allow',
+    disallow: 'Disallow',
+    /** @param {string} address */
+    ask: (address) => `End the messages to ${address}? Its endpoints are disabled.`,
+    none: 'No address is allowed.',
+    own: 'Allowed e-mail addresses',
+    ownHelp: 'Your operator allows others.',
+  },
   endpoints: {
     label: 'Endpoints',
     all: 'All endpoints',
@@ -15,18 +28,8 @@ export const deliveries = {
       paused: 'disabled by you',
       gone: 'disabled: its server answered that it is gone',
       failing: 'disabled: it failed for five days',
-      unconfirmed: 'waits for the confirmation of its address',
-      unsubscribed: 'disabled: the owner of its address has unsubscribed',
+      not_allowed: 'disabled: the operator does not allow its address',
     },
-    confirmation: 'Confirmation',
-    /** @param {string} target */
-    askSoon: (target) => `a message that asks for it goes to ${target} within seconds`,
-    /** @param {string} target */
-    asked: (target) => `${target} was asked by a message,`,
-    /** @param {string} why */
-    notAsked: (why) => `the message that asks for it could not be sent: ${why}`,
-    confirmationHelp:
-      'Nothing else is sent before its owner opens the link and presses the button. Records wait.',
     failing: 'failing',
     nothingSent: 'nothing was sent yet',
     works: 'works',
@@ -74,9 +77,6 @@ export const deliveries = {
     /** @param {number} n */
     retried: (n) =>
       `${n.toLocaleString()} failed ${n === 1 ? 'delivery is' : 'deliveries are'} tried again now.`,
-    resend: 'Ask again',
-    /** @param {string} target */
-    resent: (target) => `A message with a new link goes to ${target}. The former link ends.`,
     disable: 'Disable',
     disabled: 'Disabled. Records wait until it is enabled.',
     enable: 'Enable',

@@ -6,15 +6,25 @@ import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { texts } from '../texts.js'
 import { Age } from '../times.js'
+import { AddressesPanel, OwnAddresses } from './addresses.js'
 import { EndpointPane } from './endpoint.js'
 
 const EVERY_MS = 10_000
 
 /**
+ * The addresses that an operator allows, and a reseller's endpoints.
+ * @param {{ caller: any, path: string[] }} props
+ */
+export function DeliveriesView({ caller, path }) {
+  return html`${caller.isOperator && html`<${AddressesPanel} />`}
+    ${caller.reseller !== null && html`<${Endpoints} caller=${caller} path=${path} />`}`
+}
+
+/**
  * A reseller's endpoints: whether they work, and one of them with its actions, settings and log.
  * @param {{ caller: any, path: string[] }} props
  */
-export function DeliveriesView({ caller, path: [id] }) {
+function Endpoints({ caller, path: [id] }) {
   const canWatch = caller.scopes.includes('watch')
   const endpoints = useResource(
     (signal) => callApi('/webhook-endpoints', { signal }).then(({ items }) => items),
@@ -29,7 +39,7 @@ export function DeliveriesView({ caller, path: [id] }) {
     const current = id === undefined ? items[0] : items.find((endpoint) => endpoint.id === id)
     return html`<div class="split endpoints ${id === undefined ? '' : 'one'}">
       <${EndpointList} endpoints=${items} current=${current} />
-      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} /></aside>`}
+      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} /><${OwnAddresses} /></aside>`}
       ${
         current === undefined
           ? html`<${NoEndpoint} isKnown=${id === undefined} />`

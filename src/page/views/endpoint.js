@@ -44,11 +44,10 @@ export function EndpointPane({ endpoint, secret, canWatch, onChanged, onSecret }
 /** @param {{ endpoint: any }} props */
 function Facts({ endpoint }) {
   const { format, target, pending, oldestPendingAt, dead, lastSuccessAt } = endpoint
-  const { failingSince, heldUntil, lastFailure, previousSecretUntil, disabledReason } = endpoint
+  const { failingSince, heldUntil, lastFailure, previousSecretUntil } = endpoint
   const t = texts.endpoints
   return html`<dl>
     <dt>${t.address}</dt><dd>${format}: <code>${target}</code></dd>
-    ${disabledReason === 'unconfirmed' && html`<${Confirmation} endpoint=${endpoint} />`}
     <dt>${t.receives}</dt><dd>${receivesText(endpoint)}</dd>
     <dt>${t.waits}</dt><dd>${t.pending(pending)}${oldestPendingAt && html`, ${t.oldest} <${Age} at=${oldestPendingAt} />`}${dead > 0 && `; ${t.dead(dead)}`}</dd>
     <dt>${t.lastSuccess}</dt><dd><${Age} at=${lastSuccessAt} none=${texts.never} /></dd>
@@ -57,17 +56,6 @@ function Facts({ endpoint }) {
     ${lastFailure && html`<dt>${t.lastFailure}</dt><dd>${attemptText(lastFailure)}, <${Age} at=${lastFailure.startedAt} />${lastFailure.answer && html`<pre tabindex="0">${lastFailure.answer}</pre>`}</dd>`}
     ${previousSecretUntil && html`<dt>${t.formerSecret}</dt><dd><${Clock} at=${previousSecretUntil} /></dd>`}
   </dl>`
-}
-
-/** Whether the owner of the address was asked. @param {{ endpoint: any }} props */
-function Confirmation({ endpoint: { target, confirmationSentAt, confirmationFailure } }) {
-  const t = texts.endpoints
-  const asked = confirmationSentAt
-    ? html`${t.asked(target)} <${Age} at=${confirmationSentAt} />`
-    : confirmationFailure
-      ? t.notAsked(textOf(texts.outcomes, confirmationFailure))
-      : t.askSoon(target)
-  return html`<dt>${t.confirmation}</dt><dd>${asked}. <span class="muted">${t.confirmationHelp}</span></dd>`
 }
 
 /**
@@ -92,8 +80,7 @@ function useReportedAction(onChanged) {
 
 /** @param {ActionProps} props */
 function Actions({ endpoint, onChanged, onSecret }) {
-  const { id, enabled, format, pending, target, disabledReason } = endpoint
-  const isUnconfirmed = disabledReason === 'unconfirmed'
+  const { id, enabled, format, pending } = endpoint
   const { busy, act, report } = useReportedAction(onChanged)
   const t = texts.endpointActions
   const base = `/webhook-endpoints/${id}`
@@ -101,10 +88,6 @@ function Actions({ endpoint, onChanged, onSecret }) {
   const test = async () => {
     await post('test')
     return t.tested
-  }
-  const resend = async () => {
-    await post('resend-confirmation')
-    return t.resent(target)
   }
   const toggle = async () => {
     await callApi(base, { method: 'PATCH', body: { enabled: !enabled } })
@@ -122,8 +105,7 @@ function Actions({ endpoint, onChanged, onSecret }) {
   return html`<div class="buttons" role="group" aria-label=${t.title}>
       <${Action} label=${t.test} busy=${busy} disabled=${!enabled} onClick=${() => act(test)} />
       <${Action} label=${t.retry} busy=${busy} disabled=${!enabled || pending === 0} onClick=${() => act(async () => t.retried((await post('retry')).due))} />
-      ${isUnconfirmed && html`<${Action} label=${t.resend} busy=${busy} onClick=${() => act(resend)} />`}
-      ${!isUnconfirmed && disabledReason !== 'unsubscribed' && html`<${Action} label=${enabled ? t.disable : t.enable} busy=${busy} onClick=${() => act(toggle)} />`}
+      <${Action} label=${enabled ? t.disable : t.enable} busy=${busy} onClick=${() => act(toggle)} />
       ${format === 'webhook' && html`<${Action} label=${t.rotate} busy=${busy} onClick=${() => confirm(t.askRotate) && act(rotate)} />`}
       <${Action} label=${t.remove} kind="danger" busy=${busy} onClick=${() => confirm(t.askRemove(endpointName(endpoint))) && act(remove)} />
     </div>

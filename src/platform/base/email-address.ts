@@ -24,13 +24,6 @@ export function parseMailbox(text: string): Mailbox | undefined {
   return isEmailAddress(address) ? { name: name.trim(), address } : undefined
 }
 
-/** Whether an address, or its domain, is in a list. A domain does not stand for its subdomains. */
-export function isAllowedEmail(address: string, allowed: readonly string[]): boolean {
-  const given = address.toLowerCase()
-  const domain = given.slice(given.lastIndexOf('@') + 1)
-  return allowed.some((entry) => [given, domain].includes(entry.toLowerCase()))
-}
-
 /** An address as it may be printed: the first character and the domain. */
 export function shownEmail(address: string): string {
   return `${address.slice(0, 1)}…${address.slice(address.lastIndexOf('@'))}`

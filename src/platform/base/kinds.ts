@@ -114,34 +114,17 @@ export type UnknownReason = (typeof UNKNOWN_REASONS)[number] | 'circuit_open'
 /** The formats in which an endpoint receives records. */
 export const ENDPOINT_FORMATS = ['webhook', 'slack', 'email'] as const
 export type EndpointFormat = (typeof ENDPOINT_FORMATS)[number]
-/** The states of an e-mail address for a reseller: only a confirmed one is sent messages. */
-export const ADDRESS_STATES = ['unconfirmed', 'confirmed', 'unsubscribed'] as const
-export type AddressState = (typeof ADDRESS_STATES)[number]
-/** What the link in an e-mail does. */
-export const LINK_PURPOSES = ['confirm', 'unsubscribe'] as const
-export type LinkPurpose = (typeof LINK_PURPOSES)[number]
-/** What is limited for each target. Each reseller has a limit of confirmations too. */
-export const LIMITED_PURPOSES = [
-  'message',
-  'test',
-  'confirmation',
-  'reseller_confirmations',
-] as const
+/** What is limited for each target. */
+export const LIMITED_PURPOSES = ['message', 'test'] as const
 export type LimitedPurpose = (typeof LIMITED_PURPOSES)[number]
 /**
- * Why an endpoint is disabled: by its reseller, by the receiver's 410, after five days of failures, or because the
- * owner of its e-mail address has not confirmed it yet or has unsubscribed.
+ * Why an endpoint is disabled: by its reseller, by the receiver's 410, after five days of failures, or because no
+ * operator allows its e-mail address.
  */
-export const DISABLED_REASONS = [
-  'paused',
-  'gone',
-  'failing',
-  'unconfirmed',
-  'unsubscribed',
-] as const
+export const DISABLED_REASONS = ['paused', 'gone', 'failing', 'not_allowed'] as const
 export type DisabledReason = (typeof DISABLED_REASONS)[number]
 /** Those that the other endpoints of the reseller receive as an event. */
-export const EVENT_REASONS = ['gone', 'failing', 'unsubscribed'] as const
+export const EVENT_REASONS = ['gone', 'failing', 'not_allowed'] as const
 export type EventReason = (typeof EVENT_REASONS)[number]
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]

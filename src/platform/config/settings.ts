@@ -75,10 +75,10 @@ const CAUTION = {
 const API = {
   API_HOST: address('address on which the API listens; 0.0.0.0 means all addresses', '127.0.0.1'),
   API_PORT: integer('port of the API', { min: 0, max: 65_535, preset: 8080 }),
-  PUBLIC_URL: url(
-    'address under which people open the page; messages and the links that confirm e-mail addresses lead to it',
-    { protocols: ['http:', 'https:'], example: 'https://fares.example' },
-  ),
+  PUBLIC_URL: url('address under which people open the page; messages lead to it', {
+    protocols: ['http:', 'https:'],
+    example: 'https://fares.example',
+  }),
   API_REQUESTS_PER_SECOND: decimal(
     'API requests a second for each key, and for each address without a key',
     { min: 0.1, max: 1_000_000, preset: 50 },
@@ -118,11 +118,6 @@ const DELIVERIES = {
     }),
   ),
   EMAIL_FROM: mailbox('sender of e-mail', 'Fares <fares@agency.example>'),
-  EMAIL_ALLOWED: list('addresses and domains that resellers may have e-mail sent to', {
-    preset: '',
-    example: 'agency.example,ops@other.example',
-    entry: { accepts: 'addresses and domains', of: /^[^\s@]*@?(?:[a-z0-9-]+\.)+[a-z0-9-]+$/i },
-  }),
   EMAIL_MESSAGES_PER_HOUR: integer(
     'e-mail messages an hour to one address, of all resellers; what is above it joins a later message',
     { min: 1, max: 1000, preset: 20 },

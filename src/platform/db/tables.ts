@@ -3,7 +3,6 @@
 import type { ColumnType } from 'kysely'
 import type { AvailabilityChangeKind, MassKind } from '../base/change-kinds.ts'
 import type {
-  AddressState,
   Belief,
   ChangeReason,
   CheckReason,
@@ -17,7 +16,6 @@ import type {
   GenerationReason,
   HiddenReason,
   LimitedPurpose,
-  LinkPurpose,
   PairState,
   PausedWork,
   PriceReason,
@@ -42,6 +40,13 @@ export interface Airport {
   latitude: number
   longitude: number
   zone: string
+}
+
+export interface AllowedAddress {
+  address_hash: Buffer
+  allowed_at: Generated<Date>
+  reseller_id: number
+  shown: string
 }
 
 export interface AnswerHabit {
@@ -185,27 +190,6 @@ export interface DurableRouteVersion {
   removed_run_id: number | null
   span: string | null
   written_in: number | null
-}
-
-export interface EmailAddress {
-  address_hash: Buffer
-  attempts: Generated<number>
-  changed_at: Generated<Date>
-  failure: string | null
-  requested_at: Date | null
-  reseller_id: number
-  send_at: Date | null
-  sent_at: Date | null
-  shown: string
-  state: Generated<AddressState>
-}
-
-export interface EmailLink {
-  address_hash: Buffer
-  expires_at: Date | null
-  purpose: LinkPurpose
-  reseller_id: number
-  token_hash: Buffer
 }
 
 export interface Evidence {
@@ -645,6 +629,7 @@ export interface WebhookEndpoint {
 
 export interface DB {
   airport: Airport
+  allowed_address: AllowedAddress
   answer_habit: AnswerHabit
   archivable_fare_belief_version: ArchivableFareBeliefVersion
   archivable_route_availability_version: ArchivableRouteAvailabilityVersion
@@ -659,8 +644,6 @@ export interface DB {
   delivery: Delivery
   delivery_attempt: DeliveryAttempt
   durable_route_version: DurableRouteVersion
-  email_address: EmailAddress
-  email_link: EmailLink
   evidence: Evidence
   fare_schedule: FareSchedule
   fare_state: FareState

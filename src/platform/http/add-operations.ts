@@ -4,7 +4,7 @@ import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './auth
 import { type JsonSize, jsonMeter, sizeOfSchema } from './json-size.ts'
 import type { Caller, Operation, Transactions, UnknownCaller, WhileWaiting } from './operation.ts'
 import { ProblemError } from './problems.ts'
-import { addCsvBodies, bodyReader, ignoreBodies } from './read-body.ts'
+import { addCsvBodies, bodyReader } from './read-body.ts'
 import { checkQuery, parameterReader } from './read-parameters.ts'
 import {
   createRequestLimits,
@@ -65,13 +65,12 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
           )
         },
       })
-    if (operation.csv === undefined && operation.form === undefined) {
+    if (operation.csv === undefined) {
       add(server)
       continue
     }
     server.register((scope, _options, done) => {
-      if (operation.form === undefined) addCsvBodies(scope)
-      else ignoreBodies(scope)
+      addCsvBodies(scope)
       add(scope)
       done()
     })

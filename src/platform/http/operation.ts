@@ -34,8 +34,6 @@ interface Declaration<P extends TSchema, Q extends TSchema, B extends TSchema, A
   readonly bodyLimitBytes?: number
   /** The body may also be `text/csv`: the handler receives its bytes as `csv`, and no `body`. */
   readonly csv?: { readonly about: string; readonly example: string }
-  /** Forms of browsers and programs of mail post to it: a body of any type is taken and not read. */
-  readonly form?: true
   readonly answer: {
     readonly about: string
     /** Default: 200. */

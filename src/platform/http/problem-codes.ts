@@ -178,12 +178,6 @@ export const PROBLEMS = {
     cause: 'A target is sent few tests and examples an hour, by all endpoints together.',
     remedy: FREE_QUOTA,
   },
-  'quota.confirmations': {
-    status: 409,
-    title: 'Too many confirmations were requested in the last day',
-    cause: 'An address, or all addresses of a reseller, were asked for confirmation too often.',
-    remedy: FREE_QUOTA,
-  },
   'quota.secret_rotations': {
     status: 409,
     title: 'Three former secrets of the endpoint still sign',
@@ -320,20 +314,15 @@ export const PROBLEMS = {
   'delivery.endpoint_disabled': {
     status: 409,
     title: 'The endpoint is disabled',
-    cause: 'It was disabled, failed for too long, or its address is not confirmed.',
-    remedy: 'Repair the receiver or confirm the address, and enable the endpoint.',
+    cause: 'It was disabled, failed for too long, or its e-mail address is not allowed.',
+    remedy:
+      'Repair the receiver and enable the endpoint, or ask the operator to allow the address.',
   },
-  'delivery.no_confirmation_due': {
+  'delivery.address_not_allowed': {
     status: 409,
-    title: 'The endpoint does not wait for a confirmation',
-    cause: 'The address is confirmed, its owner has unsubscribed, or it is no e-mail address.',
-    remedy: 'Nothing is to be done; `detail` says which it is.',
-  },
-  'delivery.link_gone': {
-    status: 410,
-    title: 'The link is not valid any more',
-    cause: 'The link was used, has expired, was replaced by a newer one, or never existed.',
-    remedy: 'Use the link of the newest message, or request another confirmation.',
+    title: 'The operator has not allowed the e-mail address',
+    cause: 'An endpoint sends e-mail only to addresses that an operator has allowed to you.',
+    remedy: 'Ask the operator to allow it.',
   },
   'delivery.unsigned_format': {
     status: 409,
@@ -382,6 +371,7 @@ export function problemPage(code: string): string {
 
 /** What a 404 may be about. */
 export const MISSING = [
+  'address',
   'delivery',
   'endpoint',
   'fare',

@@ -217,12 +217,6 @@ export function addCsvBodies(scope: FastifyInstance): void {
   )
 }
 
-/** Makes the routes of a scope accept bodies of any type. They are not read. */
-export function ignoreBodies(scope: FastifyInstance): void {
-  scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _bytes, done) => done(null))
-}
-
 function unreadable(detail: string): ProblemError {
   return new ProblemError('request.invalid_body', { detail })
 }

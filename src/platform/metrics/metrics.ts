@@ -120,11 +120,6 @@ function deliveryMetrics({ counter, histogram }: Declare) {
       'Results that this process recorded, by outcome: delivered, failed (tried again), dead, or postponed (by the limit of e-mail).',
       { outcome: ['delivered', 'failed', 'dead', 'postponed'] },
     ),
-    emailConfirmations: counter(
-      'farewatch_email_confirmations_total',
-      'Messages that ask the owner of an e-mail address for its confirmation, by outcome: sent, or failed (tried again).',
-      { outcome: ['sent', 'failed'] },
-    ),
     webhookLag: histogram(
       'farewatch_webhook_lag_seconds',
       'Time from a record to the answer 2xx of a webhook. Retries and replays count with the whole time.',

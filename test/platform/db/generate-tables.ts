@@ -27,8 +27,6 @@ const KINDS = {
   'availability_change.reason': 'ChangeReason',
   'delivery.dead_reason': 'DeadReason',
   'delivery.state': 'DeliveryState',
-  'email_address.state': 'AddressState',
-  'email_link.purpose': 'LinkPurpose',
   'fare_schedule.lane': 'FastLane',
   'fare_schedule.rated_state': 'RatedState',
   'fare_state.hidden': 'HiddenReason',

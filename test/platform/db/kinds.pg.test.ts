@@ -6,7 +6,6 @@ import {
   ROUTE_CHANGE_KINDS,
 } from '../../../src/platform/base/change-kinds.ts'
 import {
-  ADDRESS_STATES,
   BELIEFS,
   CHANGE_REASONS,
   CHECK_REASONS,
@@ -20,7 +19,6 @@ import {
   GENERATION_REASONS,
   HIDDEN_REASONS,
   LIMITED_PURPOSES,
-  LINK_PURPOSES,
   PAIR_STATES,
   PAUSED_WORK,
   PRICE_REASONS,
@@ -39,8 +37,6 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'availability_change.reason': CHANGE_REASONS,
   'delivery.dead_reason': DEAD_REASONS,
   'delivery.state': DELIVERY_STATES,
-  'email_address.state': ADDRESS_STATES,
-  'email_link.purpose': LINK_PURPOSES,
   'fare_schedule.lane': FAST_LANES,
   'fare_schedule.rated_state': RATED_STATES,
   'fare_state.hidden': HIDDEN_REASONS,
