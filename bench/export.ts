@@ -113,7 +113,7 @@ try {
   await exportOnce(postgres.url, ['sql', '--raw', changes])
   await exportOnce(postgres.url, ['sql', '--csv', changes])
   for (const format of ['csv', 'jsonl', 'parquet'])
-    await exportOnce(postgres.url, ['export', 'route_changes', '--format', format, '--out', '-'])
+    await exportOnce(postgres.url, ['export', 'route_changes', '--format', format, '--to', '-'])
   console.log(
     `load average ${os
       .loadavg()

@@ -39,7 +39,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['watches'],
   undici: ['upstream', 'delivery'],
   nodemailer: ['delivery'],
-  hyparquet: ['history'],
+  '@aws-sdk/client-s3': ['history'],
   'hyparquet-writer': ['history'],
   'ipaddr.js': ['delivery'],
   preact: ['page'],

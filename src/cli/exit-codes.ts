@@ -15,10 +15,10 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 
 /** Wrong use that the API does not know. */
 const USAGE_CODES: ReadonlySet<string> = new Set([
-  'archive.impossible',
   'cli.usage',
   'config.invalid',
   'embedded.no_sandbox',
+  'prune.impossible',
   'sandbox.routes_file',
   'upstream.question',
   'watch.malformed_file',

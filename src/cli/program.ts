@@ -123,15 +123,9 @@ export const GROUPS: Readonly<Record<string, readonly CommandModule[]>> = {
       (m) => [m.addSqlCommands],
     ),
     from(
-      'export rollup history archive analysts',
+      'export rollup history analysts',
       () => import('./commands/history-commands.ts'),
-      (m) => [
-        m.addExportCommand,
-        m.addRollupCommand,
-        m.addHistoryCommands,
-        m.addArchiveCommand,
-        m.addAnalystsCommands,
-      ],
+      (m) => [m.addExportCommand, m.addRollupCommand, m.addHistoryCommands, m.addAnalystsCommands],
     ),
     from(
       'openapi',

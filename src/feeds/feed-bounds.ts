@@ -144,7 +144,7 @@ export function throwMissing(bounds: FeedBounds, seq: number): never {
     first: bounds.first,
     detail:
       `record ${seq} is archived, and the feed begins at ${bounds.first}: ` +
-      'the operator has it in the Parquet files of the archive',
+      'the operator has it in an export',
   })
 }
 

@@ -1,18 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { open, readFile, rename, writeFile } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { open, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { Writable } from 'node:stream'
-import { finished, pipeline } from 'node:stream/promises'
-
-/** A complete file, as a manifest names it. */
-export interface WrittenFile {
-  /** Its path below the directory of the manifest. */
-  readonly name: string
-  readonly rows: number
-  readonly bytes: number
-  readonly sha256: string
-}
+import type { Readable, Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 
 /** Writes one file and waits until it is on the disk. */
 export async function writeFlushed<T>(
@@ -39,16 +30,20 @@ function neverWritten(): never {
   throw new Error('the file was closed before it was written')
 }
 
-/** The size and the hash of a file. */
-export async function measureFile(file: string): Promise<Pick<WrittenFile, 'bytes' | 'sha256'>> {
+/** What shows that a file is the one that was written. */
+export interface Measure {
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** Reads to the end of a file. */
+export async function measure(content: Readable): Promise<Measure> {
   const hash = createHash('sha256')
   let bytes = 0
-  await pipeline(createReadStream(file), async (parts) => {
-    for await (const part of parts as AsyncIterable<Buffer>) {
-      hash.update(part)
-      bytes += part.length
-    }
-  })
+  for await (const part of content as AsyncIterable<Buffer>) {
+    hash.update(part)
+    bytes += part.length
+  }
   return { bytes, sha256: hash.digest('hex') }
 }
 
@@ -70,11 +65,20 @@ export async function writeJson(file: string, value: unknown): Promise<void> {
   await flushDirectory(path.dirname(file))
 }
 
-/** The JSON of a file; undefined if there is no such file. Throws SyntaxError. */
-export async function readJson(file: string): Promise<unknown> {
-  const text = await readFile(file, 'utf8').catch((err: { code?: string }) => {
+/** Undefined if there is no such file. */
+export async function unlessMissing<T>(read: Promise<T>): Promise<T | undefined> {
+  return read.catch((err: { code?: string }) => {
     if (err.code === 'ENOENT') return undefined
     throw err
   })
-  return text === undefined ? undefined : (JSON.parse(text) as unknown)
+}
+
+/** Undefined if a text is no JSON of the form. */
+export function parseIf<T>(text: string, isOurs: (value: Partial<T>) => boolean): T | undefined {
+  try {
+    const value = JSON.parse(text) as T
+    return isOurs(value as Partial<T>) ? value : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,183 +1,233 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
-import { hostname } from 'node:os'
+import { createReadStream } from 'node:fs'
+import { readFile, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { type AnalystSession, asAnalyst } from '../platform/db/analyst-session.ts'
 import type { Database } from '../platform/db/database.ts'
-import { findLockHolder, withSessionLock } from '../platform/db/session-lock.ts'
-import { flushDirectory, readJson, writeJson } from './durable-files.ts'
-import { type Origin, readOrigin, readState, saveState } from './export-state.ts'
+import { requireSessionLock } from '../platform/db/session-lock.ts'
+import {
+  type Measure,
+  measure,
+  parseIf,
+  unlessMissing,
+  writeFlushed,
+  writeJson,
+} from './durable-files.ts'
+import {
+  assertOrigin,
+  type ExportedTable,
+  folderOf,
+  MANIFEST,
+  type Manifest,
+  type Origin,
+  readManifest,
+  readOrigin,
+  runsAfter,
+} from './export-manifest.ts'
+import { type ExportPlace, openPlace, withStaging } from './export-place.ts'
 import { type TableFormat, writeTable } from './export-tables.ts'
-import { planOnce, planRun, readSnapshot, type Snapshot, stateAfter } from './plan-export.ts'
-import { chooseTables, ExportError, type PublicTable, readPublicTables } from './public-tables.ts'
-import { type ExportedTable, type ExportOptions, writeParts } from './write-parts.ts'
+import {
+  type Cursors,
+  type ExportRange,
+  type PlannedPart,
+  planExport,
+  readSnapshot,
+  type Snapshot,
+} from './plan-export.ts'
+import {
+  chooseTables,
+  ExportError,
+  keyOf,
+  numbersOf,
+  type PublicTable,
+  readPublicTables,
+} from './public-tables.ts'
 
 export interface TableExport {
   readonly tables: readonly string[]
   readonly format: TableFormat
-  /** A number of a feed, or an instant: rows that are new since then. */
-  readonly since?: number | Date | undefined
+  readonly from?: ExportRange['from']
 }
 
-interface DirectoryExport extends TableExport {
-  readonly directory: string
-  /** Replaces the export that is in the directory. */
-  readonly isForced?: boolean
+interface PlacedExport extends TableExport {
+  /** A folder, or s3://bucket/prefix. */
+  readonly to: string
   /** The file that says what earlier runs took. The export becomes a run of its own, with the rest. */
   readonly state?: string | undefined
 }
 
-/** What `export.json` says of one export. */
-interface ExportManifest extends Origin, Snapshot {
-  /** Null unless the export is one of a row of runs. */
-  readonly run: number | null
-  readonly tables: readonly ExportedTable[]
+interface ExportOptions {
+  readonly onProgress?: ((step: string) => void) | undefined
 }
-
-const MANIFEST = 'export.json'
-/** Where files are written until the export is complete. Its name begins with a dot, so `run=*` does not match it. */
-const STAGING = '.partial'
 
 /** Writes one table to a stream. Throws ExportError, SqlError. */
 export async function streamTable(
   database: Pick<Database, 'pool'>,
-  { tables: names, format, since, state, isForced }: Omit<DirectoryExport, 'directory'>,
+  { tables: names, format, from, state }: Omit<PlacedExport, 'to'>,
   out: Writable,
 ): Promise<void> {
-  if (state !== undefined || isForced) {
-    throw new ExportError('standard output takes neither --state nor --force: name a directory')
-  }
+  if (state !== undefined) throw new ExportError('standard output takes no --state: name a place')
   await inSession(database, names, async (session, tables, snapshot) => {
-    const [part, another] = await planOnce(session, tables, { snapshot, since })
+    const [part, another] = await planExport(session, tables, { snapshot, from })
     if (part === undefined || another !== undefined) {
-      throw new ExportError('standard output takes one table: name a directory with --out')
+      throw new ExportError('standard output takes one table: name a place with --to')
     }
     await writeTable(session, out, { ...part, format })
   })
 }
 
 /**
- * Writes tables of the public SQL to files, all as they stood at one instant, with a manifest. Files appear under their names once all of
- * them are complete. Returns their paths. Throws ExportError, SqlError.
+ * Writes tables of the public SQL to files, all as they stood at one instant, and a manifest at last. Returns their names.
+ * Throws ExportError, LockHeldError, SqlError.
  */
 export async function exportTables(
   database: Pick<Database, 'db' | 'pool'>,
-  request: DirectoryExport,
-  options: ExportOptions = {},
+  request: PlacedExport,
+  { onProgress }: ExportOptions = {},
 ): Promise<string[]> {
-  const directory = path.resolve(request.directory)
-  const lock = `export to ${hostname()} ${directory}`
-  await mkdir(directory, { recursive: true })
-  const files = await withSessionLock(database.db, lock, () =>
-    request.state === undefined
-      ? exportOnce(database, { ...request, directory }, options)
-      : exportNext(database, { ...request, directory, state: request.state }, options),
+  const place = await openPlace(request.to)
+  return requireSessionLock(database.db, `export to ${place.lock}`, () =>
+    withStaging(place, () => exportLocked(database, request, { place, onProgress })),
   )
-  if (files !== undefined) return files
-  const holder = await findLockHolder(database.db, lock)
-  throw new ExportError(`another export writes to ${directory}: its lock is ${holder}`)
-}
-
-async function exportOnce(
-  database: Pick<Database, 'db' | 'pool'>,
-  { tables: names, format, since, directory, isForced = false }: DirectoryExport,
-  { onProgress }: ExportOptions,
-): Promise<string[]> {
-  const origin = await readOrigin(database.db)
-  const staging = await emptyStaging(directory)
-  const old = await readManifest(directory)
-  return inSession(database, names, async (session, tables, snapshot) => {
-    const parts = await planOnce(session, tables, { snapshot, since })
-    const present = await readdir(directory)
-    const taken = [MANIFEST, ...parts.map(({ file }) => `${file}.${format}`)].find((name) =>
-      present.includes(name),
-    )
-    if (taken !== undefined && !isForced) {
-      throw new ExportError(
-        `${path.join(directory, taken)} exists: choose another directory, or replace what is there with --force`,
-      )
-    }
-    const written = await writeParts(session, { parts, format, staging, onProgress })
-    await saveManifest(staging, { run: null, ...snapshot, ...origin, tables: written })
-    const replaced = old?.tables?.flatMap(({ files }) => files.map(({ name }) => name)) ?? []
-    for (const name of [MANIFEST, ...replaced]) {
-      await rm(path.join(directory, name), { force: true })
-    }
-    return publishFiles(staging, directory, written)
-  }).catch((err: unknown) => discard(staging, err))
-}
-
-/** The manifest comes last: what it names is there. */
-async function publishFiles(
-  staging: string,
-  directory: string,
-  written: readonly ExportedTable[],
-): Promise<string[]> {
-  const names = [...written.flatMap(({ files }) => files.map(({ name }) => name)), MANIFEST]
-  for (const name of names) await rename(path.join(staging, name), path.join(directory, name))
-  await flushDirectory(directory)
-  await rm(staging, { recursive: true })
-  return names.map((name) => path.join(directory, name))
 }
 
 /**
- * Writes what is new since the last run as the next one. The state moves when the files of the run are complete and on the disk, and the
- * directory of the run gets its name after that: a run that is killed before the one has taken nothing, and after it the
- * next run gives the name.
+ * The manifest ends the run, and the state follows. A run that is killed before its manifest has taken nothing. After it, the next run
+ * finds the manifest, and goes on from there.
  */
-async function exportNext(
-  database: Pick<Database, 'db' | 'pool'>,
-  request: DirectoryExport & { readonly state: string },
-  { onProgress }: ExportOptions,
+async function exportLocked(
+  { db, pool }: Pick<Database, 'db' | 'pool'>,
+  request: PlacedExport,
+  { place, onProgress }: ExportOptions & { readonly place: ExportPlace },
 ): Promise<string[]> {
-  const { tables: names, directory, state: file } = request
-  assertRun(request)
-  const origin = await readOrigin(database.db)
-  const last = await readState(file, { directory, origin })
-  await publishRun(directory, last?.run)
-  const run = (last?.run ?? 0) + 1
-  if ((await readdir(directory)).includes(nameOf(run))) {
-    throw new ExportError(
-      `${path.join(directory, nameOf(run))} exists, and ${file} does not name it: choose another directory and another state`,
-    )
-  }
-  const staging = await emptyStaging(directory)
-  const { state, written } = await inSession(database, names, async (session, tables, snapshot) => {
-    const parts = await planRun(session, tables, { snapshot, last })
-    const written = await writeParts(session, { parts, format: 'parquet', staging, onProgress })
-    await saveManifest(staging, { run, ...snapshot, ...origin, tables: written })
-    return { state: stateAfter({ run, ...origin }, snapshot, { parts, last }), written }
-  }).catch((err: unknown) => discard(staging, err))
+  const { tables: names, format, from, state: file } = request
+  const origin = await readOrigin(db)
+  const last = await begin(request, { place, origin })
+  const run = last === undefined ? null : last.run + 1
+  const folder = run === null ? '' : folderOf(run)
+  const { instant, tables } = await inSession(
+    { pool },
+    names,
+    async (session, chosen, snapshot) => {
+      const written: ExportedTable[] = []
+      for (const part of await planExport(session, chosen, {
+        from,
+        cursors: last?.tables,
+        snapshot,
+      })) {
+        onProgress?.(`writing ${part.table.name}`)
+        written.push(await writePart(session, part, { place, format }))
+      }
+      return { instant: snapshot.instant, tables: written }
+    },
+  )
+  for (const { file: name, ...measured } of tables) await place.put(folder, name, measured)
+  onProgress?.('writing the manifest')
+  const manifest = { run, instant, ...origin, tables }
+  await place.put(folder, MANIFEST, await writeStaged(place, manifest))
   onProgress?.('moving the state')
-  await saveState(file, directory, state)
-  onProgress?.(`publishing run ${run}`)
-  await publishRun(directory, run)
-  const namesOf = written.flatMap(({ files }) => files.map(({ name }) => name))
-  return [...namesOf, MANIFEST].map((name) => path.join(directory, nameOf(run), name))
-}
-
-function assertRun({ format, since, isForced }: DirectoryExport): void {
-  if (since !== undefined) {
-    throw new ExportError('--state knows what is new: leave --from out, or --state')
+  if (file !== undefined && last !== undefined && run !== null) {
+    await writeJson(file, stateAfter(last, { ...manifest, run }))
   }
-  if (isForced) throw new ExportError('--state replaces no files: leave --force out')
-  if (format !== 'parquet') throw new ExportError('--state writes Parquet: leave --format out')
+  const files = [...tables.map((table) => table.file), MANIFEST]
+  return files.map((name) => `${place.name}/${folder}${name}`)
 }
 
-/** Gives a complete run its name, unless it has it. Does nothing if the staged one is another run. */
-async function publishRun(directory: string, run: number | undefined): Promise<void> {
-  const staging = path.join(directory, STAGING)
-  const staged = await readManifest(staging)
-  if (run === undefined || staged?.run !== run) return
-  await rename(staging, path.join(directory, nameOf(run)))
-  await flushDirectory(directory)
+interface Begun {
+  readonly place: ExportPlace
+  readonly origin: Origin
 }
 
-/** In the form of Hive, so that a query over all runs has the number as a column. */
-function nameOf(run: number): string {
-  return `run=${run}`
+/** What earlier runs took; undefined for an export by itself. Throws ExportError. */
+async function begin(
+  { state, from, format }: PlacedExport,
+  { place, origin }: Begun,
+): Promise<ExportState | undefined> {
+  if (state !== undefined) {
+    if (from !== undefined) {
+      throw new ExportError('--state knows what is new: leave --from out, or --state')
+    }
+    if (format !== 'parquet') throw new ExportError('--state writes Parquet: leave --format out')
+    return readState(state, { place, origin })
+  }
+  if ((await readManifest(place, '', origin)) === undefined) return undefined
+  throw new ExportError(
+    `${place.name}/${MANIFEST} exists: remove that export, or choose another place`,
+  )
 }
 
+async function writePart(
+  session: AnalystSession,
+  part: PlannedPart,
+  { place, format }: { readonly place: ExportPlace; readonly format: TableFormat },
+): Promise<ExportedTable> {
+  const { table, first, last } = part
+  const { name, columns } = table
+  const file = `${name}.${format}`
+  const staged = path.join(place.staging, file)
+  const rows = await writeFlushed(staged, (out) => writeTable(session, out, { ...part, format }))
+  const numbers = { key: keyOf(table), numbers: numbersOf(table), first, last }
+  return { name, ...numbers, columns, file, rows, ...(await measure(createReadStream(staged))) }
+}
+
+async function writeStaged({ staging }: ExportPlace, manifest: Manifest): Promise<Measure> {
+  const staged = path.join(staging, MANIFEST)
+  await writeJson(staged, manifest)
+  return measure(createReadStream(staged))
+}
+
+/** What the runs of an export have taken. */
+interface ExportState extends Origin {
+  /** The place of the runs; a folder as seen from the state, so that both may be moved together. */
+  readonly to: string
+  /** The number of the last run; 0 before the first one. */
+  readonly run: number
+  readonly tables: Cursors
+}
+
+/** What the state says, and the complete runs after it. Throws ExportError. */
+async function readState(file: string, { place, origin }: Begun): Promise<ExportState> {
+  const to = await seenFrom(file, place)
+  const stored = await unlessMissing(readFile(file, 'utf8'))
+  let state =
+    stored === undefined ? { ...origin, to, run: 0, tables: {} } : parseIf(stored, isState)
+  if (state === undefined) throw new ExportError(`${file} is not the state of an export`)
+  if (state.to !== to) {
+    throw new ExportError(`${file} is the state of the runs in ${state.to}, as seen from it`)
+  }
+  assertOrigin(file, state, origin)
+  for await (const manifest of runsAfter(place, state.run, origin)) {
+    state = stateAfter(state, manifest)
+  }
+  return state
+}
+
+function isState({ to, run, tables = { none: Number.NaN } }: Partial<ExportState>): boolean {
+  const isNumbered = [run, ...Object.values(tables)].every(Number.isSafeInteger)
+  return isNumbered && typeof to === 'string'
+}
+
+/** The state once a run is taken. A table that the run left out goes on where it was. */
+function stateAfter(
+  { to, tables: before }: ExportState,
+  { run, generation, database, tables }: Manifest & { readonly run: number },
+): ExportState {
+  const taken = tables.flatMap(({ name, last }) =>
+    last === null ? [] : [[name, last + 1] as const],
+  )
+  return { to, run, generation, database, tables: { ...before, ...Object.fromEntries(taken) } }
+}
+
+async function seenFrom(file: string, { name }: ExportPlace): Promise<string> {
+  const folder = path.dirname(path.resolve(file))
+  const from = await realpath(folder).catch((cause: unknown) => {
+    throw new ExportError(`the folder ${folder} of the state does not exist`, { cause })
+  })
+  if (!path.isAbsolute(name)) return name
+  return path.relative(from, await realpath(name)) || '.'
+}
+
+/** Reads as the owner, because some views are for operators. */
 async function inSession<T>(
   database: Pick<Database, 'pool'>,
   names: readonly string[],
@@ -189,30 +239,6 @@ async function inSession<T>(
       const snapshot = await readSnapshot(session)
       return work(session, chooseTables(await readPublicTables(session), names), snapshot)
     },
-    { isUnlimited: true },
+    { isUnlimited: true, isOwner: true },
   )
-}
-
-/** What a killed export left is deleted. */
-async function emptyStaging(directory: string): Promise<string> {
-  const staging = path.join(directory, STAGING)
-  await rm(staging, { recursive: true, force: true })
-  await mkdir(staging)
-  await flushDirectory(directory)
-  return staging
-}
-
-async function discard(staging: string, err: unknown): Promise<never> {
-  await rm(staging, { recursive: true, force: true })
-  throw err
-}
-
-/** Undefined if there is none, or one that is not ours. */
-async function readManifest(directory: string): Promise<Partial<ExportManifest> | undefined> {
-  const manifest = await readJson(path.join(directory, MANIFEST)).catch(() => undefined)
-  return manifest as Partial<ExportManifest> | undefined
-}
-
-async function saveManifest(directory: string, manifest: ExportManifest): Promise<void> {
-  await writeJson(path.join(directory, MANIFEST), manifest)
 }

@@ -1,14 +1,8 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { AnalystSession } from '../platform/db/analyst-session.ts'
-import { compareParquet, writeParquet } from './parquet-file.ts'
-import {
-  dayExpression,
-  type ExportColumn,
-  type ExportType,
-  type PublicTable,
-  readColumns,
-} from './public-tables.ts'
+import { writeParquet } from './parquet-file.ts'
+import type { ExportColumn, ExportType, PublicTable } from './public-tables.ts'
 
 export const TABLE_FORMATS = ['parquet', 'csv', 'jsonl'] as const
 export type TableFormat = (typeof TABLE_FORMATS)[number]
@@ -44,31 +38,6 @@ export async function writeTable(
   return copy.rows
 }
 
-type Page = (string | null)[][]
-
-/** Rows of a table by the UTC day of the instant that they are about, a day after the other, each to be written as Parquet. */
-export async function* daysOf(
-  session: AnalystSession,
-  part: TablePart,
-): AsyncGenerator<{ readonly day: string; write(out: Writable): Promise<number> }> {
-  const days = dayExpression(part.table)
-  const source = session.pages(selectOf(part, 'parquet', days), PAGE_ROWS)
-  const next = async () => ((await source.next()).value as Page | undefined) ?? []
-  let page = await next()
-  while (page.length > 0) {
-    const day = page[0]?.[0] ?? ''
-    async function* pagesOfDay(): AsyncGenerator<Page> {
-      while (page.length > 0 && page[0]?.[0] === day) {
-        const end = page.findIndex((row) => row[0] !== day)
-        const rows = end === -1 ? page : page.slice(0, end)
-        page = end === -1 ? await next() : page.slice(end)
-        yield rows.map(([, ...cells]) => cells)
-      }
-    }
-    yield { day, write: (out) => writeParquet(out, part.table.columns, pagesOfDay()) }
-  }
-}
-
 /**
  * Parquet takes times as numbers. Text formats have them as ISO 8601, and decimals in JSON as text: a float would
  * round.
@@ -98,66 +67,11 @@ function selectList(columns: readonly ExportColumn[], form: keyof typeof EXPRESS
     .join(', ')
 }
 
-/** `first` is an expression that the rows have before their columns, and are ordered by. */
-function selectOf(
-  { table, where }: TablePart,
-  form: keyof typeof EXPRESSIONS,
-  first?: string,
-): string {
-  const list = selectList(table.columns, form)
+function selectOf({ table, where }: TablePart, form: keyof typeof EXPRESSIONS): string {
   const isFeed = table.columns.some(({ name }) => name === 'seq')
-  const order = [...(first === undefined ? [] : ['1']), ...(isFeed ? ['seq'] : [])].join(', ')
   return [
-    `select ${first === undefined ? '' : `${first}, `}${list} from farewatch."${table.name}"`,
+    `select ${selectList(table.columns, form)} from farewatch."${table.name}"`,
     ...(where === null ? [] : [`where ${where}`]),
-    ...(order === '' ? [] : [`order by ${order}`]),
+    ...(isFeed ? ['order by seq'] : []),
   ].join(' ')
-}
-
-/** Writes the rows of a SELECT as one Parquet file. Returns how many. */
-export async function writeQuery(
-  session: AnalystSession,
-  out: Writable,
-  query: OrderedQuery,
-): Promise<number> {
-  const columns = await readColumns(session, query.select)
-  return writeParquet(out, columns, parquetPages(session, columns, query))
-}
-
-/**
- * Reads a Parquet file again and compares it with the rows of the SELECT that it was written from. Throws
- * ParquetError.
- */
-export async function verifyQuery(
-  session: AnalystSession,
-  file: string,
-  query: OrderedQuery,
-): Promise<void> {
-  const columns = await readColumns(session, query.select)
-  await compareParquet(file, columns, parquetPages(session, columns, query))
-}
-
-export interface OrderedQuery {
-  readonly select: string
-  /** Columns that order the rows, each row differently. */
-  readonly order: string
-  /** Called with the number of rows so far. */
-  readonly onRows?: (count: number) => void
-}
-
-async function* parquetPages(
-  session: AnalystSession,
-  columns: readonly ExportColumn[],
-  { select, order, onRows }: OrderedQuery,
-): AsyncGenerator<Page> {
-  const list = selectList(columns, 'parquet')
-  let count = 0
-  for await (const page of session.pages(
-    `select ${list} from (${select}) q order by ${order}`,
-    PAGE_ROWS,
-  )) {
-    yield page
-    count += page.length
-    onRows?.(count)
-  }
 }

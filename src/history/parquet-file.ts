@@ -1,8 +1,6 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer'
-import { AppError } from '../platform/base/errors.ts'
 import { type ExportColumn, ExportError, type ExportType } from './public-tables.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
@@ -71,17 +69,15 @@ export async function writeParquet(
     written += rows.length
     const columnData = columns.map(({ name, type }, at) => ({
       name,
-      data: rows.map((row) => cellValue(type, row[at] ?? null)),
+      data: rows.map((row) => {
+        const cell = row[at] ?? null
+        return cell === null ? null : READERS[type](cell)
+      }),
     })) as ColumnSource[]
     await parquet.write({ columnData, rowGroupSize: rows.length })
   }
   await parquet.finish()
   return written
-}
-
-/** The value of a cell, as it is written. */
-function cellValue(type: ExportType, cell: Cell): unknown {
-  return cell === null ? null : READERS[type](cell)
 }
 
 /**
@@ -117,52 +113,4 @@ class StreamWriter extends ByteWriter {
   override finish(): Promise<void> {
     return this.flush()
   }
-}
-
-/** A file does not hold what it was written from. */
-class ParquetError extends AppError {
-  override readonly name = 'ParquetError'
-  override readonly code = 'archive.damaged'
-  override readonly retryable = false
-}
-
-/**
- * Reads a file of `writeParquet` and compares each value with the cells that it was written from, a row group at a
- * time. Throws ParquetError for the first one that differs.
- */
-export async function compareParquet(
-  name: string,
-  columns: readonly ExportColumn[],
-  pages: AsyncIterable<readonly (readonly Cell[])[]>,
-): Promise<void> {
-  const file = await asyncBufferFromFile(name)
-  const stored = await parquetMetadataAsync(file)
-  // Without its logical type a value is read as it is stored: the library would round decimals and microseconds.
-  const schema = stored.schema.map(({ converted_type, logical_type, ...element }) => element)
-  const metadata = { ...stored, schema }
-  let row = 0
-  for await (const page of pages) {
-    const part = { file, metadata, rowStart: row, rowEnd: row + page.length }
-    const read = await parquetReadObjects(part)
-    for (const [at, cells] of page.entries()) {
-      const wrong = columns.find(
-        ({ name: column, type }, i) =>
-          storedValue(type, cells[i] ?? null) !== (read[at]?.[column] ?? null),
-      )
-      if (wrong !== undefined) {
-        throw new ParquetError(
-          `row ${row + at + 1} of ${name} differs from the database in ${wrong.name}`,
-        )
-      }
-    }
-    row += page.length
-  }
-  if (stored.num_rows !== BigInt(row)) {
-    throw new ParquetError(`${name} has ${stored.num_rows} rows, the database has ${row}`)
-  }
-}
-
-function storedValue(type: ExportColumn['type'], cell: Cell): unknown {
-  const value = cellValue(type, cell)
-  return type === 'json' && cell !== null ? JSON.stringify(value) : value
 }

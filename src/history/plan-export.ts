@@ -1,5 +1,4 @@
 import type { AnalystSession } from '../platform/db/analyst-session.ts'
-import type { ExportState } from './export-state.ts'
 import type { TablePart } from './export-tables.ts'
 import {
   ExportError,
@@ -16,12 +15,6 @@ export interface PlannedPart extends TablePart {
   /** The first and the last number that it covers: of records, or of transactions. Null where there is none. */
   readonly first: number | null
   readonly last: number | null
-  /** The name of its file, without a format. */
-  readonly file: string
-  /** The day of the export, if each day gets a file; else null. */
-  readonly day: string | null
-  /** Whether no earlier run took rows of the table. */
-  readonly isFirst: boolean
 }
 
 /** One state of the database: an export reads all tables in it. */
@@ -40,124 +33,91 @@ export async function readSnapshot(session: AnalystSession): Promise<Snapshot> {
   return { instant: instant ?? '', xmin: Number(xmin) }
 }
 
-/** An export by itself: whole tables, or what is new since a number or an instant. Throws ExportError. */
-export async function planOnce(
+/** Of each table, the first number that no run has taken. */
+export type Cursors = Readonly<Record<string, number>>
+
+export interface ExportRange {
+  /** Rows from a number of a feed on, or new since an instant. */
+  readonly from?: number | Date | undefined
+  /** Rows that no run has taken. */
+  readonly cursors?: Cursors | undefined
+}
+
+/** Throws ExportError. */
+export async function planExport(
   session: AnalystSession,
   tables: readonly PublicTable[],
-  { snapshot, since }: { readonly snapshot: Snapshot; readonly since: number | Date | undefined },
+  { snapshot, ...range }: ExportRange & { readonly snapshot: Snapshot },
 ): Promise<PlannedPart[]> {
   const floors = await readFloors(session)
   const parts: PlannedPart[] = []
   for (const table of tables) {
-    const floor = floors.get(table.name)
-    if (floor !== undefined && since !== undefined) assertKept(table.name, floor, since)
-    const where = since === undefined ? null : conditionSince(table, since)
-    const ends = await endsOf(session, { table, where }, snapshot)
-    const file = table.name + suffixOf(since, ends)
-    parts.push({ table, where, ...ends, file, day: null, isFirst: true })
+    const last = await lastOf(session, table, snapshot)
+    parts.push(partOf(table, { ...range, last, floor: floors.get(table.name) }))
   }
   return parts
 }
 
-function conditionSince(table: PublicTable, since: number | Date): string {
-  if (since instanceof Date) return sinceCondition(table, since)
-  if (numbersOf(table) === 'seq') return `seq > ${since}`
-  throw new ExportError(
-    `"${table.name}" has no column seq: of a history --from takes an instant, and --state takes each row once`,
-  )
-}
-
-type Ends = Pick<PlannedPart, 'first' | 'last'>
-
-async function endsOf(
+/** The last number; 0 of a feed without records, null of a view of the present. */
+async function lastOf(
   session: AnalystSession,
-  { table, where }: TablePart,
+  table: PublicTable,
   { xmin }: Snapshot,
-): Promise<Ends> {
+): Promise<number | null> {
   const numbers = numbersOf(table)
-  if (numbers !== 'seq') return { first: null, last: numbers === null ? null : xmin - 1 }
-  const { rows } = await session.query(
-    `select min(seq), max(seq) from farewatch."${table.name}"${where === null ? '' : ` where ${where}`}`,
-  )
-  const [first, last] = rows[0] ?? []
-  return { first: first == null ? null : Number(first), last: last == null ? null : Number(last) }
+  if (numbers !== 'seq') return numbers === null ? null : xmin - 1
+  const { rows } = await session.query(`select max(seq) from farewatch."${table.name}"`)
+  return Number(rows[0]?.[0] ?? 0)
 }
 
-/** The range is part of the name, so that a part does not take the place of the whole. */
-function suffixOf(since: number | Date | undefined, { first, last }: Ends): string {
-  if (since === undefined) return ''
-  if (since instanceof Date) return `-since-${since.toISOString().replaceAll(/[:.]/g, '')}`
-  return first === null ? `-after-${since}` : `-${first}-${last}`
+interface PartFacts extends ExportRange {
+  readonly last: number | null
+  readonly floor: Floor | undefined
 }
 
-/** Throws ExportError if rows since then are archived: the export would lack them. */
-function assertKept(name: string, { completeFrom, firstSeq }: Floor, since: number | Date): void {
-  if (since instanceof Date ? since >= completeFrom : since >= (firstSeq ?? 1) - 1) return
-  const least = since instanceof Date ? completeFrom.toISOString() : (firstSeq ?? 1)
-  throw new ExportError(`"${name}" is archived before ${least}: --from must be at least that`)
-}
-
-/** One of a row of runs: what no earlier one has taken. Throws ExportError. */
-export async function planRun(
-  session: AnalystSession,
-  tables: readonly PublicTable[],
-  { snapshot, last }: { readonly snapshot: Snapshot; readonly last: ExportState | undefined },
-): Promise<PlannedPart[]> {
-  const floors = await readFloors(session)
-  const parts: PlannedPart[] = []
-  for (const table of tables) {
-    const numbers = numbersOf(table)
-    const taken = last?.tables[table.name]
-    const from = taken?.next ?? 1
-    if (numbers === null) {
-      const whole = { where: null, first: null, last: null, day: null, isFirst: true }
-      parts.push({ table, ...whole, file: table.name })
-      continue
+function partOf(table: PublicTable, { from, cursors, last, floor }: PartFacts): PlannedPart {
+  const whole = { table, where: null, first: last === null ? null : 1, last }
+  if (from instanceof Date) {
+    if (floor !== undefined && from < floor.completeFrom) {
+      throw archivedBefore(table, floor.completeFrom.toISOString())
     }
-    const ends = await endsOf(session, { table, where: null }, snapshot)
-    const to = (ends.last ?? from - 1) + 1
-    if (taken !== undefined)
-      assertNothingMissed(table.name, { ...taken, to }, floors.get(table.name))
-    const where = rangeCondition(table, { numbers, from, to })
-    const file = `part-${from}-${to - 1}`
-    const day = snapshot.instant.slice(0, 10)
-    const isFirst = taken === undefined
-    parts.push({ table, where, first: from, last: to - 1, file, day, isFirst })
+    return { table, where: sinceCondition(table, from), first: null, last: null }
   }
-  return parts
+  const numbers = numbersOf(table)
+  if (from !== undefined) {
+    if (numbers !== 'seq') {
+      throw new ExportError(
+        `"${table.name}" has no numbers of a feed: --from takes an instant, and --state takes each row once`,
+      )
+    }
+    if (floor !== undefined && from < floor.number) throw archivedBefore(table, floor.number)
+    return { ...whole, where: `seq >= ${from}`, first: from }
+  }
+  if (cursors === undefined || numbers === null || last === null) return whole
+  const first = cursors[table.name] ?? 1
+  if (first > 1) assertNothingMissed(table, { first, last, floor })
+  return { ...whole, where: rangeCondition(table, { numbers, first, last }), first }
 }
 
+function archivedBefore({ name }: PublicTable, least: number | string): ExportError {
+  return new ExportError(`"${name}" is archived before ${least}: --from must be at least that`)
+}
+
+/** A floor above the last number is one of the database that this one was restored from. */
 function assertNothingMissed(
-  name: string,
-  { next, to, instant }: ExportState['tables'][string] & { readonly to: number },
-  floor: Floor | undefined,
+  { name }: PublicTable,
+  { first, last, floor }: { first: number; last: number; floor: Floor | undefined },
 ): void {
-  if (to < next) {
+  if (last < first - 1) {
     throw new ExportError(
-      `the state goes on with ${next} of "${name}", and this database ends at ${to - 1}: it is a replica that is behind, ` +
+      `the state goes on with ${first} of "${name}", and this database ends at ${last}: it is a replica that is behind, ` +
         'or a restored copy, of which everything must be loaded again',
     )
   }
-  if (floor === undefined) return
-  const { completeFrom, firstSeq } = floor
-  if (firstSeq === null ? new Date(instant) >= completeFrom : next >= firstSeq) return
+  const from = floor?.number ?? 1
+  if (first >= from || from > last + 1) return
   throw new ExportError(
-    `"${name}" was archived after the last run, which was at ${instant}, so rows that no run took are in the files of the ` +
-      'archive alone: load these, and then everything again, into another directory and with another state',
+    `"${name}" was pruned up to ${from}, and the last run took what is below ${first}: the other rows are only in the export that ` +
+      'the prune checked. Load that one, and then everything again, into another place and with another state',
   )
-}
-
-/** The state once the parts of a run are taken. A table that the run left out goes on where it was. */
-export function stateAfter(
-  run: Omit<ExportState, 'tables'>,
-  { instant }: Snapshot,
-  {
-    parts,
-    last,
-  }: { readonly parts: readonly PlannedPart[]; readonly last: ExportState | undefined },
-): ExportState {
-  const taken = parts.flatMap(({ table, last: number }) =>
-    number === null ? [] : [[table.name, { next: number + 1, instant }] as const],
-  )
-  return { ...run, tables: { ...last?.tables, ...Object.fromEntries(taken) } }
 }

@@ -22,6 +22,8 @@ export interface ExportColumn {
 /** A table or view of schema `farewatch`. */
 export interface PublicTable {
   readonly name: string
+  /** Whether analysts may read it. Others are for operators. */
+  readonly isForAnalysts: boolean
   readonly columns: readonly ExportColumn[]
 }
 
@@ -49,56 +51,40 @@ const TYPES: Readonly<Record<string, ExportType>> = {
   _text: 'json',
 }
 
-/** All tables that analysts may read. Types without a kind of their own, such as uuid, are exported as text. */
+/** Types without a kind of their own, such as uuid, are exported as text. */
 export async function readPublicTables(session: AnalystSession): Promise<PublicTable[]> {
   const { rows } = await session.query(`
-    select c.relname, a.attname, t.typname
+    select c.relname, a.attname, t.typname, has_table_privilege('farewatch_analyst', c.oid, 'select')
       from pg_catalog.pg_class c
       join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       join pg_catalog.pg_type t on t.oid = a.atttypid
      where c.relnamespace = 'farewatch'::regnamespace and c.relkind in ('r', 'v')
-       and has_table_privilege(c.oid, 'select')
      order by c.relname, a.attnum
   `)
   const tables = Map.groupBy(rows, ([table]) => table ?? '')
   return [...tables].map(([name, columns]) => ({
     name,
-    columns: columns.map(([, column, type]) => columnOf(column, type)),
+    isForAnalysts: columns[0]?.[3] === 't',
+    columns: columns.map(([, column, type]) => ({
+      name: column ?? '',
+      type: TYPES[type ?? ''] ?? 'text',
+    })),
   }))
 }
 
-function columnOf(name: string | null | undefined, type: string | null | undefined): ExportColumn {
-  return { name: name ?? '', type: TYPES[type ?? ''] ?? 'text' }
-}
-
-/** The columns that a SELECT returns. */
-export async function readColumns(
-  session: AnalystSession,
-  select: string,
-): Promise<ExportColumn[]> {
-  const { fields } = await session.query(`select * from (${select}) q limit 0`)
-  const { rows } = await session.query(`
-    select f.position, t.typname
-      from unnest(array[${fields.map(({ dataTypeID }) => dataTypeID)}]::oid[]) with ordinality f (type, position)
-      join pg_catalog.pg_type t on t.oid = f.type
-     order by f.position
-  `)
-  return fields.map(({ name }, at) => columnOf(name, rows[at]?.[1]))
-}
-
-/** Returns the tables with these names, or all. Throws ExportError, which names the known ones. */
+/** The tables with these names, and with `all` those for analysts. Throws ExportError, which names the known ones. */
 export function chooseTables(
   tables: readonly PublicTable[],
   names: readonly string[],
 ): readonly PublicTable[] {
-  if (names.includes('all')) return tables
-  return names.map((name) => {
-    const found = tables.find((table) => table.name === name.replace(/^farewatch\./, ''))
-    if (found !== undefined) return found
-    throw new ExportError(
-      `there is no table "${name}"; there are: ${tables.map((table) => table.name).join(', ')}, or all`,
-    )
-  })
+  const wanted = new Set(names.map((name) => name.replace(/^farewatch\./, '')))
+  const isAll = wanted.delete('all')
+  const unknown = [...wanted].find((name) => tables.every((table) => table.name !== name))
+  if (unknown !== undefined) {
+    const known = tables.map(({ name }) => name).join(', ')
+    throw new ExportError(`there is no table "${unknown}"; there are: ${known}, or all`)
+  }
+  return tables.filter(({ name, isForAnalysts }) => wanted.has(name) || (isAll && isForAnalysts))
 }
 
 /** A column whose numbers say what an export has taken: no row appears later under a smaller one. */
@@ -106,8 +92,8 @@ export type Numbers = 'seq' | 'written_in'
 
 /** Null for a view of the present, whose rows have no history. */
 export function numbersOf(table: PublicTable): Numbers | null {
-  if (has(table, 'seq')) return 'seq'
-  return has(table, 'written_in') ? 'written_in' : null
+  const numbers = ['written_in', 'seq'] as const
+  return numbers.find((column) => has(table, column)) ?? null
 }
 
 /**
@@ -116,29 +102,19 @@ export function numbersOf(table: PublicTable): Numbers | null {
  */
 export function keyOf(table: PublicTable): string | null {
   if (numbersOf(table) === null) return null
-  return ['seq', 'row_key', 'day', 'sync_run_id'].find((column) => has(table, column)) ?? null
+  return ['row_key', 'seq', 'day', 'sync_run_id'].find((column) => has(table, column)) ?? null
 }
 
 /** An open interval of these shows its last check, so an export takes it again, although nothing wrote its row. */
 const SHOW_LAST_CHECK: ReadonlySet<string> = new Set(['fare_history'])
 
-/** The condition for rows with numbers from `from` on and below `to`. */
+/** The condition for rows with these numbers. */
 export function rangeCondition(
   table: PublicTable,
-  { numbers, from, to }: { readonly numbers: Numbers; readonly from: number; readonly to: number },
+  { numbers, first, last }: { numbers: Numbers; first: number; last: number },
 ): string {
-  const range = `${numbers} >= ${from} and ${numbers} < ${to}`
+  const range = `${numbers} between ${first} and ${last}`
   return SHOW_LAST_CHECK.has(table.name) ? `(valid_to is null or ${range})` : range
-}
-
-/** The day in UTC of the instant that a row is about, as text: of an interval, of its end. */
-export function dayExpression(table: PublicTable): string {
-  if (has(table, 'day')) return 'day::text'
-  const begin = SHOW_LAST_CHECK.has(table.name) ? 'transaction_timestamp()' : 'valid_from'
-  const instant =
-    ['recorded_at', 'finished_at'].find((column) => has(table, column)) ??
-    `coalesce(valid_to, ${begin})`
-  return `(${instant} at time zone 'UTC')::date::text`
 }
 
 function has({ columns }: PublicTable, name: string): boolean {
@@ -162,23 +138,25 @@ export function sinceCondition(table: PublicTable, since: Date): string {
   return `(valid_from >= ${instant} or valid_to >= ${instant})`
 }
 
-/** Where the histories and feeds that are archived begin. */
+/** Where a history or a feed begins that was pruned. */
 export interface Floor {
   readonly completeFrom: Date
-  /** Of a feed, the first number that it still has. */
-  readonly firstSeq: number | null
+  /** No row with a smaller number is left out. */
+  readonly number: number
 }
 
-/** By the names of the tables that are archived. */
+/** By the names of the tables that were pruned. */
 export async function readFloors(session: AnalystSession): Promise<ReadonlyMap<string, Floor>> {
   const { rows } = await session.query(`
-    select view_name, extract(epoch from complete_from) * 1000, first_seq
-      from farewatch.history_starts where complete_from is not null
+    select h.view_name, extract(epoch from h.complete_from) * 1000, coalesce(h.first_seq, p.written_before::text::bigint)
+      from farewatch.history_starts h
+     cross join farewatch_private.prune p
+     where h.complete_from is not null
   `)
   return new Map(
-    rows.map(([name, epochMs, first]) => [
+    rows.map(([name, epochMs, number]) => [
       name ?? '',
-      { completeFrom: new Date(Number(epochMs)), firstSeq: first == null ? null : Number(first) },
+      { completeFrom: new Date(Number(epochMs)), number: Number(number) },
     ]),
   )
 }

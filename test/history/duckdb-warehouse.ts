@@ -9,6 +9,7 @@ export interface DuckDb {
   run(statement: string): Promise<void>
   /** Every value as its text. */
   rows(select: string): Promise<(string | null)[][]>
+  objects(select: string): Promise<Record<string, unknown>[]>
 }
 
 export async function openDuckDb(): Promise<DuckDb> {
@@ -21,6 +22,7 @@ export async function openDuckDb(): Promise<DuckDb> {
   await connection.run(`set timezone = 'UTC'`)
   return {
     run: async (statement) => void (await connection.run(statement)),
+    objects: async (select) => (await connection.runAndReadAll(select)).getRowObjects(),
     rows: async (select) => {
       const reader = await connection.runAndReadAll(select)
       return reader.getRows().map((row) => row.map((cell) => (cell === null ? null : String(cell))))
@@ -33,7 +35,7 @@ export function modelOf(name: string): Promise<string> {
   return readFile(new URL(`${name}.sql`, MODELS), 'utf8')
 }
 
-/** DuckDB with the tables of the runs in a directory, as docs/analytics/dbt defines them. */
+/** DuckDB with the tables of the runs in a folder, as docs/analytics/dbt defines them. */
 export async function openWarehouse(directory: string): Promise<DuckDb> {
   const duckDb = await openDuckDb()
   await duckDb.run(`set variable warehouse = '${directory}'`)

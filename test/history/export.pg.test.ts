@@ -4,11 +4,12 @@ import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, onTestFinished } from 'vitest'
+import type { Manifest } from '../../src/history/export-manifest.ts'
 import { exportTables, streamTable, type TableExport } from '../../src/history/export-run.ts'
 import { rollUpDay } from '../../src/history/roll-up-days.ts'
 import { type Database, sql } from '../../src/platform/db/database.ts'
 import { beginGeneration } from '../../src/platform/db/generations.ts'
-import { inTransaction } from '../../src/platform/db/transaction.ts'
+import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { seedAnalytics } from '../routes/analytics-history.ts'
 import { it } from '../support/test-database.ts'
 import { openDuckDb } from './duckdb-warehouse.ts'
@@ -40,7 +41,11 @@ describe('an export of public tables', () => {
     await inTransaction(db, (tx) => rollUpDay(tx, '2025-07-01'))
     const directory = await temporaryDirectory()
 
-    const files = await exportTables(database, { tables: ['all'], format: 'parquet', directory })
+    const files = await exportTables(database, {
+      tables: ['all'],
+      format: 'parquet',
+      to: directory,
+    })
     const { rows: readParquet } = await openDuckDb()
 
     expect(new Set(await readdir(directory))).toEqual(
@@ -119,12 +124,12 @@ describe('an export of public tables', () => {
     const lines = await exportText(database, {
       tables: ['availability_changes'],
       format: 'jsonl',
-      since: 19,
+      from: 20,
     })
     const history = await exportText(database, {
       tables: ['farewatch.fare_history'],
       format: 'jsonl',
-      since: new Date('2026-06-20T00:00Z'),
+      from: new Date('2026-06-20T00:00Z'),
     })
 
     expect(csv[0]).toMatch(/^place_id,iata,city,country,iso_country,/)
@@ -145,14 +150,14 @@ describe('an export of public tables', () => {
 
   it.for([
     [{ tables: ['nowhere'] }, /there is no table "nowhere"; there are: availability_changes, /],
-    [{ tables: ['places'], since: 3 }, /"places" has no column seq/],
+    [{ tables: ['places'], from: 3 }, /"places" has no numbers of a feed/],
     [
-      { tables: ['places'], since: new Date(0) },
+      { tables: ['places'], from: new Date(0) },
       /shows the present, and does not say when its rows changed: export it whole/,
     ],
-    [{ tables: ['fare_history'], since: 3 }, /--from takes an instant, and --state takes each row/],
+    [{ tables: ['fare_history'], from: 3 }, /--from takes an instant, and --state takes each row/],
     [{ tables: ['places', 'sync_runs'] }, /standard output takes one table/],
-    [{ tables: ['places'], state: 'x' }, /neither --state nor --force/],
+    [{ tables: ['places'], state: 'x' }, /takes no --state/],
   ] as const)('an impossible export is refused: %o', async ([options, message], { database }) => {
     await expect(
       streamTable(database, { format: 'csv', ...options }, new PassThrough()),
@@ -169,39 +174,29 @@ describe('an export of public tables', () => {
     const directory = await temporaryDirectory()
 
     await expect(
-      exportTables(database, { tables: ['fare_history'], format: 'parquet', directory }),
+      exportTables(database, { tables: ['fare_history'], format: 'parquet', to: directory }),
     ).rejects.toThrow('0.12345 does not fit')
 
     expect(await readdir(directory)).toEqual([])
-    await exportTables(database, { tables: ['places'], format: 'csv', directory })
+    await exportTables(database, { tables: ['places'], format: 'csv', to: directory })
     expect(await readFile(path.join(directory, 'places.csv'), 'utf8')).toContain('Lisbon')
   })
 
-  it('an export overwrites nothing unless it is forced, and a part has its range in its name', async ({
-    database,
-  }) => {
+  it('an export overwrites no other, and completes one that was killed', async ({ database }) => {
     await seedAnalytics(database.db)
-    const directory = await temporaryDirectory()
-    const request = { tables: ['route_changes'], format: 'csv', directory } as const
-    await exportTables(database, request)
-    const whole = await readFile(path.join(directory, 'route_changes.csv'), 'utf8')
+    const to = await temporaryDirectory()
+    await writeFile(path.join(to, 'route_changes.csv'), 'a part of an export without a manifest')
+    const request = { tables: ['route_changes'], format: 'csv', to } as const
 
-    await expect(exportTables(database, { ...request, since: 25 })).rejects.toThrow(
-      /export\.json exists: choose another directory, or replace what is there with --force/,
+    await exportTables(database, { ...request, from: 26 })
+    await expect(exportTables(database, request)).rejects.toThrow(
+      /export\.json exists: remove that export, or choose another place/,
     )
-    expect(await readFile(path.join(directory, 'route_changes.csv'), 'utf8')).toBe(whole)
-    await writeFile(path.join(directory, 'notes.txt'), 'mine')
-    await exportTables(database, { ...request, since: 25, isForced: true })
 
-    const manifest = JSON.parse(
-      await readFile(path.join(directory, 'export.json'), 'utf8'),
-    ) as object
-    expect(await readdir(directory)).toEqual([
-      'export.json',
-      'notes.txt',
-      'route_changes-26-32.csv',
-    ])
-    expect(manifest).toMatchObject({
+    const lines = (await readFile(path.join(to, 'route_changes.csv'), 'utf8')).trimEnd().split('\n')
+    expect(lines.length).toBe(8)
+    expect(await readdir(to)).toEqual(['export.json', 'route_changes.csv'])
+    expect(JSON.parse(await readFile(path.join(to, 'export.json'), 'utf8'))).toMatchObject({
       run: null,
       generation: 1,
       tables: [
@@ -211,27 +206,39 @@ describe('an export of public tables', () => {
           first: 26,
           last: 32,
           rows: 7,
-          files: [{ name: 'route_changes-26-32.csv', rows: 7 }],
+          file: 'route_changes.csv',
         },
       ],
     })
   })
 
-  it('a state is refused in another directory, database or generation, and after an archive took what no run had', async ({
+  it('views for operators are exported by their names alone', async ({ database }) => {
+    await seedAnalytics(database.db)
+    const to = await temporaryDirectory()
+    const tables = ['all', 'watch_changes']
+    const names = async () => (await readdir(to)).filter((name) => /watch|schedule/.test(name))
+
+    await exportTables(database, { tables: ['all'], format: 'csv', to })
+    expect(await names()).toEqual([])
+    await rm(path.join(to, 'export.json'))
+    await exportTables(database, { tables, format: 'csv', to })
+    expect(await names()).toEqual(['watch_changes.csv'])
+  })
+
+  it('a state is refused in another place, database or generation, and after a prune took what no run had', async ({
     database,
   }) => {
     const { db } = database
     await seedAnalytics(db)
     const folder = await temporaryDirectory()
     const state = path.join(folder, 'state.json')
-    const directory = path.join(folder, 'runs')
+    const to = path.join(folder, 'runs')
     const request = {
       tables: ['route_changes', 'route_history'],
       format: 'parquet',
       state,
     } as const
-    const run = (changes: object = {}) =>
-      exportTables(database, { ...request, directory, ...changes })
+    const run = (changes: object = {}) => exportTables(database, { ...request, to, ...changes })
     await run()
     const stored = await readFile(state, 'utf8')
     const runWith = async (changes: object) => {
@@ -239,40 +246,70 @@ describe('an export of public tables', () => {
       return run().finally(() => writeFile(state, stored))
     }
 
-    await expect(run({ since: 3 })).rejects.toThrow(/--state knows what is new/)
+    await expect(run({ from: 3 })).rejects.toThrow(/--state knows what is new/)
     await expect(run({ format: 'csv' })).rejects.toThrow(/--state writes Parquet/)
-    await expect(run({ isForced: true })).rejects.toThrow(/--state replaces no files/)
-    await expect(run({ directory: folder })).rejects.toThrow(/is the state of the runs in runs/)
+    await expect(run({ to: folder })).rejects.toThrow(/is the state of the runs in runs/)
     await expect(run({ state: path.join(folder, 'no', 'state.json') })).rejects.toThrow(
       /of the state does not exist/,
     )
-    await expect(run({ state: path.join(folder, 'new.json') })).rejects.toThrow(
-      /run=1 exists, and .*new\.json does not name it/,
+    await expect(runWith({ tables: { route_changes: 'x' } })).rejects.toThrow(
+      /is not the state of an export/,
     )
-    await expect(runWith({ tables: 7 })).rejects.toThrow(/is not the state of an export/)
     await expect(runWith({ database: '1-1' })).rejects.toThrow(
-      /is the state of another database: load everything again/,
+      /is of another database: load everything again/,
     )
-    await expect(
-      runWith({ tables: { route_changes: { next: 999, instant: '2026-07-01T00:00:00Z' } } }),
-    ).rejects.toThrow(/goes on with 999 of "route_changes", and this database ends at 32/)
-    await sql`insert into archive (before, applied_at) values ('2026-06-01T00:00Z', clock_timestamp())`.execute(
+    await expect(runWith({ tables: { route_changes: 999 } })).rejects.toThrow(
+      /goes on with 999 of "route_changes", and this database ends at 32/,
+    )
+    const { xid } = await selectOne(
+      sql<{ xid: string }>`select pg_current_xact_id()::text as xid`,
       db,
     )
+    await sql`update prune set before = '2026-06-01T00:00Z', written_before = ${xid}`.execute(db)
     await sql`update feed_head set first_seq = 30 where feed = 'route'`.execute(db)
-    await expect(
-      runWith({ tables: { route_changes: { next: 29, instant: '2026-07-01T00:00:00Z' } } }),
-    ).rejects.toThrow(/"route_changes" was archived after the last run/)
-    await expect(
-      runWith({ tables: { route_history: { next: 9, instant: '2026-05-31T00:00:00Z' } } }),
-    ).rejects.toThrow(/"route_history" was archived after the last run/)
+    await expect(runWith({ tables: { route_changes: 29 } })).rejects.toThrow(
+      /"route_changes" was pruned up to 30, and the last run took what is below 29/,
+    )
+    await expect(runWith({ tables: { route_history: 9 } })).rejects.toThrow(
+      /"route_history" was pruned up to/,
+    )
     expect(await readFile(state, 'utf8')).toBe(stored)
+    await sql`update prune set written_before = '0'`.execute(db)
     expect(path.basename((await run()).at(-1) ?? '')).toBe('export.json')
     await beginGeneration(db)
     await expect(run()).rejects.toThrow(
       /is of generation 1, and a restore began generation 2: load everything again/,
     )
-    expect(await readdir(directory)).toEqual(['run=1', 'run=2'])
+    expect(await readdir(to)).toEqual(['run=1', 'run=2'])
+  })
+
+  it('a state that was lost or is older goes on after the complete runs of its place', async ({
+    database,
+  }) => {
+    await seedAnalytics(database.db)
+    const folder = await temporaryDirectory()
+    const state = path.join(folder, 'state.json')
+    const to = path.join(folder, 'runs')
+    const request = { tables: ['route_changes'], format: 'parquet', state, to } as const
+    const run = () => exportTables(database, request)
+    const rowsOf = async (n: number) =>
+      (JSON.parse(await readFile(path.join(to, `run=${n}`, 'export.json'), 'utf8')) as Manifest)
+        .tables[0]?.rows
+    await run()
+    const older = await readFile(state, 'utf8')
+    await run()
+
+    await writeFile(state, older)
+    await run()
+    await rm(state)
+    await run()
+
+    expect(JSON.parse(await readFile(state, 'utf8'))).toMatchObject({
+      to: 'runs',
+      run: 4,
+      tables: { route_changes: 33 },
+    })
+    expect(await Promise.all([1, 2, 3, 4].map(rowsOf))).toEqual([32, 0, 0, 0])
   })
 
   it('a reader that stops early ends the export', async ({ database }) => {

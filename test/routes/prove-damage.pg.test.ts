@@ -1,8 +1,8 @@
-import path from 'node:path'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
-import { archiveHistory } from '../../src/history/archive/archive-history.ts'
+import { openPlace } from '../../src/history/export-place.ts'
+import { pruneHistory } from '../../src/history/prune-history.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
-import { temporaryDirectory } from '../history/archive/archive-fixtures.ts'
+import { exportAll, temporaryDirectory } from '../history/prune/prune-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase, it, type TestDatabase } from '../support/test-database.ts'
 import { approve, hoursPass } from './held-fixtures.ts'
@@ -332,17 +332,16 @@ describe('a proof of an undamaged history', () => {
     expect(await prove(db)).toMatchObject(NONE)
   })
 
-  it('finds no difference after an archive, and names its floor', async ({ database }) => {
+  it('finds no difference after a prune, and names its floor', async ({ database }) => {
     const { db } = database
     await world(db)
     await hoursPass(db, 100 * 24)
     await sql`update route_change set recorded_at = recorded_at - interval '100 days'`.execute(db)
     await syncChanges(db)
     const floor = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 70 * 86_400_000)
-    await archiveHistory(database, {
-      before: floor,
-      directory: path.join(await temporaryDirectory(), 'new'),
-    })
+    const to = await temporaryDirectory()
+    await exportAll(database, to)
+    await pruneHistory(db, { before: floor, place: await openPlace(to) })
 
     expect(await prove(db)).toMatchObject({ ...NONE, floor })
   })

@@ -1,17 +1,20 @@
--- The tables of farewatch from the runs that `farewatch export all --out warehouse --state warehouse.json` has written, in DuckDB.
--- `set variable warehouse = '…'` names their directory. A run that is not complete has no directory `run=…`.
+-- The tables of farewatch from the runs that `farewatch export all --to warehouse --state warehouse.json` has written, in DuckDB.
+-- `set variable warehouse = '…'` names their folder. A run is complete when it has its manifest, and others are not read.
+
+set variable manifests = (select list(filename) from read_text(getvariable('warehouse') || '/run=*/export.json'));
 
 create or replace macro rows_of_runs(name) as table
   select *
-    from read_parquet(getvariable('warehouse') || '/run=*/' || name || '/**/*.parquet', hive_partitioning = true, union_by_name = true);
+    from read_parquet([replace(manifest, 'export.json', name || '.parquet') for manifest in getvariable('manifests')],
+                      hive_partitioning = true, union_by_name = true);
 
 -- A feed: each record is in one run alone.
 create or replace macro feed(name) as table
-  select * exclude (run, day) from rows_of_runs(name);
+  select * exclude (run) from rows_of_runs(name);
 
 -- A history: a row of a later run replaces the one with the same key.
 create or replace macro history(name) as table
-  select * exclude (run, day) from rows_of_runs(name)
+  select * exclude (run) from rows_of_runs(name)
  qualify row_number() over (partition by row_key order by run desc) = 1;
 
 -- A table by day: a day of a later run replaces the whole day.
@@ -21,8 +24,7 @@ create or replace macro days(name) as table
 
 -- A view of the present: the last run has all of it.
 create or replace macro present(name) as table
-  select * exclude (run)
-    from read_parquet(getvariable('warehouse') || '/run=*/' || name || '.parquet', hive_partitioning = true, union_by_name = true)
+  select * exclude (run) from rows_of_runs(name)
  qualify run = max(run) over ();
 
 create or replace view route_changes as from feed('route_changes');
@@ -47,7 +49,7 @@ create or replace view prices_by_days_to_departure as from present('prices_by_da
 
 -- A held run is decided later: then its row is written again.
 create or replace view sync_runs as
-  select * exclude (run, day) from rows_of_runs('sync_runs')
+  select * exclude (run) from rows_of_runs('sync_runs')
  qualify row_number() over (partition by sync_run_id order by run desc) = 1;
 
 -- The ids of its places are those of the present lists, also in intervals that ended long ago.

@@ -143,7 +143,7 @@ export async function examineDisk({ app }: DoctorDeps): Promise<Finding> {
 }
 
 /** Since when the histories are complete, if old rows were archived, and whether all of these are deleted. */
-export async function examineArchive({ app }: DoctorDeps): Promise<Finding[]> {
+export async function examinePrune({ app }: DoctorDeps): Promise<Finding[]> {
   const { db } = app.database
   const floor = await readHistoryFloor(db)
   if (floor === null) return []
@@ -156,9 +156,9 @@ export async function examineArchive({ app }: DoctorDeps): Promise<Finding[]> {
     db,
   )
   const since = `the histories are complete since ${floor.toISOString()}; earlier rows are archived`
-  if (isLeft !== true) return [ok('archive', since)]
-  const todo = 'if no archive runs now, run the last "bin/farewatch archive" again'
-  return [warning('archive', `${since}, but not all of them are deleted`, todo)]
+  if (isLeft !== true) return [ok('prune', since)]
+  const todo = 'if none runs now, run the last "bin/farewatch history prune" again'
+  return [warning('prune', `${since}, but not all of them are deleted`, todo)]
 }
 
 const BEGAN_BECAUSE = {

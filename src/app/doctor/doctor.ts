@@ -6,12 +6,12 @@ import type { Status } from '../../views/status-shapes.ts'
 import { verifyRulesOf } from '../settings-for.ts'
 import {
   examineAnalysts,
-  examineArchive,
   examineClock,
   examineDatabase,
   examineDisk,
   examineGeneration,
   examineLocks,
+  examinePrune,
   examineRoles,
   examineSchema,
 } from './doctor-database.ts'
@@ -59,7 +59,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
     ...(await findingsOf('analysts', () => examineAnalysts(deps))),
     ...(await findingsOf('clock', async () => [await examineClock(deps)])),
     ...(await findingsOf('disk', async () => [await examineDisk(deps)])),
-    ...(await findingsOf('archive', () => examineArchive(deps))),
+    ...(await findingsOf('prune', () => examinePrune(deps))),
     ...(await findingsOf('generation', async () => [await examineGeneration(deps)])),
     ...store,
   ]

@@ -1,8 +1,8 @@
-import path from 'node:path'
 import { type Command, Option } from 'commander'
-import { type ArchiveResult, archiveHistory } from '../../history/archive/archive-history.ts'
+import { openPlace } from '../../history/export-place.ts'
 import { exportTables, streamTable } from '../../history/export-run.ts'
 import { TABLE_FORMATS, type TableFormat } from '../../history/export-tables.ts'
+import { type PruneResult, pruneHistory } from '../../history/prune-history.ts'
 import { reopenDays, rollUpDays } from '../../history/roll-up-days.ts'
 import { createAnalyst } from '../../platform/db/analyst-logins.ts'
 import { assertKept } from '../../platform/db/history-floor.ts'
@@ -11,7 +11,7 @@ import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { withApp } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
 import { dateOption, instantOption } from '../option-parsers.ts'
-import { countOf, example, megabytes } from '../text/text-format.ts'
+import { countOf, example } from '../text/text-format.ts'
 
 export function addRollupCommand(program: Command): void {
   program
@@ -33,20 +33,21 @@ export function addRollupCommand(program: Command): void {
 interface ExportOptions {
   readonly format: TableFormat
   readonly from?: number | Date
-  readonly out: string
-  readonly force?: boolean
+  readonly to: string
   readonly state?: string
 }
 
 const EXPORT_TEXT = `
-With --state each run takes what is new, exactly once, as Parquet: the records and
-intervals that no earlier run took, by days, and the views of the present whole. A
-run that is killed takes nothing.`
+Writes one file a table, and the manifest export.json at last. With --state each
+run takes what is new, exactly once, as Parquet: the records and intervals that no
+earlier run took, and the views of the present whole. A run that is killed before
+its manifest takes nothing. Of s3://bucket/prefix the endpoint, the region and the
+credentials are those of AWS_ENDPOINT_URL, AWS_REGION and the other variables of AWS.`
 
 export function addExportCommand(program: Command): void {
   program
     .command('export <tables...>')
-    .description('Write tables and views of the public SQL; "all" means every one')
+    .description('Write tables and views of the public SQL; "all" means every one for analysts')
     .addOption(
       new Option('--format <format>', 'the file format').choices(TABLE_FORMATS).default('parquet'),
     )
@@ -55,19 +56,15 @@ export function addExportCommand(program: Command): void {
       'only rows from a number of a feed on, or new since an instant',
       fromOption,
     )
-    .requiredOption('--out <directory>', 'the directory of the files; - means standard output')
-    .option('--force', 'replace the export that is in the directory')
+    .requiredOption('--to <place>', 'a folder or s3://bucket/prefix; - means standard output')
     .option('--state <file>', 'take what is new since the last run with this file')
     .addHelpText('after', EXPORT_TEXT)
-    .addHelpText('after', example('export all --out warehouse --state warehouse.json'))
+    .addHelpText('after', example('export all --to warehouse --state warehouse.json'))
     .action((tables: string[], options: ExportOptions) =>
       withApp({ role: 'export' }, async ({ database }, { terminal }) => {
-        const { out, from, force: isForced = false, ...given } = options
-        const since = typeof from === 'number' ? from - 1 : from
-        const request = { ...given, tables, since }
-        if (out === '-') return streamTable(database, request, process.stdout)
-        const args = { ...request, directory: out, isForced }
-        const files = await exportTables(database, args, { onProgress: terminal.progress })
+        const request = { ...options, tables }
+        if (options.to === '-') return streamTable(database, request, process.stdout)
+        const files = await exportTables(database, request, { onProgress: terminal.progress })
         for (const file of files) terminal.out(file)
       }),
     )
@@ -76,62 +73,6 @@ export function addExportCommand(program: Command): void {
 /** Reads a number of a feed, or an instant. */
 function fromOption(text: string): number | Date {
   return /^\d{1,15}$/.test(text) ? Number(text) : instantOption(text)
-}
-
-const ARCHIVE_TEXT = `
-Writes closed intervals and the records of all feeds from before the date to
-Parquet files, reads them back, compares them with the database and deletes the
-rows. What is current stays, and so does what deliveries still need. Workers may
-run meanwhile. An interrupted archive loses nothing: run it again. Keep the
-files: afterwards only they hold these rows.`
-
-export function addArchiveCommand(program: Command): void {
-  program
-    .command('archive')
-    .description('Move the history before a date to Parquet files, and delete it here')
-    .requiredOption('--to <date>', 'the first day that stays, in UTC', dateOption)
-    .requiredOption('--out <directory>', 'an empty or a new directory for the files')
-    .option(...YES)
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', ARCHIVE_TEXT)
-    .addHelpText('after', example('archive --to 2026-01-01 --out archive-2025'))
-    .action(archive)
-}
-
-interface ArchiveOptions extends YesOption {
-  readonly to: Date
-  readonly out: string
-  readonly json?: boolean
-}
-
-async function archive({ to: before, out, json, yes }: ArchiveOptions): Promise<void> {
-  const day = before.toISOString().slice(0, 10)
-  await confirmDeletion(`what is from before ${day} is deleted here once the files have it`, {
-    yes,
-  })
-  await withApp({ role: 'archive' }, async ({ database }, { terminal, signal }) => {
-    const directory = path.resolve(out)
-    const onProgress = terminal.progress
-    const result = await archiveHistory(database, { before, directory }, { signal, onProgress })
-    terminal.print(json, { ...result, directory }, () => archiveText(result, directory))
-  })
-}
-
-function archiveText({ before, files, deleted, needs }: ArchiveResult, directory: string): string {
-  const archived =
-    files.length === 0
-      ? [`nothing to archive before ${before}`]
-      : [
-          `the rows from before ${before} are in ${directory}`,
-          ...files.map(
-            ({ name, rows, bytes }) => `  ${name}  ${countOf(rows, 'row')}  ${megabytes(bytes)}`,
-          ),
-        ]
-  const kept = needs.map(({ reseller, endpointId, seq, why }) => {
-    const reason = why === 'delivery' ? 'has deliveries of them' : 'has not read them'
-    return `the records of ${reseller} stay from ${seq} on: endpoint ${endpointId} ${reason}`
-  })
-  return [...archived, `${countOf(deleted, 'row')} deleted`, ...kept].join('\n')
 }
 
 export function addAnalystsCommands(program: Command): void {
@@ -169,10 +110,15 @@ const EXIT_TEXT = `
 Exits with 0 if nothing differs, and with 1 if something does, no accepted list
 is kept or another proof runs; --json tells them apart.`
 
+const PRUNE_TEXT = `
+Refuses unless the export has all of these rows and its files have the hashes of
+their manifests: first run "export all watch_changes". What is current stays, and
+so does what deliveries still need. Workers may run meanwhile. If it is
+interrupted, run it again. Keep the export: afterwards only it has these rows.`
+
 export function addHistoryCommands(program: Command): void {
-  program
-    .command('history')
-    .description('Prove the histories')
+  const history = program.command('history').description('Prove and prune the histories')
+  history
     .command('prove')
     .description(
       'Compare the history of routes with the kept lists, and the feeds with the histories',
@@ -180,20 +126,57 @@ export function addHistoryCommands(program: Command): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', EXIT_TEXT)
     .addHelpText('after', example('history prove'))
-    .action(({ json }: { json?: boolean }) =>
-      withApp({ role: 'prove' }, async ({ database, syncDeps }, { terminal, signal }) => {
-        const result = await proveHistory(
-          { ...syncDeps, db: database.db },
-          {
-            signal,
-            most: json ? null : 1,
-            onRun: ({ list, runs }) => terminal.progress(`${list}: ${countOf(runs, 'run')} read`),
-          },
-        )
-        terminal.print(json, result, () => proofText(result))
-        return result.equal ? EXIT.ok : EXIT.failed
-      }),
+    .action(prove)
+  history
+    .command('prune')
+    .description('Delete the history before a date, once an export has it')
+    .requiredOption('--before <date>', 'the first day that stays, in UTC', dateOption)
+    .requiredOption('--export <place>', 'the folder or s3://bucket/prefix of the export')
+    .option(...YES)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', PRUNE_TEXT)
+    .addHelpText('after', example('history prune --before 2026-01-01 --export warehouse'))
+    .action(prune)
+}
+
+function prove({ json }: { json?: boolean }): Promise<void> {
+  return withApp({ role: 'prove' }, async ({ database, syncDeps }, { terminal, signal }) => {
+    const result = await proveHistory(
+      { ...syncDeps, db: database.db },
+      {
+        signal,
+        most: json ? null : 1,
+        onRun: ({ list, runs }) => terminal.progress(`${list}: ${countOf(runs, 'run')} read`),
+      },
     )
+    terminal.print(json, result, () => proofText(result))
+    return result.equal ? EXIT.ok : EXIT.failed
+  })
+}
+
+interface PruneOptions extends YesOption {
+  readonly before: Date
+  readonly export: string
+  readonly json?: boolean
+}
+
+async function prune({ before, json, yes, ...options }: PruneOptions): Promise<void> {
+  const day = before.toISOString().slice(0, 10)
+  await confirmDeletion(`what is from before ${day} is deleted here if the export has it`, { yes })
+  await withApp({ role: 'prune' }, async ({ database }, { terminal, signal }) => {
+    const place = await openPlace(options.export)
+    const onProgress = terminal.progress
+    const result = await pruneHistory(database.db, { before, place }, { signal, onProgress })
+    terminal.print(json, result, () => pruneText(result))
+  })
+}
+
+function pruneText({ before, deleted, needs }: PruneResult): string {
+  const kept = needs.map(
+    ({ reseller, endpointId, seq }) =>
+      `the records of ${reseller} stay from ${seq} on: endpoint ${endpointId} has not read them, or has deliveries of them`,
+  )
+  return [`${countOf(deleted, 'row')} from before ${before} deleted`, ...kept].join('\n')
 }
 
 function proofText({ lists, floor, first, differences, kinds }: ProofResult): string {

@@ -14,9 +14,7 @@ class HistoryArchivedError extends AppError {
 }
 
 /** The instant since which the histories are complete. Null in SQL if nothing was archived. */
-export const HISTORY_FLOOR: RawBuilder<Date | null> = sql`
-  (select max(before) from archive where applied_at is not null)
-`
+export const HISTORY_FLOOR: RawBuilder<Date | null> = sql`(select farewatch.history_floor())`
 
 /** Null if nothing was archived. */
 export async function readHistoryFloor(db: Db): Promise<Date | null> {

@@ -44,6 +44,17 @@ export async function withSessionLock<T>(
   })
 }
 
+/** As withSessionLock, for work with a result. Throws LockHeldError when another session holds the lock. */
+export async function requireSessionLock<T extends object>(
+  db: Db,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const done = await withSessionLock(db, name, work)
+  if (done === undefined) throw new LockHeldError(name, await findLockHolder(db, name))
+  return done
+}
+
 /**
  * Waits for the named lock. The caller's transaction holds it to its end. Throws LockHeldError, which names the session
  * that held the lock when the wait began.

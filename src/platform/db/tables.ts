@@ -82,13 +82,6 @@ export interface ArchivableRouteVersion {
   valid_to: Date | null
 }
 
-export interface Archive {
-  applied_at: Date | null
-  before: Date
-  id: Generated<string>
-  started_at: Generated<Date>
-}
-
 export interface AskedFlight {
   airline: string | null
   asked_at: Date
@@ -364,6 +357,12 @@ export interface Process {
   version: string
 }
 
+export interface Prune {
+  before: Generated<Date>
+  is_only: Generated<boolean>
+  written_before: Generated<string>
+}
+
 export interface RenumberedChange {
   departure_id: string | null
   destination_id: string | null
@@ -578,6 +577,7 @@ export interface WatchChange {
   seq: number
   watch_event_id: string | null
   watch_id: string
+  written_in: Generated<string>
 }
 
 export interface WatchEvent {
@@ -634,7 +634,6 @@ export interface DB {
   archivable_fare_belief_version: ArchivableFareBeliefVersion
   archivable_route_availability_version: ArchivableRouteAvailabilityVersion
   archivable_route_version: ArchivableRouteVersion
-  archive: Archive
   asked_flight: AskedFlight
   audit_entry: AuditEntry
   availability_change: AvailabilityChange
@@ -661,6 +660,7 @@ export interface DB {
   place_version: PlaceVersion
   previous_secret: PreviousSecret
   process: Process
+  prune: Prune
   renumbered_change: RenumberedChange
   renumbered_place: RenumberedPlace
   reseller: Reseller

@@ -242,14 +242,14 @@ export const PROBLEMS = {
   'changes.archived': {
     status: 410,
     title: 'Records that the request asks for are archived',
-    cause: 'The operator has moved old records into files.',
+    cause: 'The operator has deleted old records that an export has.',
     remedy: READ_ON,
   },
   'history.archived': {
     status: 410,
     title: 'The history of that time is archived',
-    cause: 'The operator has moved the history of that time into files.',
-    remedy: 'Ask for a later time, or the operator for the files.',
+    cause: 'The operator has deleted the history of that time, which an export has.',
+    remedy: 'Ask for a later time, or the operator for the export.',
   },
   'routes.too_many_changes': {
     status: 400,

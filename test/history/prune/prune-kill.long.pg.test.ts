@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
-import { archiveHistory } from '../../../src/history/archive/archive-history.ts'
+import { openPlace } from '../../../src/history/export-place.ts'
+import { pruneHistory } from '../../../src/history/prune-history.ts'
 import { type Db, type RawBuilder, sql } from '../../../src/platform/db/database.ts'
 import { selectOne } from '../../../src/platform/db/transaction.ts'
 import { aWorld } from '../../cli/operator-fixtures.ts'
@@ -9,19 +10,30 @@ import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 import {
   DAY,
-  filedRows,
+  exportAll,
+  exportedRows,
   routesAsOf,
   seedHistory,
   storedRows,
   temporaryDirectory,
   without,
-} from './archive-fixtures.ts'
+} from './prune-fixtures.ts'
+
+/** No row of any view. */
+const NONE = {
+  route_history: [],
+  route_availability_history: [],
+  fare_history: [],
+  route_changes: [],
+  availability_changes: [],
+  watch_changes: [],
+}
 
 const BELOW = '2025-06-15T00:00Z'
 
-/** A lock that stops an archive at one of its steps, and whether the floors have moved by then. */
+/** A lock that stops a prune at one of its steps, and whether the floors have moved by then. */
 const STEPS: readonly (readonly [step: string, lock: RawBuilder<unknown>, moved: boolean])[] = [
-  ['write', sql`lock table watch_event in access exclusive mode`, false],
+  ['plan', sql`lock table watch_change in access exclusive mode`, false],
   ['move the floors', sql`select from feed_head for update`, false],
   ['delete', sql`select from route_change where seq = 3 for update`, true],
 ]
@@ -34,27 +46,30 @@ async function shownRows(db: Db): Promise<Record<string, number>> {
     union all select 'fare_history', count(*) from farewatch.fare_history
     union all select 'route_changes', count(*) from farewatch.route_changes
     union all select 'availability_changes', count(*) from farewatch.availability_changes
+    union all select 'watch_changes', count(*) from farewatch.watch_changes
   `.execute(db)
   return Object.fromEntries(rows.map(({ name, shown }) => [name, shown]))
 }
 
-describe('an archive whose process is killed', () => {
+describe('a prune whose process is killed', () => {
   for (const [step, lock, moved] of STEPS) {
     it(`loses nothing when it is about to ${step}, and the next one finishes it`, async ({
-      db,
+      database,
       databaseUrl,
     }) => {
+      const { db } = database
       await seedHistory(db)
       const before = await storedRows(db)
-      const directory = await temporaryDirectory()
+      const to = await temporaryDirectory()
+      await exportAll(database, to)
       const { env } = await aWorld(databaseUrl, 'postgres')
-      const args = ['archive', '--to', '2026-06-01', '--out', directory, '--yes', '--json']
+      const args = ['history', 'prune', '--before', '2026-06-01', '--export', to, '--yes']
 
       await db.transaction().execute(async (tx) => {
         await lock.execute(tx)
         const { child, ended, stderr } = startInTest(args, env)
         const waits = async () => child.exitCode !== null || (await countWaiting(db)) > 0
-        await until(`the archive waits: ${stderr()}`, waits)
+        await until(`the prune waits: ${stderr()}`, waits)
         child.kill('SIGKILL')
         expect(await ended).toBe('SIGKILL')
       })
@@ -68,20 +83,19 @@ describe('an archive whose process is killed', () => {
             db,
           )
         ).held === 0
-      await until('the lock of the killed archive is released', isReleased)
+      await until('the lock of the killed prune is released', isReleased)
 
       if (!moved) expect(await storedRows(db)).toEqual(before)
-      // The views show no row that the files hold too.
-      const shown = await shownRows(db)
-      for (const [name, rows] of Object.entries(moved ? await filedRows(directory) : {})) {
-        if (name === 'watch_changes') continue
-        expect([name, shown[name]]).toEqual([name, (before[name]?.length ?? 0) - rows.length])
-      }
+      const meanwhile = await shownRows(db)
       const answer = await routesAsOf(db, BELOW)
       expect(answer.includes('is archived')).toBe(moved)
       const { exit, stderr } = await runFarewatch(args, env)
       expect([exit, stderr.includes('"level":"error"')]).toEqual([0, false])
-      expect(await filedRows(directory)).toEqual(without(before, await storedRows(db)))
+      const gone = without(before, await storedRows(db))
+      expect(gone.route_changes?.length).toBe(31)
+      expect(without(gone, await exportedRows(to))).toEqual(NONE)
+      // A view shows no row that is about to be deleted.
+      if (moved) expect(meanwhile).toEqual(await shownRows(db))
     })
   }
 
@@ -91,7 +105,8 @@ describe('an archive whose process is killed', () => {
     const { db } = database
     await seedHistory(db)
     const before = await storedRows(db)
-    const directory = await temporaryDirectory()
+    const to = await temporaryDirectory()
+    await exportAll(database, to)
     const over = new AbortController()
     const write = async () => {
       let written = 0
@@ -118,13 +133,14 @@ describe('an archive whose process is killed', () => {
       return written
     }
     const writing = write()
-    const { files } = await archiveHistory(database, { before: DAY('2026-06-01'), directory })
+    const place = await openPlace(to)
+    const { deleted } = await pruneHistory(db, { before: DAY('2026-06-01'), place })
     over.abort()
     const written = await writing
 
-    const filed = await filedRows(directory)
-    expect(filed).toEqual(without(before, await storedRows(db)))
-    expect(files.every(({ rows }) => rows > 0)).toBe(true)
+    const gone = without(before, await storedRows(db))
+    expect(Object.values(gone).flat().length).toBe(deleted)
+    expect(without(gone, await exportedRows(to))).toEqual(NONE)
     const { rows } = await sql<{ isDense: boolean; added: number }>`
       select h.last_seq - h.first_seq + 1 = count(*) and min(c.seq) = h.first_seq as "isDense",
              count(*) filter (where c.kind = 'price_changed' and c.before = '{}') as added

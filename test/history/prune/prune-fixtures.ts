@@ -1,15 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { DuckDBInstance } from '@duckdb/node-api'
 import { onTestFinished } from 'vitest'
-import { type Db, sql } from '../../../src/platform/db/database.ts'
+import { exportTables } from '../../../src/history/export-run.ts'
+import { type Database, type Db, sql } from '../../../src/platform/db/database.ts'
+import { selectOne } from '../../../src/platform/db/transaction.ts'
 import { addEndpoint } from '../../delivery/delivery-fixtures.ts'
 import { seedAnalytics } from '../../routes/analytics-history.ts'
+import { until } from '../../support/until.ts'
+import { openDuckDb } from '../duckdb-warehouse.ts'
 
 export const DAY = (day: string) => new Date(`${day}T00:00:00Z`)
 
-/** What an archive deletes, by the name of its file: each row as JSON without what only the view adds. */
+/** What a prune deletes, by the name of its view: each row as JSON without what only the view adds. */
 export type Rows = Readonly<Record<string, readonly string[]>>
 
 const TABLES = {
@@ -17,8 +20,9 @@ const TABLES = {
   route_availability_history: sql`select departure_id, destination_id, available, valid_from, valid_to from route_availability_version`,
   fare_history: sql`select tracked_fare_id, pair as state, price::numeric(18,4)::text as price, valid_from, valid_to from fare_belief_version`,
   route_changes: sql`select seq, id, kind, departure_id, before::text as attributes_before, after::text as attributes, recorded_at from route_change`,
-  availability_changes: sql`select seq, id, kind, tracked_fare_id, recorded_at, provenance::text from availability_change`,
-  watch_changes: sql`select reseller_id, seq, reference, change_id, watch_event_id, recorded_at from watch_change`,
+  availability_changes: sql`select seq, id, kind, tracked_fare_id, recorded_at from availability_change`,
+  watch_changes: sql`select reseller_id, w.seq, reference, change_id, watch_event_id, w.recorded_at, provenance::text
+                       from watch_change w left join availability_change c on c.id = w.change_id`,
 }
 
 const FILES: Readonly<Record<keyof typeof TABLES, string>> = {
@@ -26,11 +30,11 @@ const FILES: Readonly<Record<keyof typeof TABLES, string>> = {
   route_availability_history: 'departure_id, destination_id, available, valid_from, valid_to',
   fare_history: 'tracked_fare_id, state, price::varchar as price, valid_from, valid_to',
   route_changes: 'seq, id, kind, departure_id, attributes_before, attributes, recorded_at',
-  availability_changes: 'seq, id, kind, tracked_fare_id, recorded_at, provenance',
-  watch_changes: 'reseller_id, seq, reference, change_id, watch_event_id, recorded_at',
+  availability_changes: 'seq, id, kind, tracked_fare_id, recorded_at',
+  watch_changes: 'reseller_id, seq, reference, change_id, watch_event_id, recorded_at, provenance',
 }
 
-/** The rows of all tables that an archive may delete from. Instants are microseconds since 1970. */
+/** The rows of all tables that a prune may delete from. Instants are microseconds since 1970. */
 export async function storedRows(db: Db): Promise<Rows> {
   const entries = Object.entries(TABLES).map(async ([name, select]) => {
     const { rows } = await sql<Record<string, unknown>>`${select}`.execute(db)
@@ -39,23 +43,33 @@ export async function storedRows(db: Db): Promise<Rows> {
   return Object.fromEntries(await Promise.all(entries))
 }
 
-/** What DuckDB reads from the files of an archive. */
-export async function filedRows(directory: string): Promise<Rows> {
-  const instance = await DuckDBInstance.create(':memory:')
-  const connection = await instance.connect()
-  await connection.run(`set timezone = 'UTC'`)
+/** What DuckDB reads from the files of an export, or of all its runs. */
+export async function exportedRows(to: string): Promise<Rows> {
+  const duckDb = await openDuckDb()
   const found: Record<string, string[]> = {}
   for (const [name, columns] of Object.entries(FILES)) {
-    const file = path.join(directory, `${name}.parquet`)
-    const reader = await connection.runAndReadAll(`select ${columns} from '${file}'`)
-    found[name] = reader
-      .getRowObjects()
-      .map(textOf)
-      .sort((a, b) => (a < b ? -1 : 1))
+    const rows = await duckDb.objects(`select distinct ${columns} from '${to}/**/${name}.parquet'`)
+    found[name] = rows.map(textOf).sort((a, b) => (a < b ? -1 : 1))
   }
-  connection.closeSync()
-  instance.closeSync()
   return found
+}
+
+/** Exports all that a prune needs. */
+export async function exportAll(database: Database, to: string, state?: string): Promise<string[]> {
+  await untilFinal(database.db)
+  return exportTables(database, { tables: ['all', 'watch_changes'], format: 'parquet', to, state })
+}
+
+/** Until an export reaches to what was written last: transactions of other tests hold it back. */
+export async function untilFinal(db: Db): Promise<void> {
+  const { xid } = await selectOne(
+    sql<{ xid: string }>`select pg_current_xact_id()::text as xid`,
+    db,
+  )
+  const isFinal = sql<{ is: boolean }>`
+    select pg_snapshot_xmin(pg_current_snapshot()) > ${xid}::xid8 as is
+  `
+  await until('the end of older transactions', async () => (await selectOne(isFinal, db)).is)
 }
 
 export function without(before: Rows, after: Rows): Rows {
@@ -131,7 +145,7 @@ export async function seedHistory(db: Db): Promise<{ readonly endpoint: string }
 }
 
 export async function temporaryDirectory(): Promise<string> {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'farewatch-archive-'))
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'farewatch-prune-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   return directory
 }

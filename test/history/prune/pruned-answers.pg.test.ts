@@ -6,12 +6,10 @@ import { aWorld, inWorld } from '../../cli/operator-fixtures.ts'
 import { ask, bearer, newKeyText, openApi } from '../../support/api-server.ts'
 import { it } from '../../support/test-database.ts'
 
-/** As an archive leaves a database whose feeds begin at 5, 3 and 7. */
+/** As a prune leaves a database whose feeds begin at 5, 3 and 7. */
 async function moveFloors(db: Db): Promise<number> {
   const { id } = await createReseller(db, 'ana')
-  await sql`insert into archive (before, applied_at) values ('2026-06-01T00:00Z', clock_timestamp())`.execute(
-    db,
-  )
+  await sql`update prune set before = '2026-06-01T00:00Z'`.execute(db)
   await sql`
     update feed_head set first_seq = case feed when 'route' then 5 else 3 end, last_seq = 9
   `.execute(db)
@@ -19,7 +17,7 @@ async function moveFloors(db: Db): Promise<number> {
   return id
 }
 
-describe('after an archive', () => {
+describe('after a prune', () => {
   let resellerId = 0
   beforeEach<{ db: Db }>(async ({ db }) => {
     resellerId = await moveFloors(db)
@@ -97,6 +95,15 @@ describe('after an archive', () => {
     expect((await ask(4)).rows).toEqual([])
   })
 
+  it('one function of SQL says since when a view is complete', async ({ db }) => {
+    const { rows } = await sql`
+      select farewatch.history_floor() = '2026-06-01T00:00Z' as histories, farewatch.history_floor('watch_changes') = farewatch.history_floor() as own,
+             farewatch.history_floor('places') as present
+    `.execute(db)
+
+    expect(rows).toEqual([{ histories: true, own: true, present: null }])
+  })
+
   it('commands about what is archived are refused with the floor, and bad dates too', async ({
     databaseUrl,
   }) => {
@@ -107,11 +114,11 @@ describe('after an archive', () => {
       'changes --reseller ana --after 2': '--after is 2, but the feed begins at 7',
       'routes export --as-of 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
       'rollup --from 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
-      'export route_changes --from 4 --out -': '"route_changes" is archived before 5',
-      'export route_history --from 2026-05-31 --out -':
+      'export route_changes --from 4 --to -': '"route_changes" is archived before 5',
+      'export route_history --from 2026-05-31 --to -':
         'is archived before 2026-06-01T00:00:00.000Z',
-      'archive --to 2026-02-30 --out x': 'It must be a date such as 2026-01-31.',
-      [`archive --to ${yesterday} --out x --yes`]: '--to must be',
+      'history prune --before 2026-02-30 --export x': 'It must be a date such as 2026-01-31.',
+      [`history prune --before ${yesterday} --export x --yes`]: '--before must be',
     }
     for (const [command, text] of Object.entries(refusals)) {
       const { exit, stderr } = await farewatch(...command.split(' '))
