@@ -1,9 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import {
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  statfs,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { flushDirectory } from '../history/durable-files.ts'
-import { majorOf, runBinary } from './postgres-binaries.ts'
+import { type Binaries, copyBinaries, majorOf, runBinary } from './postgres-binaries.ts'
 import {
   createOnce,
   EmbeddedPostgresError,
@@ -189,12 +200,28 @@ async function runInitdb(place: Place, data: string, settings: Settings): Promis
     ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
     settings.fsync === 'off' ? ['--no-sync'] : [],
   ]
-  const { exitCode, output } = await runBinary(
-    join(place.binaries.folder, 'bin', 'initdb'),
-    args.flat(),
-    { cwd: place.directory, user: place.user },
+  const { exitCode, output } = await withPlainPath(place, ({ folder }) =>
+    runBinary(join(folder, 'bin', 'initdb'), args.flat(), {
+      cwd: place.directory,
+      user: place.user,
+    }),
   )
   if (exitCode !== 0) throw initFailed(place, output)
+}
+
+/** initdb gives its own path to a shell, between double quotes. */
+const SHELL_READS = /["$`\\]/
+
+async function withPlainPath<T>(place: Place, run: (binaries: Binaries) => Promise<T>): Promise<T> {
+  const { binaries } = place
+  if (!SHELL_READS.test(binaries.folder)) return run(binaries)
+  const folder = await mkdtemp(join(tmpdir(), 'farewatch-initdb-'))
+  try {
+    await giveToServer(place, folder)
+    return await run(await copyBinaries(binaries, folder))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }
 
 interface SingleUserRun {
