@@ -220,9 +220,8 @@ async function reportReady(
   addresses: Addresses,
   { embedded, receiver, link }: Shown,
 ): Promise<void> {
-  const api = addresses.find(([what]) => what === 'api')?.[1]
+  const { api, page = '' } = Object.fromEntries(addresses)
   if (api !== undefined) await embedded.recordApi(Number(new URL(api).port))
-  const page = addresses.find(([what]) => what === 'page')?.[1] ?? ''
   const signIn = link?.(page)
   const about = `a link that signs the page in once, within ${CODE_MINUTES} minutes`
   if (!terminal.interactive) {

@@ -47,7 +47,7 @@ export function loadConfig(env: Environment = process.env, folder = process.cwd(
 
 /** Before an embedded PostgreSQL is used: drivers and psql would follow variables of the shell that are meant for another. */
 export function unsetPostgresVariables(): void {
-  for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name]
+  for (const name in process.env) if (name.startsWith('PG')) delete process.env[name]
 }
 
 /**
