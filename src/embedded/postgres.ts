@@ -26,7 +26,7 @@ import {
 import { findData, findPlace, type Place } from './postgres-place.ts'
 import { isShared } from './root-place.ts'
 import { findPostmaster, poll, postgresProcessesIn, stopServer } from './server-process.ts'
-import { hasEnded, startOnFreePort, startServer, tailOfLogs } from './start-server.ts'
+import { choosePort, hasEnded, startServer, tailOfLogs } from './start-server.ts'
 
 /** What a server does now. The reason of a server that died is the end of its log. */
 export type ServerState =
@@ -173,7 +173,8 @@ async function own(
   if (pids.length > 0) log.warn({ pids }, 'stopping the embedded postgres of a killed farewatch')
   await stopServer(place.data, log)
   const password = await ensureOwner(place, settings)
-  const { server, port } = await startOnFreePort(place, settings)
+  const port = await choosePort(place)
+  const server = await startServer(place, port, settings)
   const url = urlOf(password, port)
   await assertAnswers(place, url, log)
   const ms = Math.round(performance.now() - startedAt)

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 const run = promisify(execFile)
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const UNPRIVILEGED = 65_534
-/** The folder that npm names after its version, and the binary of this version. */
+/** The folder with the node and the npm of each version. */
 const BIN = { 20: '', 22: '', 24: '' }
 type Version = keyof typeof BIN
 
@@ -53,7 +53,13 @@ const HOSTILE = {
   PGCLIENTENCODING: 'LATIN1',
   PGTZ: 'Mars/Olympus',
 }
-/** npm has the proxy of its own, so that the install reaches the registry. */
+/** What this machine needs to reach the registry of npm. */
+const REGISTRY = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) =>
+    /^(NODE_EXTRA_CA_CERTS|SSL_CERT_|NPM_CONFIG_)/.test(name),
+  ),
+)
+/** Of a proxy that does not answer. The commands get it, not the install, which needs the registry. */
 const PROXY = {
   HTTP_PROXY: 'http://127.0.0.1:9',
   HTTPS_PROXY: 'http://127.0.0.1:9',
@@ -96,6 +102,7 @@ function start(root: string, command: readonly string[], { node, asRoot, env }: 
     env: {
       PATH: `${BIN[node]}:/usr/bin:/bin`,
       npm_config_cache: path.join(root, '../cache'),
+      ...REGISTRY,
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
