@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import {
   chown,
+  cp,
   mkdir,
   mkdtemp,
   readdir,
@@ -14,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { flushDirectory } from '../history/durable-files.ts'
-import { type Binaries, copyBinaries, majorOf, runBinary } from './postgres-binaries.ts'
+import { majorOf, runBinary } from './postgres-binaries.ts'
 import {
   createOnce,
   EmbeddedPostgresError,
@@ -200,7 +201,7 @@ async function runInitdb(place: Place, data: string, settings: Settings): Promis
     ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
     settings.fsync === 'off' ? ['--no-sync'] : [],
   ]
-  const { exitCode, output } = await withPlainPath(place, ({ folder }) =>
+  const { exitCode, output } = await withPlainPath(place, (folder) =>
     runBinary(join(folder, 'bin', 'initdb'), args.flat(), {
       cwd: place.directory,
       user: place.user,
@@ -212,15 +213,16 @@ async function runInitdb(place: Place, data: string, settings: Settings): Promis
 /** initdb gives its own path to a shell, between double quotes. */
 const SHELL_READS = /["$`\\]/
 
-async function withPlainPath<T>(place: Place, run: (binaries: Binaries) => Promise<T>): Promise<T> {
-  const { binaries } = place
-  if (!SHELL_READS.test(binaries.folder)) return run(binaries)
-  const folder = await mkdtemp(join(tmpdir(), 'farewatch-initdb-'))
+async function withPlainPath<T>(place: Place, run: (binaries: string) => Promise<T>): Promise<T> {
+  const { folder } = place.binaries
+  if (!SHELL_READS.test(folder)) return run(folder)
+  const copy = await mkdtemp(join(tmpdir(), 'farewatch-initdb-'))
   try {
-    await giveToServer(place, folder)
-    return await run(await copyBinaries(binaries, folder))
+    await giveToServer(place, copy)
+    await cp(folder, copy, { recursive: true, verbatimSymlinks: true })
+    return await run(copy)
   } finally {
-    await rm(folder, { recursive: true })
+    await rm(copy, { recursive: true })
   }
 }
 
