@@ -19,7 +19,7 @@ const GRACE_MS = 2_000
 const POLL_MS = 100
 
 const { devDependencies, engines } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
-const isOldNode = Number.parseInt(process.versions.node) < Number.parseInt(engines.node.slice(2))
+const isOldNode = Number.parseInt(process.versions.node, 10) < Number(engines.node.slice(2))
 /** What npm installs for each set. A set contains those before it. */
 const SETS = [['--omit=dev'], ['--omit=dev', '--save-prod', `node@${devDependencies.node}`], []]
 const wanted = process.argv[2] === 'all' ? 2 : Number(isOldNode)
