@@ -36,7 +36,7 @@ export interface RunOptions {
   /** Writes demonstration data into the migrated database before the work begins. */
   readonly seed?: (app: App) => Promise<void>
   readonly onStep: (text: string) => void
-  readonly onReady: (addresses: readonly (readonly [string, string])[]) => void
+  readonly onReady: (addresses: Addresses) => Promise<void>
   /** Stops the dependencies of the process, after its parts. */
   readonly release: () => Promise<void>
 }
@@ -84,7 +84,7 @@ export async function runRoles(app: App, options: RunOptions): Promise<void> {
     await options.seed?.(app)
     signal.throwIfAborted()
     const { addresses, liveness } = await startRoles(app, options, { parts, ending: ending.signal })
-    onReady(addresses)
+    await onReady(addresses)
     app.log.info({ roles: options.roles, ...Object.fromEntries(addresses) }, 'ready')
     await Promise.race([
       signal.aborted ? undefined : once(signal, 'abort'),
@@ -152,7 +152,7 @@ function followToken({ config, clock, log, upstream, breaker }: App, signal: Abo
   return followSecretFile({ name, value: config[name], clock, signal, onChange })
 }
 
-type Addresses = (readonly [string, string])[]
+export type Addresses = readonly (readonly [string, string])[]
 
 interface Starting {
   /** The started parts, to be stopped in reverse order. */
@@ -204,7 +204,7 @@ async function startRoles(
     running.work = await startWorker(app, queue, { roles: work, onStep, parts })
     running.liveness = createLiveness({ app, queue, work: running.work })
   }
-  const addresses: Addresses = []
+  const addresses: [string, string][] = []
   if (roles.includes('api')) {
     const api = createApiServer(app, queue)
     parts.push(part('api', () => api.close()))

@@ -3,6 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { type App, assertReady, migrateApp, openApp, openQueue } from '../app/app.ts'
 import { warnOfTokenInClear } from '../app/settings-for.ts'
 import { type Embedded, embedMissing } from '../embedded/embed-missing.ts'
+import { withRunningApi } from '../embedded/running-services.ts'
 import { systemClock } from '../platform/base/clock.ts'
 import { createLogger, type Logger } from '../platform/base/logger.ts'
 import { createScrub, type Scrub } from '../platform/base/secrets.ts'
@@ -117,7 +118,7 @@ export async function withStores(
 ): Promise<void> {
   const context = createContext({ quiet })
   const { config, log, signal } = context
-  const embedded = await embedMissing(config, {
+  const embedded = await embedMissing(await withRunningApi(config), {
     log,
     clock: systemClock,
     sandbox: sandbox ? 'join' : 'none',

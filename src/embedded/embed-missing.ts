@@ -6,23 +6,20 @@ import type { ReadyConfig } from '../app/app.ts'
 import { RECEIVER_NETWORK } from '../delivery/receiver.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
+import { unsetPostgresVariables } from '../platform/config/config.ts'
 import { type Config, SETTINGS } from '../platform/config/settings.ts'
 import { openDemoWorld } from './demo.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from './postgres.ts'
 import { createOnce, EmbeddedPostgresError, undefinedIfMissing } from './postgres-errors.ts'
-import {
-  type RunningSandbox,
-  recordHome,
-  recordSandbox,
-  requireSandbox,
-  warnOfOtherHome,
-} from './running-services.ts'
+import { type RunningSandbox, recordRunning, requireSandbox } from './running-services.ts'
 
 /** A configuration with every address, and the parts that were started for it. */
 export interface Embedded {
   readonly config: ReadyConfig
   readonly postgres?: EmbeddedPostgres
   readonly sandbox?: Sandbox
+  /** Lets the commands of the home find the API of this process until the release. Without embedded parts it does nothing. */
+  recordApi(port: number): Promise<void>
   /** Stops what this process started, the embedded database last. */
   release(): Promise<void>
 }
@@ -73,7 +70,12 @@ export async function embedMissing(given: Config, options: EmbedOptions): Promis
     const withKeys =
       postgres === undefined ? config : await keysOfHome(config.FAREWATCH_HOME, config)
     const withDatabase = { ...withKeys, DATABASE_URL: config.DATABASE_URL ?? postgres?.url ?? '' }
-    const parts = { release, ...(postgres && { postgres }) }
+    const recordApi = async (API_PORT: number) => {
+      if (started.length === 0) return
+      const { API_HOST, PUBLIC_URL, FAREWATCH_HOME: home } = config
+      onRelease(await recordRunning(home, 'api', { API_HOST, API_PORT, PUBLIC_URL }))
+    }
+    const parts = { recordApi, release, ...(postgres && { postgres }) }
     if (joined !== undefined) return { config: demoConfig(withDatabase, joined), ...parts }
     if (!needsSandbox) {
       const UPSTREAM_BASE_URL = config.UPSTREAM_BASE_URL ?? NO_UPSTREAM
@@ -85,8 +87,9 @@ export async function embedMissing(given: Config, options: EmbedOptions): Promis
     const log = options.log.child({}, { level: 'warn' })
     const sandbox = await startSandbox({ ...world, port: 0, token, clock: options.clock, log })
     onRelease(() => sandbox.close())
-    await recordSandbox(config.FAREWATCH_HOME, { url: sandbox.url, token })
-    return { config: demoConfig(withDatabase, { url: sandbox.url, token }), sandbox, ...parts }
+    const running = { url: sandbox.url, token }
+    onRelease(await recordRunning(config.FAREWATCH_HOME, 'sandbox', running))
+    return { config: demoConfig(withDatabase, running), sandbox, ...parts }
   } catch (err) {
     await release()
     throw err
@@ -103,6 +106,9 @@ function withReceiver(config: Config): Config {
   return { ...config, WEBHOOK_ALLOWED_NETWORKS: `${allowed},${RECEIVER_NETWORK}` }
 }
 
+const NEW_DATABASE =
+  'this command uses a new, empty database: no farewatch has run with this FAREWATCH_HOME'
+
 /** Undefined if a database is configured. */
 async function embedPostgres(
   { DATABASE_URL, FAREWATCH_HOME: home }: Config,
@@ -110,12 +116,12 @@ async function embedPostgres(
   onRelease: (stop: () => Promise<void>) => void,
 ): Promise<EmbeddedPostgres | undefined> {
   if (DATABASE_URL !== undefined) return undefined
-  const isService = sandbox === 'start'
-  const postgres = await acquireEmbeddedPostgres({ home, log, join: !isService })
+  unsetPostgresVariables()
+  const isCommand = sandbox !== 'start'
+  const postgres = await acquireEmbeddedPostgres({ home, log, join: isCommand })
   onRelease(() => postgres.release())
-  if (isService) onRelease(await recordHome(home))
-  // A command that uses the server of another process uses the right database.
-  else if (postgres.supervision !== undefined) await warnOfOtherHome(home, postgres.madeData, log)
+  // Otherwise an empty database seems like lost data.
+  if (isCommand && postgres.madeData) log.warn({ home: path.resolve(home) }, NEW_DATABASE)
   return postgres
 }
 

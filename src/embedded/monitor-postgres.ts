@@ -2,6 +2,7 @@ import type { App } from '../app/app.ts'
 import { untilAborted } from '../app/liveness.ts'
 import { AppError, messageOf } from '../platform/base/errors.ts'
 import type { ServerState, Supervision } from './postgres.ts'
+import { EmbeddedPostgresError } from './postgres-errors.ts'
 
 const CHECK_MS = 2_000
 /** A server that is recovering answers no query for some seconds. */
@@ -49,6 +50,7 @@ export function monitorPostgres(
   }
   const react = async (state: ServerState) => {
     silent = state.kind === 'silent' ? silent + 1 : 0
+    if (state.kind === 'deleted') throw new EmbeddedPostgresError('deleted', state.reason)
     if (state.kind === 'died') await restart(state.reason)
     if (state.kind === 'silent' && silent === SILENT_CHECKS) end('does not answer', state.reason)
   }

@@ -1,6 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import {
+  chown,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  statfs,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { flushDirectory } from '../history/durable-files.ts'
 import { majorOf, runBinary } from './postgres-binaries.ts'
@@ -189,12 +201,29 @@ async function runInitdb(place: Place, data: string, settings: Settings): Promis
     ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
     settings.fsync === 'off' ? ['--no-sync'] : [],
   ]
-  const { exitCode, output } = await runBinary(
-    join(place.binaries.folder, 'bin', 'initdb'),
-    args.flat(),
-    { cwd: place.directory, user: place.user },
+  const { exitCode, output } = await withPlainPath(place, (folder) =>
+    runBinary(join(folder, 'bin', 'initdb'), args.flat(), {
+      cwd: place.directory,
+      user: place.user,
+    }),
   )
   if (exitCode !== 0) throw initFailed(place, output)
+}
+
+/** initdb gives its own path to a shell, between double quotes. */
+const SHELL_READS = /["$`\\]/
+
+async function withPlainPath<T>(place: Place, run: (binaries: string) => Promise<T>): Promise<T> {
+  const { folder } = place.binaries
+  if (!SHELL_READS.test(folder)) return run(folder)
+  const copy = await mkdtemp(join(tmpdir(), 'farewatch-initdb-'))
+  try {
+    await giveToServer(place, copy)
+    await cp(folder, copy, { recursive: true, verbatimSymlinks: true })
+    return await run(copy)
+  } finally {
+    await rm(copy, { recursive: true })
+  }
 }
 
 interface SingleUserRun {

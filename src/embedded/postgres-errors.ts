@@ -6,6 +6,7 @@ type EmbeddedFault =
   | 'binaries_missing'
   | 'binaries_unusable'
   | 'busy'
+  | 'deleted'
   | 'init_failed'
   | 'no_user_entry'
   | 'other_major_version'

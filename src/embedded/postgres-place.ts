@@ -9,6 +9,7 @@ const DATA = 'data'
 
 /** The paths of one home's embedded PostgreSQL, absolute and without symbolic links, and the user that runs it. */
 export interface Place {
+  readonly home: string
   readonly directory: string
   readonly data: string
   /** Of the superuser. */
@@ -36,9 +37,10 @@ export async function findPlace(home: string): Promise<Place> {
     : placeOfOrdinaryUser(realHome, binaries)
 }
 
-/** Whether `home` has an embedded database. Creates nothing. */
-export async function hasEmbeddedData(home: string): Promise<boolean> {
-  return exists(join((await readPointer(home)) ?? join(home, 'postgres'), DATA))
+/** The data directory of the embedded database of `home`. Undefined if there is none. Creates nothing. */
+export async function findData(home: string): Promise<string | undefined> {
+  const data = join((await readPointer(home)) ?? join(home, 'postgres'), DATA)
+  return (await exists(join(data, 'PG_VERSION'))) ? data : undefined
 }
 
 async function placeOfRoot(home: string, binaries: Binaries): Promise<Place> {
@@ -47,7 +49,7 @@ async function placeOfRoot(home: string, binaries: Binaries): Promise<Place> {
   const directory = await realpath(await serviceDirectory(home))
   const user = await findServiceUser(join(directory, DATA))
   const copied = await copyBinaries(binaries, dirname(directory))
-  return placeIn({ directory, binaries: copied, user })
+  return placeIn({ home, directory, binaries: copied, user })
 }
 
 async function placeOfOrdinaryUser(home: string, binaries: Binaries): Promise<Place> {
@@ -56,10 +58,10 @@ async function placeOfOrdinaryUser(home: string, binaries: Binaries): Promise<Pl
   if (pointer !== undefined) throw otherUserError(pointer, 'root')
   const directory = join(home, 'postgres')
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  return placeIn({ directory, binaries, user: undefined })
+  return placeIn({ home, directory, binaries, user: undefined })
 }
 
-function placeIn(base: Pick<Place, 'directory' | 'binaries' | 'user'>): Place {
+function placeIn(base: Pick<Place, 'home' | 'directory' | 'binaries' | 'user'>): Place {
   const { directory } = base
   return {
     ...base,

@@ -23,15 +23,15 @@ import {
   OR_SET_DATABASE_URL,
   undefinedIfMissing,
 } from './postgres-errors.ts'
-import { findPlace, type Place } from './postgres-place.ts'
+import { findData, findPlace, type Place } from './postgres-place.ts'
 import { isShared } from './root-place.ts'
 import { findPostmaster, poll, postgresProcessesIn, stopServer } from './server-process.ts'
-import { hasEnded, startOnFreePort, startServer, tailOfLogs } from './start-server.ts'
+import { choosePort, hasEnded, startServer, tailOfLogs } from './start-server.ts'
 
 /** What a server does now. The reason of a server that died is the end of its log. */
 export type ServerState =
   | { readonly kind: 'answers' }
-  | { readonly kind: 'silent' | 'died'; readonly reason: string }
+  | { readonly kind: 'silent' | 'died' | 'deleted'; readonly reason: string }
 
 /** What the owner of a server can do with it. */
 export interface Supervision {
@@ -173,7 +173,8 @@ async function own(
   if (pids.length > 0) log.warn({ pids }, 'stopping the embedded postgres of a killed farewatch')
   await stopServer(place.data, log)
   const password = await ensureOwner(place, settings)
-  const { server, port } = await startOnFreePort(place, settings)
+  const port = await choosePort(place)
+  const server = await startServer(place, port, settings)
   const url = urlOf(password, port)
   await assertAnswers(place, url, log)
   const ms = Math.round(performance.now() - startedAt)
@@ -233,12 +234,16 @@ function superviseServer(
   }
   /** A new connection is used: a pool may be exhausted although the server answers. */
   const check = async (): Promise<ServerState> => {
+    if (await isDeleted(place)) return { kind: 'deleted', reason: deletedText(place) }
     const answer = await pingServer(url, log)
     if (answer.kind === 'answers') return answer
     if (!hasEnded(server)) return { kind: 'silent', reason: answer.reason }
     return { kind: 'died', reason: nameFullDisk(await tailOfLogs(place)) }
   }
   const explain = async (err: unknown) => {
+    if (await isDeleted(place)) {
+      return new EmbeddedPostgresError('deleted', deletedText(place), { cause: err })
+    }
     if (err instanceof AppError || !isDatabaseUnavailable(err)) return err
     const last = await tailOfLogs(place)
     const message = `the embedded PostgreSQL in ${place.directory} failed: ${messageOf(err)}. Its log ends:\n${last}`
@@ -248,6 +253,18 @@ function superviseServer(
     supervision: { check, explain, restart: () => (restarted = restart()) },
     release: () => (released ??= release()),
   }
+}
+
+/** The data is gone, or the home names other data. */
+async function isDeleted({ home, data }: Place): Promise<boolean> {
+  return (await findData(home)) !== data
+}
+
+function deletedText({ home, directory }: Place): string {
+  return (
+    `the data of the running farewatch in ${directory} was deleted, or ${home} names it no more: ` +
+    'restore the folder, or start farewatch again with an empty database'
+  )
 }
 
 function urlOf(password: string, port: number): string {

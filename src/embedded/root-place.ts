@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { access, chmod, constants, lstat, mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { ServiceUser } from './postgres-binaries.ts'
 import {
@@ -103,15 +102,8 @@ const OWN_USER = 'farewatch-postgres'
 /** Programs other than farewatch run as these system users and can read the data. */
 const SHARED_USERS = ['postgres', 'nobody']
 
-/** The commands of Linux distributions, and of BusyBox. */
-const CREATE_COMMANDS = [
-  ['useradd', '--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin'],
-  ['adduser', '-S', '-D', '-H', '-s', '/sbin/nologin'],
-] as const
+const CREATE_USER = ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin']
 const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }
-/** Another process may hold the lock of /etc/passwd. */
-const ATTEMPTS = 5
-const PAUSE_MS = 200
 
 /**
  * The user that runs root's PostgreSQL, which refuses to run as root: the owner of the data if there are any, else a
@@ -124,7 +116,7 @@ export async function findServiceUser(data: string): Promise<ServiceUser> {
     const { uid, gid } = owner
     return users.find((user) => user.uid === uid) ?? { name: String(uid), uid, gid }
   }
-  const found = users.find(({ name }) => name === OWN_USER) ?? (await createOwnUser())
+  const found = findOwnUser(users) ?? (await createOwnUser())
   const shared = SHARED_USERS.map((name) => users.find((user) => user.name === name))
   const user = found ?? shared.find((one) => one !== undefined)
   if (user !== undefined) return user
@@ -144,27 +136,17 @@ async function readUsers(): Promise<ServiceUser[]> {
   return lines.map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
 }
 
-/** Undefined if this system has no command for it, or /etc is read-only. */
+/**
+ * Undefined if this system has no such command, or /etc is read-only. Another process may create the user meanwhile, so
+ * the list of users says whether there is one. The command itself waits for the lock of /etc/passwd.
+ */
 async function createOwnUser(): Promise<ServiceUser | undefined> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (attempt > 0) await delay(PAUSE_MS)
-    const missing = await runFirst(CREATE_COMMANDS)
-    // A second process that starts now may have created it.
-    const user = (await readUsers()).find(({ name }) => name === OWN_USER)
-    if (user !== undefined || missing) return user
-  }
-  return undefined
+  await promisify(execFile)('useradd', [...CREATE_USER, OWN_USER], { env: ENVIRONMENT }).catch(
+    () => undefined,
+  )
+  return findOwnUser(await readUsers())
 }
 
-/** Runs the first command that exists, whatever its exit code. Returns whether none exists. */
-async function runFirst(commands: typeof CREATE_COMMANDS): Promise<boolean> {
-  for (const [command, ...args] of commands) {
-    try {
-      await promisify(execFile)(command, [...args, OWN_USER], { env: ENVIRONMENT })
-      return false
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') return false
-    }
-  }
-  return true
+function findOwnUser(users: readonly ServiceUser[]): ServiceUser | undefined {
+  return users.find(({ name }) => name === OWN_USER)
 }

@@ -56,21 +56,6 @@ const SETTINGS: Settings = {
   log_statement: 'none',
 }
 
-/** Tries a second port if another program takes the first one before the server does. */
-export async function startOnFreePort(
-  place: Place,
-  settings: Settings,
-): Promise<{ readonly server: ChildProcess; readonly port: number }> {
-  const port = await choosePort(place)
-  try {
-    return { server: await startServer(place, port, settings), port }
-  } catch (err) {
-    if (await isFree(port)) throw err
-  }
-  const next = await choosePort(place)
-  return { server: await startServer(place, next, settings), port: next }
-}
-
 /** Starts the server and returns when it accepts connections. Throws `embedded.start_failed`. */
 export async function startServer(
   place: Place,
@@ -154,7 +139,7 @@ async function logFiles({ data }: Place): Promise<string[]> {
 }
 
 /** The last port of this home's server; a new one if there is none or another program uses it. */
-async function choosePort({ portFile }: Place): Promise<number> {
+export async function choosePort({ portFile }: Place): Promise<number> {
   const kept = Number(await readFile(portFile, 'utf8').catch(undefinedIfMissing))
   if (Number.isInteger(kept) && kept > 1023 && kept < 65_536 && (await isFree(kept))) return kept
   for (;;) {

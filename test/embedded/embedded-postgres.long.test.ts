@@ -1,6 +1,8 @@
-import { rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { copyBinaries } from '../../src/embedded/postgres-binaries.ts'
 import { ensureData } from '../../src/embedded/postgres-data.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { findPostmaster, stopServer } from '../../src/embedded/server-process.ts'
@@ -21,6 +23,7 @@ import {
   sharedHome,
   startUser,
   superuserUrl,
+  temporaryFolder,
   temporaryHome,
 } from './postgres-home.ts'
 
@@ -89,6 +92,20 @@ describe('the owner of a home', () => {
     expect(second.port).not.toBe(first.port)
     expect(third.port).toBe(second.port)
   })
+})
+
+it('a server is created and runs where the path has signs of a shell', async () => {
+  const place = await findPlace(await temporaryHome())
+  const parent = join(await temporaryFolder(), 'a $b "c" `d`')
+  await mkdir(parent)
+  await chmod(dirname(parent), 0o755)
+  const binaries = await copyBinaries(place.binaries, parent)
+
+  await ensureData({ ...place, binaries }, FAST)
+  await startServer({ ...place, binaries }, await freePort(), FAST)
+
+  expect((await findPostmaster(place.data))?.ready).toBe(true)
+  await stopServer(place.data, silentLog)
 })
 
 describe('the role that processes connect as', () => {

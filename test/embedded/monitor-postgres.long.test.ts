@@ -1,10 +1,12 @@
+import { rm } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { monitorPostgres } from '../../src/embedded/monitor-postgres.ts'
+import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { findPostmaster } from '../../src/embedded/server-process.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { collectLog } from '../support/collected-log.ts'
 import { until } from '../support/until.ts'
-import { acquire, query, sharedHome } from './postgres-home.ts'
+import { acquire, query, serverProcesses, sharedHome, temporaryHome } from './postgres-home.ts'
 
 function collectingLogger() {
   const { log, lines } = collectLog()
@@ -54,6 +56,26 @@ describe('the monitor of the embedded PostgreSQL', () => {
     const ended = of('embedded postgres died and 3 restarts did not help')
     expect(ended).toMatchObject([{ level: 'fatal', reason: expect.any(String) }])
     await server.release()
+  })
+
+  it('ends without a restart when the data is deleted, and says so', async () => {
+    const { log } = collectingLogger()
+    const home = await temporaryHome()
+    const { data } = await findPlace(home)
+    const { supervision, release } = await acquire(home)
+    if (supervision === undefined) throw new Error('this process is not the owner')
+    const { signal } = new AbortController()
+    const monitor = monitorPostgres(supervision, { clock: FAST_CLOCK, log }, signal)
+    monitor.catch(() => undefined)
+
+    await rm(data, { recursive: true, force: true, maxRetries: 10 })
+
+    await expect(monitor).rejects.toMatchObject({ code: 'embedded.deleted' })
+    await expect(supervision.explain(new Error('any'))).resolves.toMatchObject({
+      message: expect.stringContaining('was deleted') as string,
+    })
+    await release()
+    expect(await serverProcesses(home)).toEqual([])
   })
 
   it('logs why a restart fails, and counts it as a restart', async () => {

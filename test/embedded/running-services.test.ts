@@ -1,24 +1,21 @@
-import { mkdir } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { localUrlOf } from '../../src/app/settings-for.ts'
 import { embedMissing } from '../../src/embedded/embed-missing.ts'
-import { recordHome, warnOfOtherHome } from '../../src/embedded/running-services.ts'
+import { findRunning, recordRunning, withRunningApi } from '../../src/embedded/running-services.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
-import type { Logger } from '../../src/platform/base/logger.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
-import { collectLog } from '../support/collected-log.ts'
 import { runCommand } from '../support/run-command.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { temporaryFolder } from './postgres-home.ts'
 
 const DATABASE_URL = 'postgres://127.0.0.1:9/none'
 
-/** A home with its own folder of temporary files, so that services of other tests are not seen. */
 async function aHome(): Promise<string> {
-  const folder = await temporaryFolder()
-  vi.stubEnv('TMPDIR', folder)
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const home = join(folder, 'home')
+  const home = join(await temporaryFolder(), 'home')
   await mkdir(home)
   return home
 }
@@ -28,11 +25,6 @@ async function embed(home: string, sandbox: 'start' | 'join' | 'none') {
   const embedded = await embedMissing(config, { log: silentLog, clock: systemClock, sandbox })
   onTestFinished(() => embedded.release())
   return embedded
-}
-
-function collectingLogger(): { log: Logger; lines: () => Record<string, unknown>[] } {
-  const { log, lines } = collectLog('warn')
-  return { log, lines: () => lines.map((line) => JSON.parse(line)) }
 }
 
 describe('a command that calls the upstream', () => {
@@ -69,36 +61,44 @@ describe('a command that calls the upstream', () => {
   })
 })
 
-describe('a command with another home than the running farewatch', () => {
-  it('warns that it uses another, empty database and names the running home', async () => {
+describe('a command of a home whose farewatch runs', () => {
+  const API = { API_HOST: '127.0.0.1', API_PORT: 8123, PUBLIC_URL: undefined }
+
+  it('finds the API at the port that was given to the start alone', async () => {
     const home = await aHome()
-    const other = join(home, 'other')
-    await mkdir(other)
-    const forget = await recordHome(home)
-    const { log, lines } = collectingLogger()
+    const config = loadConfig({ FAREWATCH_HOME: home }, home)
+    const service = await embed(home, 'start')
 
-    await warnOfOtherHome(home, false, log)
-    expect(lines()).toEqual([])
-    await warnOfOtherHome(other, true, log)
+    await service.recordApi(8123)
 
-    expect(lines()).toMatchObject([
-      {
-        level: 'warn',
-        msg: 'this command uses another, empty database: farewatch runs with another FAREWATCH_HOME',
-        home: other,
-        running: [home],
-      },
-    ])
-    await forget()
+    expect(localUrlOf(await withRunningApi(config))).toBe('http://127.0.0.1:8123')
+    await service.release()
+    expect(await withRunningApi(config)).toEqual(config)
   })
 
-  it('warns of a new, empty database where no farewatch runs', async () => {
+  it('does not follow what a killed process has left in the home', async () => {
     const home = await aHome()
-    const { log, lines } = collectingLogger()
+    const child = spawn('true')
+    await once(child, 'exit')
+    await recordRunning(home, 'api', API)
+    const file = join(home, 'running-api.json')
+    expect(await findRunning(home, 'api')).toMatchObject({ API_PORT: 8123 })
 
-    await warnOfOtherHome(home, false, log)
-    await warnOfOtherHome(home, true, log)
+    await writeFile(
+      file,
+      JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), pid: child.pid }),
+    )
 
-    expect(lines()).toMatchObject([{ msg: 'this command uses a new, empty database', home }])
+    expect(await findRunning(home, 'api')).toBeUndefined()
+  })
+
+  it('keeps the record of a later process when an earlier one ends', async () => {
+    const home = await aHome()
+    const forget = await recordRunning(home, 'api', API)
+    await recordRunning(home, 'api', { ...API, API_PORT: 8124 })
+
+    await forget()
+
+    expect(await findRunning(home, 'api')).toMatchObject({ API_PORT: 8124 })
   })
 })

@@ -54,7 +54,7 @@ function startWorker(databaseUrl: string, upstreamUrl: string, redisUrl: string 
     migrate: false,
     signal: ending.signal,
     onStep: () => undefined,
-    onReady: () => undefined,
+    onReady: async () => undefined,
     release: async () => undefined,
   })
   onTestFinished(() => ending.abort())

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { API_OPERATIONS } from '../../app/api-operations.ts'
 import { localUrlOf } from '../../app/settings-for.ts'
 import { homeKeyFile, readKeyFile } from '../../embedded/home-keys.ts'
+import { withRunningApi } from '../../embedded/running-services.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
 import { type CliContext, createContext } from '../context.ts'
 import { EXIT, UsageError, untilInterrupted } from '../exit-codes.ts'
@@ -32,7 +33,10 @@ export function addCallArguments(command: Command): Command {
     .argument('[path]', `the path and query below ${ROOT}`)
     .option('--data <json>', 'the body of a call; @FILE reads a file, and - standard input')
     .option('--key-file <file>', 'a file with a key; unset: the key of the home that may call it')
-    .option('--url <url>', 'where to call; unset: as API_HOST and API_PORT say')
+    .option(
+      '--url <url>',
+      'where to call; unset: the API that runs for FAREWATCH_HOME, else as API_HOST and API_PORT say',
+    )
     .addHelpText('after', 'A call exits with 1 if its answer is an error.')
     .addHelpText('after', example('api', 'api GET "/watch-changes?after=0"'))
 }
@@ -58,7 +62,7 @@ async function call(
     authorization: `Bearer ${await readKeyFile(keyFile)}`,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   }
-  const base = flags.url ?? localUrlOf(config)
+  const base = flags.url ?? localUrlOf(await withRunningApi(config))
   const response = await fetch(`${base.replace(/\/+$/, '')}${path}`, {
     method: method.toUpperCase(),
     headers,

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { API_DOCUMENT } from '../../app/api-document.ts'
 import { type App, openApp, type ReadyConfig } from '../../app/app.ts'
-import { assertPortsUsable, runRoles } from '../../app/run-roles.ts'
+import { type Addresses, assertPortsUsable, runRoles } from '../../app/run-roles.ts'
 import { targetRulesOf } from '../../app/settings-for.ts'
 import {
   DEMO_RESELLER,
@@ -15,7 +15,7 @@ import {
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { ensureHomeKey, homeKeyFile } from '../../embedded/home-keys.ts'
 import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
-import { isHomeInUse } from '../../embedded/running-services.ts'
+import { findRunning } from '../../embedded/running-services.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { WORK_ROLES, type WorkRole } from '../../platform/base/kinds.ts'
 import { splitList } from '../../platform/base/text.ts'
@@ -87,7 +87,8 @@ async function runService(
     throw new UsageError('DATABASE_URL is not set; "bin/farewatch up" brings an embedded database')
   }
   await assertPortsUsable(config, roles).catch(async (err: unknown) => {
-    if (!(err instanceof PortTakenError) || !(await isHomeInUse(config.FAREWATCH_HOME))) throw err
+    const running = await findRunning(config.FAREWATCH_HOME, 'api')
+    if (!(err instanceof PortTakenError) || running === undefined) throw err
     throw new UsageError(
       `farewatch runs already in ${path.resolve(config.FAREWATCH_HOME)}: ${err.message}`,
     )
@@ -115,7 +116,7 @@ async function runService(
         if (name === 'up') link = await prepareSignIn(context, opened, embedded)
       },
       onStep: terminal.step,
-      onReady: (addresses) => reportReady(context, addresses, { receiver, link }),
+      onReady: (addresses) => reportReady(context, addresses, { embedded, receiver, link }),
       release: async () => {
         await receiver?.close()
         await embedded.release()
@@ -210,15 +211,17 @@ async function prepareSignIn(
 }
 
 interface Shown extends WithReceiver {
+  readonly embedded: Embedded
   readonly link: SignInLink | undefined
 }
 
-function reportReady(
+async function reportReady(
   { terminal, log }: CliContext,
-  addresses: readonly (readonly [string, string])[],
-  { receiver, link }: Shown,
-): void {
-  const page = addresses.find(([what]) => what === 'page')?.[1] ?? ''
+  addresses: Addresses,
+  { embedded, receiver, link }: Shown,
+): Promise<void> {
+  const { api, page = '' } = Object.fromEntries(addresses)
+  if (api !== undefined) await embedded.recordApi(Number(new URL(api).port))
   const signIn = link?.(page)
   const about = `a link that signs the page in once, within ${CODE_MINUTES} minutes`
   if (!terminal.interactive) {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { hasEmbeddedData } from '../../embedded/postgres-place.ts'
+import { findData } from '../../embedded/postgres-place.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { recordAction } from '../../platform/db/audit.ts'
 import {
@@ -277,7 +277,8 @@ async function printPlan({ fares, delay, json }: PlanOptions): Promise<void> {
     write(json, { fares, delaySeconds: delay, ...plan, present }, () =>
       planText({ fares, delay, plan, present }),
     )
-  if (config.DATABASE_URL === undefined && !(await hasEmbeddedData(config.FAREWATCH_HOME))) {
+  const { DATABASE_URL, FAREWATCH_HOME: home } = config
+  if (DATABASE_URL === undefined && (await findData(home)) === undefined) {
     print(null, terminal)
     return
   }

@@ -45,6 +45,11 @@ export function loadConfig(env: Environment = process.env, folder = process.cwd(
   return Object.fromEntries(values) as Config
 }
 
+/** Before an embedded PostgreSQL is used: drivers and psql would follow variables of the shell that are meant for another. */
+export function unsetPostgresVariables(): void {
+  for (const name in process.env) if (name.startsWith('PG')) delete process.env[name]
+}
+
 /**
  * The values that no output may contain. A password in a URL that is shorter than a secret may be is left out: it would
  * mask ordinary words and numbers.
