@@ -2,11 +2,11 @@ import { type Static, Type } from 'typebox'
 import { AvailabilityChange, Price } from '../feeds/change-shapes.ts'
 import { readChangesOfFare } from '../feeds/operator-feed-queries.ts'
 import {
+  BELIEF_STATES,
   BELIEFS,
   CHECK_REASONS,
   FARE_STATES,
   HIDDEN_REASONS,
-  PAIR_STATES,
 } from '../platform/base/kinds.ts'
 import { type PricedRow, withPrice } from '../platform/base/money.ts'
 import { type Db, sql } from '../platform/db/database.ts'
@@ -29,7 +29,7 @@ const CHANGES = 20
 const MAX_FOUND = 100
 
 const priced = {
-  pair: oneOf(PAIR_STATES, { title: 'PairState' }),
+  state: oneOf(BELIEF_STATES, { title: 'BeliefState' }),
   outbound: oneOf(BELIEFS, { title: 'LegBelief' }),
   return: orNull(oneOf(BELIEFS, { title: 'LegBelief' })),
   price: orNull(Price),
@@ -49,7 +49,7 @@ const Fare = object(
   {
     ...identity,
     ...priced,
-    pair: oneOf(FARE_STATES, { title: 'FareState' }),
+    state: oneOf(FARE_STATES, { title: 'FareState' }),
     hiddenReason: orNull(
       oneOf(HIDDEN_REASONS),
       'Why it is shown as unknown although it is fresh. unanswered: `lastReason` says why its last answers were unusable.',
@@ -154,7 +154,7 @@ export type FareDetail = Omit<Static<typeof Fare>, 'turns' | 'timeline' | 'chang
 export async function findFare(db: Db, fareId: number): Promise<FareDetail | undefined> {
   const { rows } = await sql<PricedRow<Omit<FareDetail, 'next'>> & ScheduleRow>`
     select f.id as "fareId", f.flight_id as "flightId", f.return_flight_id as "returnFlightId", f.watchers,
-           coalesce(s.outbound, 'unknown') as outbound, s.return_leg as return, coalesce(s.state, 'unknown') as pair, s.price, s.currency,
+           coalesce(s.outbound, 'unknown') as outbound, s.return_leg as return, coalesce(s.state, 'unknown') as state, s.price, s.currency,
            s.price_checked_at as "priceCheckedAt", s.price_reason as "priceReason", s.hidden_reason as "hiddenReason",
            s.contradicted_since as "contradictedSince", s.held_since as "heldSince",
            s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
@@ -184,7 +184,7 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
 /** Reads the history of a fare's belief, newest first. */
 export async function readTimeline(db: Db, fareId: number, limit: number) {
   const { rows } = await sql<PricedRow<Static<typeof Interval>>>`
-    select valid_from as from, valid_to as to, state as pair, outbound, return_leg as return, price, currency,
+    select valid_from as from, valid_to as to, state, outbound, return_leg as return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason"
       from farewatch.fare_history
      where tracked_fare_id = ${fareId}

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Price } from '../feeds/change-shapes.ts'
-import { BELIEFS, PAIR_STATES, PRICE_REASONS } from '../platform/base/kinds.ts'
+import { BELIEF_STATES, BELIEFS, PRICE_REASONS } from '../platform/base/kinds.ts'
 import { type PricedRow, withPrice } from '../platform/base/money.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
@@ -21,7 +21,7 @@ const Interval = object(
   {
     from: orNull(Instant, 'Null for the first interval: it held when the watch began.'),
     to: orNull(Instant, 'Null while it holds.'),
-    pair: oneOf(PAIR_STATES, { title: 'PairState' }),
+    state: oneOf(BELIEF_STATES, { title: 'BeliefState' }),
     outbound: oneOf(BELIEFS, { title: 'LegBelief' }),
     return: orNull(oneOf(BELIEFS, { title: 'LegBelief' })),
     price: orNull(Price),
@@ -37,7 +37,7 @@ const Interval = object(
   { title: 'BeliefInterval' },
 )
 
-const { pair: _, outbound: _o, return: _r, ...priceMembers } = Interval.properties
+const { state: _, outbound: _o, return: _r, ...priceMembers } = Interval.properties
 const PriceInterval = object(priceMembers, { title: 'PriceInterval' })
 const PAGE = object(pageParameters({ preset: 100, max: 1000 }))
 const timelines = cursorsOf('watch-timeline', InstantPosition)
@@ -83,7 +83,7 @@ const prices = reseller({
     const args = { resellerId, params, query, cursors: priceSeries, onlyBookable: true }
     const { items, next } = await intervalsOf(db, args)
     return {
-      items: items.map(({ pair: _, outbound: _o, return: _r, ...price }) => price),
+      items: items.map(({ state: _, outbound: _o, return: _r, ...price }) => price),
       next,
     }
   },
@@ -150,7 +150,7 @@ export async function readWatchTimeline(
          and (o.ends_at is null or v.valid_from < o.ends_at)
     )
     select case when valid_from > (select min(valid_from) from seen) then valid_from end as from,
-           least(valid_to, ends_at) as to, state as pair, outbound, return_leg as return, price, currency,
+           least(valid_to, ends_at) as to, state, outbound, return_leg as return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason", place
       from seen
      where ${before === undefined ? sql`true` : sql`place < ${before}`}
@@ -172,7 +172,7 @@ const StripInterval = object(
   {
     from: instant('Not before the watch began, nor before the days that were asked for.'),
     to: orNull(instant(), 'Null while it holds.'),
-    pair: oneOf(PAIR_STATES, { title: 'PairState' }),
+    state: oneOf(BELIEF_STATES, { title: 'BeliefState' }),
     price: orNull(Price),
   },
   { title: 'StripInterval' },
@@ -267,7 +267,7 @@ async function readStrips(db: Db, page: StripsPage) {
            select greatest(w.began_at, clock_timestamp() - make_interval(days => ${page.days})) as since) s
       left join lateral (
            select jsonb_agg(jsonb_build_object(
-                    'from', b.since, 'to', b.until, 'pair', b.pair,
+                    'from', b.since, 'to', b.until, 'state', b.pair,
                     'price', b.price::text, 'currency', b.currency) order by b.since)
                     filter (where b.latest <= ${MAX_INTERVALS}) as intervals,
                   sum(b.seconds) filter (where b.pair = 'bookable') as bookable,

@@ -39,7 +39,7 @@ describe('a watch', () => {
 
     expect(body).toMatchObject({
       status: 'new',
-      belief: { pair: 'unknown', price: null, outbound: { belief: 'unknown', flight: null } },
+      belief: { state: 'unknown', price: null, outbound: { belief: 'unknown', flight: null } },
       lastGoodCheckAt: null,
       lastCheckAt: null,
       lastCheckWhy: null,
@@ -58,7 +58,7 @@ describe('a watch', () => {
     expect(body).toMatchObject({
       status: 'followed',
       belief: {
-        pair: 'bookable',
+        state: 'bookable',
         price: { amount: '109.50', currency: 'EUR' },
         outbound: { belief: 'available', flight: { departure: { place: { iata: 'PMI' } } } },
         return: null,
@@ -77,7 +77,7 @@ describe('a watch', () => {
     await record(db, fareId, ago(10), available())
     const nothing = {
       status: 'paused',
-      belief: { pair: 'unknown', outbound: { belief: 'unknown', flight: null } },
+      belief: { state: 'unknown', outbound: { belief: 'unknown', flight: null } },
       lastGoodCheckAt: null,
       lastCheckAt: null,
       next: null,
@@ -104,7 +104,7 @@ describe('a watch', () => {
 
     const resumed = await ana.get(A_1)
 
-    expect(resumed.body).toMatchObject({ status: 'followed', belief: { pair: 'bookable' } })
+    expect(resumed.body).toMatchObject({ status: 'followed', belief: { state: 'bookable' } })
     expect(itemsOf(await ana.get(`${A_1}/timeline`))).toMatchObject([{ from: null, to: null }])
   })
 })
@@ -138,7 +138,7 @@ describe('the last flight of a watch', () => {
       price: { amount: '110.00', currency: 'EUR' },
       at: ago(18).toISOString(),
     }
-    expect(bookable.body).toMatchObject({ belief: { pair: 'bookable' }, lastFlight: null })
+    expect(bookable.body).toMatchObject({ belief: { state: 'bookable' }, lastFlight: null })
     expect(soldOut.body).toMatchObject({ belief: { outbound: { flight: null } }, lastFlight })
     expect(departed.body).toMatchObject({ status: 'expired', lastFlight })
   })
@@ -195,7 +195,7 @@ describe('the last flight of a watch', () => {
     const { body } = await ana.get(A_1)
 
     expect(body).toMatchObject({
-      belief: { pair: 'not_bookable', outbound: { flight: FLIGHT }, return: { flight: null } },
+      belief: { state: 'not_bookable', outbound: { flight: FLIGHT }, return: { flight: null } },
       lastFlight: { outbound: FLIGHT, return: FLIGHT, price: { amount: '150.00' } },
     })
   })
@@ -225,7 +225,7 @@ describe('the timeline of a watch', () => {
         ...one,
         from: at(10),
         to: null,
-        pair: 'bookable',
+        state: 'bookable',
         outbound: 'available',
         price: euros('80.00'),
         priceCheckedAt: at(10),
@@ -235,7 +235,7 @@ describe('the timeline of a watch', () => {
         ...one,
         from: at(15),
         to: at(10),
-        pair: 'not_bookable',
+        state: 'not_bookable',
         outbound: 'unavailable',
         price: null,
       },
@@ -243,7 +243,7 @@ describe('the timeline of a watch', () => {
         ...one,
         from: at(20),
         to: at(15),
-        pair: 'bookable',
+        state: 'bookable',
         outbound: 'available',
         price: euros('110.00'),
       },
@@ -251,7 +251,7 @@ describe('the timeline of a watch', () => {
         ...one,
         from: null,
         to: at(20),
-        pair: 'bookable',
+        state: 'bookable',
         outbound: 'available',
         price: euros('100.00'),
       },
@@ -333,10 +333,10 @@ describe('the strips of a watch list', () => {
         intervals: [
           {
             from: ago(20).toISOString(),
-            pair: 'bookable',
+            state: 'bookable',
             price: { amount: '100.00', currency: 'EUR' },
           },
-          { to: null, pair: 'not_bookable', price: null },
+          { to: null, state: 'not_bookable', price: null },
         ],
       },
       { reference: 'A-2', intervals: [] },

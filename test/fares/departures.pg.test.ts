@@ -193,7 +193,7 @@ describe('the departure of a fare', () => {
     }
     expect(rows).toEqual([
       {
-        after: { pair: 'not_bookable', price: null, outbound: leg, return: leg },
+        after: { state: 'not_bookable', price: null, outbound: leg, return: leg },
         before: 'bookable',
         pair: 'not_bookable',
         outbound: 'unavailable',

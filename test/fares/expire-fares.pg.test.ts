@@ -169,7 +169,7 @@ async function depart(db: Db): Promise<void> {
   await sql`update fare_state set departs_at = clock_timestamp() - interval '1 second'`.execute(db)
 }
 
-/** The pair state in the last record of a fare, and in its belief. */
+/** The state in the last record of a fare, and in its belief. */
 async function lastPair(db: Db, fareId: number): Promise<unknown> {
   const { rows } = await sql`
     select (select state from farewatch.availability_changes

@@ -113,7 +113,7 @@ async function expectFares(db: Db, model: PipelineModel): Promise<void> {
   for (const [question, fare] of model.fares.entries()) {
     const mine = feed.filter((change) => questionOf(change.flightId) === question)
     const recorded = mine.map(({ kind, detectedAt, lastGoodCheckAt, after }) => {
-      const { pair, price } = after
+      const { state: pair, price } = after
       return {
         kind,
         detectedAt: detectedAt.toISOString(),

@@ -132,7 +132,7 @@ describe('an export of public tables', () => {
       /^p5,NCE,Nice Côte d'Azur,France,FR,EU,[\d.]+,[\d.]+,Europe\/Paris,2024-06-01T06:00:00.000000Z,/,
     )
     const first = JSON.parse(lines[0] ?? '') as Record<string, unknown>
-    expect(first).toMatchObject({ seq: 20, belief_before: { pair: expect.any(String) as string } })
+    expect(first).toMatchObject({ seq: 20, belief_before: { state: expect.any(String) as string } })
     expect(history.map((line) => JSON.parse(line) as unknown)).toEqual([
       expect.objectContaining({
         tracked_fare_id: 10,

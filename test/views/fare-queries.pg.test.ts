@@ -23,7 +23,7 @@ describe('findFare', () => {
       returnFlightId: '77',
       outbound: 'unknown',
       return: null,
-      pair: 'unknown',
+      state: 'unknown',
       price: null,
       lastGoodCheckAt: null,
       next: { at: expect.any(Date) as Date, why: expect.stringContaining('within the budget') },
@@ -40,7 +40,7 @@ describe('findFare', () => {
 
     expect(await findFare(db, fareId)).toMatchObject({
       outbound: 'available',
-      pair: 'bookable',
+      state: 'bookable',
       price: { amount: '100.00', currency: 'EUR' },
       lastGoodCheckAt: minute(1),
       contradictedSince: minute(2),
@@ -75,7 +75,7 @@ it('readTimeline reads the intervals of belief, newest first', async ({ db }) =>
     {
       from: minute(2),
       to: null,
-      pair: 'bookable',
+      state: 'bookable',
       outbound: 'available',
       return: null,
       price: { amount: '90.00', currency: 'EUR' },

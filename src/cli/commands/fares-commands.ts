@@ -98,13 +98,13 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
     }
     const turns = await readFareTurns(db, { fareId: fare.fareId, now: new Date() })
     const timeline = await readTimeline(db, fare.fareId, 50)
-    const rows = timeline.map(({ from, to, pair, price }) => [
+    const rows = timeline.map(({ from, to, state, price }) => [
       from.toISOString(),
       to?.toISOString() ?? 'now',
-      pair,
+      state,
       price === null ? '' : `${price.amount} ${price.currency}`,
     ])
-    const history = rows.length === 0 ? '' : `\n\n${table(['from', 'to', 'pair', 'price'], rows)}`
+    const history = rows.length === 0 ? '' : `\n\n${table(['from', 'to', 'state', 'price'], rows)}`
     const result = { ...fare, turns, timeline }
     terminal.print(
       json,
@@ -148,7 +148,7 @@ function fareText(fare: FareDetail): string {
     next === null ? 'no more checks' : `next check ${next.at.toISOString()}: ${next.why}`
   return [
     `fare ${fare.fareId}: flight ${fare.flightId} (${fare.outbound})${back}`,
-    `  ${fare.pair}${price}; last good check ${good}${reason}`,
+    `  ${fare.state}${price}; last good check ${good}${reason}`,
     ...contradictionLines(fare),
     `  ${last}${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,
   ].join('\n')

@@ -49,10 +49,10 @@ export const CHANGE_REASONS = namesOf(REASONS)
 export type ChangeReason = (typeof CHANGE_REASONS)[number]
 
 /** The states of a fare: bookable if all legs are available, not_bookable if any leg is unavailable. */
-export const PAIR_STATES = ['bookable', 'not_bookable', 'unknown'] as const
-export type PairState = (typeof PAIR_STATES)[number]
+export const BELIEF_STATES = ['bookable', 'not_bookable', 'unknown'] as const
+export type BeliefState = (typeof BELIEF_STATES)[number]
 /** Of an ended fare nothing is believed. */
-export const FARE_STATES = [...PAIR_STATES, 'ended'] as const
+export const FARE_STATES = [...BELIEF_STATES, 'ended'] as const
 
 /** The beliefs about one leg. */
 export const BELIEFS = ['available', 'unavailable', 'unknown'] as const

@@ -5,6 +5,7 @@ import type { AvailabilityChangeKind, MassKind } from '../base/change-kinds.ts'
 import type {
   AddressState,
   Belief,
+  BeliefState,
   ChangeReason,
   CheckReason,
   DeadReason,
@@ -18,7 +19,6 @@ import type {
   HiddenReason,
   LimitedPurpose,
   LinkPurpose,
-  PairState,
   PausedWork,
   PriceReason,
   RatedState,
@@ -258,7 +258,7 @@ export interface FareState {
   last_good_check_at: Date | null
   last_reason: string | null
   outbound: Generated<Belief>
-  pair: Generated<PairState>
+  pair: Generated<BeliefState>
   past_since: Date | null
   price: string | null
   price_checked_at: Date | null

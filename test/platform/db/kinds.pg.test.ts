@@ -7,6 +7,7 @@ import {
 } from '../../../src/platform/base/change-kinds.ts'
 import {
   ADDRESS_STATES,
+  BELIEF_STATES,
   BELIEFS,
   CHANGE_REASONS,
   CHECK_REASONS,
@@ -21,7 +22,6 @@ import {
   HIDDEN_REASONS,
   LIMITED_PURPOSES,
   LINK_PURPOSES,
-  PAIR_STATES,
   PAUSED_WORK,
   PRICE_REASONS,
   RATED_STATES,
@@ -46,7 +46,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'fare_state.hidden': HIDDEN_REASONS,
   'fare_state.last_check_why': CHECK_REASONS,
   'fare_state.outbound': BELIEFS,
-  'fare_state.pair': PAIR_STATES,
+  'fare_state.pair': BELIEF_STATES,
   'fare_state.price_reason': PRICE_REASONS,
   'fare_state.return': BELIEFS,
   'feed_gap.feed': FEED_NAMES,
