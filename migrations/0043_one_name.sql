@@ -23,3 +23,25 @@ begin
   end loop;
 end;
 $$;
+
+-- A fare is `fare_id`, as it is `fareId` in the API.
+alter view farewatch.availability_changes rename column tracked_fare_id to fare_id;
+alter view farewatch.fare_history rename column tracked_fare_id to fare_id;
+alter view farewatch.fare_schedule rename column tracked_fare_id to fare_id;
+alter view farewatch.fare_survival rename column tracked_fare_id to fare_id;
+alter view farewatch.fares_current rename column tracked_fare_id to fare_id;
+comment on view farewatch.fare_schedule is 'For operators: how often each fare is checked. Not readable by farewatch_analyst, because rates say how many watches a fare has and of which priority. One row a fare that is checked. Key: fare_id.';
+comment on view farewatch.fare_survival is 'Spells of bookability: how long a fare could be bought. One row a spell of a fare. Key: fare_id, valid_from.';
+comment on view farewatch.fares_current is 'What is believed of each tracked fare. One row a tracked fare that was checked. Key: fare_id.';
+do $$
+declare
+  definition text := pg_get_functiondef('farewatch.fares_as_of'::regproc);
+  about text := obj_description('farewatch.fares_as_of'::regproc);
+begin
+  drop function farewatch.fares_as_of(timestamptz);
+  execute replace(definition, 'TABLE(tracked_fare_id ', 'TABLE(fare_id ');
+  execute format('comment on function farewatch.fares_as_of is %L', replace(about, 'tracked_fare_id', 'fare_id'));
+end;
+$$;
+alter view farewatch.fare_schedule rename column longest_interval_seconds to expected_interval_seconds;
+comment on column farewatch.fare_schedule.not_before is 'The end of its minimum interval.';

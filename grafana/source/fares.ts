@@ -228,7 +228,7 @@ export const FARES: Dashboard = {
           },
         ),
         table(
-          `select tracked_fare_id, flight_id, state, hidden_reason, last_good_check_at, last_reason, stale
+          `select fare_id, flight_id, state, hidden_reason, last_good_check_at, last_reason, stale
   from farewatch.fares_current
  where expired_at is null and last_watch_ended_at is null
  order by last_good_check_at nulls first

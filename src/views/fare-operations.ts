@@ -167,7 +167,7 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
              where t.tracked_fare_id = f.id) as "dueSeconds",
            clock_timestamp() as now
       from tracked_fare f
-      left join farewatch.fares_current s on s.tracked_fare_id = f.id
+      left join farewatch.fares_current s on s.fare_id = f.id
       left join fare_state b on b.tracked_fare_id = f.id
       left join fare_schedule q on q.tracked_fare_id = f.id
      where f.id = ${fareId}
@@ -187,7 +187,7 @@ export async function readTimeline(db: Db, fareId: number, limit: number) {
     select valid_from as from, valid_to as to, state, outbound, return_leg as return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason"
       from farewatch.fare_history
-     where tracked_fare_id = ${fareId}
+     where fare_id = ${fareId}
      order by valid_from desc
      limit ${limit}
   `.execute(db)

@@ -145,7 +145,7 @@ export async function readWatchTimeline(
     ), seen as (
       select v.*, o.ends_at, greatest(v.valid_from, o.began_at) as place
         from own o
-        join farewatch.fare_history v on v.tracked_fare_id = o.tracked_fare_id
+        join farewatch.fare_history v on v.fare_id = o.tracked_fare_id
        where (v.valid_to is null or v.valid_to > o.began_at)
          and (o.ends_at is null or v.valid_from < o.ends_at)
     )

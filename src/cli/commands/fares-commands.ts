@@ -60,7 +60,7 @@ async function verifyNow(options: VerifyOptions): Promise<void> {
     const { outbound, return: back, anomalies, evidence } = observation
     const { status, latencyMs } = evidence
     const result = { outbound, return: back, faults: anomalies, status, latencyMs }
-    terminal.print(options.json, { ...result, trackedFareId: fareId }, () =>
+    terminal.print(options.json, { ...result, fareId }, () =>
       [legLine('outbound', outbound), ...(back === null ? [] : [legLine('return', back)])].join(
         '\n',
       ),

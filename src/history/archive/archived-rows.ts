@@ -28,14 +28,13 @@ function keyOf(table: string): string[] {
 /** The rows that an archive writes and then deletes. */
 export function archivedRows(floors: Floors): ArchivedRows[] {
   const floor = `timestamptz '${floors.before.toISOString()}'`
-  const history = (name: string, table: string): ArchivedRows => {
-    const key = keyOf(table).join(', ')
+  const history = (name: string, table: string, key = keyOf(table).join(', ')): ArchivedRows => {
     return {
       name,
       select: `
         select *
           from farewatch.${name}
-         where (${key}) in (select ${key} from farewatch_private.archivable_${table}
+         where (${key}) in (select ${keyOf(table).join(', ')} from farewatch_private.archivable_${table}
                            where valid_to <= ${floor} and archivable_at <= ${floor})`,
       order: key,
     }
@@ -43,7 +42,7 @@ export function archivedRows(floors: Floors): ArchivedRows[] {
   return [
     history('route_history', 'route_version'),
     history('route_availability_history', 'route_availability_version'),
-    history('fare_history', 'fare_belief_version'),
+    history('fare_history', 'fare_belief_version', 'fare_id, valid_from'),
     {
       name: 'route_changes',
       select: `select * from farewatch.route_changes where seq < ${floors.routeChanges}`,
@@ -68,7 +67,7 @@ function watchChanges({ watchChanges: floors }: Floors): string {
     select w.reseller_id, r.name as reseller, w.seq, w.watch_id, w.reference, w.list,
            coalesce(c.kind, e.kind) as kind, coalesce(c.reason, e.reason) as reason,
            coalesce(c.schema_version, e.schema_version) as schema_version,
-           coalesce(c.tracked_fare_id, e.tracked_fare_id) as tracked_fare_id, w.change_id, c.seq as change_seq, w.watch_event_id,
+           coalesce(c.tracked_fare_id, e.tracked_fare_id) as fare_id, w.change_id, c.seq as change_seq, w.watch_event_id,
            farewatch_private.shown_belief(coalesce(c.before, e.before)) as belief_before,
            farewatch_private.shown_belief(coalesce(c.after, e.after)) as belief,
            coalesce(c.last_good_check_at, e.last_good_check_at) as last_good_check_at,
