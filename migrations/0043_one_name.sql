@@ -45,3 +45,17 @@ end;
 $$;
 alter view farewatch.fare_schedule rename column longest_interval_seconds to expected_interval_seconds;
 comment on column farewatch.fare_schedule.not_before is 'The end of its minimum interval.';
+
+-- The first check of a watch is `first_check` as a lane, a reason and in the API, where it was that for a reseller alone.
+alter table fare_schedule drop constraint fare_schedule_lane_check;
+alter table fare_state drop constraint fare_state_last_check_why_check;
+update fare_schedule set lane = 'first_check' where lane = 'new_watch';
+update fare_state set last_check_why = 'first_check' where last_check_why = 'new_watch';
+alter table fare_schedule
+  add constraint fare_schedule_lane_check check (lane in ('max_delay', 'confirmation', 'first_check', 'retry'));
+alter table fare_state
+  add constraint fare_state_last_check_why_check
+    check (last_check_why in ('scheduled', 'max_delay', 'confirmation', 'first_check', 'retry', 'route_moved', 'on_demand'));
+drop index fare_schedule_first_checks;
+-- Serves first checks: those of each reseller in their order.
+create index fare_schedule_first_checks on fare_schedule (lane_reseller, lane_due_at) where lane = 'first_check';

@@ -235,7 +235,7 @@ describe('fare_schedule', () => {
     await knowBudget(db, 0.01)
     await resellerWith(db, [cells(), cells({ reference: 'B', flight_id: '102' })], 'acme')
     await resellerWith(db, [cells({ priority: 'urgent' })], 'beta')
-    const nothing = { rate: null, seconds: null, lane: 'new_watch', dueSeconds: null }
+    const nothing = { rate: null, seconds: null, lane: 'first_check', dueSeconds: null }
     expect(await rowOf(db, 1)).toEqual(nothing)
 
     await record(db, 1, new Date(), available())

@@ -251,7 +251,7 @@ describe('a watch of a fare without a fresh belief', () => {
       const [fare] = await fareRows(db)
       const fareId = fare?.id ?? 0
       expect(await kindsOf(db, ana)).toEqual([])
-      expect(await lanes(db)).toEqual(['new_watch'])
+      expect(await lanes(db)).toEqual(['first_check'])
 
       await record(db, fareId, ago(60), silent)
       if (answer === gone) await record(db, fareId, ago(40), gone)
@@ -273,7 +273,7 @@ describe('a watch of a fare without a fresh belief', () => {
     const fare = await fareAfter(db, [[700, available()]])
     const ana = await resellerWith(db, [cells()], 'ana')
     expect(await kindsOf(db, ana)).toEqual([])
-    expect(await lanes(db)).toEqual(['new_watch'])
+    expect(await lanes(db)).toEqual(['first_check'])
 
     // An answer that contradicts the belief is no good check.
     await record(db, fare, ago(20), gone)

@@ -159,7 +159,7 @@ describe('the reason of the last check', () => {
     ['scheduled', 'scheduled'],
     ['confirmation', 'confirmation'],
     ['retry', 'retry'],
-    ['new_watch', 'scheduled'],
+    ['first_check', 'scheduled'],
     ['on_demand', 'scheduled'],
     ['route_moved', 'scheduled'],
   ] as const)(
@@ -189,7 +189,7 @@ describe('the next check', () => {
     ['a retry after 30 s', 'retry', HOUR, 30, 'retry'],
     [
       'due after its own interval although another watch has an early check',
-      'new_watch',
+      'first_check',
       HOUR,
       HOUR,
       'scheduled',

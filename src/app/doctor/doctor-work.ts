@@ -254,7 +254,7 @@ export function examineMaxDelays({ unkeptMaxDelays }: Status): Finding[] {
 }
 
 const RAISE_SHARE =
-  'raise the share of the reseller or UPSTREAM_REQUESTS_PER_SECOND, or lower MIN_RECHECK_SECONDS'
+  'raise the share of the reseller or UPSTREAM_REQUESTS_PER_SECOND, or lower MIN_INTERVAL_SECONDS'
 
 /** Without a link in its messages no new e-mail address can be confirmed. */
 export function examineEmail(config: Config): Finding[] {

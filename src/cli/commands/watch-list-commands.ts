@@ -213,7 +213,7 @@ async function diffFile(file: string, { reseller, json }: FileOptions): Promise<
 /** Without a filter it needs no states of the watches. */
 function exportLists({ reseller, list, format, ...filter }: ExportOptions): Promise<void> {
   return withReseller('watch-lists', reseller, async (resellerId, { database, config }) => {
-    const minRecheckSeconds = config.MIN_RECHECK_SECONDS
+    const minRecheckSeconds = config.MIN_INTERVAL_SECONDS
     const passing = (tx: Tx) => passingWatches(tx, { resellerId, list, minRecheckSeconds, filter })
     const readWatches = Object.keys(filter).length > 0 ? passing : undefined
     const pages = exportWatchList(database.db, { resellerId, list, format, readWatches })

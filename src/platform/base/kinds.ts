@@ -78,7 +78,7 @@ export const WATCH_PRIORITIES = ['low', 'normal', 'high', 'urgent'] as const
 export type WatchPriority = (typeof WATCH_PRIORITIES)[number]
 
 /** Why a fare may be urgent: it is checked before its turn. In the order in which they go first. */
-export const FAST_LANES = ['max_delay', 'confirmation', 'new_watch', 'retry'] as const
+export const FAST_LANES = ['max_delay', 'confirmation', 'first_check', 'retry'] as const
 export type FastLane = (typeof FAST_LANES)[number]
 /** The lanes of checks; `scheduled` is the regular one. */
 export const CHECK_LANES = ['scheduled', ...FAST_LANES] as const

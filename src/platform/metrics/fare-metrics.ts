@@ -83,7 +83,7 @@ export function fareGauges({ gauge }: Declare) {
     ),
     maxDelaysUnkept: gauge(
       'farewatch_max_delays_unkept',
-      'Resellers whose max_delay_seconds need more checks than their shares allow, or are below the shortest interval between two checks; at most 10 are counted.',
+      'Resellers whose max_delay_seconds need more checks than their shares allow, or are below the minimum interval between two checks; at most 10 are counted.',
     ),
     incidentsOpen: gauge('farewatch_incidents_open', 'Open incidents, by kind.', ['kind']),
   }

@@ -112,7 +112,7 @@ async function rejectPastDates(tx: Tx, resellerId: number, invalid: InvalidRows)
 }
 
 /**
- * Removes the staged rows whose longest delay is below the shortest interval of the workers, and adds them to
+ * Removes the staged rows whose longest delay is below the minimum interval of the workers, and adds them to
  * `invalid`: it could never be kept. A row that equals its watch stays.
  */
 async function rejectShortDelays(tx: Tx, resellerId: number, invalid: InvalidRows): Promise<void> {
@@ -128,7 +128,7 @@ async function rejectShortDelays(tx: Tx, resellerId: number, invalid: InvalidRow
     select line, least from short order by line
   `.execute(tx)
   for (const { line, least } of rows) {
-    const message = `must be at least ${least}, the shortest interval between two checks`
+    const message = `must be at least ${least}, the minimum interval between two checks`
     invalid.add({ line, errors: [{ column: 'max_delay_seconds', message }] })
   }
 }
