@@ -43,7 +43,7 @@ const identity = {
   watchers: Type.Integer({ description: 'How many active watches it has.' }),
 }
 
-const Interval = object({ from: Instant, to: orNull(Instant), ...priced })
+const Interval = object({ validFrom: Instant, validTo: orNull(Instant), ...priced })
 
 const Fare = object(
   {
@@ -184,7 +184,7 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
 /** Reads the history of a fare's belief, newest first. */
 export async function readTimeline(db: Db, fareId: number, limit: number) {
   const { rows } = await sql<PricedRow<Static<typeof Interval>>>`
-    select valid_from as from, valid_to as to, state, outbound, return_leg as return, price, currency,
+    select valid_from as "validFrom", valid_to as "validTo", state, outbound, return_leg as return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason"
       from farewatch.fare_history
      where fare_id = ${fareId}

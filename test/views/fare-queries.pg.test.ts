@@ -73,8 +73,8 @@ it('readTimeline reads the intervals of belief, newest first', async ({ db }) =>
 
   expect(timeline).toEqual([
     {
-      from: minute(2),
-      to: null,
+      validFrom: minute(2),
+      validTo: null,
       state: 'bookable',
       outbound: 'available',
       return: null,
@@ -83,8 +83,8 @@ it('readTimeline reads the intervals of belief, newest first', async ({ db }) =>
       priceReason: null,
     },
     expect.objectContaining({
-      from: minute(1),
-      to: minute(2),
+      validFrom: minute(1),
+      validTo: minute(2),
       price: { amount: '100.00', currency: 'EUR' },
       priceCheckedAt: minute(1),
     }),

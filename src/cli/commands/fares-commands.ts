@@ -98,9 +98,9 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
     }
     const turns = await readFareTurns(db, { fareId: fare.fareId, now: new Date() })
     const timeline = await readTimeline(db, fare.fareId, 50)
-    const rows = timeline.map(({ from, to, state, price }) => [
-      from.toISOString(),
-      to?.toISOString() ?? 'now',
+    const rows = timeline.map(({ validFrom, validTo, state, price }) => [
+      validFrom.toISOString(),
+      validTo?.toISOString() ?? 'now',
       state,
       price === null ? '' : `${price.amount} ${price.currency}`,
     ])

@@ -111,8 +111,8 @@ function Facts({ fare }) {
 function Timeline({ timeline }) {
   if (timeline.length === 0) return html`<p class="muted">${texts.schedule.noBeliefs}</p>`
   return html`<ul class="plain-list">${timeline.map(
-    ({ from, to, state, price }) => html`<li>
-      <${Clock} at=${from} /> – ${to ? html`<${Clock} at=${to} />` : texts.schedule.until}: ${stateName(state)}${price === null ? '' : `, ${priceText(price)}`}</li>`,
+    ({ validFrom, validTo, state, price }) => html`<li>
+      <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.schedule.until}: ${stateName(state)}${price === null ? '' : `, ${priceText(price)}`}</li>`,
   )}</ul>`
 }
 

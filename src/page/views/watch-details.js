@@ -41,12 +41,12 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
       ${
         prices.length === 0
           ? html`<p class="muted">${texts.watch.noPrice}</p>`
-          : html`<${PriceLine} prices=${prices} beganAt=${watch.beganAt} />`
+          : html`<${PriceLine} prices=${prices} />`
       }
       <h3>${texts.watch.beliefs}</h3>
       <ul class="plain-list">${timeline.map(
-        (/** @type {any} */ { from, to, state, price }) => html`<li>
-          ${from ? html`<${Clock} at=${from} />` : texts.watch.fromStart} – ${to ? html`<${Clock} at=${to} />` : texts.watch.now}:
+        (/** @type {any} */ { validFrom, validTo, state, price }) => html`<li>
+          <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.watch.now}:
           ${' '}${stateName(state)}${price ? `, ${priceText(price)}` : ''}</li>`,
       )}</ul>
       ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${changed} />`}

@@ -205,12 +205,12 @@ function useStrips(list, takenAt) {
 
 /**
  * The instant at which all strips begin: the earliest that any of them shows, so that a young list fills the width.
- * @param {ReadonlyMap<string, { intervals: { from: string }[] }>} strips
+ * @param {ReadonlyMap<string, { intervals: { validFrom: string }[] }>} strips
  * @param {number} now
  */
 function startOf(strips, now) {
   const firsts = [...strips.values()].flatMap(({ intervals: [first] }) =>
-    first ? [Date.parse(first.from)] : [],
+    first ? [Date.parse(first.validFrom)] : [],
   )
   return Math.max(now - STRIP_DAYS * 86_400_000, firsts.length === 0 ? 0 : Math.min(...firsts))
 }
