@@ -11,6 +11,7 @@ import {
 import { type PricedRow, withPrice } from '../platform/base/money.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
+import { onlyPage, pageOf } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
 import { QUEUES } from '../schedule/queues.ts'
@@ -97,12 +98,11 @@ const find = operator({
   }),
   answer: {
     about: `The fares, at most ${MAX_FOUND}.`,
-    schema: object({ items: Type.Array(object(identity)) }),
+    schema: pageOf(object(identity, { title: 'FoundFare' })),
   },
   example: { query: { flightId: '101' } },
-  handler: async ({ db }, { query: { flightId } }) => ({
-    items: await findFaresOfFlight(db, flightId, MAX_FOUND),
-  }),
+  handler: async ({ db }, { query: { flightId } }) =>
+    onlyPage(await findFaresOfFlight(db, flightId, MAX_FOUND)),
 })
 
 const read = operator({
