@@ -138,7 +138,7 @@ async function withWatches(
 async function checkAll(fixture: Fixture, { database: { db } }: App): Promise<void> {
   const role = await startRole(fixture, 'worker', {
     UPSTREAM_REQUESTS_PER_SECOND: '1000',
-    MIN_RECHECK_SECONDS: HOUR_SECONDS,
+    MIN_INTERVAL_SECONDS: HOUR_SECONDS,
   })
   for (let unchecked = 1; unchecked > 0; await delay(1_000)) {
     const { n } = await selectOne(
@@ -179,7 +179,7 @@ async function measureStep(
     'worker',
     {
       UPSTREAM_REQUESTS_PER_SECOND: String(requestsPerSecond),
-      MIN_RECHECK_SECONDS: '60',
+      MIN_INTERVAL_SECONDS: '60',
       ...(queue === undefined ? {} : { REDIS_URL: queue.url }),
       ...version.settings,
     },
@@ -257,7 +257,7 @@ async function measureIdle(
     'worker',
     {
       UPSTREAM_REQUESTS_PER_SECOND: '20',
-      MIN_RECHECK_SECONDS: HOUR_SECONDS,
+      MIN_INTERVAL_SECONDS: HOUR_SECONDS,
       ...(queue === undefined ? {} : { REDIS_URL: queue.url }),
       ...version.settings,
     },

@@ -72,13 +72,10 @@ const NARROW: readonly Question[] = [
   ],
   ['one place, its changes', `select * from farewatch.route_changes where place_id = 'p5'`],
   ['one place, its facts', `select * from farewatch.places where place_id = 'p5'`],
-  ['one fare, its belief', 'select * from farewatch.fares_current where tracked_fare_id = 17'],
-  ['one fare, its history', 'select * from farewatch.fare_history where tracked_fare_id = 17'],
-  [
-    'one fare, its changes',
-    'select * from farewatch.availability_changes where tracked_fare_id = 17',
-  ],
-  ['one fare, its survival', 'select * from farewatch.fare_survival where tracked_fare_id = 17'],
+  ['one fare, its belief', 'select * from farewatch.fares_current where fare_id = 17'],
+  ['one fare, its history', 'select * from farewatch.fare_history where fare_id = 17'],
+  ['one fare, its changes', 'select * from farewatch.availability_changes where fare_id = 17'],
+  ['one fare, its survival', 'select * from farewatch.fare_survival where fare_id = 17'],
   ['a distance', `select farewatch.route_distance_km('p1', 'p2')`],
 ].map(([name = '', statement = '']) => ({ name, statement, goalMs: 10 }))
 

@@ -25,7 +25,7 @@ export async function startRole(
       PATH: process.env.PATH ?? '',
       DATABASE_URL: fixture.databaseUrl,
       UPSTREAM_BASE_URL: fixture.upstreamUrl,
-      MIN_RECHECK_SECONDS: '1',
+      MIN_INTERVAL_SECONDS: '1',
       ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
       AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
       API_PORT: '0',

@@ -120,7 +120,7 @@ export function openBenchApp(fixture: Fixture, { requestsPerSecond, redisUrl }: 
     {
       DATABASE_URL: fixture.databaseUrl,
       UPSTREAM_BASE_URL: fixture.upstreamUrl,
-      MIN_RECHECK_SECONDS: '1',
+      MIN_INTERVAL_SECONDS: '1',
       ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
       AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
       REDIS_URL: redisUrl,

@@ -80,7 +80,7 @@ const PROMISES = [0, 0, 0.3, 0.7]
 
 /**
  * 2 to 13 resellers with shares of 1 to 5 and scores over two decades. A third of the fares are shared, some have a
- * shortest interval, and of some resellers a third have a longest delay.
+ * minimum interval, and of some resellers a third have a longest delay.
  */
 export function randomWorld(seed: number): SharedWorld {
   const random = createRandom(seed)

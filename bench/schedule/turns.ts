@@ -27,7 +27,7 @@ export interface Urgent {
 export interface TurnsArgs {
   readonly requestsPerSecond: number
   readonly shares: readonly number[]
-  /** The shortest interval of all fares. */
+  /** The minimum interval of all fares. */
   readonly minSeconds: number
 }
 
@@ -57,7 +57,7 @@ interface Fare {
   readonly minSeconds: number
   readonly turns: Turn[]
   notBefore: number
-  /** Outside of its shortest interval. */
+  /** Outside of its minimum interval. */
   isFree: boolean
   urgent: Urgent | null
 }
@@ -72,7 +72,7 @@ const SPEED_SECONDS = 60
 const [NEIGHBOUR_SHARE, MOST_NEIGHBOURS] = [0.4, 500]
 const [MOST_PROMISED, MOST_CHANGES_A_DAY] = [0.7, 3 * 86_400]
 /** The parts of the budget for urgent checks, and for all of them together. Longest delays are outside of it. */
-const LANE_SHARES = { max_delay: 1, confirmation: 0.4, new_watch: 0.2, retry: 0.1 } as const
+const LANE_SHARES = { max_delay: 1, confirmation: 0.4, first_check: 0.2, retry: 0.1 } as const
 const ALL_LANES = 0.4
 /** The end of an interval is a sum: its last digits are lost. */
 const NOTHING = 1e-9
@@ -84,7 +84,7 @@ export class Turns {
   readonly #fares = new Map<number, Fare>()
   readonly #waiting = new Heap<Fare>()
   readonly #urgent = new Map(FAST_LANES.map((lane) => [lane, new Heap<UrgentFare>()]))
-  readonly #credits = { max_delay: 0, confirmation: 0, new_watch: 0, retry: 0, all: 0 }
+  readonly #credits = { max_delay: 0, confirmation: 0, first_check: 0, retry: 0, all: 0 }
   readonly #random = createRandom(1)
   #leastPass = 0
 
@@ -114,7 +114,7 @@ export class Turns {
     for (const turn of fare.turns) count(turn, 1)
     this.#fares.set(id, fare)
     this.#waiting.push(now, fare)
-    this.#hasten(fare, isUrgent ? { lane: 'new_watch', at: now } : null)
+    this.#hasten(fare, isUrgent ? { lane: 'first_check', at: now } : null)
   }
 
   remove(id: number): void {
@@ -261,7 +261,7 @@ export class Turns {
   #payersOf({ fare: { turns }, urgent: { lane } }: UrgentFare) {
     const asking =
       lane === 'max_delay' ? turns.filter(({ want }) => want.maxSeconds !== null) : turns
-    const payers = lane === 'new_watch' ? turns.slice(0, 1) : asking
+    const payers = lane === 'first_check' ? turns.slice(0, 1) : asking
     return payers.map((turn) => ({ queue: turn.queue, part: 1 / this.#ownSeconds(turn) }))
   }
 

@@ -46,7 +46,7 @@ export interface Product {
 /** Settings of the product, where they are not as preset. */
 export interface Settings {
   readonly UPSTREAM_REQUESTS_PER_SECOND: number
-  readonly MIN_RECHECK_SECONDS?: number
+  readonly MIN_INTERVAL_SECONDS?: number
   readonly MASS_HOLD_MINUTES?: number
 }
 

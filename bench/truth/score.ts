@@ -50,7 +50,7 @@ export interface StoredRecord {
 /** All records of changes, in their order. */
 export async function readRecords(db: Db): Promise<StoredRecord[]> {
   const { rows } = await sql<StoredRecord>`
-    select tracked_fare_id as "fareId", kind, after,
+    select fare_id as "fareId", kind, after,
            (extract(epoch from detected_at) * 1000)::float8 as "detectedMs",
            (extract(epoch from recorded_at) * 1000)::float8 as "recordedMs"
       from availability_change
@@ -210,7 +210,7 @@ export function createScorer({ db, world, fares, read }: ScorerDeps): Scorer {
 /** What is shown as unknown now, and why. */
 async function readHidden(db: Db): Promise<Map<number, string>> {
   const { rows } = await sql<{ id: number; reason: string }>`
-    select tracked_fare_id as id,
+    select fare_id as id,
            case when state = 'unknown' or stale then coalesce(hidden_reason, case when stale then 'stale' else 'unknown' end)
                 else 'price ' || coalesce(price_reason, 'unknown') end as reason
       from farewatch.fares_current

@@ -118,7 +118,7 @@ async function readCauses(): Promise<CauseOf> {
 
 const settings = {
   UPSTREAM_REQUESTS_PER_SECOND: Number(values.rate),
-  MIN_RECHECK_SECONDS: Number(values['min-recheck']),
+  MIN_INTERVAL_SECONDS: Number(values['min-recheck']),
   MASS_HOLD_MINUTES: Number(values['hold-minutes']),
 }
 const { versions, remove } = await checkOut(values.before)

@@ -68,7 +68,7 @@ def take_state(file: str) -> int:
     """The state of all watches, and the number that belongs to it."""
     state = get("watch-state")
     for watch in state["watches"]:
-        print(f"{watch['list']} {watch['reference']}: {watch['belief']['pair']}", flush=True)
+        print(f"{watch['list']} {watch['reference']}: {watch['belief']['state']}", flush=True)
     save(file, state["seq"])
     return state["seq"]
 
@@ -100,7 +100,7 @@ def follow(file: str, after: int) -> None:
     print(f"following after {after}", flush=True)
     for record in follow_watch_changes(after):
         about = f"{record['seq']} {record['list']} {record['reference']}"
-        print(f"{about}: {record['kind']}, {record['after']['pair']}", flush=True)
+        print(f"{about}: {record['kind']}, {record['after']['state']}", flush=True)
         # After the record is applied: if this program is killed here, it receives the record again.
         save(file, record["seq"])
 

@@ -73,7 +73,7 @@ def apply(event: dict) -> None:
     if last is not None and data["previous"] > last:
         print(f"missing: {data['previous']}, after {last}", flush=True)
     Receiver.last = max(last or 0, seq)
-    print(f"{kind} {seq} {data['list']} {data['reference']}: {data['after']['pair']}", flush=True)
+    print(f"{kind} {seq} {data['list']} {data['reference']}: {data['after']['state']}", flush=True)
 
 
 if __name__ == "__main__":

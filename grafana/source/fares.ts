@@ -17,7 +17,7 @@ export const FARES: Dashboard = {
     {
       height: 5,
       panels: [
-        stat([{ expr: 'max by (pair) (farewatch_tracked_fares)', legend: '{{pair}}' }], {
+        stat([{ expr: 'max by (state) (farewatch_tracked_fares)', legend: '{{state}}' }], {
           title: 'Tracked fares',
           about:
             'By what is believed. Healthy: few are hidden or unknown. The belief of a hidden fare is held back, because answers contradict it or none can be used. Unknown fares are new, or the upstream does not know their flight ids.',
@@ -26,8 +26,8 @@ export const FARES: Dashboard = {
         stat(
           [
             {
-              expr: 'max by (pair) (farewatch_beliefs_stale{pair!="unknown"})',
-              legend: '{{pair}}',
+              expr: 'max by (state) (farewatch_beliefs_stale{state!="unknown"})',
+              legend: '{{state}}',
             },
           ],
           {
@@ -228,7 +228,7 @@ export const FARES: Dashboard = {
           },
         ),
         table(
-          `select tracked_fare_id, flight_id, state, hidden_reason, last_good_check_at, last_reason, stale
+          `select fare_id, flight_id, state, hidden_reason, last_good_check_at, last_reason, stale
   from farewatch.fares_current
  where expired_at is null and last_watch_ended_at is null
  order by last_good_check_at nulls first

@@ -221,7 +221,7 @@ export const OVERVIEW: Dashboard = {
         table(
           `select recorded_at, kind, f.flight_id, f.return_flight_id
   from farewatch.availability_changes c
-  join farewatch.fares_current f using (tracked_fare_id)
+  join farewatch.fares_current f using (fare_id)
  where $__timeFilter(c.recorded_at)
  order by c.seq desc
  limit 20`,

@@ -133,7 +133,7 @@ function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedHeads'
     requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
     massHoldMs: verifyRulesOf(config).massHoldMs,
     statusHistories: createStatusHistories(() => performance.now()),
-    minRecheckSeconds: config.MIN_RECHECK_SECONDS,
+    minRecheckSeconds: config.MIN_INTERVAL_SECONDS,
     version: packageJson.version,
     readDelays: createDelayReader(requestDatabase.db, () => performance.now()),
     sealer: app.sealer,

@@ -95,7 +95,7 @@ function dispatchLoop(app: App, queue: QueueSystem, capacity: LoopArgs['capacity
   return {
     name: 'dispatch-checks',
     // A check that was recorded since the last run is due again after the minimum interval at the earliest.
-    atMostMs: Math.min(10_000, app.config.MIN_RECHECK_SECONDS * 1_000),
+    atMostMs: Math.min(10_000, app.config.MIN_INTERVAL_SECONDS * 1_000),
     run: async () => {
       const seconds = await correctSetBack(db, budget)
       if (seconds > 0) {
@@ -106,7 +106,7 @@ function dispatchLoop(app: App, queue: QueueSystem, capacity: LoopArgs['capacity
       if (nextMs === undefined || nextMs > 0) return nextMs
       const paced = pacedRate(budget, await readClosedSeconds(db))
       const rates = await carriedRate(db, paced, capacity.perSecond())
-      const minRecheckSeconds = app.config.MIN_RECHECK_SECONDS
+      const minRecheckSeconds = app.config.MIN_INTERVAL_SECONDS
       const claimed = await dispatchChecks({
         db,
         queue,

@@ -72,7 +72,7 @@ export function warnOfTokenInClear({ config, log }: { config: Config; log: Logge
 export function verifyRulesOf(config: Config): VerifyDeps['rules'] {
   return {
     requestsPerSecond: config.UPSTREAM_REQUESTS_PER_SECOND,
-    minRecheckSeconds: config.MIN_RECHECK_SECONDS,
+    minRecheckSeconds: config.MIN_INTERVAL_SECONDS,
     lossConfirmations: config.LOSS_CONFIRMATIONS,
     gainConfirmations: config.GAIN_CONFIRMATIONS,
     massHoldMs: config.MASS_HOLD_MINUTES * 60_000,

@@ -68,7 +68,7 @@ export function heldText({ kind, fares, since }: Status['held'][number], now: Da
 export function unkeptText(unkept: UnkeptMaxDelays): string {
   const { fares, tooShort, neededPerSecond, allowedPerSecond } = unkept
   const need = `${ofFares(fares)} need ${rateText(neededPerSecond)} checks a second, its share allows ${rateText(allowedPerSecond)}`
-  const short = `${ofFares(tooShort)} with a delay below the shortest interval between two checks`
+  const short = `${ofFares(tooShort)} with a delay below the minimum interval between two checks`
   return [...(exceedsShare(unkept) ? [need] : []), ...(tooShort > 0 ? [short] : [])].join('; ')
 }
 

@@ -195,7 +195,7 @@ function isSeeded({ entry, pausedAt }: Watch): boolean {
     (entry.reference === referenceOf(flightId) || REFERENCE_OF_0_1.test(entry.reference)) &&
     returnFlightId === null &&
     pausedAt === null &&
-    SETTING_FIELDS.every((field) => fieldValue(entry, field) === field.default)
+    SETTING_FIELDS.every((field) => (fieldValue(entry, field) ?? null) === field.default)
   )
 }
 

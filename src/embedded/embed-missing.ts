@@ -41,7 +41,7 @@ interface EmbedOptions {
 const DEMO_SETTINGS = {
   ROUTE_SYNC_SCHEDULE: '*/20 * * * * *',
   AVAILABILITY_SYNC_SCHEDULE: '*/20 * * * * *',
-  MIN_RECHECK_SECONDS: 20,
+  MIN_INTERVAL_SECONDS: 20,
 } as const
 /** The upstream of a command that does not call it. */
 const NO_UPSTREAM = 'http://127.0.0.1:9'

@@ -1,5 +1,5 @@
 import { appendAvailabilityChanges, insertWatchEnds } from '../feeds/append-records.ts'
-import type { EndReason, PairState } from '../platform/base/kinds.ts'
+import type { BeliefState, EndReason } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../platform/db/database.ts'
 import { affected, inTransaction, selectOne } from '../platform/db/transaction.ts'
@@ -251,7 +251,7 @@ interface EndedFare extends StateRow {
   readonly isConfirmed: boolean
   /** Since when a mass held its end; null if none did. */
   readonly heldSince: Date | null
-  readonly pair: PairState
+  readonly pair: BeliefState
   readonly intervalSeconds: number
   readonly now: Date
 }

@@ -9,7 +9,7 @@ import {
   type ReadLeg,
 } from '../platform/base/change-kinds.ts'
 import { AppError } from '../platform/base/errors.ts'
-import type { Belief, HiddenReason, PairState, ShownPriceReason } from '../platform/base/kinds.ts'
+import type { Belief, BeliefState, HiddenReason, ShownPriceReason } from '../platform/base/kinds.ts'
 import { type Money, sameMoney, sumMoney } from '../platform/base/money.ts'
 import type { FlightSummary, LegObservation, LegPrice, Site } from '../upstream/observation.ts'
 
@@ -18,7 +18,7 @@ import type { FlightSummary, LegObservation, LegPrice, Site } from '../upstream/
  * show it as it is. It changes only with a recorded change.
  */
 export interface FareView {
-  readonly pair: PairState
+  readonly pair: BeliefState
   readonly outbound: LegView
   readonly return: LegView | null
   /** The sum of the legs' totals. Null unless the pair is bookable and every leg has a price, all in one currency. */
@@ -169,7 +169,7 @@ export function legOf(answer: LegObservation): LegView {
 }
 
 /** Bookable: all legs are available. Not bookable: any leg is unavailable. Unknown: otherwise. */
-function pairOf(beliefs: readonly Belief[]): PairState {
+function pairOf(beliefs: readonly Belief[]): BeliefState {
   if (beliefs.includes('unavailable')) return 'not_bookable'
   return beliefs.includes('unknown') ? 'unknown' : 'bookable'
 }

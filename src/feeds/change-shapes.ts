@@ -5,9 +5,9 @@ import {
   WATCH_CHANGE_KINDS,
 } from '../platform/base/change-kinds.ts'
 import {
+  BELIEF_STATES,
   BELIEFS,
   CHANGE_REASONS,
-  PAIR_STATES,
   SHOWN_PRICE_REASONS,
 } from '../platform/base/kinds.ts'
 import {
@@ -98,7 +98,7 @@ const PassengerPrices = object(
 const Leg = object(
   {
     belief: oneOf(BELIEFS, { title: 'LegBelief' }),
-    price: orNull(Price, 'The total for all passengers. Null unless the pair is bookable.'),
+    price: orNull(Price, 'The total for all passengers. Null unless the fare is bookable.'),
     passengerPrices: orNull(
       object({ residents: PassengerPrices, nonResidents: PassengerPrices }),
       'What each passenger costs. Null where `price` is, and in older records.',
@@ -114,8 +114,8 @@ const Leg = object(
 /** The belief of a fare: now, and before and after a change. */
 export const Belief = object(
   {
-    pair: oneOf(PAIR_STATES, {
-      title: 'PairState',
+    state: oneOf(BELIEF_STATES, {
+      title: 'BeliefState',
       description:
         'bookable: all legs are available. not_bookable: a leg is unavailable. unknown: otherwise.',
     }),
@@ -123,7 +123,7 @@ export const Belief = object(
     return: orNull(Leg),
     price: orNull(
       Price,
-      'The sum of the legs for all passengers. Null unless the pair is bookable and all legs have one currency.',
+      'The sum of the legs for all passengers. Null unless the fare is bookable and all legs have one currency.',
     ),
     priceReason: Type.Optional(
       oneOf(SHOWN_PRICE_REASONS, {

@@ -4,7 +4,7 @@ import type { Belief, Flight, FlightEnd, FlightPlace } from './change-shapes.ts'
 
 /** A belief as it is stored: the FareView of fares/state.ts. Its texts to compare by are not shown. */
 interface StoredFare {
-  readonly pair: Belief['pair']
+  readonly pair: Belief['state']
   readonly outbound: StoredLeg
   readonly return: StoredLeg | null
   readonly price: Belief['price']
@@ -55,7 +55,7 @@ export function publicFare(stored: unknown): Belief | null {
   if (!isFields(stored)) return null
   const { pair, outbound, return: back, price, priceReason } = stored as unknown as StoredFare
   return {
-    pair,
+    state: pair,
     outbound: publicLeg(outbound),
     return: back ? publicLeg(back) : null,
     price: price ?? null,

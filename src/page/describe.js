@@ -115,8 +115,8 @@ function eventText({ kind, reason, before, after }) {
 /** The state of a fare, with its price if it can be booked. @param {any} fare */
 function stateText(fare) {
   if (!fare?.outbound) return undefined
-  const { pair, outbound, return: back, price } = fare
-  return phrase(vocabulary.states[pair]?.sentences ?? [], {
+  const { state, outbound, return: back, price } = fare
+  return phrase(vocabulary.states[state]?.sentences ?? [], {
     price: priceText(price),
     outbound: textOf(vocabulary.beliefs, outbound.belief),
     return: back && textOf(vocabulary.beliefs, back.belief),
@@ -152,14 +152,14 @@ function stepOf(was, is) {
     : { fallenFrom: was.amount }
 }
 
-/** @param {string | undefined} pair */
-export function pairText(pair) {
-  return textOf(vocabulary.states, pair ?? 'unknown')
+/** @param {string | undefined} state */
+export function stateName(state) {
+  return textOf(vocabulary.states, state ?? 'unknown')
 }
 
-/** @param {string | undefined} pair @returns {import('./parts.js').Level} */
-export function pairLevel(pair) {
-  return pair === 'bookable' ? 'good' : pair === 'not_bookable' ? 'bad' : 'idle'
+/** @param {string | undefined} state @returns {import('./parts.js').Level} */
+export function stateLevel(state) {
+  return state === 'bookable' ? 'good' : state === 'not_bookable' ? 'bad' : 'idle'
 }
 
 /** @param {{ kind: string }} record @returns {import('./parts.js').Level} */

@@ -14,10 +14,9 @@ const AXIS = {
 
 /**
  * The prices at which a fare was bookable. Where it was not, the line has a gap.
- * @param {{ prices: readonly { from: string | null, to: string | null, price: { amount: string, currency: string } | null }[],
- *   beganAt: string }} props newest first, as the API answers them
+ * @param {{ prices: readonly { validFrom: string, validTo: string | null, price: { amount: string, currency: string } | null }[] }} props newest first, as the API answers them
  */
-export function PriceLine({ prices, beganAt }) {
+export function PriceLine({ prices }) {
   const dark = useDark()
   const ref = useRef(/** @type {HTMLDivElement | null} */ (null))
   useEffect(() => {
@@ -45,7 +44,7 @@ export function PriceLine({ prices, beganAt }) {
           },
         ],
       },
-      pointsOf(prices, beganAt),
+      pointsOf(prices),
       element,
     )
     const observer = new ResizeObserver(() =>
@@ -80,8 +79,8 @@ function axesOf(stroke, currency) {
   ]
 }
 
-/** @param {readonly any[]} prices @param {string} beganAt @returns {[number[], (number | null)[]]} */
-function pointsOf(prices, beganAt) {
+/** @param {readonly any[]} prices @returns {[number[], (number | null)[]]} */
+function pointsOf(prices) {
   /** @type {number[]} */
   const times = []
   /** @type {(number | null)[]} */
@@ -92,11 +91,11 @@ function pointsOf(prices, beganAt) {
     times.push(t)
     values.push(value)
   }
-  for (const { from, to, price } of [...prices].reverse()) {
+  for (const { validFrom, validTo, price } of [...prices].reverse()) {
     const amount = price === null ? null : Number(price.amount)
-    add(Date.parse(from ?? beganAt), amount)
-    add(to === null ? serverNow() : Date.parse(to) - 1, amount)
-    if (to !== null) add(Date.parse(to), null)
+    add(Date.parse(validFrom), amount)
+    add(validTo === null ? serverNow() : Date.parse(validTo) - 1, amount)
+    if (validTo !== null) add(Date.parse(validTo), null)
   }
   return [times, values]
 }

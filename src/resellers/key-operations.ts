@@ -4,7 +4,7 @@ import type { Logger } from '../platform/base/logger.ts'
 import { recordAction } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations, SCOPES } from '../platform/http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { cursorsOf, onlyPage, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
 import { createApiKey, listApiKeys, requireApiKey, revokeApiKey } from './api-keys.ts'
@@ -153,11 +153,11 @@ const listOwn = reseller({
   scope: 'read',
   answer: {
     about: 'The keys, including expired and revoked ones; at most the first thousand.',
-    schema: object({ items: Type.Array(object(ownMembers, { title: 'OwnKey' })) }),
+    schema: pageOf(object(ownMembers, { title: 'OwnKey' })),
   },
   handler: async ({ db, resellerId }) => {
     const keys = await listApiKeys(db, { resellerId, limit: 1_000 })
-    return { items: keys.map(({ id: _, reseller: _r, ...own }) => own) }
+    return onlyPage(keys.map(({ id: _, reseller: _r, ...own }) => own))
   },
 })
 

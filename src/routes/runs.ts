@@ -386,7 +386,7 @@ export function selectFinished(db: Db) {
       'baseline',
       'started_at as startedAt',
       ARRIVED_AT.as('arrivedAt'),
-      'fetched_at as fetchedAt',
+      'fetched_at as validAt',
       'finished_at as finishedAt',
       'bytes',
       'fetched',

@@ -105,7 +105,7 @@ interface FareGroup {
   readonly fares: number
   /** The checks a second of each fare, relative to the others. */
   readonly rate: number
-  /** The shortest interval between two checks of a fare, in seconds. */
+  /** The minimum interval between two checks of a fare, in seconds. */
   readonly minIntervalSeconds: number
   /** The expected changes a day of all these fares together. */
   readonly changesPerDay: number
@@ -150,7 +150,7 @@ export function planBudget({
 /**
  * The expected delays of fares at a budget. Null if no change is expected.
  *
- * A fare with the rate r is checked every τ = max(m, c/r), where m is its shortest interval and c is such that all
+ * A fare with the rate r is checked every τ = max(m, c/r), where m is its minimum interval and c is such that all
  * checks together use the budget: Σ 1/τ = B. What fares at their minimum interval leave unused goes to the others.
  * The share of changes that is detected within d is Σ λ·min(1, d/τ) / Σ λ.
  */
@@ -208,7 +208,7 @@ function leastWhere(holds: (value: number) => boolean, most: number): number {
 
 /**
  * Reads the scheduled fares in groups that are checked alike: by rates that differ by at most 5 %, and by the
- * shortest interval. The expected changes are those of the last checks.
+ * minimum interval. The expected changes are those of the last checks.
  */
 export async function readFareGroups(db: Db, minRecheckSeconds: number): Promise<FareGroup[]> {
   const { rows } = await sql<FareGroup>`

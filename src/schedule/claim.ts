@@ -69,7 +69,7 @@ const PAYERS = sql`
     join fare_schedule q on q.tracked_fare_id = d.id
     join turn t using (tracked_fare_id)
     join (${QUEUES}) p using (reseller_id)
-   where case q.lane when 'new_watch' then t.reseller_id = q.lane_reseller
+   where case q.lane when 'first_check' then t.reseller_id = q.lane_reseller
                      when 'max_delay' then t.max_seconds is not null
                      else true end
    group by d.id
@@ -77,9 +77,9 @@ const PAYERS = sql`
 
 /** The resellers whose first checks wait: one step in the index for each. */
 const ADDER = sql`
-  select min(lane_reseller) as id from fare_schedule where lane = 'new_watch'
+  select min(lane_reseller) as id from fare_schedule where lane = 'first_check'
    union all
-  select (select min(lane_reseller) from fare_schedule where lane = 'new_watch' and lane_reseller > a.id)
+  select (select min(lane_reseller) from fare_schedule where lane = 'first_check' and lane_reseller > a.id)
     from adder a
    where a.id is not null
 `
@@ -113,7 +113,7 @@ export async function findUrgent(tx: Tx, requestsPerSecond: number): Promise<Due
         cross join lateral (
           select tracked_fare_id, row_number() over (order by lane_due_at)::float8 as rank
             from fare_schedule q
-           where lane = 'new_watch' and lane_reseller = a.id and ${isDue}
+           where lane = 'first_check' and lane_reseller = a.id and ${isDue}
            order by lane_due_at
            limit ${share(NEW_WATCH_SHARE)}) q
         order by rank
@@ -151,7 +151,7 @@ async function readTakers(tx: Tx): Promise<Taker[]> {
 
 /**
  * The next turns, locked until the transaction ends: of the reseller with the smallest pass the fare with the smallest
- * virtual due time that is outside its shortest interval and its leases. A reseller without such a fare is left out, and
+ * virtual due time that is outside its minimum interval and its leases. A reseller without such a fare is left out, and
  * the others take its turns.
  */
 export async function findTurns(
@@ -203,7 +203,7 @@ function takenOnce(
 /**
  * The next fares of each reseller, as many as it takes. One that two of them take comes twice.
  *
- * Where few fares are due, they are read by the end of their shortest interval, so that those inside it are not read.
+ * Where few fares are due, they are read by the end of their minimum interval, so that those inside it are not read.
  * Where many are, they are at the heads of the queues.
  */
 async function lockNext(
@@ -400,7 +400,7 @@ export interface DispatchDeps {
   readonly requestsPerSecond: number
   /** The budget, where the rate now is less than that. */
   readonly budget?: number
-  /** The shortest interval between checks by the setting of this worker. */
+  /** The minimum interval between checks by the setting of this worker. */
   readonly minRecheckSeconds: number
   /** As many checks as this process can carry. If unset, as many as there are slots. */
   readonly atMost?: number

@@ -25,7 +25,7 @@ import {
 /** How the budget is spent on checks. Rates are in requests a second, times in seconds. */
 export interface ScheduleRules {
   readonly requestsPerSecond: number
-  /** The shortest interval between two checks of a fare, unless its watches ask for a longer one. */
+  /** The minimum interval between two checks of a fare, unless its watches ask for a longer one. */
   readonly minRecheckSeconds: number
 }
 
@@ -79,7 +79,7 @@ export interface CompletedCheck {
  * Moves each checked fare to its next place in all the queues that it stands in, also where another reseller paid for the
  * check, and releases its claim. The caller holds the locks of the rows (`hold`).
  *
- * `not_before` keeps the shortest interval from request to request: counted from now, every interval would be longer by
+ * `not_before` keeps the minimum interval from request to request: counted from now, every interval would be longer by
  * the time that the batch took. A failure has one early retry. A retry that fails again waits for its turn: otherwise
  * ids that never answer would hold up the queue.
  */
@@ -326,7 +326,7 @@ const BATCH = 50_000
  * Corrects the times of the schedule if the clock of the database was set back since the last claim. Returns by how many
  * seconds at least, to one process alone; 0 if it was not.
  *
- * A time that lies further ahead than its fare's shortest interval ends now, and so does a lease. The slots of the budget
+ * A time that lies further ahead than its fare's minimum interval ends now, and so does a lease. The slots of the budget
  * continue from now. Safe to run twice and in several processes: what is right stays.
  */
 export async function correctSetBack(db: Db, requestsPerSecond: number): Promise<number> {

@@ -15,7 +15,7 @@ const DAY_SECONDS = 86_400
 /**
  * The queues, with what follows from the budget and the shares:
  * `part`, the checks a second of the reseller's own; `alone`, how fast its virtual time would move with them;
- * `speed`, how fast it moves, at most by a round of mean scores in the shortest interval, beyond which it waits for that;
+ * `speed`, how fast it moves, at most by a round of mean scores in the minimum interval, beyond which it waits for that;
  * `kept`, the part of its longest delays that is kept; `most_changes` a day that count of a fare; `mean_score`.
  */
 export const QUEUES = sql`
@@ -169,7 +169,7 @@ export async function addLessons(tx: Tx, { rates, soon }: AllFares): Promise<voi
 const DEFAULT_MIN_INTERVAL_SECONDS = 60
 
 /**
- * The shortest interval of fare `f`. The default is for a fare whose watches set none, before a worker has said
+ * The minimum interval of fare `f`. The default is for a fare whose watches set none, before a worker has said
  * what the configuration sets.
  */
 const INTERVAL = sql`
@@ -178,7 +178,7 @@ const INTERVAL = sql`
     ${DEFAULT_MIN_INTERVAL_SECONDS}::int)
 `
 
-/** The end of the shortest interval that follows the last check of fare `f` with state `s`. */
+/** The end of the minimum interval that follows the last check of fare `f` with state `s`. */
 const EARLIEST_CHECK = sql`
   greatest(clock_timestamp(), s.last_check_at + make_interval(secs => ${INTERVAL}))
 `
@@ -399,7 +399,7 @@ export async function expediteFirstChecks(tx: Tx, checks: readonly FirstCheck[])
   if (checks.length === 0) return
   await sql`
     update fare_schedule s
-       set lane = coalesce(nullif(s.lane, 'max_delay'), 'new_watch'),
+       set lane = coalesce(nullif(s.lane, 'max_delay'), 'first_check'),
            lane_reseller = case when s.lane is null or s.lane = 'max_delay' then c.reseller_id else s.lane_reseller end,
            lane_due_at = greatest(clock_timestamp(), s.leased_until)
       from unnest(${checks.map(({ fareId }) => fareId)}::bigint[], ${checks.map(({ resellerId }) => resellerId)}::bigint[])

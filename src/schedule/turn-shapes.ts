@@ -156,7 +156,7 @@ export const ExpectedCheckShape = object({
 export interface ScheduleRow {
   readonly lane: string | null
   readonly laneDueAt: Date | null
-  /** The end of the shortest interval; null if the fare is not in the schedule. */
+  /** The end of the minimum interval; null if the fare is not in the schedule. */
   readonly notBefore: Date | null
   /** Seconds until the first of its turns comes, as fast as the queues move; null before they move. */
   readonly dueSeconds: number | null
@@ -168,7 +168,7 @@ export interface ScheduleRow {
 const WHY: Readonly<Record<string, string>> = {
   max_delay: 'a watch of it asks for a longest delay',
   confirmation: 'the last answer contradicts the belief and is checked again',
-  new_watch: 'a watch of it is new',
+  first_check: 'first check of a watch',
   retry: 'the last check was unknown: one early retry',
 }
 
@@ -188,8 +188,8 @@ export function expectedCheck({
 }
 
 function expectedTurn(notBefore: Date, dueSeconds: number | null, now: Date) {
-  if (dueSeconds === null) return { at: notBefore, why: 'its shortest interval' }
+  if (dueSeconds === null) return { at: notBefore, why: 'its minimum interval' }
   const due = new Date(now.getTime() + dueSeconds * 1_000)
-  if (notBefore > now && due <= notBefore) return { at: notBefore, why: 'its shortest interval' }
+  if (notBefore > now && due <= notBefore) return { at: notBefore, why: 'its minimum interval' }
   return { at: due, why: 'its turn: fares that are due before it come first, within the budget' }
 }

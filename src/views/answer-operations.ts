@@ -3,6 +3,7 @@ import type { Logger } from '../platform/base/logger.ts'
 import { recordAction } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations } from '../platform/http/operation.ts'
+import { onlyPage, pageOf } from '../platform/http/pages.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import { acceptHabit, listHabits } from '../upstream/flights/answer-habits.ts'
 
@@ -42,9 +43,9 @@ const listAll = operator({
   description: 'At most a hundred, the latest first. Those that no answer had for a day go.',
   answer: {
     about: 'The names.',
-    schema: object({ items: Type.Array(AnswerHabitShape) }),
+    schema: pageOf(AnswerHabitShape),
   },
-  handler: async ({ db }) => ({ items: await listHabits(db) }),
+  handler: async ({ db }) => onlyPage(await listHabits(db)),
 })
 
 const accept = operator({

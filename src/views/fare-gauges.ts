@@ -1,6 +1,6 @@
 import { readIncidentStates } from '../fares/incidents.ts'
 import { MASS_KINDS } from '../platform/base/change-kinds.ts'
-import { CHECK_LANES, type CheckLane, PAIR_STATES } from '../platform/base/kinds.ts'
+import { BELIEF_STATES, CHECK_LANES, type CheckLane } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
@@ -16,10 +16,10 @@ const SHARES = [0.5, 0.95, 1]
 /** Sets the gauges of tracked fares and incidents from the database. */
 export async function readFareGauges(db: Db, metrics: Metrics): Promise<void> {
   const counts = await countBeliefs(db)
-  for (const pair of [...PAIR_STATES, 'hidden']) {
-    const found = counts.find((row) => row.pair === pair)
-    metrics.trackedFares.set({ pair }, found?.count ?? 0)
-    metrics.beliefsStale.set({ pair }, found?.stale ?? 0)
+  for (const state of [...BELIEF_STATES, 'hidden']) {
+    const found = counts.find((row) => row.state === state)
+    metrics.trackedFares.set({ state }, found?.count ?? 0)
+    metrics.beliefsStale.set({ state }, found?.stale ?? 0)
   }
   const goodSince = await readGoodSince(db)
   for (const [i, share] of SHARES.entries()) {
@@ -54,8 +54,8 @@ const PRESENT = presentOf(sql`q.tracked_fare_id`)
 
 /** Counts the fares that are checked by what is believed of them. Stale is defined by the public SQL. */
 async function countBeliefs(db: Db) {
-  const { rows } = await sql<{ pair: string; count: number; stale: number }>`
-    select case when a.hidden is not null and a.pair <> 'unknown' then 'hidden' else a.pair end as pair,
+  const { rows } = await sql<{ state: string; count: number; stale: number }>`
+    select case when a.hidden is not null and a.pair <> 'unknown' then 'hidden' else a.pair end as state,
            ${countOf()} as count, ${countOf(sql`a.stale`)} as stale
       from ${SAMPLE}
      cross join ${PRESENT} a

@@ -2,15 +2,16 @@ import { type Static, Type } from 'typebox'
 import { AvailabilityChange, Price } from '../feeds/change-shapes.ts'
 import { readChangesOfFare } from '../feeds/operator-feed-queries.ts'
 import {
+  BELIEF_STATES,
   BELIEFS,
   CHECK_REASONS,
   FARE_STATES,
   HIDDEN_REASONS,
-  PAIR_STATES,
 } from '../platform/base/kinds.ts'
 import { type PricedRow, withPrice } from '../platform/base/money.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
+import { onlyPage, pageOf } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
 import { QUEUES } from '../schedule/queues.ts'
@@ -29,7 +30,7 @@ const CHANGES = 20
 const MAX_FOUND = 100
 
 const priced = {
-  pair: oneOf(PAIR_STATES, { title: 'PairState' }),
+  state: oneOf(BELIEF_STATES, { title: 'BeliefState' }),
   outbound: oneOf(BELIEFS, { title: 'LegBelief' }),
   return: orNull(oneOf(BELIEFS, { title: 'LegBelief' })),
   price: orNull(Price),
@@ -43,13 +44,13 @@ const identity = {
   watchers: Type.Integer({ description: 'How many active watches it has.' }),
 }
 
-const Interval = object({ from: Instant, to: orNull(Instant), ...priced })
+const Interval = object({ validFrom: Instant, validTo: orNull(Instant), ...priced })
 
 const Fare = object(
   {
     ...identity,
     ...priced,
-    pair: oneOf(FARE_STATES, { title: 'FareState' }),
+    state: oneOf(FARE_STATES, { title: 'FareState' }),
     hiddenReason: orNull(
       oneOf(HIDDEN_REASONS),
       'Why it is shown as unknown although it is fresh. unanswered: `lastReason` says why its last answers were unusable.',
@@ -97,12 +98,11 @@ const find = operator({
   }),
   answer: {
     about: `The fares, at most ${MAX_FOUND}.`,
-    schema: object({ items: Type.Array(object(identity)) }),
+    schema: pageOf(object(identity, { title: 'FoundFare' })),
   },
   example: { query: { flightId: '101' } },
-  handler: async ({ db }, { query: { flightId } }) => ({
-    items: await findFaresOfFlight(db, flightId, MAX_FOUND),
-  }),
+  handler: async ({ db }, { query: { flightId } }) =>
+    onlyPage(await findFaresOfFlight(db, flightId, MAX_FOUND)),
 })
 
 const read = operator({
@@ -154,7 +154,7 @@ export type FareDetail = Omit<Static<typeof Fare>, 'turns' | 'timeline' | 'chang
 export async function findFare(db: Db, fareId: number): Promise<FareDetail | undefined> {
   const { rows } = await sql<PricedRow<Omit<FareDetail, 'next'>> & ScheduleRow>`
     select f.id as "fareId", f.flight_id as "flightId", f.return_flight_id as "returnFlightId", f.watchers,
-           coalesce(s.outbound, 'unknown') as outbound, s.return_leg as return, coalesce(s.state, 'unknown') as pair, s.price, s.currency,
+           coalesce(s.outbound, 'unknown') as outbound, s.return_leg as return, coalesce(s.state, 'unknown') as state, s.price, s.currency,
            s.price_checked_at as "priceCheckedAt", s.price_reason as "priceReason", s.hidden_reason as "hiddenReason",
            s.contradicted_since as "contradictedSince", s.held_since as "heldSince",
            s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
@@ -167,7 +167,7 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
              where t.tracked_fare_id = f.id) as "dueSeconds",
            clock_timestamp() as now
       from tracked_fare f
-      left join farewatch.fares_current s on s.tracked_fare_id = f.id
+      left join farewatch.fares_current s on s.fare_id = f.id
       left join fare_state b on b.tracked_fare_id = f.id
       left join fare_schedule q on q.tracked_fare_id = f.id
      where f.id = ${fareId}
@@ -184,10 +184,10 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
 /** Reads the history of a fare's belief, newest first. */
 export async function readTimeline(db: Db, fareId: number, limit: number) {
   const { rows } = await sql<PricedRow<Static<typeof Interval>>>`
-    select valid_from as from, valid_to as to, state as pair, outbound, return_leg as return, price, currency,
+    select valid_from as "validFrom", valid_to as "validTo", state, outbound, return_leg as return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason"
       from farewatch.fare_history
-     where tracked_fare_id = ${fareId}
+     where fare_id = ${fareId}
      order by valid_from desc
      limit ${limit}
   `.execute(db)

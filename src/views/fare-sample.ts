@@ -22,7 +22,7 @@ export const countOf = (condition = sql`true`, scale = sql`100 / ${PERCENT}`) =>
 export const presentOf = (fareId: RawBuilder<unknown>) => sql`
   lateral (select a.*, s.pair, s.hidden
              from farewatch.fares_current a
-             join fare_state s using (tracked_fare_id)
-            where tracked_fare_id = ${fareId}
+             join fare_state s on s.tracked_fare_id = a.fare_id
+            where a.fare_id = ${fareId}
            offset 0)
 `

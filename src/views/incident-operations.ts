@@ -84,18 +84,21 @@ const read = operator({
   answer: { about: 'The incident.', schema: IncidentShape },
   problems: ['not_found'],
   example: { params: { incidentId: '1' } },
-  handler: async ({ db }, { params: { incidentId } }) => {
-    const [found] = await listIncidents(db, { after: incidentId + 1, limit: 1 })
-    if (found?.id === incidentId) return found
-    throw new ProblemError('not_found', {
-      parameter: 'incidentId',
-      detail: `there is no incident ${incidentId}`,
-    })
-  },
+  handler: ({ db }, { params: { incidentId } }) => requireIncident(db, incidentId),
 })
 
 /** Incidents, for operators. */
 export const INCIDENT_OPERATIONS = [listAll, read]
+
+/** Reads an incident. Throws `not_found`. */
+export async function requireIncident(db: Db, incidentId: number): Promise<Incident> {
+  const [found] = await listIncidents(db, { after: incidentId + 1, limit: 1 })
+  if (found?.id === incidentId) return found
+  throw new ProblemError('not_found', {
+    parameter: 'incidentId',
+    detail: `there is no incident ${incidentId}`,
+  })
+}
 
 /** Lists incidents, newest first. */
 export async function listIncidents(

@@ -268,12 +268,12 @@ export const StatusShape = object(
         fares: Type.Integer({ description: 'Number of its fares with a `maxDelaySeconds`.' }),
         tooShort: Type.Integer({
           description:
-            'How many of these have one below the shortest interval between two checks (`MIN_RECHECK_SECONDS`): they are ' +
+            'How many of these have one below the minimum interval between two checks (`MIN_INTERVAL_SECONDS`): they are ' +
             'checked no sooner than that.',
         }),
         neededPerSecond: Type.Number({
           description:
-            'The checks a second that these need. One that is too short counts as the shortest interval.',
+            'The checks a second that these need. One that is too short counts as the minimum interval.',
         }),
         allowedPerSecond: Type.Number({
           description: 'The checks a second that its share allows for them.',
@@ -283,8 +283,8 @@ export const StatusShape = object(
         description:
           'Resellers whose `maxDelaySeconds` were accepted and are not kept now, at most ten. If `neededPerSecond` is above ' +
           '`allowedPerSecond`, all of these checks come later in proportion: the share or the budget is smaller than before, ' +
-          'the shortest interval has changed, or watches that had ended have begun again. If `tooShort` is above 0, the ' +
-          'shortest interval has been raised. For a reseller only itself.',
+          'the minimum interval has changed, or watches that had ended have begun again. If `tooShort` is above 0, the ' +
+          'minimum interval has been raised. For a reseller only itself.',
       },
     ),
     deliveries: Deliveries,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Price } from '../feeds/change-shapes.ts'
-import { BELIEFS, PAIR_STATES, PRICE_REASONS } from '../platform/base/kinds.ts'
+import { BELIEF_STATES, BELIEFS, PRICE_REASONS } from '../platform/base/kinds.ts'
 import { type PricedRow, withPrice } from '../platform/base/money.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
@@ -19,9 +19,11 @@ const A_1 = { list: 'summer', reference: 'A-1' }
 
 const Interval = object(
   {
-    from: orNull(Instant, 'Null for the first interval: it held when the watch began.'),
-    to: orNull(Instant, 'Null while it holds.'),
-    pair: oneOf(PAIR_STATES, { title: 'PairState' }),
+    validFrom: instant(
+      'Of the first interval when the watch began: what was known before is not shown.',
+    ),
+    validTo: orNull(Instant, 'Null while it holds.'),
+    state: oneOf(BELIEF_STATES, { title: 'BeliefState' }),
     outbound: oneOf(BELIEFS, { title: 'LegBelief' }),
     return: orNull(oneOf(BELIEFS, { title: 'LegBelief' })),
     price: orNull(Price),
@@ -37,7 +39,7 @@ const Interval = object(
   { title: 'BeliefInterval' },
 )
 
-const { pair: _, outbound: _o, return: _r, ...priceMembers } = Interval.properties
+const { state: _, outbound: _o, return: _r, ...priceMembers } = Interval.properties
 const PriceInterval = object(priceMembers, { title: 'PriceInterval' })
 const PAGE = object(pageParameters({ preset: 100, max: 1000 }))
 const timelines = cursorsOf('watch-timeline', InstantPosition)
@@ -83,7 +85,7 @@ const prices = reseller({
     const args = { resellerId, params, query, cursors: priceSeries, onlyBookable: true }
     const { items, next } = await intervalsOf(db, args)
     return {
-      items: items.map(({ pair: _, outbound: _o, return: _r, ...price }) => price),
+      items: items.map(({ state: _, outbound: _o, return: _r, ...price }) => price),
       next,
     }
   },
@@ -128,7 +130,7 @@ interface WatchInterval extends Static<typeof Interval> {
 
 /**
  * Reads what was believed of a watch's fare since the watch began, newest first. Returns nothing while the watch is
- * paused. The beginning of the first interval is left out, because it may lie before the watch began.
+ * paused. The first interval begins with the watch: its own begin would show whether others watched the fare before.
  */
 export async function readWatchTimeline(
   db: Db,
@@ -143,14 +145,14 @@ export async function readWatchTimeline(
        where w.id = ${watchId} and w.reseller_id = ${resellerId}
          and w.paused_at is null and r.disabled_at is null
     ), seen as (
-      select v.*, o.ends_at, greatest(v.valid_from, o.began_at) as place
+      select v.*, o.began_at, o.ends_at, greatest(v.valid_from, o.began_at) as place
         from own o
-        join farewatch.fare_history v on v.tracked_fare_id = o.tracked_fare_id
+        join farewatch.fare_history v on v.fare_id = o.tracked_fare_id
        where (v.valid_to is null or v.valid_to > o.began_at)
          and (o.ends_at is null or v.valid_from < o.ends_at)
     )
-    select case when valid_from > (select min(valid_from) from seen) then valid_from end as from,
-           least(valid_to, ends_at) as to, state as pair, outbound, return_leg as return, price, currency,
+    select case when valid_from > (select min(valid_from) from seen) then valid_from else began_at end as "validFrom",
+           least(valid_to, ends_at) as "validTo", state, outbound, return_leg as return, price, currency,
            price_checked_at as "priceCheckedAt", price_reason as "priceReason", place
       from seen
      where ${before === undefined ? sql`true` : sql`place < ${before}`}
@@ -170,9 +172,9 @@ const MAX_INTERVALS = 200
 
 const StripInterval = object(
   {
-    from: instant('Not before the watch began, nor before the days that were asked for.'),
-    to: orNull(instant(), 'Null while it holds.'),
-    pair: oneOf(PAIR_STATES, { title: 'PairState' }),
+    validFrom: instant('Not before the watch began, nor before the days that were asked for.'),
+    validTo: orNull(instant(), 'Null while it holds.'),
+    state: oneOf(BELIEF_STATES, { title: 'BeliefState' }),
     price: orNull(Price),
   },
   { title: 'StripInterval' },
@@ -233,9 +235,9 @@ const listStrips = reseller({
 interface StripRow extends Omit<Static<typeof Strip>, 'intervals'> {
   /** As JSON, so that instants are texts. */
   readonly intervals: readonly PricedRow<
-    Omit<Static<typeof StripInterval>, 'from' | 'to'> & {
-      readonly from: string
-      readonly to: string | null
+    Omit<Static<typeof StripInterval>, 'validFrom' | 'validTo'> & {
+      readonly validFrom: string
+      readonly validTo: string | null
     }
   >[]
 }
@@ -267,7 +269,7 @@ async function readStrips(db: Db, page: StripsPage) {
            select greatest(w.began_at, clock_timestamp() - make_interval(days => ${page.days})) as since) s
       left join lateral (
            select jsonb_agg(jsonb_build_object(
-                    'from', b.since, 'to', b.until, 'pair', b.pair,
+                    'validFrom', b.since, 'validTo', b.until, 'state', b.pair,
                     'price', b.price::text, 'currency', b.currency) order by b.since)
                     filter (where b.latest <= ${MAX_INTERVALS}) as intervals,
                   sum(b.seconds) filter (where b.pair = 'bookable') as bookable,
@@ -288,8 +290,12 @@ async function readStrips(db: Db, page: StripsPage) {
 }
 
 function withDates(row: StripRow['intervals'][number]) {
-  const { from, to, ...interval } = withPrice(row)
-  return { ...interval, from: new Date(from), to: to === null ? null : new Date(to) }
+  const { validFrom, validTo, ...interval } = withPrice(row)
+  return {
+    ...interval,
+    validFrom: new Date(validFrom),
+    validTo: validTo === null ? null : new Date(validTo),
+  }
 }
 
 /** The history of a reseller's watches, and short histories of many at a time. */

@@ -1,7 +1,7 @@
 import type { Flight } from '../feeds/change-shapes.ts'
 import { generationOf } from '../feeds/feed-bounds.ts'
 import { readWatchFeedBounds } from '../feeds/watch-feed-queries.ts'
-import type { PairState } from '../platform/base/kinds.ts'
+import type { BeliefState } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
@@ -98,7 +98,7 @@ interface PassingArgs extends StatesArgs {
 /** Which watches are shown. A condition that is unset passes all. */
 export interface WatchFilter {
   readonly status?: readonly WatchView['status'][] | undefined
-  readonly pair?: readonly PairState[] | undefined
+  readonly state?: readonly BeliefState[] | undefined
   readonly place?: string | undefined
   readonly departsFrom?: string | undefined
   readonly departsThrough?: string | undefined
@@ -223,7 +223,7 @@ async function findCodes(tx: Tx, place: string | undefined): Promise<ReadonlySet
 /** The flights are those of the belief, or the last ones that are known: a sold-out fare passes as it did before. */
 function passes(
   { watch, view }: ViewedWatch,
-  { status, pair, place, departsFrom, departsThrough }: WatchFilter,
+  { status, state, place, departsFrom, departsThrough }: WatchFilter,
   codes: ReadonlySet<string>,
 ): boolean {
   const { belief, lastFlight } = view
@@ -232,7 +232,7 @@ function passes(
   const day = outbound?.departure.localTime.slice(0, 10) ?? watch.entry.departsOn ?? undefined
   return (
     (status === undefined || status.includes(view.status)) &&
-    (pair === undefined || pair.includes(belief.pair)) &&
+    (state === undefined || state.includes(belief.state)) &&
     (place === undefined ||
       flights.some((flight) => flight && endsOf(flight).some((iata) => codes.has(iata)))) &&
     (departsFrom === undefined || (day !== undefined && day >= departsFrom)) &&

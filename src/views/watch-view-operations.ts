@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { PRESENT_GENERATION } from '../feeds/change-shapes.ts'
-import { PAIR_STATES } from '../platform/base/kinds.ts'
+import { BELIEF_STATES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import type { Db, Tenant } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
@@ -55,8 +55,8 @@ const WatchFilters = object({
       description: 'Only watches with these statuses.',
     }),
   ),
-  pair: Type.Optional(
-    Type.Array(oneOf(PAIR_STATES, { title: 'PairState' }), {
+  state: Type.Optional(
+    Type.Array(oneOf(BELIEF_STATES, { title: 'BeliefState' }), {
       minItems: 1,
       description: 'Only watches whose belief shows one of these.',
     }),

@@ -6,7 +6,7 @@ import { MOST_PROMISED } from '../schedule/queues.ts'
 
 /** What the longest delays of a reseller need. */
 interface MaxDelayNeed {
-  /** How many fares have each delay, the shortest first; none is below the shortest interval of the workers. */
+  /** How many fares have each delay, the shortest first; none is below the minimum interval of the workers. */
   readonly groups: readonly { readonly seconds: number; readonly fares: number }[]
   /** The checks a second that they need: Σ fares / seconds. */
   readonly neededPerSecond: number
@@ -88,13 +88,13 @@ function refusalOf({ groups, neededPerSecond }: MaxDelayNeed, allowed: number): 
 }
 
 /**
- * A reseller whose longest delays need more than its share allows now, or are below the shortest interval of the
+ * A reseller whose longest delays need more than its share allows now, or are below the minimum interval of the
  * workers.
  */
 export interface UnkeptMaxDelays {
   readonly reseller: string
   readonly fares: number
-  /** How many of the fares have a delay below the shortest interval of the workers. */
+  /** How many of the fares have a delay below the minimum interval of the workers. */
   readonly tooShort: number
   readonly neededPerSecond: number
   readonly allowedPerSecond: number
@@ -102,7 +102,7 @@ export interface UnkeptMaxDelays {
 
 /**
  * Finds resellers whose longest delays are not kept: all, or one of them. The delays were accepted, but the share,
- * the budget or the shortest interval of the workers has changed since, or ended watches have begun again.
+ * the budget or the minimum interval of the workers has changed since, or ended watches have begun again.
  */
 export async function findUnkeptMaxDelays(
   db: Db,

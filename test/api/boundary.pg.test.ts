@@ -255,6 +255,7 @@ async function casesOf({ base, seed }: SharedApi): Promise<Case[]> {
       good: { of: 'existence', validFrom: 0 },
       bad: farRoutes,
     },
+    { path: '/places', list: 'places', bound: null, good: 'PMI', bad: NUL },
     { path: '/places/PMI', list: 'place-history', bound: 'PMI', good: 0, bad: FAR },
     { path: '/resellers', list: 'resellers', bound: null, operator: true, good: 'a', bad: NUL },
   ]

@@ -65,7 +65,7 @@ describe('the state of a list and of all lists', () => {
     expect(seq).toBe(1)
     expect(watches.map(({ reference }) => reference)).toEqual(references)
     expect(watches.filter(({ status }) => status !== 'new')).toMatchObject([
-      { reference: 'R1500', status: 'followed', belief: { pair: 'bookable' } },
+      { reference: 'R1500', status: 'followed', belief: { state: 'bookable' } },
     ])
   })
 
@@ -124,15 +124,15 @@ describe('the state of a list and of all lists', () => {
       return watches.map(({ reference }) => reference)
     }
 
-    expect(await chosen('pair=bookable,unknown')).toEqual(['bookable', 'unseen'])
+    expect(await chosen('state=bookable,unknown')).toEqual(['bookable', 'unseen'])
     expect(await chosen('status=new')).toEqual(['unseen'])
     for (const at of ['pmi', 'palma', 'MAD']) {
       expect(await chosen(`place=${at}`)).toEqual(['bookable', 'sold-out'])
     }
     expect(await chosen('place=BCN')).toEqual([])
     expect(await chosen('departsFrom=2027-01-11')).toEqual(['unseen'])
-    expect(await chosen('departsThrough=2027-01-10&pair=not_bookable')).toEqual(['sold-out'])
-    expect((await stateOf(ana, '/watch-state?place=PMI&pair=bookable')).watches).toHaveLength(1)
+    expect(await chosen('departsThrough=2027-01-10&state=not_bookable')).toEqual(['sold-out'])
+    expect((await stateOf(ana, '/watch-state?place=PMI&state=bookable')).watches).toHaveLength(1)
     const listed = (query: string) => ana.get(`/watch-lists/summer/watches?${query}`)
     const first = await listed('place=PMI&limit=1')
     expect(itemsOf(first)).toMatchObject([{ reference: 'bookable' }])
@@ -142,7 +142,7 @@ describe('the state of a list and of all lists', () => {
     expect(second.body.next).toBeNull()
     expect(await listed(next)).toMatchObject({ body: { code: 'request.invalid_cursor' } })
     expect(itemsOf(await listed('status=new&departsFrom=2027-01-11'))).toHaveLength(1)
-    for (const wrong of ['pair=open', 'status=', 'departsFrom=soon', 'placed=PMI']) {
+    for (const wrong of ['state=open', 'status=', 'departsFrom=soon', 'placed=PMI']) {
       expect(await ana.get(`/watch-state?${wrong}`)).toMatchObject({ status: 400 })
     }
   })

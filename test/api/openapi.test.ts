@@ -192,7 +192,7 @@ describe('the schemas of the document', () => {
       expect.arrayContaining([
         'Belief',
         'ChangeReason',
-        'PairState',
+        'BeliefState',
         'Place',
         'Price',
         'Problem',

@@ -73,7 +73,7 @@ describe('a record, its evidence and its deliveries', () => {
     expect(evidence.body.answer).toBe('{"kind":"unavailable"}')
     expect(found).toEqual([{ fareId, flightId: '101', returnFlightId: null, watchers: 2 }])
     expect(fare.body).toMatchObject({
-      pair: 'bookable',
+      state: 'bookable',
       price: { amount: '77.70', currency: 'EUR' },
       watchers: 2,
     })

@@ -185,7 +185,7 @@ describe('a reseller that shares its questions with another one', () => {
       items: [
         { reference: 'A-1', kind: 'watch_started' },
         { reference: 'A-2', kind: 'watch_started' },
-        { reference: 'A-1', kind: 'expired', after: { pair: 'not_bookable' } },
+        { reference: 'A-1', kind: 'expired', after: { state: 'not_bookable' } },
         { reference: 'A-2', kind: 'expired' },
       ],
     })
@@ -210,7 +210,7 @@ describe('a reseller that shares its questions with another one', () => {
     for (const { body } of again) {
       expect(body).toMatchObject({
         head: 5,
-        items: [{}, {}, {}, {}, { kind: 'watch_started', after: { pair: 'bookable' } }],
+        items: [{}, {}, {}, {}, { kind: 'watch_started', after: { state: 'bookable' } }],
       })
     }
   })

@@ -65,7 +65,7 @@ describe('the feed of a reseller', () => {
       reference: 'A-1',
       before: null,
       observedAt: ago(20).toISOString(),
-      after: { pair: 'bookable' },
+      after: { state: 'bookable' },
     })
     const seen: Change[] = []
     for (let after = 0; after < changes.length; ) {

@@ -39,7 +39,7 @@ describe('a watch', () => {
 
     expect(body).toMatchObject({
       status: 'new',
-      belief: { pair: 'unknown', price: null, outbound: { belief: 'unknown', flight: null } },
+      belief: { state: 'unknown', price: null, outbound: { belief: 'unknown', flight: null } },
       lastGoodCheckAt: null,
       lastCheckAt: null,
       lastCheckWhy: null,
@@ -58,7 +58,7 @@ describe('a watch', () => {
     expect(body).toMatchObject({
       status: 'followed',
       belief: {
-        pair: 'bookable',
+        state: 'bookable',
         price: { amount: '109.50', currency: 'EUR' },
         outbound: { belief: 'available', flight: { departure: { place: { iata: 'PMI' } } } },
         return: null,
@@ -77,7 +77,7 @@ describe('a watch', () => {
     await record(db, fareId, ago(10), available())
     const nothing = {
       status: 'paused',
-      belief: { pair: 'unknown', outbound: { belief: 'unknown', flight: null } },
+      belief: { state: 'unknown', outbound: { belief: 'unknown', flight: null } },
       lastGoodCheckAt: null,
       lastCheckAt: null,
       next: null,
@@ -104,8 +104,8 @@ describe('a watch', () => {
 
     const resumed = await ana.get(A_1)
 
-    expect(resumed.body).toMatchObject({ status: 'followed', belief: { pair: 'bookable' } })
-    expect(itemsOf(await ana.get(`${A_1}/timeline`))).toMatchObject([{ from: null, to: null }])
+    expect(resumed.body).toMatchObject({ status: 'followed', belief: { state: 'bookable' } })
+    expect(itemsOf(await ana.get(`${A_1}/timeline`))).toMatchObject([{ validTo: null }])
   })
 })
 
@@ -138,7 +138,7 @@ describe('the last flight of a watch', () => {
       price: { amount: '110.00', currency: 'EUR' },
       at: ago(18).toISOString(),
     }
-    expect(bookable.body).toMatchObject({ belief: { pair: 'bookable' }, lastFlight: null })
+    expect(bookable.body).toMatchObject({ belief: { state: 'bookable' }, lastFlight: null })
     expect(soldOut.body).toMatchObject({ belief: { outbound: { flight: null } }, lastFlight })
     expect(departed.body).toMatchObject({ status: 'expired', lastFlight })
   })
@@ -195,7 +195,7 @@ describe('the last flight of a watch', () => {
     const { body } = await ana.get(A_1)
 
     expect(body).toMatchObject({
-      belief: { pair: 'not_bookable', outbound: { flight: FLIGHT }, return: { flight: null } },
+      belief: { state: 'not_bookable', outbound: { flight: FLIGHT }, return: { flight: null } },
       lastFlight: { outbound: FLIGHT, return: FLIGHT, price: { amount: '150.00' } },
     })
   })
@@ -223,9 +223,9 @@ describe('the timeline of a watch', () => {
     expect(timeline).toMatchObject([
       {
         ...one,
-        from: at(10),
-        to: null,
-        pair: 'bookable',
+        validFrom: at(10),
+        validTo: null,
+        state: 'bookable',
         outbound: 'available',
         price: euros('80.00'),
         priceCheckedAt: at(10),
@@ -233,25 +233,25 @@ describe('the timeline of a watch', () => {
       },
       {
         ...one,
-        from: at(15),
-        to: at(10),
-        pair: 'not_bookable',
+        validFrom: at(15),
+        validTo: at(10),
+        state: 'not_bookable',
         outbound: 'unavailable',
         price: null,
       },
       {
         ...one,
-        from: at(20),
-        to: at(15),
-        pair: 'bookable',
+        validFrom: at(20),
+        validTo: at(15),
+        state: 'bookable',
         outbound: 'available',
         price: euros('110.00'),
       },
       {
         ...one,
-        from: null,
-        to: at(20),
-        pair: 'bookable',
+        validFrom: at(30),
+        validTo: at(20),
+        state: 'bookable',
         outbound: 'available',
         price: euros('100.00'),
       },
@@ -275,21 +275,21 @@ describe('the timeline of a watch', () => {
     expect(await pages('timeline')).toEqual(itemsOf(await ana.get(`${A_1}/timeline`)))
     const prices = await pages('prices')
     expect(prices).toEqual(itemsOf(await ana.get(`${A_1}/prices`)))
-    expect(prices.map(({ from, price }) => [from === null, amountOf(price)])).toEqual([
-      [false, '80.00'],
-      [false, '110.00'],
-      [true, '100.00'],
+    expect(prices.map(({ validFrom, price }) => [validFrom, amountOf(price)])).toEqual([
+      [ago(10).toISOString(), '80.00'],
+      [ago(20).toISOString(), '110.00'],
+      [ago(30).toISOString(), '100.00'],
     ])
   })
 
   it.for([
-    ['without a later check', [], [['100.00', true]]],
+    ['without a later check', [], [['100.00', 15]]],
     [
       'after a change',
       [[12, available('110.00')]],
       [
-        ['110.00', false],
-        ['100.00', true],
+        ['110.00', 12],
+        ['100.00', 15],
       ],
     ],
   ] as const)(
@@ -307,7 +307,9 @@ describe('the timeline of a watch', () => {
 
       const timeline = itemsOf(await ben.get('/watch-lists/late/watches/B/timeline'))
 
-      expect(timeline.map(({ price, from }) => [amountOf(price), from === null])).toEqual(expected)
+      expect(timeline.map(({ price, validFrom }) => [amountOf(price), validFrom])).toEqual(
+        expected.map(([amount, minutes]) => [amount, ago(minutes).toISOString()]),
+      )
       expect(itemsOf(await ana.get(`${A_1}/timeline`)).length).toBeGreaterThan(0)
     },
   )
@@ -332,11 +334,11 @@ describe('the strips of a watch list', () => {
         reference: 'A-1',
         intervals: [
           {
-            from: ago(20).toISOString(),
-            pair: 'bookable',
+            validFrom: ago(20).toISOString(),
+            state: 'bookable',
             price: { amount: '100.00', currency: 'EUR' },
           },
-          { to: null, pair: 'not_bookable', price: null },
+          { validTo: null, state: 'not_bookable', price: null },
         ],
       },
       { reference: 'A-2', intervals: [] },
@@ -362,7 +364,7 @@ describe('the strips of a watch list', () => {
     await beginAt(db, ben, ago(5))
 
     expect(itemsOf(await ben.get(STRIPS))).toMatchObject([
-      { reference: 'B-1', intervals: [{ from: ago(5).toISOString(), to: null }] },
+      { reference: 'B-1', intervals: [{ validFrom: ago(5).toISOString(), validTo: null }] },
     ])
     expect((await ben.get('/watch-lists/winter/strips')).status).toBe(404)
   })

@@ -82,7 +82,7 @@ describe('after the clock of the database was set back', () => {
     expect((await scheduleOf(db, unchecked)).laneDue).toBeGreaterThan(200)
   })
 
-  it('a fare inside its shortest interval stays in it', async ({ db }) => {
+  it('a fare inside its minimum interval stays in it', async ({ db }) => {
     const [waiting = 0] = await trackFares(db, [{ notBefore: 30 }])
     await sql`update fare_schedule set interval_seconds = 3600`.execute(db)
     await dispatch(db, BUDGET)

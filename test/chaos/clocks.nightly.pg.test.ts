@@ -8,7 +8,7 @@ import { BACKENDS, openWorld, type Settings, type World } from './world.ts'
 
 const TEN_MINUTES_MS = 600_000
 const REQUESTS_PER_SECOND = 10
-const MIN_RECHECK_SECONDS = 4
+const MIN_INTERVAL_SECONDS = 4
 const FLIGHTS = Array.from({ length: 24 }, (_, i) => String(900 + i))
 /** A tick runs every 60 s at the latest; 30 s more cover a check. */
 const BACK_WITHIN_MS = 90_000
@@ -26,7 +26,7 @@ function wrongBy(ms: number, timeZone: string): Settings {
 
 const PACE: Settings = {
   UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
-  MIN_RECHECK_SECONDS: String(MIN_RECHECK_SECONDS),
+  MIN_INTERVAL_SECONDS: String(MIN_INTERVAL_SECONDS),
 }
 
 /** The highest number of requests in any window of this length. */
@@ -79,7 +79,7 @@ describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () 
       await makeListDue(world)
       await eventually('one more list', async () => (await runsOf(world)).length === 2, 40_000)
       await eventually('three checks of each', () => isChecked(world, 3), 60_000)
-      expect(shortestGapMs(upstream.requests)).toBeGreaterThan(MIN_RECHECK_SECONDS * 1000 - 500)
+      expect(shortestGapMs(upstream.requests)).toBeGreaterThan(MIN_INTERVAL_SECONDS * 1000 - 500)
 
       const leaving = [fast, left === 'slow' ? others.right : others.slow]
       expect(await Promise.all(leaving.map(end))).toEqual([0, 0])

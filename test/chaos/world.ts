@@ -57,7 +57,7 @@ export interface WorldArgs {
 /** Each fare is checked once an hour and each list fetched once a year, unless a test makes it due. */
 const SETTINGS: Settings = {
   UPSTREAM_REQUESTS_PER_SECOND: '50',
-  MIN_RECHECK_SECONDS: '3600',
+  MIN_INTERVAL_SECONDS: '3600',
   ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
   AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
   ADMIN_PORT: '0',

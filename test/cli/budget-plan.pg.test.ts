@@ -62,7 +62,7 @@ describe('farewatch budget plan', () => {
   })
 
   it.for([
-    ['30s', 'MIN_RECHECK_SECONDS is 60'],
+    ['30s', 'MIN_INTERVAL_SECONDS is 60'],
     ['5', 'such as 90s or 5m'],
   ] as const)('refuses a delay of %s and says why', async ([delay, reason]) => {
     const { exit, stdout, stderr } = await plan(delay, { DATABASE_URL: 'postgres://127.0.0.1:9/x' })

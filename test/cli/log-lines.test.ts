@@ -47,11 +47,11 @@ describe('a log line on a terminal', () => {
 
   it('of level debug is shown without LOG_LEVEL=debug only if it reports a change', () => {
     const { log, plain } = aTerminalLog([], false)
-    const after = { pair: 'bookable', outbound: {}, return: null, price: null }
+    const after = { state: 'bookable', outbound: {}, return: null, price: null }
 
     log.debug('upstream call ended')
-    const soldOut = { ...after, pair: 'unavailable' }
-    const unknown = { ...after, pair: 'unknown' }
+    const soldOut = { ...after, state: 'unavailable' }
+    const unknown = { ...after, state: 'unknown' }
     log.debug({ fareId: 4, kind: 'first_seen', before: unknown, after }, 'fare changed')
     log.debug({ fareId: 5, kind: 'became_available', before: soldOut, after }, 'fare changed')
 

@@ -24,7 +24,7 @@ function aRun(changes: Partial<SyncRunRow>): SyncRunRow {
     reason: REASON,
     durationsMs: {},
     startedAt: AT,
-    fetchedAt: AT,
+    validAt: AT,
     finishedAt: AT,
     bytes: 1,
     ...changes,

@@ -361,7 +361,7 @@ describe('the status', () => {
     const lines = statusText({ ...WELL, unkeptMaxDelays }, Number.POSITIVE_INFINITY).split('\n')
 
     const need = '500 fares need 8.33 checks a second, its share allows 7'
-    const short = 'with a delay below the shortest interval between two checks'
+    const short = 'with a delay below the minimum interval between two checks'
     expect(lines.filter((line) => line.includes('NOT KEPT')).map((line) => line.trim())).toEqual([
       `MAX DELAYS of ana NOT KEPT: ${need}`,
       `MAX DELAYS of ana NOT KEPT: ${need}; 3 fares ${short}`,

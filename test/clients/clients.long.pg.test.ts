@@ -136,7 +136,7 @@ export async function states(): Promise<string[]> {
   const { watches } = await dataOf(farewatch.GET('/api/v1/watch-state'))
   // @ts-expect-error there is no such operation
   await farewatch.GET('/api/v1/nothing')
-  return watches.map(({ reference, belief }) => reference + belief.pair)
+  return watches.map(({ reference, belief }) => reference + belief.state)
 }
 
 export function priceAfter(event: WebhookEvent): string | null | undefined {

@@ -19,11 +19,11 @@ const leg = (
 ): Leg => ({ belief, price: null, passengerPrices: null, flight })
 const euros = (amount: string) => ({ amount, currency: 'EUR' })
 const fare = (
-  pair: Belief['pair'],
+  state: Belief['state'],
   outbound: Leg,
   back: Leg | null,
   price: Belief['price'] = null,
-): Belief => ({ pair, outbound, return: back, price })
+): Belief => ({ state, outbound, return: back, price })
 
 const OPEN = fare('bookable', leg('available'), null, euros('348.81'))
 const GONE = fare('not_bookable', leg('unavailable'), null)

@@ -44,9 +44,9 @@ export function soldOut({
       reference,
       flightId: '101',
       returnFlightId: null,
-      before: { pair: 'bookable', outbound: { belief: 'available', flight }, return: null, price },
+      before: { state: 'bookable', outbound: { belief: 'available', flight }, return: null, price },
       after: {
-        pair: 'not_bookable',
+        state: 'not_bookable',
         outbound: { belief: 'unavailable', flight: null },
         return: null,
         price: null,

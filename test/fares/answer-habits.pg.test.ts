@@ -79,7 +79,7 @@ async function passHours(db: Db, hours: number): Promise<void> {
 
 async function shownReason(db: Db, fareId: number): Promise<string | null> {
   const { rows } = await sql<{ reason: string | null }>`
-    select last_reason as reason from farewatch.fares_current where tracked_fare_id = ${fareId}
+    select last_reason as reason from farewatch.fares_current where fare_id = ${fareId}
   `.execute(db)
   return rows[0]?.reason ?? null
 }

@@ -62,7 +62,7 @@ function facts(db: Db) {
   )
 }
 
-const UNKNOWN = { ended: false, departs: null, lane: 'new_watch', state: {} }
+const UNKNOWN = { ended: false, departs: null, lane: 'first_check', state: {} }
 
 /** What each record of the fare shows before and after it. */
 async function steps(db: Db): Promise<unknown[]> {

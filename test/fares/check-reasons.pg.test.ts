@@ -53,8 +53,8 @@ describe('the reason of the last check', () => {
     expect(await whyChecked(db, fareId)).toBeNull()
 
     const owner = '(select reseller_id from turn)'
-    await set(`lane = 'new_watch', lane_due_at = clock_timestamp(), lane_reseller = ${owner}`)
-    expect(await checkDue(db, available(), fareId)).toBe('new_watch')
+    await set(`lane = 'first_check', lane_due_at = clock_timestamp(), lane_reseller = ${owner}`)
+    expect(await checkDue(db, available(), fareId)).toBe('first_check')
     await makeDue(db)
     expect(await checkDue(db, gone, fareId)).toBe('scheduled')
     await makeDue(db)

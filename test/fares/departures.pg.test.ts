@@ -48,7 +48,7 @@ async function depart(db: Db, fareId: number): Promise<void> {
 
 async function reasons(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
-    select tracked_fare_id as fare, kind, reason from farewatch.availability_changes
+    select fare_id as fare, kind, reason from farewatch.availability_changes
      where kind in ('became_unavailable', 'expired') order by seq
   `.execute(db)
   return rows
@@ -165,7 +165,7 @@ describe('the departure of a fare', () => {
       ['expired', 'departed'],
     ])
     const { rows } = await sql`
-      select reason, censored from farewatch.fare_survival order by tracked_fare_id
+      select reason, censored from farewatch.fare_survival order by fare_id
     `.execute(db)
     expect(rows).toEqual([
       { reason: 'sales_closed', censored: false },
@@ -182,8 +182,8 @@ describe('the departure of a fare', () => {
     const { rows } = await sql<{ after: unknown }>`
       select c.belief as after, c.state_before as before, s.pair, s.outbound, s.return, v.reason, v.censored
         from farewatch.availability_changes c
-        join fare_state s using (tracked_fare_id)
-        join farewatch.fare_survival v using (tracked_fare_id)
+        join fare_state s on s.tracked_fare_id = c.fare_id
+        join farewatch.fare_survival v using (fare_id)
        where c.kind = 'expired'
     `.execute(db)
     const leg = {
@@ -193,7 +193,7 @@ describe('the departure of a fare', () => {
     }
     expect(rows).toEqual([
       {
-        after: { pair: 'not_bookable', price: null, outbound: leg, return: leg },
+        after: { state: 'not_bookable', price: null, outbound: leg, return: leg },
         before: 'bookable',
         pair: 'not_bookable',
         outbound: 'unavailable',

@@ -75,8 +75,8 @@ describe('the end of a fare', () => {
     const { rows } = await sql`
       select c.state, c.outbound, c.return_leg, c.price, h.valid_to is null as open, v.censored
         from farewatch.fares_current c
-        join farewatch.fare_history h using (tracked_fare_id)
-        join farewatch.fare_survival v using (tracked_fare_id)
+        join farewatch.fare_history h using (fare_id)
+        join farewatch.fare_survival v using (fare_id)
     `.execute(db)
     expect(rows).toEqual([
       {
@@ -169,13 +169,13 @@ async function depart(db: Db): Promise<void> {
   await sql`update fare_state set departs_at = clock_timestamp() - interval '1 second'`.execute(db)
 }
 
-/** The pair state in the last record of a fare, and in its belief. */
+/** The state in the last record of a fare, and in its belief. */
 async function lastPair(db: Db, fareId: number): Promise<unknown> {
   const { rows } = await sql`
     select (select state from farewatch.availability_changes
-             where tracked_fare_id = ${fareId} order by seq desc limit 1) as recorded,
+             where fare_id = ${fareId} order by seq desc limit 1) as recorded,
            state as believed
-      from farewatch.fares_current where tracked_fare_id = ${fareId}
+      from farewatch.fares_current where fare_id = ${fareId}
   `.execute(db)
   return rows[0]
 }

@@ -241,14 +241,14 @@ export async function countChanges(db: Db, kind: string): Promise<number> {
 
 export async function kinds(db: Db, fareId: number): Promise<string[]> {
   const { rows } = await sql<{ kind: string }>`
-    select kind from farewatch.availability_changes where tracked_fare_id = ${fareId} order by seq
+    select kind from farewatch.availability_changes where fare_id = ${fareId} order by seq
   `.execute(db)
   return rows.map((row) => row.kind)
 }
 
 export async function pairStates(db: Db, fareId: number): Promise<string[]> {
   const { rows } = await sql<{ pair: string }>`
-    select state as pair from farewatch.fare_history where tracked_fare_id = ${fareId} order by valid_from
+    select state as pair from farewatch.fare_history where fare_id = ${fareId} order by valid_from
   `.execute(db)
   return rows.map((row) => row.pair)
 }

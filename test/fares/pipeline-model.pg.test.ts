@@ -38,7 +38,7 @@ async function readHeld(db: Db): Promise<HeldFare[]> {
                               'shown', jsonb_build_array(h.outbound, h.return_leg, h.state, h.price, h.currency),
                               'from', h.valid_from, 'to', h.valid_to) order by h.valid_from)
                        from farewatch.fare_history h
-                      where h.tracked_fare_id = f.id), '[]') as history
+                      where h.fare_id = f.id), '[]') as history
       from tracked_fare f
       join fare_state s on s.tracked_fare_id = f.id
      order by f.flight_id
@@ -113,7 +113,7 @@ async function expectFares(db: Db, model: PipelineModel): Promise<void> {
   for (const [question, fare] of model.fares.entries()) {
     const mine = feed.filter((change) => questionOf(change.flightId) === question)
     const recorded = mine.map(({ kind, detectedAt, lastGoodCheckAt, after }) => {
-      const { pair, price } = after
+      const { state: pair, price } = after
       return {
         kind,
         detectedAt: detectedAt.toISOString(),

@@ -20,7 +20,7 @@ export interface Call {
 export interface ExpectedRecord {
   readonly reference: string
   readonly kind: string
-  /** The pair state of the fare after it. */
+  /** The state of the fare after it. */
   readonly pair: string
   readonly price: Money | null
 }

@@ -22,7 +22,7 @@ function flightAt(departsAt: string, from = 'PMI', to = 'MAD'): LegObservation {
 async function historyOf(db: Db, fareId: number): Promise<unknown[]> {
   const { rows } = await sql<{ pair: string; departs: string }>`
     select state as pair, outbound_departs_local::text as departs
-      from farewatch.fare_history where tracked_fare_id = ${fareId} order by valid_from
+      from farewatch.fare_history where fare_id = ${fareId} order by valid_from
   `.execute(db)
   return rows.map(({ pair, departs }) => [pair, departs])
 }
@@ -84,7 +84,7 @@ describe('the flights of a fare in the public SQL', () => {
 
     const { rows } = await sql`
       select c.outbound_departs_local::text, c.outbound_departs_at, s.departs_at
-        from farewatch.fares_current c join fare_state s using (tracked_fare_id)
+        from farewatch.fares_current c join fare_state s on s.tracked_fare_id = c.fare_id
     `.execute(db)
     expect(rows).toEqual([
       {
@@ -128,7 +128,7 @@ describe('the flights of a fare in the public SQL', () => {
 
   it('PostgreSQL leaves out the joins that a query does not use', async ({ db }) => {
     const { rows } = await sql<Record<string, string>>`
-      explain (costs off) select state, valid_from from farewatch.fare_history where tracked_fare_id = 1
+      explain (costs off) select state, valid_from from farewatch.fare_history where fare_id = 1
     `.execute(db)
 
     const plan = rows.flatMap((row) => Object.values(row)).join('\n')
@@ -203,9 +203,9 @@ interface ScheduleRow {
 
 async function rowOf(db: Db, fareId: number): Promise<ScheduleRow | undefined> {
   const { rows } = await sql<ScheduleRow>`
-    select checks_per_second as rate, longest_interval_seconds as seconds, lane,
+    select checks_per_second as rate, expected_interval_seconds as seconds, lane,
            due_within_seconds as "dueSeconds"
-      from farewatch.fare_schedule where tracked_fare_id = ${fareId}
+      from farewatch.fare_schedule where fare_id = ${fareId}
   `.execute(db)
   return rows[0]
 }
@@ -222,7 +222,7 @@ describe('a belief in fares_current', () => {
     await sql`update fare_schedule set rate = ${rate}`.execute(db)
 
     const { rows } = await sql`
-      select stale from farewatch.fares_current order by tracked_fare_id
+      select stale from farewatch.fares_current order by fare_id
     `.execute(db)
     expect(rows).toEqual([{ stale: false }, { stale: true }])
   })
@@ -235,7 +235,7 @@ describe('fare_schedule', () => {
     await knowBudget(db, 0.01)
     await resellerWith(db, [cells(), cells({ reference: 'B', flight_id: '102' })], 'acme')
     await resellerWith(db, [cells({ priority: 'urgent' })], 'beta')
-    const nothing = { rate: null, seconds: null, lane: 'new_watch', dueSeconds: null }
+    const nothing = { rate: null, seconds: null, lane: 'first_check', dueSeconds: null }
     expect(await rowOf(db, 1)).toEqual(nothing)
 
     await record(db, 1, new Date(), available())
@@ -276,7 +276,7 @@ describe('fare_schedule', () => {
 
     await expect(read).rejects.toThrow('permission denied')
     const tables = await asAnalyst(database, readPublicTables)
-    const names = tables.map(({ name }) => name)
+    const names = tables.filter(({ isForAnalysts }) => isForAnalysts).map(({ name }) => name)
     expect(names).toContain('fares_current')
     expect(names).not.toContain('fare_schedule')
   })

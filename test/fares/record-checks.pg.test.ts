@@ -97,7 +97,7 @@ describe('a recorded check', () => {
     const current = async () => {
       const { rows } = await sql`
         select state as pair, price::text, currency, price_checked_at, price_reason, stale
-          from farewatch.fares_current where tracked_fare_id = ${fare}
+          from farewatch.fares_current where fare_id = ${fare}
       `.execute(db)
       return rows[0]
     }
@@ -143,7 +143,7 @@ describe('a recorded check', () => {
     const first = await kinds(db, fare)
     const { rows: pending } = await sql`
       select price::text, currency, price_reason, lane
-        from farewatch.fares_current join fare_schedule using (tracked_fare_id)
+        from farewatch.fares_current join fare_schedule on tracked_fare_id = fare_id
     `.execute(db)
     await record(db, fare, minute(2), dollars)
 

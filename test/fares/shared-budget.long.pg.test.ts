@@ -73,7 +73,7 @@ describe('two workers and an API, with a tenth of the answers corrupted', () => 
     const settings = {
       UPSTREAM_ACCESS_TOKEN: TOKEN,
       UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
-      MIN_RECHECK_SECONDS: '1',
+      MIN_INTERVAL_SECONDS: '1',
       // Both lists once a minute, in addition to the checks.
       ROUTE_SYNC_SCHEDULE: '* * * * *',
       AVAILABILITY_SYNC_SCHEDULE: '* * * * *',

@@ -21,7 +21,7 @@ async function shown(db: Db) {
     select a.state, a.hidden_reason as hidden, s.last_reason as reason, q.lane,
            round(extract(epoch from q.not_before - s.asked_at)) as pause
       from farewatch.fares_current a
-      join fare_state s using (tracked_fare_id)
+      join fare_state s on s.tracked_fare_id = a.fare_id
       join fare_schedule q using (tracked_fare_id)
      order by tracked_fare_id
   `.execute(db)

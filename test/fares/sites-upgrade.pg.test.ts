@@ -59,7 +59,8 @@ it('a database from before sites has them empty, its beliefs and records stay, a
     db,
   )
   const { identity: _i, itinerary: _t, ...leg } = LEG
-  expect(before).toEqual({ ...BELIEF, outbound: leg })
+  const { pair, ...belief } = BELIEF
+  expect(before).toEqual({ ...belief, state: pair, outbound: leg })
   expect(publicFare(before)?.outbound).toMatchObject({
     price: EUROS,
     passengerPrices: null,

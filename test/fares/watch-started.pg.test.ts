@@ -89,7 +89,7 @@ describe('a watch of a fare with a fresh belief', () => {
       schemaVersion: 3,
       reference: 'A-1',
       before: null,
-      after: { pair: 'bookable', price: { amount: '80.00', currency: 'EUR' } },
+      after: { state: 'bookable', price: { amount: '80.00', currency: 'EUR' } },
       lastGoodCheckAt: null,
       observedAt: rows[0]?.at,
       detectedAt: rows[0]?.at,
@@ -109,7 +109,7 @@ describe('a watch of a fare with a fresh belief', () => {
     expect(await feedOf(db, ana)).toMatchObject([
       {
         kind: 'watch_started',
-        after: { pair: 'bookable', price: null, outbound: { price: null } },
+        after: { state: 'bookable', price: null, outbound: { price: null } },
       },
     ])
   })
@@ -131,7 +131,7 @@ describe('a watch of a fare with a fresh belief', () => {
 
     await record(db, fare, ago(0), gone)
 
-    expect(started).toMatchObject({ kind: 'watch_started', after: { pair: 'bookable' } })
+    expect(started).toMatchObject({ kind: 'watch_started', after: { state: 'bookable' } })
     expect(await kindsOf(db, ana)).toEqual(['watch_started', 'became_unavailable'])
     expect((await feedOf(db, ana))[1]?.before).toEqual(started?.after)
   })
@@ -251,7 +251,7 @@ describe('a watch of a fare without a fresh belief', () => {
       const [fare] = await fareRows(db)
       const fareId = fare?.id ?? 0
       expect(await kindsOf(db, ana)).toEqual([])
-      expect(await lanes(db)).toEqual(['new_watch'])
+      expect(await lanes(db)).toEqual(['first_check'])
 
       await record(db, fareId, ago(60), silent)
       if (answer === gone) await record(db, fareId, ago(40), gone)
@@ -262,7 +262,7 @@ describe('a watch of a fare without a fresh belief', () => {
 
       const feed = await feedOf(db, ana)
       expect(feed).toMatchObject([
-        { kind: 'watch_started', before: null, after: { pair }, observedAt: at },
+        { kind: 'watch_started', before: null, after: { state: pair }, observedAt: at },
       ])
       if (recorded === undefined) throw new Error('the check was not recorded')
       expect(feed[0]?.after).toEqual(publicFare(recorded.decision.state.belief))
@@ -273,7 +273,7 @@ describe('a watch of a fare without a fresh belief', () => {
     const fare = await fareAfter(db, [[700, available()]])
     const ana = await resellerWith(db, [cells()], 'ana')
     expect(await kindsOf(db, ana)).toEqual([])
-    expect(await lanes(db)).toEqual(['new_watch'])
+    expect(await lanes(db)).toEqual(['first_check'])
 
     // An answer that contradicts the belief is no good check.
     await record(db, fare, ago(20), gone)
@@ -281,7 +281,7 @@ describe('a watch of a fare without a fresh belief', () => {
     await record(db, fare, ago(10), available())
 
     expect(await feedOf(db, ana)).toMatchObject([
-      { kind: 'watch_started', after: { pair: 'bookable' } },
+      { kind: 'watch_started', after: { state: 'bookable' } },
     ])
   })
 
@@ -294,7 +294,7 @@ describe('a watch of a fare without a fresh belief', () => {
     await record(db, fareId, ago(10), available())
 
     expect(await feedOf(db, ana)).toMatchObject([
-      { kind: 'watch_started', after: { pair: 'bookable' } },
+      { kind: 'watch_started', after: { state: 'bookable' } },
     ])
   })
 
@@ -322,7 +322,7 @@ describe('a watch of a fare without a fresh belief', () => {
     await record(db, fareId, ago(90), silent, gone)
     await record(db, fareId, at, silent, gone)
     expect(await feedOf(db, ana)).toMatchObject([
-      { kind: 'watch_started', before: null, after: { pair: 'not_bookable' }, observedAt: at },
+      { kind: 'watch_started', before: null, after: { state: 'not_bookable' }, observedAt: at },
     ])
     for (const seconds of [50, 29]) await record(db, fareId, ago(seconds), gone, gone)
     await record(db, fareId, ago(10), available(), available('60.00'))
@@ -349,8 +349,8 @@ describe('a watch of a fare without a fresh belief', () => {
 
     expect(await kinds(db, fareId)).toEqual(['first_seen', 'legs_changed', 'became_available'])
     expect(await feedOf(db, ana)).toMatchObject([
-      { kind: 'legs_changed', before: { pair: 'not_bookable' }, after: { pair: 'not_bookable' } },
-      { kind: 'watch_started', before: null, after: { pair: 'bookable' } },
+      { kind: 'legs_changed', before: { state: 'not_bookable' }, after: { state: 'not_bookable' } },
+      { kind: 'watch_started', before: null, after: { state: 'bookable' } },
     ])
   })
 })
@@ -401,6 +401,11 @@ it('a record from before watch_started was added is read as it was written', asy
 
   const [record] = await feedOf(db, ana)
 
-  expect(record).toMatchObject({ seq: 1, kind: 'legs_changed', schemaVersion: 1, before: view })
+  expect(record).toMatchObject({
+    seq: 1,
+    kind: 'legs_changed',
+    schemaVersion: 1,
+    before: { state: 'unknown' },
+  })
   expect(record).not.toHaveProperty('observedAt')
 })

@@ -18,7 +18,7 @@ export function startWorker({ databaseUrl, upstreamUrl, settings }: WorkerArgs):
     DATABASE_URL: databaseUrl,
     UPSTREAM_BASE_URL: upstreamUrl,
     UPSTREAM_REQUESTS_PER_SECOND: '50',
-    MIN_RECHECK_SECONDS: '3600',
+    MIN_INTERVAL_SECONDS: '3600',
     ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
     AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
     ADMIN_PORT: '0',
@@ -98,7 +98,7 @@ export async function makeDue(db: Db): Promise<void> {
   `.execute(db)
 }
 
-/** Makes no fare due that is not claimed: it waits for the end of its shortest interval. */
+/** Makes no fare due that is not claimed: it waits for the end of its minimum interval. */
 export async function makeWait(db: Db): Promise<void> {
   await sql`
     update fare_schedule

@@ -47,7 +47,7 @@ export async function startCanaryFixture(
     UPSTREAM_BASE_URL: sandbox.url,
     UPSTREAM_ACCESS_TOKEN: SEARCHED_SECRET,
     UPSTREAM_REQUESTS_PER_SECOND: '200',
-    MIN_RECHECK_SECONDS: '1',
+    MIN_INTERVAL_SECONDS: '1',
     ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
     AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
     LOG_LEVEL: 'trace',

@@ -80,8 +80,8 @@ describe('a record of a reseller', () => {
         nonResidents: { adults: 2, children: 1, infants: 0 },
       },
       link: 'https://fares.example/x/#/watches/summer/A%2F1%20%C3%A4',
-      before: { pair: 'bookable', price: { amount: '100.00', currency: 'EUR' } },
-      after: { pair: 'not_bookable' },
+      before: { state: 'bookable', price: { amount: '100.00', currency: 'EUR' } },
+      after: { state: 'not_bookable' },
       evidence: { askedAt: minute(4), since: minute(2), held: null },
     })
     expect(lost?.flights).toEqual({ outbound: flight, return: null })
@@ -99,7 +99,7 @@ describe('a record of a reseller', () => {
     await record(db, fareId, minute(2), flying({ departsAt: '2027-07-10 12:00' }))
     for (const at of [4, 6]) await record(db, fareId, minute(at), gone)
     await appendRecords(db, { resellerId, reference: 'A' }, [
-      { kind: 'expired', before: { pair: 'not_bookable' }, after: { pair: 'not_bookable' } },
+      { kind: 'expired', before: { state: 'not_bookable' }, after: { state: 'not_bookable' } },
     ])
 
     const changes = await feedOf(db, resellerId)

@@ -49,7 +49,7 @@ const JOINS = [
     'places',
     'place_id',
   ],
-  [/^tracked_fare_id$/, 'fares_current', 'tracked_fare_id'],
+  [/^fare_id$/, 'fares_current', 'fare_id'],
   [/_run_id$|^resolved_by$/, 'sync_runs', 'sync_run_id'],
 ] as const
 

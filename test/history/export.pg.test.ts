@@ -66,9 +66,9 @@ describe('an export of public tables', () => {
     expect(
       await read(
         'fare_history',
-        `select tracked_fare_id, price, currency, valid_from, valid_to, outbound_departs_local, outbound_flight_numbers::json ->> 1,
-                typeof(tracked_fare_id), typeof(price), typeof(valid_from), typeof(outbound_departs_local)
-           from TABLE where tracked_fare_id = 1 order by valid_from desc limit 2`,
+        `select fare_id, price, currency, valid_from, valid_to, outbound_departs_local, outbound_flight_numbers::json ->> 1,
+                typeof(fare_id), typeof(price), typeof(valid_from), typeof(outbound_departs_local)
+           from TABLE where fare_id = 1 order by valid_from desc limit 2`,
       ),
     ).toEqual([
       [
@@ -110,7 +110,7 @@ describe('an export of public tables', () => {
     expect(
       await read(
         'fare_survival',
-        `select typeof(lasted_seconds), lasted_seconds from TABLE where tracked_fare_id = 2`,
+        `select typeof(lasted_seconds), lasted_seconds from TABLE where fare_id = 2`,
       ),
     ).toEqual([['DOUBLE', '2937600']])
   })
@@ -137,14 +137,14 @@ describe('an export of public tables', () => {
       /^p5,NCE,Nice Côte d'Azur,France,FR,EU,[\d.]+,[\d.]+,Europe\/Paris,2024-06-01T06:00:00.000000Z,/,
     )
     const first = JSON.parse(lines[0] ?? '') as Record<string, unknown>
-    expect(first).toMatchObject({ seq: 20, belief_before: { pair: expect.any(String) as string } })
+    expect(first).toMatchObject({ seq: 20, belief_before: { state: expect.any(String) as string } })
     expect(history.map((line) => JSON.parse(line) as unknown)).toEqual([
       expect.objectContaining({
-        tracked_fare_id: 10,
+        fare_id: 10,
         price: '50.00',
         valid_to: '2026-06-20T00:00:00.000000Z',
       }),
-      expect.objectContaining({ tracked_fare_id: 10, price: null, valid_to: null }),
+      expect.objectContaining({ fare_id: 10, price: null, valid_to: null }),
     ])
   })
 

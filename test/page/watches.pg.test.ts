@@ -56,7 +56,7 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
 
     expect(row?.replaceAll('\u00A0', ' ')).toMatch(/PMI → MAD.*was 120\.00 EUR.*not bookable/s)
     expect(facts?.replaceAll('\u00A0', ' ')).toMatch(/PMI → MAD, .*120\.00 EUR/s)
-    expect(page.url()).toMatch(/#\/watches\/summer\/A-2\?pair=not_bookable&place=mad$/)
+    expect(page.url()).toMatch(/#\/watches\/summer\/A-2\?state=not_bookable&place=mad$/)
     await page.getByLabel('Place').fill('nowhere')
     await page.getByLabel('Place').press('Enter')
     await page.getByText('No watch matches.').waitFor()

@@ -1,7 +1,7 @@
 import { type Db, type RawBuilder, sql } from '../../src/platform/db/database.ts'
 
 interface Belief {
-  /** An expired fare has no belief, and its end changes no pair state. */
+  /** An expired fare has no belief, and its end changes no state of a fare. */
   readonly pair: 'bookable' | 'not_bookable' | 'expired'
   readonly price?: string
   readonly currency?: string

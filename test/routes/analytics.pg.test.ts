@@ -220,7 +220,7 @@ describe('a query of the page', () => {
 describe('routes_as_of and fares_as_of', () => {
   it.for([
     ['routes_as_of', `departure_id = 'p1'`],
-    ['fares_as_of', 'tracked_fare_id = 1'],
+    ['fares_as_of', 'fare_id = 1'],
   ])(
     'Postgres inlines %s, so that a filter reads only its rows',
     async ([name, filter], { database }) => {

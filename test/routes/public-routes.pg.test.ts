@@ -113,7 +113,7 @@ describe('the indexes of the feeds', () => {
     [`route_changes where place_id = 'PMI'`, 'route_change_place'],
     [`route_changes where recorded_at > '2026-01-01T00:00Z'`, 'route_change_recorded'],
     [`availability_changes where recorded_at > '2026-01-01T00:00Z'`, 'availability_change_recent'],
-    [`fare_survival where tracked_fare_id = 1`, 'fare_belief_version_timeline'],
+    [`fare_survival where fare_id = 1`, 'fare_belief_version_timeline'],
     [`route_history where departure_id = 'PMI'`, 'route_version_timeline'],
   ] as const)('%s can be read by the index %s', async ([from, index], { db }) => {
     const plan = await db.connection().execute(async (session) => {

@@ -70,14 +70,14 @@ describe('a dispatch', () => {
 
     const { rows } = await sql`select v from reseller_queue order by reseller_id`.execute(db)
     expect(rows).toEqual([{ v: 7 }, { v: 0 }])
-    // Its only fare has the shortest interval: one round of the queue.
+    // Its only fare has the minimum interval: one round of the queue.
     expect(await duesOf(db, fare)).toEqual([8, 1])
   })
 
   it('a claim updates no index', async ({ db }) => {
     await trackFares(
       db,
-      many(20).map((vdue) => ({ vdue, lane: vdue % 2 === 0 ? ('new_watch' as const) : null })),
+      many(20).map((vdue) => ({ vdue, lane: vdue % 2 === 0 ? ('first_check' as const) : null })),
     )
     const count = async () => {
       await sql`select pg_stat_force_next_flush()`.execute(db)
@@ -168,7 +168,7 @@ describe('the lanes', () => {
     const [turn, retry, first, confirm, longest] = await trackFares(db, [
       { vdue: 0 },
       { vdue: 9, lane: 'retry', notBefore: 60 },
-      { vdue: 9, lane: 'new_watch', notBefore: 60 },
+      { vdue: 9, lane: 'first_check', notBefore: 60 },
       { vdue: 9, lane: 'confirmation', notBefore: 60 },
       { vdue: 9, lane: 'max_delay', notBefore: 60 },
     ])
@@ -179,7 +179,7 @@ describe('the lanes', () => {
   it('the lanes have shares of the budget: 20 % for first checks, 10 % for retries, 40 % together', async ({
     db,
   }) => {
-    const lanes = ['new_watch', 'retry', 'confirmation'] as const
+    const lanes = ['first_check', 'retry', 'confirmation'] as const
     const made = await trackFares(
       db,
       lanes.flatMap((lane) => many(60).map((vdue) => ({ vdue, lane, notBefore: 600 }))),
@@ -196,7 +196,7 @@ describe('the lanes', () => {
     await pass(db, 10)
 
     const next = await dispatch(db, 10)
-    expect(count(next, 'new_watch')).toBe(10)
+    expect(count(next, 'first_check')).toBe(10)
     expect(count(next, 'retry')).toBe(5)
   })
 
@@ -220,7 +220,7 @@ describe('the lanes', () => {
     const made = await trackFares(
       db,
       [1, 2].flatMap((reseller) =>
-        many(60).map(() => ({ lane: 'new_watch', resellers: [reseller], notBefore: 600 })),
+        many(60).map(() => ({ lane: 'first_check', resellers: [reseller], notBefore: 600 })),
       ),
     )
 
@@ -235,7 +235,7 @@ describe('the lanes', () => {
   }) => {
     const fares = await trackFares(
       db,
-      many(30).map((vdue) => ({ lane: 'new_watch', vdue })),
+      many(30).map((vdue) => ({ lane: 'first_check', vdue })),
     )
 
     const claimed = await dispatch(db, 10)
@@ -246,7 +246,7 @@ describe('the lanes', () => {
     // Ten of thirty are within the share of the lane.
     expect(claimed.toSorted((a, b) => a - b)).toEqual(fares)
     expect((await dispatch(db, 10)).length).toBe(30)
-    expect(new Set(await lanesOf(db))).toEqual(new Set(['new_watch']))
+    expect(new Set(await lanesOf(db))).toEqual(new Set(['first_check']))
     await complete(
       db,
       fares.map((fareId) => ({ fareId, askedAt: new Date(), next: 'normal' })),
@@ -275,7 +275,7 @@ describe('the lanes', () => {
     const parts = [1 / 3, 2 / 3 / 2].map((part) => expect.closeTo(part))
     expect(await paidFor({ lane: 'confirmation' })).toEqual(parts)
     expect(await paidFor({ lane: 'retry' })).toEqual(parts)
-    expect(await paidFor({ lane: 'new_watch', laneReseller: 2 })).toEqual([0, 1 / 2])
+    expect(await paidFor({ lane: 'first_check', laneReseller: 2 })).toEqual([0, 1 / 2])
     expect(await paidFor({ lane: 'max_delay', maxDelays: [60, null] })).toEqual([1, 0])
     expect(await paidFor({ vdue: 0 })).toEqual([1, 0])
   })

@@ -82,12 +82,12 @@ async function claimOften(db: Db): Promise<Claims> {
 }
 
 it.for([1, 100, 1_000])(
-  'a claim among a million fares of %i resellers reads no more than the heads of the queues, also with 60,000 fares inside their shortest interval',
+  'a claim among a million fares of %i resellers reads no more than the heads of the queues, also with 60,000 fares inside their minimum interval',
   { timeout: 600_000 },
   async (resellers, { db }) => {
     await addFares(db, resellers)
     const free = await claimOften(db)
-    // A check puts a fare at least as far ahead as its shortest interval lasts: these are the 60,000 last checked.
+    // A check puts a fare at least as far ahead as its minimum interval lasts: these are the 60,000 last checked.
     await sql`
       with checked as (
         update fare_schedule set not_before = clock_timestamp() + interval '5 minutes'

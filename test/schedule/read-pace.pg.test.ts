@@ -43,7 +43,7 @@ it('what a reseller reads of its pace shows neither that another watches the far
   expect(await read()).toEqual(alone)
 })
 
-it('the pace of a reseller follows from its part, its shortest interval and its longest delays as they are kept', async ({
+it('the pace of a reseller follows from its part, its minimum interval and its longest delays as they are kept', async ({
   db,
 }) => {
   const [own = 0, slow = 0, asked = 0] = await trackFares(db, [
@@ -87,7 +87,7 @@ it('the turns of a fare are explained, the next one first', async ({ db }) => {
 
   const turns = await readFareTurns(db, { fareId: fare, now: new Date() })
 
-  // The queue of the second moves no faster than a round in the shortest interval.
+  // The queue of the second moves no faster than a round in the minimum interval.
   expect(turns?.resellers).toEqual([
     {
       reseller: 'reseller-1',

@@ -11,7 +11,7 @@ import { addPlaced, type CheckRating, type CompletedCheck, place } from '../../s
 
 export interface NewFare {
   readonly vdue?: number
-  readonly lane?: 'max_delay' | 'confirmation' | 'new_watch' | 'retry' | null
+  readonly lane?: 'max_delay' | 'confirmation' | 'first_check' | 'retry' | null
   /** Seconds from now; an hour ago where missing. */
   readonly notBefore?: number
   readonly minIntervalSeconds?: number | null
@@ -22,7 +22,7 @@ export interface NewFare {
   /** What each of them asks for, or the first alone. */
   readonly maxDelays?: readonly (number | null)[]
   readonly maxDelaySeconds?: number | null
-  /** For each of them the shortest interval that it asks for. */
+  /** For each of them the minimum interval that it asks for. */
   readonly minIntervals?: readonly (number | null)[]
   /** The score of each of its turns. */
   readonly score?: number
@@ -41,7 +41,7 @@ export async function trackFares(db: Db, fares: readonly NewFare[]): Promise<num
       minIntervalSeconds = null,
       weights = resellers.map(() => 1),
       score = 1,
-      laneReseller = lane === 'new_watch' ? (resellers[0] ?? null) : null,
+      laneReseller = lane === 'first_check' ? (resellers[0] ?? null) : null,
     } = fare
     const limits = { minIntervalSeconds, minIntervals, maxDelays, weights }
     return {
@@ -168,7 +168,7 @@ interface RunArgs {
 }
 
 /**
- * Runs the schedule without a shortest interval of its own. Time passes in steps, so that the time that the machine
+ * Runs the schedule without a minimum interval of its own. Time passes in steps, so that the time that the machine
  * takes changes nothing. Returns when each fare was checked, in seconds from the start.
  */
 export async function runSchedule(

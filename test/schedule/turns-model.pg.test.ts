@@ -137,7 +137,7 @@ describe('fares that resellers share', () => {
     expect(intervalsOf(run, own).mean).toBeCloseTo(40, 0)
   })
 
-  it('a reseller pays for a shared fare no more often than its shortest interval allows', async ({
+  it('a reseller pays for a shared fare no more often than its minimum interval allows', async ({
     db,
   }) => {
     const [shared = [], slow = [], fast = []] = await trackKinds(db, [
@@ -226,7 +226,7 @@ describe('what happens to others', () => {
     expect(checked).toBeGreaterThan(55)
   })
 
-  it('one that comes makes fares with a long shortest interval wait for no more than a round of theirs', async ({
+  it('one that comes makes fares with a long minimum interval wait for no more than a round of theirs', async ({
     db,
   }) => {
     await setShares(db, 1, 9)
@@ -313,7 +313,7 @@ describe('what happens to others', () => {
   it('an import of 10,000 fares delays no fare of another, and no confirmation', async ({ db }) => {
     const [own = []] = await trackKinds(db, [
       many(51, { resellers: [1] }),
-      many(10_000, { resellers: [2], lane: 'new_watch' }),
+      many(10_000, { resellers: [2], lane: 'first_check' }),
     ])
     const lost = own.pop()
     await runSchedule(db, 10, { requestsPerSecond: 10, step: 5 })

@@ -112,7 +112,7 @@ function startWorker(
     UPSTREAM_BASE_URL: sandbox.url,
     UPSTREAM_ACCESS_TOKEN: TOKEN,
     UPSTREAM_REQUESTS_PER_SECOND: String(requestsPerSecond),
-    MIN_RECHECK_SECONDS: '1',
+    MIN_INTERVAL_SECONDS: '1',
     ROUTE_SYNC_SCHEDULE: '* * * * *',
     AVAILABILITY_SYNC_SCHEDULE: '* * * * *',
     ADMIN_PORT: '0',

@@ -37,7 +37,7 @@ function startWorker(databaseUrl: string, upstreamUrl: string, redisUrl: string 
     UPSTREAM_BASE_URL: upstreamUrl,
     UPSTREAM_ACCESS_TOKEN: TOKEN,
     UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
-    MIN_RECHECK_SECONDS: '1',
+    MIN_INTERVAL_SECONDS: '1',
     ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
     AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
     ADMIN_PORT: '0',

@@ -79,7 +79,7 @@ it('an upstream that gives wrong dates for all fares ends no watch, and the next
     UPSTREAM_BASE_URL: upstream.url,
     UPSTREAM_ACCESS_TOKEN: 'wrong-dates-token',
     UPSTREAM_REQUESTS_PER_SECOND: '60',
-    MIN_RECHECK_SECONDS: '1',
+    MIN_INTERVAL_SECONDS: '1',
     // Longer than until the false departures.
     MASS_HOLD_MINUTES: '3',
     ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',

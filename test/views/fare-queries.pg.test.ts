@@ -23,7 +23,7 @@ describe('findFare', () => {
       returnFlightId: '77',
       outbound: 'unknown',
       return: null,
-      pair: 'unknown',
+      state: 'unknown',
       price: null,
       lastGoodCheckAt: null,
       next: { at: expect.any(Date) as Date, why: expect.stringContaining('within the budget') },
@@ -40,7 +40,7 @@ describe('findFare', () => {
 
     expect(await findFare(db, fareId)).toMatchObject({
       outbound: 'available',
-      pair: 'bookable',
+      state: 'bookable',
       price: { amount: '100.00', currency: 'EUR' },
       lastGoodCheckAt: minute(1),
       contradictedSince: minute(2),
@@ -73,9 +73,9 @@ it('readTimeline reads the intervals of belief, newest first', async ({ db }) =>
 
   expect(timeline).toEqual([
     {
-      from: minute(2),
-      to: null,
-      pair: 'bookable',
+      validFrom: minute(2),
+      validTo: null,
+      state: 'bookable',
       outbound: 'available',
       return: null,
       price: { amount: '90.00', currency: 'EUR' },
@@ -83,8 +83,8 @@ it('readTimeline reads the intervals of belief, newest first', async ({ db }) =>
       priceReason: null,
     },
     expect.objectContaining({
-      from: minute(1),
-      to: minute(2),
+      validFrom: minute(1),
+      validTo: minute(2),
       price: { amount: '100.00', currency: 'EUR' },
       priceCheckedAt: minute(1),
     }),

@@ -79,8 +79,8 @@ describe('the belief that a watch shows', () => {
     const last = view({ freshSeconds, now: at(10 + freshSeconds) })
     const after = view({ freshSeconds, now: at(11 + freshSeconds) })
 
-    expect([last.status, last.belief.pair]).toEqual(['followed', 'bookable'])
-    expect([after.status, after.belief.pair, after.belief.price]).toEqual([
+    expect([last.status, last.belief.state]).toEqual(['followed', 'bookable'])
+    expect([after.status, after.belief.state, after.belief.price]).toEqual([
       'stale',
       'unknown',
       null,
@@ -96,12 +96,12 @@ describe('the belief that a watch shows', () => {
 
     expect(view({ ...later, now: at(10 + HOUR) })).toMatchObject({
       status: 'followed',
-      belief: { pair: 'bookable', price, outbound: { price } },
+      belief: { state: 'bookable', price, outbound: { price } },
       ...unreadable,
     })
     expect(view({ ...later, now: at(11 + HOUR) })).toMatchObject({
       status: 'followed',
-      belief: { pair: 'bookable', price: null, outbound: { belief: 'available', price: null } },
+      belief: { state: 'bookable', price: null, outbound: { belief: 'available', price: null } },
       ...unreadable,
     })
     expect(view()).toMatchObject({ priceCheckedAt: at(10), priceReason: null })
@@ -113,7 +113,7 @@ describe('the belief that a watch shows', () => {
 
     expect(view(ahead)).toMatchObject({
       status: 'new',
-      belief: { pair: 'unknown', price: null },
+      belief: { state: 'unknown', price: null },
       lastGoodCheckAt: null,
       lastCheckAt: null,
     })
@@ -125,7 +125,7 @@ describe('the belief that a watch shows', () => {
 
     expect(view(before)).toMatchObject({
       status: 'followed',
-      belief: { pair: 'bookable' },
+      belief: { state: 'bookable' },
       lastGoodCheckAt: at(-60),
       lastCheckAt: at(-60),
       next: { why: 'scheduled', notBefore: at(0) },
@@ -137,7 +137,7 @@ describe('the belief that a watch shows', () => {
 
     expect(view(stale)).toMatchObject({
       status: 'stale',
-      belief: { pair: 'unknown' },
+      belief: { state: 'unknown' },
       next: { why: 'first_check', notBefore: at(0) },
     })
     expect(view({ ...stale, askedAt: at(5) }).next?.why).toBe('scheduled')
@@ -146,7 +146,7 @@ describe('the belief that a watch shows', () => {
   it('a watch that has ended shows not_bookable and no later checks of its fare', () => {
     expect(view({ endedAt: at(300) })).toMatchObject({
       status: 'expired',
-      belief: { pair: 'not_bookable', price: null, outbound: { belief: 'unavailable' } },
+      belief: { state: 'not_bookable', price: null, outbound: { belief: 'unavailable' } },
       lastCheckAt: null,
       next: null,
     })
@@ -160,7 +160,7 @@ describe('the reason of the last check', () => {
     ['scheduled', 'scheduled'],
     ['confirmation', 'confirmation'],
     ['retry', 'retry'],
-    ['new_watch', 'scheduled'],
+    ['first_check', 'scheduled'],
     ['on_demand', 'scheduled'],
     ['route_moved', 'scheduled'],
   ] as const)(
@@ -190,7 +190,7 @@ describe('the next check', () => {
     ['a retry after 30 s', 'retry', HOUR, 30, 'retry'],
     [
       'due after its own interval although another watch has an early check',
-      'new_watch',
+      'first_check',
       HOUR,
       HOUR,
       'scheduled',
@@ -213,7 +213,7 @@ it('a fare that was never available is followed once that is confirmed', () => {
   expect(view(row(once)).status).toBe('new')
   expect(view(row(twice))).toMatchObject({
     status: 'followed',
-    belief: { pair: 'not_bookable' },
+    belief: { state: 'not_bookable' },
   })
 })
 
@@ -222,7 +222,7 @@ it('a held belief is shown as unknown, with the instants that explain it', () =>
 
   expect(view(held)).toMatchObject({
     status: 'followed',
-    belief: { pair: 'unknown', price: null, outbound: { belief: 'unknown' } },
+    belief: { state: 'unknown', price: null, outbound: { belief: 'unknown' } },
     ...held,
   })
 })
@@ -232,7 +232,7 @@ it('a belief whose last answers were unusable is shown as unknown, with their re
 
   expect(view(silent)).toMatchObject({
     status: 'followed',
-    belief: { pair: 'unknown', price: null },
+    belief: { state: 'unknown', price: null },
     contradictedSince: null,
     ...silent,
   })
@@ -240,7 +240,7 @@ it('a belief whose last answers were unusable is shown as unknown, with their re
 
 it('a held price hides the price alone', () => {
   expect(view({ shownPriceReason: 'held' })).toMatchObject({
-    belief: { pair: 'bookable', price: null, outbound: { belief: 'available', price: null } },
+    belief: { state: 'bookable', price: null, outbound: { belief: 'available', price: null } },
     priceReason: 'held',
   })
 })

@@ -119,7 +119,7 @@ describe('an expired watch', () => {
     const [after] = (await watchRows(db, resellerId)).filter(({ row }) => row.reference === 'R0')
     expect(after?.row).toMatchObject({ id: before?.row.id, ended_at: null, started_at: null })
     expect(await fareRows(db)).toContainEqual(
-      expect.objectContaining({ flightId: 'F0', lane: 'new_watch' }),
+      expect.objectContaining({ flightId: 'F0', lane: 'first_check' }),
     )
   })
 
@@ -173,6 +173,6 @@ describe('the first check of a watch that begins while its fare is claimed', () 
     `.execute(db)
 
     const ahead = seconds > 0
-    expect(rows).toEqual([{ lane: 'new_watch', atItsEnd: ahead, due: !ahead }])
+    expect(rows).toEqual([{ lane: 'first_check', atItsEnd: ahead, due: !ahead }])
   })
 })

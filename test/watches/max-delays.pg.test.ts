@@ -153,7 +153,7 @@ describe('longest delays', () => {
     expect(await findUnkeptMaxDelays(db, { resellerId: other as never })).toEqual([])
   })
 
-  it('below a shortest interval that was raised count as that interval, and the status names them', async ({
+  it('below a minimum interval that was raised count as that interval, and the status names them', async ({
     db,
   }) => {
     await countAsWorker(db)
@@ -198,7 +198,7 @@ describe('longest delays', () => {
     })
     const rows = [
       message(2, 'must not be less than min_interval_seconds, 61'),
-      message(1, 'must be at least 60, the shortest interval between two checks'),
+      message(1, 'must be at least 60, the minimum interval between two checks'),
     ]
     const refused = { invalid: { rows } }
     await expect(importRows(db, resellerId, short)).rejects.toMatchObject(refused)

@@ -103,7 +103,7 @@ describe('syncTrackedFares', () => {
     await importRows(db, resellerId, manyCells(64))
 
     const fares = await fareRows(db)
-    const early = { watchers: 1, ended: false, active: true, lane: 'new_watch' }
+    const early = { watchers: 1, ended: false, active: true, lane: 'first_check' }
     expect(fares).toMatchObject(Array.from({ length: 64 }, () => early))
     // The score of a new watch is √(2 · 1.1 · 1).
     const interval = 1 / Math.sqrt(2.2)
@@ -131,7 +131,7 @@ describe('syncTrackedFares', () => {
     expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: null, vdues }])
 
     await importRows(db, resellerId, [cells({ reference: 'B' })])
-    expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: 'new_watch', vdues }])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 2, lane: 'first_check', vdues }])
   })
 
   it('a fare that was asked since its last watch began has no early check when another watch of it changes', async ({
@@ -146,12 +146,12 @@ describe('syncTrackedFares', () => {
     expect(await lanes(db)).toEqual([null])
     await resumeWatches(db, { resellerId: two, list: 'summer' })
 
-    expect(await lanes(db)).toEqual(['new_watch'])
+    expect(await lanes(db)).toEqual(['first_check'])
     const { rows } = await sql`select lane_reseller as payer from fare_schedule`.execute(db)
     expect(rows).toEqual([{ payer: two }])
   })
 
-  it('longest delays leave no promise behind when the shortest interval of the workers changes meanwhile', async ({
+  it('longest delays leave no promise behind when the minimum interval of the workers changes meanwhile', async ({
     db,
   }) => {
     const sums = async () =>
@@ -179,7 +179,7 @@ describe('syncTrackedFares', () => {
     const before = await fareRows(db)
     const outcome = await pauseWatches(db, { resellerId: two, list: 'summer' })
 
-    expect(before).toMatchObject([{ watchers: 1, ended: false, lane: 'new_watch' }])
+    expect(before).toMatchObject([{ watchers: 1, ended: false, lane: 'first_check' }])
     expect(outcome).toEqual({ watches: 1, trackedFaresAdded: 0, trackedFaresEnded: 1 })
     expect(await fareRows(db)).toMatchObject([
       { watchers: 0, ended: true, active: false, lane: null, vdues: [] },
@@ -200,7 +200,7 @@ describe('syncTrackedFares', () => {
         id: before?.id,
         watchers: 1,
         ended: false,
-        lane: 'new_watch',
+        lane: 'first_check',
         vdues: [expect.any(Number)],
       },
     ])
@@ -222,7 +222,7 @@ describe('syncTrackedFares', () => {
     expect(outcome).toEqual({ trackedFaresAdded: 0, trackedFaresEnded: 1 })
     expect(again).toEqual({ trackedFaresAdded: 0, trackedFaresEnded: 0 })
     expect(await fareRows(db)).toMatchObject([
-      { flightId: '101', watchers: 1, lane: 'new_watch' },
+      { flightId: '101', watchers: 1, lane: 'first_check' },
       { flightId: '102', watchers: 0, ended: true, lane: null },
     ])
   })
@@ -236,7 +236,7 @@ describe('syncTrackedFares', () => {
     await importRows(db, resellerId, [cells({ reference: 'B' })])
 
     expect(expired).toMatchObject([{ watchers: 0, lane: null, ended: true }])
-    expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: 'new_watch', ended: false }])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 1, lane: 'first_check', ended: false }])
   })
 
   it('an expired fare is checked again when a watch is resumed', async ({ db }) => {
@@ -247,7 +247,7 @@ describe('syncTrackedFares', () => {
 
     await resumeWatches(db, { resellerId, list: 'summer' })
 
-    expect(await lanes(db)).toEqual(['new_watch'])
+    expect(await lanes(db)).toEqual(['first_check'])
     const { rows } = await sql`select expired_at as at from fare_state`.execute(db)
     expect(rows).toEqual([{ at: null }])
   })
@@ -279,7 +279,7 @@ describe('syncTrackedFares', () => {
     await tx.commit().execute()
 
     expect(await resuming).toMatchObject({ watches: 1, trackedFaresAdded: 0 })
-    expect(await fareRows(db)).toMatchObject([{ watchers: 2, ended: false, lane: 'new_watch' }])
+    expect(await fareRows(db)).toMatchObject([{ watchers: 2, ended: false, lane: 'first_check' }])
   })
 
   it('watchers are counted correctly while resellers import, pause and delete the same questions', async ({

@@ -31,7 +31,7 @@ export function cells(given: Cells = {}): Cells {
   }
 }
 
-/** As a worker leaves it: longest delays are judged by this budget, and by this shortest interval where it is given. */
+/** As a worker leaves it: longest delays are judged by this budget, and by this minimum interval where it is given. */
 export async function knowBudget(
   db: Db,
   requestsPerSecond: number,

@@ -66,7 +66,7 @@ describe('farewatch watch-list', () => {
     expect(yaml.stdout).toContain('- list: winter\n  reference: =B\n  flight_id: "101"\n')
     const unseen = await lists('export', '--list', 'summer', '--status', 'new')
     expect(unseen.stdout.split('\n')).toHaveLength(4)
-    const bookable = await lists('export', '--pair', 'bookable', '--place', 'PMI')
+    const bookable = await lists('export', '--state', 'bookable', '--place', 'PMI')
     expect(bookable).toMatchObject({ exit: 0, stdout: `${HEADER}\n` })
     expect(await lists('export', '--list', 'autumn')).toMatchObject({
       exit: 1,

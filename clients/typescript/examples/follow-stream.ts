@@ -19,7 +19,7 @@ const server = {
 async function takeState(): Promise<number> {
   const { watches, seq } = await dataOf(createFarewatch(server).GET('/api/v1/watch-state'))
   for (const { list, reference, belief } of watches) {
-    console.log(`${list} ${reference}: ${belief.pair}`)
+    console.log(`${list} ${reference}: ${belief.state}`)
   }
   await save(seq)
   return seq
@@ -43,7 +43,7 @@ async function follow(after: number): Promise<void> {
     ...server,
     after,
   })) {
-    console.log(`${seq} ${list} ${reference}: ${kind}, ${belief.pair}`)
+    console.log(`${seq} ${list} ${reference}: ${kind}, ${belief.state}`)
     // After the record is applied: if this program is killed here, it receives the record again.
     await save(seq)
   }

@@ -25,7 +25,7 @@ function apply({ type, data }: WebhookEvent): void {
   // Deliveries run in parallel: what is missing here may still be on its way. After a while, read the feed after `last`.
   if (last !== undefined && previous > last) console.log(`missing: ${previous}, after ${last}`)
   last = Math.max(last ?? 0, seq)
-  console.log(`${type} ${seq} ${list} ${reference}: ${after.pair}`)
+  console.log(`${type} ${seq} ${list} ${reference}: ${after.state}`)
 }
 
 const server = createServer(async (request, response) => {

@@ -190,7 +190,7 @@ export async function examineDepartures({ app }: DoctorDeps): Promise<Finding[]>
   const past = await countPastDepartures(app.database.db)
   if (past === 0) return []
   const says = `the upstream answers with a departure in the past for ${past} fares; nothing of that is believed`
-  const todo = `bin/farewatch sql "select tracked_fare_id, flight_id from farewatch.fares_current where last_reason = 'contract_violation'"`
+  const todo = `bin/farewatch sql "select fare_id, flight_id from farewatch.fares_current where last_reason = 'contract_violation'"`
   return [warning('departures', says, todo)]
 }
 
@@ -253,7 +253,7 @@ export function examineMaxDelays({ unkeptMaxDelays }: Status): Finding[] {
 }
 
 const RAISE_SHARE =
-  'raise the share of the reseller or UPSTREAM_REQUESTS_PER_SECOND, or lower MIN_RECHECK_SECONDS'
+  'raise the share of the reseller or UPSTREAM_REQUESTS_PER_SECOND, or lower MIN_INTERVAL_SECONDS'
 
 function percent(share: number): string {
   return `${Math.round(share * 100)} %`

@@ -46,12 +46,12 @@ type ExplainedEndpoint = Explanation['endpoints'][number]
 
 /** One line for the change, each watch and each endpoint. */
 export function explanationText({ change, watches, endpoints }: Explanation): string {
-  const { seq, kind, reason, trackedFareId, recordedAt, heldSince } = change
+  const { seq, kind, reason, fareId, recordedAt, heldSince } = change
   const why = reason === null ? '' : ` (${reason})`
   const held = heldSince === null ? '' : `, held since ${secondText(heldSince)}`
   const records = watches.filter((watch) => watch.seq !== null).length
   return [
-    `change ${seq}: ${kind}${why} of fare ${trackedFareId}, recorded ${secondText(recordedAt)}${held}`,
+    `change ${seq}: ${kind}${why} of fare ${fareId}, recorded ${secondText(recordedAt)}${held}`,
     ...(watches.length === 0
       ? ['the reseller has no watch of this fare: it never had one, or deleted it']
       : watches.map(watchLine)),

@@ -60,7 +60,7 @@ async function verifyNow(options: VerifyOptions): Promise<void> {
     const { outbound, return: back, anomalies, evidence } = observation
     const { status, latencyMs } = evidence
     const result = { outbound, return: back, faults: anomalies, status, latencyMs }
-    terminal.print(options.json, { ...result, trackedFareId: fareId }, () =>
+    terminal.print(options.json, { ...result, fareId }, () =>
       [legLine('outbound', outbound), ...(back === null ? [] : [legLine('return', back)])].join(
         '\n',
       ),
@@ -98,13 +98,13 @@ async function showFare(id: string, { json }: { json?: boolean }): Promise<void>
     }
     const turns = await readFareTurns(db, { fareId: fare.fareId, now: new Date() })
     const timeline = await readTimeline(db, fare.fareId, 50)
-    const rows = timeline.map(({ from, to, pair, price }) => [
-      from.toISOString(),
-      to?.toISOString() ?? 'now',
-      pair,
+    const rows = timeline.map(({ validFrom, validTo, state, price }) => [
+      validFrom.toISOString(),
+      validTo?.toISOString() ?? 'now',
+      state,
       price === null ? '' : `${price.amount} ${price.currency}`,
     ])
-    const history = rows.length === 0 ? '' : `\n\n${table(['from', 'to', 'pair', 'price'], rows)}`
+    const history = rows.length === 0 ? '' : `\n\n${table(['from', 'to', 'state', 'price'], rows)}`
     const result = { ...fare, turns, timeline }
     terminal.print(
       json,
@@ -148,7 +148,7 @@ function fareText(fare: FareDetail): string {
     next === null ? 'no more checks' : `next check ${next.at.toISOString()}: ${next.why}`
   return [
     `fare ${fare.fareId}: flight ${fare.flightId} (${fare.outbound})${back}`,
-    `  ${fare.pair}${price}; last good check ${good}${reason}`,
+    `  ${fare.state}${price}; last good check ${good}${reason}`,
     ...contradictionLines(fare),
     `  ${last}${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,
   ].join('\n')

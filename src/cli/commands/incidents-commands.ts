@@ -9,6 +9,7 @@ import {
   type Incident,
   listIncidents,
   readHeld,
+  requireIncident,
 } from '../../views/incident-operations.ts'
 import { withApp } from '../context.ts'
 import { integerOption } from '../option-parsers.ts'
@@ -22,7 +23,7 @@ interface ListOptions {
 export function addIncidentsCommands(program: Command): void {
   const incidents = program
     .command('incidents')
-    .description('List and close incidents: times in which changes of fares are held')
+    .description('List, show and close incidents: times in which changes of fares are held')
   incidents
     .command('list')
     .description('List incidents, newest first')
@@ -30,6 +31,15 @@ export function addIncidentsCommands(program: Command): void {
     .option('--json', 'print one line of JSON per incident')
     .addHelpText('after', example('incidents list'))
     .action(printIncidents)
+  incidents
+    .command('show')
+    .addArgument(
+      new Argument('<id>', 'the id of the incident').argParser(integerOption(1, 2 ** 50)),
+    )
+    .description('Show an incident')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', example('incidents show 7'))
+    .action(show)
   incidents
     .command('close')
     .addArgument(new Argument('<kind>', 'the kind of the incident').choices(MASS_KINDS))
@@ -56,6 +66,19 @@ async function printIncidents({ limit, json }: ListOptions): Promise<void> {
       const held = await readHeld(db, verifyRulesOf(config))
       terminal.printRows(json, incidents, () =>
         incidentsText(incidents, { held, now: clock.now(), width: terminal.width }),
+      )
+    },
+  )
+}
+
+async function show(id: number, { json }: { json?: boolean }): Promise<void> {
+  await withApp(
+    { role: 'incidents' },
+    async ({ config, database: { db }, clock }, { terminal }) => {
+      const incident = await requireIncident(db, id)
+      const held = await readHeld(db, verifyRulesOf(config))
+      terminal.print(json, incident, () =>
+        incidentsText([incident], { held, now: clock.now(), width: terminal.width }),
       )
     },
   )

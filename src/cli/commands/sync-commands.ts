@@ -120,7 +120,7 @@ async function printRuns({ list, limit, json }: RunsOptions): Promise<void> {
     const runs = await listSyncRuns(database.db, { limit, ...only })
     const rows = runs.map((run) => ({
       ...syncResult(run),
-      ...pick(run, 'startedAt', 'arrivedAt', 'fetchedAt', 'finishedAt', 'bytes'),
+      ...pick(run, 'startedAt', 'arrivedAt', 'validAt', 'finishedAt', 'bytes'),
     }))
     terminal.printRows(json, rows, () => runsText(runs, terminal.width))
   })

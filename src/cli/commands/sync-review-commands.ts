@@ -71,7 +71,7 @@ function printHeld(json: Json): Promise<void> {
     const held = await listHeldRuns(database.db)
     const rows = held.map((run) => ({
       ...syncResult(run),
-      ...pick(run, 'fetchedAt', 'lists', 'since', 'rejectedAt', 'wouldAdd', 'wouldRemove'),
+      ...pick(run, 'validAt', 'lists', 'since', 'rejectedAt', 'wouldAdd', 'wouldRemove'),
     }))
     terminal.printRows(json, rows, () =>
       held.length === 0 ? 'nothing is held' : heldText(held, terminal.width),

@@ -266,11 +266,11 @@ export function addBudgetCommand(program: Command): void {
 
 async function printPlan({ fares, delay, json }: PlanOptions): Promise<void> {
   const { config, terminal } = createContext({ quiet: true })
-  const { MIN_RECHECK_SECONDS: least } = config
+  const { MIN_INTERVAL_SECONDS: least } = config
   const plan = planBudget({ fares, delaySeconds: delay })
   if (plan.intervalSeconds < least) {
     throw new UsageError(
-      `MIN_RECHECK_SECONDS is ${least}: no fare is checked sooner, so 95 % of the changes are detected within ${Math.ceil(0.95 * least)} s at best, not ${delay} s`,
+      `MIN_INTERVAL_SECONDS is ${least}: no fare is checked sooner, so 95 % of the changes are detected within ${Math.ceil(0.95 * least)} s at best, not ${delay} s`,
     )
   }
   const print = (present: PresentPlan | null, { print: write }: Pick<Terminal, 'print'>) =>

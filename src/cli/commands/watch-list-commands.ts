@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { PAIR_STATES } from '../../platform/base/kinds.ts'
+import { BELIEF_STATES } from '../../platform/base/kinds.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { passingWatches, type WatchFilter } from '../../views/watch-states.ts'
 import { WATCH_STATUSES } from '../../views/watch-view-shapes.ts'
@@ -97,7 +97,7 @@ export function addWatchListCommands(program: Command): void {
       new Option('--format <format>', 'the file format').choices(['csv', 'yaml']).default('csv'),
     )
     .addOption(new Option('--status <status...>', 'only of these').choices(WATCH_STATUSES))
-    .addOption(new Option('--pair <state...>', 'only believed to be so').choices(PAIR_STATES))
+    .addOption(new Option('--state <state...>', 'only believed to be so').choices(BELIEF_STATES))
     .option('--place <place>', 'only from or to this airport code or city')
     .option('--departs-from <day>', 'only departing on this day or later', dayOption)
     .option('--departs-through <day>', 'only departing on this day or earlier', dayOption)
@@ -213,7 +213,7 @@ async function diffFile(file: string, { reseller, json }: FileOptions): Promise<
 /** Without a filter it needs no states of the watches. */
 function exportLists({ reseller, list, format, ...filter }: ExportOptions): Promise<void> {
   return withReseller('watch-lists', reseller, async (resellerId, { database, config }) => {
-    const minRecheckSeconds = config.MIN_RECHECK_SECONDS
+    const minRecheckSeconds = config.MIN_INTERVAL_SECONDS
     const passing = (tx: Tx) => passingWatches(tx, { resellerId, list, minRecheckSeconds, filter })
     const readWatches = Object.keys(filter).length > 0 ? passing : undefined
     const pages = exportWatchList(database.db, { resellerId, list, format, readWatches })

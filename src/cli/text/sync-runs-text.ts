@@ -66,7 +66,7 @@ export function runText(run: ShownRun, width = Number.POSITIVE_INFINITY): string
     ['reason', reason && `${reason.code}: ${reason.text}`],
     ['started', run.startedAt.toISOString()],
     ['fetched', run.arrivedAt?.toISOString()],
-    ['approved', status === 'approved' ? run.fetchedAt?.toISOString() : null],
+    ['approved', status === 'approved' ? run.validAt?.toISOString() : null],
     ['finished', run.finishedAt.toISOString()],
     ['stages', stagesText(run)],
     ['list', listText(run)],

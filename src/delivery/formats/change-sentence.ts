@@ -140,14 +140,14 @@ function eventText({ kind, reason }: ShownChange, event: Event): string {
 
 /** The state of a fare now, with its price if it can be booked. */
 function stateText(fare: Belief): string {
-  const { pair, outbound, return: back, price } = fare
+  const { state, outbound, return: back, price } = fare
   const beliefOf = ({ belief }: Belief['outbound']) => BELIEFS[belief] ?? belief
   const values = {
     price: price === null ? undefined : `${moneyText(price)}${offerText(fare)}`,
     outbound: beliefOf(outbound),
     return: back === null ? undefined : beliefOf(back),
   }
-  return phrase((STATES[pair] ?? states.unknown).sentences, values) ?? plain(pair)
+  return phrase((STATES[state] ?? states.unknown).sentences, values) ?? plain(state)
 }
 
 /** Which of two flights was lost; undefined if both were, or if there is one. */

@@ -4,7 +4,7 @@ import { isArchivedAfter, readFeedBounds, throwMissing } from '../../feeds/feed-
 import type { FeedSource } from '../../feeds/watch-feed-queries.ts'
 import { DELIVERY_STATES } from '../../platform/base/kinds.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
+import { cursorsOf, onlyPage, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { composeMessages } from '../dispatch/claim-deliveries.ts'
@@ -111,7 +111,7 @@ const ofChange = operator({
   params: RecordParams,
   answer: {
     about: 'At most 200 deliveries, by reseller.',
-    schema: object({ items: Type.Array(Delivery) }),
+    schema: pageOf(Delivery),
   },
   example: { params: { seq: '1' } },
   problems: ['changes.archived'],
@@ -119,7 +119,7 @@ const ofChange = operator({
     const items = await listChangeDeliveries(db, seq)
     const bounds = await readFeedBounds(db, 'availability')
     if (items.length === 0 && isArchivedAfter(bounds, seq - 1)) throwMissing(bounds, seq)
-    return { items }
+    return onlyPage(items)
   },
 })
 

@@ -5,6 +5,7 @@ import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
+import { onlyPage, pageOf } from '../../platform/http/pages.ts'
 import { object, oneOf } from '../../platform/http/schemas.ts'
 import {
   createEndpoint,
@@ -38,8 +39,8 @@ const listAll = reseller({
   method: 'GET',
   summary: 'List your webhook endpoints, oldest first',
   scope: 'read',
-  answer: { about: 'All endpoints.', schema: object({ items: Type.Array(WebhookEndpoint) }) },
-  handler: async (owner) => ({ items: await listEndpoints(owner) }),
+  answer: { about: 'All endpoints.', schema: pageOf(WebhookEndpoint) },
+  handler: async (owner) => onlyPage(await listEndpoints(owner)),
 })
 
 const create = reseller({

@@ -45,7 +45,7 @@ const Explanation = object(
       seq: Type.Integer(),
       kind: AvailabilityChangeKind,
       reason: orNull(oneOf(CHANGE_REASONS, { title: 'ChangeReason' })),
-      trackedFareId: Type.Integer(),
+      fareId: Type.Integer(),
       recordedAt: Instant,
       heldSince: orNull(Instant, 'Since when a mass had held the change. Null if none had.'),
     }),
@@ -118,7 +118,7 @@ export async function explainChange(
   { seq, resellerId }: { readonly seq: number; readonly resellerId: number },
 ): Promise<Explanation | undefined> {
   const { rows } = await sql<Explanation['change']>`
-    select seq, kind, reason, tracked_fare_id as "trackedFareId", recorded_at as "recordedAt", held_since as "heldSince"
+    select seq, kind, reason, tracked_fare_id as "fareId", recorded_at as "recordedAt", held_since as "heldSince"
       from availability_change
      where seq = ${seq}
   `.execute(db)

@@ -1,4 +1,4 @@
-import { callApi } from '../session.js'
+import { callApi, readAll } from '../session.js'
 
 /**
  * @typedef {{ id: string, iata: string, city: string, country: string, latitude: number, longitude: number }} MapPlace
@@ -12,8 +12,8 @@ let places
 
 /** All places by id, read once a tab. @returns {Promise<Map<string, any>>} */
 export function readPlaces() {
-  places ??= callApi('/places').then(
-    ({ items }) => new Map(items.map((/** @type {any} */ place) => [place.id, place])),
+  places ??= readAll('/places?limit=10000', 100_000).then(
+    (items) => new Map(items.map((place) => [place.id, place])),
   )
   places.catch(() => {
     places = undefined

@@ -36,7 +36,6 @@ export const watches = {
     /** @param {string} price @param {string} currency */
     lastPrice: (price, currency) => `Prices; the last one is ${price} ${currency}`,
     beliefs: 'What was believed',
-    fromStart: 'from the start',
     now: 'now',
     state: 'State',
     flight: 'Flight',

@@ -1,4 +1,4 @@
-import { feedOf, flightText, pairText, priceText } from '../describe.js'
+import { feedOf, flightText, priceText, stateName } from '../describe.js'
 import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Offer } from '../offer.js'
@@ -47,7 +47,7 @@ function Side({ title, state, feed }) {
   return html`<section>
     <h3>${title}</h3>
     ${feed === 'route' ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${texts.changes.nothing}</p>`}
-    ${state?.pair && html`<p>${pairText(state.pair)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
+    ${state?.state && html`<p>${stateName(state.state)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
     ${legs.map((leg) => html`<p>${flightText(leg.flight) ?? texts.changes.noFlight}: ${textOf(vocabulary.beliefs, leg.belief)}${leg.price ? `, ${priceText(leg.price)}` : ''} <${Offer} leg=${leg} /></p>`)}
   </section>`
 }

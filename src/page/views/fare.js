@@ -1,5 +1,12 @@
 import { useState } from 'preact/hooks'
-import { changeLevel, changeText, hiddenText, pairText, priceText, subjectOf } from '../describe.js'
+import {
+  changeLevel,
+  changeText,
+  hiddenText,
+  priceText,
+  stateName,
+  subjectOf,
+} from '../describe.js'
 import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
@@ -88,10 +95,10 @@ function Fare({ fareId }) {
 
 /** @param {{ fare: any }} props */
 function Facts({ fare }) {
-  const { pair, price, flightId, returnFlightId, outbound, next, turns } = fare
+  const { state, price, flightId, returnFlightId, outbound, next, turns } = fare
   const { lastGoodCheckAt, lastReason } = fare
   return html`<dl>
-    <dt>${texts.schedule.state}</dt><dd>${pairText(pair)}${price === null ? '' : `, ${priceText(price)}`}${fare.hiddenReason && html` <span class="muted">${hiddenText(fare)}</span>`}</dd>
+    <dt>${texts.schedule.state}</dt><dd>${stateName(state)}${price === null ? '' : `, ${priceText(price)}`}${fare.hiddenReason && html` <span class="muted">${hiddenText(fare)}</span>`}</dd>
     <dt>${texts.schedule.flight}</dt><dd>${flightId}: ${textOf(vocabulary.beliefs, outbound)}</dd>
     ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd>${returnFlightId}: ${textOf(vocabulary.beliefs, fare.return ?? 'unknown')}</dd>`}
     <dt>${texts.schedule.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.schedule.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
@@ -104,8 +111,8 @@ function Facts({ fare }) {
 function Timeline({ timeline }) {
   if (timeline.length === 0) return html`<p class="muted">${texts.schedule.noBeliefs}</p>`
   return html`<ul class="plain-list">${timeline.map(
-    ({ from, to, pair, price }) => html`<li>
-      <${Clock} at=${from} /> – ${to ? html`<${Clock} at=${to} />` : texts.schedule.until}: ${pairText(pair)}${price === null ? '' : `, ${priceText(price)}`}</li>`,
+    ({ validFrom, validTo, state, price }) => html`<li>
+      <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.schedule.until}: ${stateName(state)}${price === null ? '' : `, ${priceText(price)}`}</li>`,
   )}</ul>`
 }
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { flightText, hiddenText, pairText, priceText } from '../describe.js'
+import { flightText, hiddenText, priceText, stateName } from '../describe.js'
 import { linkTo, linkWithin, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Offer } from '../offer.js'
@@ -41,13 +41,13 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
       ${
         prices.length === 0
           ? html`<p class="muted">${texts.watch.noPrice}</p>`
-          : html`<${PriceLine} prices=${prices} beganAt=${watch.beganAt} />`
+          : html`<${PriceLine} prices=${prices} />`
       }
       <h3>${texts.watch.beliefs}</h3>
       <ul class="plain-list">${timeline.map(
-        (/** @type {any} */ { from, to, pair, price }) => html`<li>
-          ${from ? html`<${Clock} at=${from} />` : texts.watch.fromStart} – ${to ? html`<${Clock} at=${to} />` : texts.watch.now}:
-          ${' '}${pairText(pair)}${price ? `, ${priceText(price)}` : ''}</li>`,
+        (/** @type {any} */ { validFrom, validTo, state, price }) => html`<li>
+          <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.watch.now}:
+          ${' '}${stateName(state)}${price ? `, ${priceText(price)}` : ''}</li>`,
       )}</ul>
       ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${changed} />`}
     `}<//>
@@ -64,7 +64,7 @@ function Facts({ watch }) {
   const { belief, lastFlight, status, hiddenReason, contradictedSince, heldSince } = watch
   const { lastGoodCheckAt, next, lastReason } = watch
   return html`<dl>
-    <dt>${texts.watch.state}</dt><dd>${textOf(vocabulary.statuses, status)}: ${pairText(belief.pair)}${belief.price ? `, ${priceText(belief.price)}` : ''}${hiddenReason && html` <span class="muted">${hiddenText(watch)}</span>`}</dd>
+    <dt>${texts.watch.state}</dt><dd>${textOf(vocabulary.statuses, status)}: ${stateName(belief.state)}${belief.price ? `, ${priceText(belief.price)}` : ''}${hiddenReason && html` <span class="muted">${hiddenText(watch)}</span>`}</dd>
     ${contradictedSince && html`<dt>${texts.watch.contradicted}</dt><dd><${Age} at=${contradictedSince} /></dd>`}
     ${heldSince && html`<dt>${texts.watch.held}</dt><dd><${Age} at=${heldSince} /> <span class="muted">${texts.watch.heldHelp}</span></dd>`}
     <dt>${texts.watch.flight}</dt><dd>${flightText(belief.outbound.flight ?? lastFlight?.outbound) ?? watch.flightId} <${Offer} leg=${offered(belief.outbound, lastFlight?.outbound)} /></dd>

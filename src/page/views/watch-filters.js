@@ -4,8 +4,8 @@ import { textOf, texts } from '../texts.js'
 import { vocabulary } from '../vocabulary.js'
 
 /** The filters of the API that the address keeps, by their names there. */
-const FILTERS = ['pair', 'status', 'place', 'departsFrom', 'departsThrough']
-const PAIRS = ['bookable', 'not_bookable', 'unknown']
+const FILTERS = ['state', 'status', 'place', 'departsFrom', 'departsThrough']
+const STATES = ['bookable', 'not_bookable', 'unknown']
 const STATUSES = ['new', 'stale', 'expired', 'paused']
 
 /** The filters among what an address has. @param {URLSearchParams} query */
@@ -48,16 +48,16 @@ function PlaceFilter({ place, onQuery }) {
 
 /** @param {{ query: URLSearchParams, onQuery: (given: Record<string, string>) => void }} props */
 function StateFilter({ query, onQuery }) {
-  const chosen = query.get('pair') ?? query.get('status') ?? ''
+  const chosen = query.get('state') ?? query.get('status') ?? ''
   const choose = (/** @type {any} */ event) => {
     const { value } = event.currentTarget
-    const isPair = PAIRS.includes(value)
-    onQuery({ pair: isPair ? value : '', status: isPair ? '' : value })
+    const isState = STATES.includes(value)
+    onQuery({ state: isState ? value : '', status: isState ? '' : value })
   }
   const option = (/** @type {object} */ known) => (/** @type {string} */ name) =>
     html`<option value=${name}>${textOf(known, name)}</option>`
   return html`<label>${texts.lists.state} <select value=${chosen} onChange=${choose}>
     <option value="">${texts.lists.anyState}</option>
-    ${PAIRS.map(option(vocabulary.states))}${STATUSES.map(option(vocabulary.statuses))}
+    ${STATES.map(option(vocabulary.states))}${STATUSES.map(option(vocabulary.statuses))}
   </select></label>`
 }

@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
-import { hiddenText, pairLevel, pairText, priceText, subjectOf } from '../describe.js'
+import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
 import { linkTo, linkWithin, useNow, useQuery, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
@@ -158,8 +158,8 @@ function WatchRow({ list, watch, subject, strip, start, now, selected }) {
     <span class="share">${strip && html`<${Strip} intervals=${strip.intervals} start=${start} now=${now} />`}
       ${strip && strip.bookableShare !== null && html`<span class="muted small" title=${texts.lists.shareOf(STRIP_DAYS)}>${texts.lists.share(texts.percent(strip.bookableShare))}</span>`}</span>
     <span class="price">${priceText(belief.price) ?? (was ? html`<span class="muted">${texts.was(was)}</span>` : texts.none)}</span>
-    <${Badge} level=${hiddenReason || status === 'stale' ? 'warn' : status === 'followed' ? pairLevel(belief.pair) : 'idle'}>
-      ${hiddenReason ? hiddenText(watch) : status === 'followed' ? pairText(belief.pair) : textOf(vocabulary.statuses, status)}<//>
+    <${Badge} level=${hiddenReason || status === 'stale' ? 'warn' : status === 'followed' ? stateLevel(belief.state) : 'idle'}>
+      ${hiddenReason ? hiddenText(watch) : status === 'followed' ? stateName(belief.state) : textOf(vocabulary.statuses, status)}<//>
     <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
   </a>`
 }
@@ -205,12 +205,12 @@ function useStrips(list, takenAt) {
 
 /**
  * The instant at which all strips begin: the earliest that any of them shows, so that a young list fills the width.
- * @param {ReadonlyMap<string, { intervals: { from: string }[] }>} strips
+ * @param {ReadonlyMap<string, { intervals: { validFrom: string }[] }>} strips
  * @param {number} now
  */
 function startOf(strips, now) {
   const firsts = [...strips.values()].flatMap(({ intervals: [first] }) =>
-    first ? [Date.parse(first.from)] : [],
+    first ? [Date.parse(first.validFrom)] : [],
   )
   return Math.max(now - STRIP_DAYS * 86_400_000, firsts.length === 0 ? 0 : Math.min(...firsts))
 }

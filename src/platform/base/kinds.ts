@@ -49,10 +49,10 @@ export const CHANGE_REASONS = namesOf(REASONS)
 export type ChangeReason = (typeof CHANGE_REASONS)[number]
 
 /** The states of a fare: bookable if all legs are available, not_bookable if any leg is unavailable. */
-export const PAIR_STATES = ['bookable', 'not_bookable', 'unknown'] as const
-export type PairState = (typeof PAIR_STATES)[number]
+export const BELIEF_STATES = ['bookable', 'not_bookable', 'unknown'] as const
+export type BeliefState = (typeof BELIEF_STATES)[number]
 /** Of an ended fare nothing is believed. */
-export const FARE_STATES = [...PAIR_STATES, 'ended'] as const
+export const FARE_STATES = [...BELIEF_STATES, 'ended'] as const
 
 /** The beliefs about one leg. */
 export const BELIEFS = ['available', 'unavailable', 'unknown'] as const
@@ -78,7 +78,7 @@ export const WATCH_PRIORITIES = ['low', 'normal', 'high', 'urgent'] as const
 export type WatchPriority = (typeof WATCH_PRIORITIES)[number]
 
 /** Why a fare may be urgent: it is checked before its turn. In the order in which they go first. */
-export const FAST_LANES = ['max_delay', 'confirmation', 'new_watch', 'retry'] as const
+export const FAST_LANES = ['max_delay', 'confirmation', 'first_check', 'retry'] as const
 export type FastLane = (typeof FAST_LANES)[number]
 /** The lanes of checks; `scheduled` is the regular one. */
 export const CHECK_LANES = ['scheduled', ...FAST_LANES] as const

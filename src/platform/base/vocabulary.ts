@@ -12,7 +12,7 @@ interface Sentences {
   readonly sentences: readonly string[]
 }
 
-type Check = CheckReason | (typeof BUDGET_LANES)[number] | 'first_check'
+type Check = CheckReason | (typeof BUDGET_LANES)[number]
 
 const STATES: Readonly<Record<(typeof FARE_STATES)[number], Sentences>> = {
   bookable: {
@@ -46,8 +46,7 @@ const CHECKS: Readonly<Record<Check, string>> = {
   scheduled: 'regular check',
   max_delay: 'a watch asks for a longest delay',
   route_moved: 'regular check, sooner because other fares of its route changed',
-  new_watch: 'first check of a watch',
-  first_check: 'its first check',
+  first_check: 'first check',
   confirmation: 'second check, of a loss, another flight or a doubtful price',
   retry: 'check again after no good answer',
   on_demand: 'question on demand',

@@ -186,7 +186,7 @@ function readGiven(
 
 /** Variables that can only be meant for farewatch. A misspelt one would otherwise leave a setting at its default. */
 const OURS =
-  /^(UPSTREAM|ROUTE|AVAILABILITY|GUARD|SNAPSHOT|FAREWATCH|LOSS|GAIN|MIN_RECHECK|NO_PROGRESS|WEBHOOK)_/
+  /^(UPSTREAM|ROUTE|AVAILABILITY|GUARD|SNAPSHOT|FAREWATCH|LOSS|GAIN|MIN_INTERVAL|NO_PROGRESS|WEBHOOK)_/
 /** Variables for docker compose, which reads the same `.env`. */
 const COMPOSE = /^(COMPOSE|POSTGRES|PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS|PUBLISHED_PORT)$/
 

@@ -43,7 +43,7 @@ const LISTS = {
 }
 
 const CAUTION = {
-  MIN_RECHECK_SECONDS: integer('shortest interval between two checks of a fare', {
+  MIN_INTERVAL_SECONDS: integer('minimum interval between two checks of a fare', {
     min: 1,
     max: 86_400,
     preset: 60,

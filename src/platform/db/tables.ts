@@ -4,6 +4,7 @@ import type { ColumnType } from 'kysely'
 import type { AvailabilityChangeKind, MassKind } from '../base/change-kinds.ts'
 import type {
   Belief,
+  BeliefState,
   ChangeReason,
   CheckReason,
   DeadReason,
@@ -16,7 +17,6 @@ import type {
   GenerationReason,
   HiddenReason,
   LimitedPurpose,
-  PairState,
   PausedWork,
   PriceReason,
   RatedState,
@@ -236,7 +236,7 @@ export interface FareState {
   last_good_check_at: Date | null
   last_reason: string | null
   outbound: Generated<Belief>
-  pair: Generated<PairState>
+  pair: Generated<BeliefState>
   past_since: Date | null
   price: string | null
   price_checked_at: Date | null

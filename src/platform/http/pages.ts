@@ -44,6 +44,11 @@ export interface Page<T> {
   next: string | null
 }
 
+/** A list that is short by its nature, as the one page that it has: pages can be added without a change of its shape. */
+export function onlyPage<T>(items: T[]): Page<T> {
+  return { items, next: null }
+}
+
 interface Cursors<Position> {
   /**
    * The position after which the page begins; undefined on the first page. Throws if the cursor is not of this

@@ -54,12 +54,12 @@ export function fareGauges({ gauge }: Declare) {
     trackedFares: gauge(
       'farewatch_tracked_fares',
       'Tracked fares that are checked, by what is believed (of more than 20,000 from a sample of them): bookable, not_bookable, hidden (the belief is held back, because answers contradict it or none can be used), unknown (no good check yet).',
-      ['pair'],
+      ['state'],
     ),
     beliefsStale: gauge(
       'farewatch_beliefs_stale',
       'Tracked fares that are shown as unknown because their last good check is too old; from the same sample.',
-      ['pair'],
+      ['state'],
     ),
     beliefsGoodSince: gauge(
       'farewatch_beliefs_good_since_timestamp_seconds',
@@ -83,7 +83,7 @@ export function fareGauges({ gauge }: Declare) {
     ),
     maxDelaysUnkept: gauge(
       'farewatch_max_delays_unkept',
-      'Resellers whose max_delay_seconds need more checks than their shares allow, or are below the shortest interval between two checks; at most 10 are counted.',
+      'Resellers whose max_delay_seconds need more checks than their shares allow, or are below the minimum interval between two checks; at most 10 are counted.',
     ),
     incidentsOpen: gauge('farewatch_incidents_open', 'Open incidents, by kind.', ['kind']),
   }

@@ -4,6 +4,7 @@ import type { Logger } from '../../platform/base/logger.ts'
 import { recordAction } from '../../platform/db/audit.ts'
 import { sql } from '../../platform/db/database.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
+import { onlyPage, pageOf } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, instant, object, orNull, RowId } from '../../platform/http/schemas.ts'
 import { RunNotFoundError } from '../errors.ts'
@@ -96,8 +97,8 @@ const listHeld = operator({
   method: 'GET',
   path: '/api/v1/held-runs',
   summary: 'List the held runs, at most one of each list, oldest first',
-  answer: { about: 'The held runs.', schema: object({ items: Type.Array(HeldRun) }) },
-  handler: async ({ db }) => ({ items: await listHeldRuns(db) }),
+  answer: { about: 'The held runs.', schema: pageOf(HeldRun) },
+  handler: async ({ db }) => onlyPage(await listHeldRuns(db)),
 })
 
 const HeldRunReview = object(

@@ -3,6 +3,7 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { assertKept, HISTORY_FLOOR } from '../../platform/db/history-floor.ts'
 import { operations } from '../../platform/http/operation.ts'
+import { cursorsOf, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, instant, object, orNull } from '../../platform/http/schemas.ts'
 
@@ -22,6 +23,8 @@ const LocatedPlace = object(
   { title: 'LocatedPlace' },
 )
 
+const cursors = cursorsOf('places', Type.String())
+
 const listPlaces = shared({
   id: 'listPlaces',
   method: 'GET',
@@ -29,11 +32,16 @@ const listPlaces = shared({
   tag: 'Routes and places',
   summary: 'List all places with their positions',
   scope: 'read',
+  query: object(pageParameters({ preset: 1000, max: 10_000 })),
   answer: {
-    about: 'The places with their present attributes, by id.',
-    schema: object({ items: Type.Array(LocatedPlace) }),
+    about: 'A page of places with their present attributes, by id.',
+    schema: pageOf(LocatedPlace),
   },
-  handler: async ({ db }) => ({ items: await readPlaces(db) }),
+  problems: ['request.invalid_cursor'],
+  handler: async ({ db }, { query: { limit, cursor } }) => {
+    const places = await readPlaces(db, { after: cursors.read(cursor, null), limit: limit + 1 })
+    return cursors.page(places, { limit, bound: null, positionOf: ({ id }) => id })
+  },
 })
 
 const Change = object(
@@ -96,14 +104,19 @@ const compareNetworks = shared({
 export const NETWORK_OPERATIONS = [listPlaces, compareNetworks]
 
 /** The places with their present attributes, and their airports' positions where the codes are known. */
-async function readPlaces(db: Db) {
+async function readPlaces(
+  db: Db,
+  { after = '', limit }: { readonly after?: string | undefined; readonly limit: number },
+) {
   return db
     .selectFrom('place_version as p')
     .leftJoin('airport as a', 'a.iata', 'p.iata')
     .select(['p.place_id as id', 'p.iata', 'p.city', 'p.country', 'a.country as isoCountry'])
     .select(['a.latitude', 'a.longitude', 'a.zone'])
     .where('p.valid_to', 'is', null)
+    .where('p.place_id', '>', after)
     .orderBy('p.place_id')
+    .limit(limit)
     .execute()
 }
 

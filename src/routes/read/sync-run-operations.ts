@@ -24,7 +24,7 @@ export const RUN_MEMBERS = {
   }),
   startedAt: Instant,
   arrivedAt: orNull(Instant, 'When the whole list had arrived.'),
-  fetchedAt: orNull(
+  validAt: orNull(
     Instant,
     'The valid time of the changes: when the list arrived, or was approved.',
   ),

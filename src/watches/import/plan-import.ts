@@ -78,7 +78,7 @@ async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<voi
       ${column((e) => e.list)}::text[],
       ${column((e) => e.reference)}::text[],
       ${sql.join(QUESTION_FIELDS.map((field) => sql`${column((e) => fieldValue(e.question, field) ?? '')}::${sql.raw(field.sqlType)}[]`))},
-      ${sql.join(SETTING_FIELDS.map((field) => sql`${column((e) => fieldValue(e, field))}::${sql.raw(field.sqlType)}[]`))},
+      ${sql.join(SETTING_FIELDS.map((field) => sql`${column((e) => fieldValue(e, field) ?? null)}::${sql.raw(field.sqlType)}[]`))},
       ${rows.map(({ line }) => line)}::integer[])
   `.execute(tx)
 }
@@ -107,7 +107,7 @@ async function rejectPastDates(tx: Tx, resellerId: number, invalid: InvalidRows)
 }
 
 /**
- * Removes the staged rows whose longest delay is below the shortest interval of the workers, and adds them to
+ * Removes the staged rows whose longest delay is below the minimum interval of the workers, and adds them to
  * `invalid`: it could never be kept. A row that equals its watch stays.
  */
 async function rejectShortDelays(tx: Tx, resellerId: number, invalid: InvalidRows): Promise<void> {
@@ -123,7 +123,7 @@ async function rejectShortDelays(tx: Tx, resellerId: number, invalid: InvalidRow
     select line, least from short order by line
   `.execute(tx)
   for (const { line, least } of rows) {
-    const message = `must be at least ${least}, the shortest interval between two checks`
+    const message = `must be at least ${least}, the minimum interval between two checks`
     invalid.add({ line, errors: [{ column: 'max_delay_seconds', message }] })
   }
 }

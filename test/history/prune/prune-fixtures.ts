@@ -18,9 +18,9 @@ export type Rows = Readonly<Record<string, readonly string[]>>
 const TABLES = {
   route_history: sql`select departure_id, destination_id, valid_from, valid_to, added_by from route_version`,
   route_availability_history: sql`select departure_id, destination_id, available, valid_from, valid_to from route_availability_version`,
-  fare_history: sql`select tracked_fare_id, pair as state, price::numeric(18,4)::text as price, valid_from, valid_to from fare_belief_version`,
+  fare_history: sql`select tracked_fare_id as fare_id, pair as state, price::numeric(18,4)::text as price, valid_from, valid_to from fare_belief_version`,
   route_changes: sql`select seq, id, kind, departure_id, before::text as attributes_before, after::text as attributes, recorded_at from route_change`,
-  availability_changes: sql`select seq, id, kind, tracked_fare_id, recorded_at from availability_change`,
+  availability_changes: sql`select seq, id, kind, tracked_fare_id as fare_id, recorded_at from availability_change`,
   watch_changes: sql`select reseller_id, w.seq, reference, change_id, watch_event_id, w.recorded_at, provenance::text
                        from watch_change w left join availability_change c on c.id = w.change_id`,
 }
@@ -28,9 +28,9 @@ const TABLES = {
 const FILES: Readonly<Record<keyof typeof TABLES, string>> = {
   route_history: 'departure_id, destination_id, valid_from, valid_to, added_run_id as added_by',
   route_availability_history: 'departure_id, destination_id, available, valid_from, valid_to',
-  fare_history: 'tracked_fare_id, state, price::varchar as price, valid_from, valid_to',
+  fare_history: 'fare_id, state, price::varchar as price, valid_from, valid_to',
   route_changes: 'seq, id, kind, departure_id, attributes_before, attributes, recorded_at',
-  availability_changes: 'seq, id, kind, tracked_fare_id, recorded_at',
+  availability_changes: 'seq, id, kind, fare_id, recorded_at',
   watch_changes: 'reseller_id, seq, reference, change_id, watch_event_id, recorded_at, provenance',
 }
 
@@ -166,7 +166,7 @@ export function faresAsOf(db: Db, instant: string): Promise<string> {
   return textAsOf(
     sql<{ text: string }>`
     select coalesce(string_agg(concat_ws(' ', flight_id, state, price, currency, valid_from, outbound_departs_local), ', '
-                               order by tracked_fare_id), '') as text
+                               order by fare_id), '') as text
       from farewatch.fares_as_of(${instant}::timestamptz)
   `.execute(db),
   )

@@ -144,7 +144,7 @@ describe('an unknown setting', () => {
     ['UPSTREAM_RPS_REQUESTS_SECOND', 'UPSTREAM_REQUESTS_PER_SECOND'],
     ['ROUTE_SYNC_SCHEDULES', 'ROUTE_SYNC_SCHEDULE'],
     ['AVAILABILITY_SYNC_CRON', 'AVAILABILITY_SYNC_SCHEDULE'],
-    ['MIN_RECHECK_SECS', 'MIN_RECHECK_SECONDS'],
+    ['MIN_INTERVAL_SECS', 'MIN_INTERVAL_SECONDS'],
     ['FAREWATCH_HOME_FILE', 'FAREWATCH_HOME'],
   ])('is a fault in the environment: %s, did you mean %s?', (name, meant) => {
     expect(faultsOf({ [name]: 'x' })).toEqual([`${name} is not a setting: did you mean ${meant}?`])

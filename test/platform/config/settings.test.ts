@@ -29,7 +29,7 @@ describe('a value', () => {
     ['ADMIN_HOST', '*', 'must be an IP address such as "127.0.0.1", not "*"'],
     ['ADMIN_PORT', 'NaN', `${WHOLE} 0 to 65535, not "NaN"`],
     ['ROUTE_ABSENCE_CONFIRMATIONS', '0', `${WHOLE} 1 to 100, not "0"`],
-    ['MIN_RECHECK_SECONDS', '86401', `${WHOLE} 1 to 86400, not "86401"`],
+    ['MIN_INTERVAL_SECONDS', '86401', `${WHOLE} 1 to 86400, not "86401"`],
     ['LOSS_CONFIRMATIONS', '11', `${WHOLE} 1 to 10, not "11"`],
     ['GAIN_CONFIRMATIONS', '0', `${WHOLE} 1 to 10, not "0"`],
     ['UPSTREAM_REQUESTS_PER_SECOND', '0', 'must be a number from 0.01 to 10000, not "0"'],

@@ -32,7 +32,7 @@ const KINDS = {
   'fare_state.hidden': 'HiddenReason',
   'fare_state.last_check_why': 'CheckReason',
   'fare_state.outbound': 'Belief',
-  'fare_state.pair': 'PairState',
+  'fare_state.pair': 'BeliefState',
   'fare_state.price_reason': 'PriceReason',
   'fare_state.return': 'Belief',
   'feed_gap.feed': 'FeedName',

@@ -6,6 +6,7 @@ import {
   ROUTE_CHANGE_KINDS,
 } from '../../../src/platform/base/change-kinds.ts'
 import {
+  BELIEF_STATES,
   BELIEFS,
   CHANGE_REASONS,
   CHECK_REASONS,
@@ -19,7 +20,6 @@ import {
   GENERATION_REASONS,
   HIDDEN_REASONS,
   LIMITED_PURPOSES,
-  PAIR_STATES,
   PAUSED_WORK,
   PRICE_REASONS,
   RATED_STATES,
@@ -42,7 +42,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'fare_state.hidden': HIDDEN_REASONS,
   'fare_state.last_check_why': CHECK_REASONS,
   'fare_state.outbound': BELIEFS,
-  'fare_state.pair': PAIR_STATES,
+  'fare_state.pair': BELIEF_STATES,
   'fare_state.price_reason': PRICE_REASONS,
   'fare_state.return': BELIEFS,
   'feed_gap.feed': FEED_NAMES,

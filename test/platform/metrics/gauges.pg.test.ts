@@ -129,13 +129,13 @@ describe('the gauges of due checks', () => {
       scheduled: 3,
       max_delay: 0,
       confirmation: 1,
-      new_watch: 0,
+      first_check: 0,
       retry: 0,
     })
     const oldest = await valuesOf(metrics.checksOldestDue)
     expect(oldest.scheduled).toBeGreaterThan(beginSeconds - 301)
     expect(oldest.scheduled).toBeLessThan(endSeconds - 299)
-    expect(oldest).toMatchObject({ max_delay: 0, new_watch: 0, retry: 0 })
+    expect(oldest).toMatchObject({ max_delay: 0, first_check: 0, retry: 0 })
   })
 })
 
