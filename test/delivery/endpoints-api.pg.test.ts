@@ -76,7 +76,7 @@ it('an endpoint is created, changed, tested, rotated and deleted, and shows its 
   expect(tested.status).toBe(202)
   expect(shown.body).toMatchObject({ pending: 1, dead: 0 })
   expect(shown.body).not.toHaveProperty('secret')
-  expect(all.body).toEqual({ items: [shown.body] })
+  expect(all.body).toEqual({ items: [shown.body], next: null })
   expect(createOpenTarget(TEST_SEALER)(row)).toEqual({
     endpointId: id,
     address: URL,

@@ -10,6 +10,7 @@ import { addExample, addTestEvent } from '../../src/delivery/endpoints/test-even
 import { createTransport } from '../../src/delivery/formats/transport.ts'
 import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
 import { WEBHOOK_EVENTS } from '../../src/delivery/operations/event-shapes.ts'
+import type { Belief } from '../../src/feeds/change-shapes.ts'
 import { exampleRecord } from '../../src/feeds/example-records.ts'
 import { WATCH_CHANGE_KINDS } from '../../src/platform/base/change-kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
@@ -42,11 +43,19 @@ function readByPython(requests: readonly ReceivedRequest[], secret: string): Und
     .map((line) => JSON.parse(line) as Understood)
 }
 
+/** A belief as it is stored, where the state is `pair`. */
+function storedOf(belief: Belief | null) {
+  if (belief === null) throw new Error('the example has no belief')
+  const { state: pair, ...rest } = belief
+  return { pair, ...rest }
+}
+
 /** Appends a record of each kind, with the states of its example, to the feed of the only watch. */
 async function appendEachKind(db: Db, resellerId: number): Promise<void> {
   const records = WATCH_CHANGE_KINDS.filter((kind) => kind !== 'watch_started').map((kind) => {
     const { before, after, reason } = exampleRecord(kind)
-    return { kind, before, after, ...(reason === null ? {} : { reason }) }
+    const states = { before: storedOf(before), after: storedOf(after) }
+    return { kind, ...states, ...(reason === null ? {} : { reason }) }
   })
   await appendRecords(db, { resellerId, reference: 'Ä/1 "x"\u202e' }, records)
   await sql`
