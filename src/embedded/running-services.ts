@@ -10,7 +10,7 @@ export interface RunningSandbox {
   readonly token: string
 }
 
-/** What a service tells the commands of its home, by the name of the record. */
+/** What a running service records for the commands of its home, by the name of the file. */
 interface Records {
   readonly sandbox: RunningSandbox
   /** Settings with which a command finds the API: the port is the one where it listens. */

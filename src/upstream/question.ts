@@ -167,20 +167,31 @@ export function fieldValue(
   ) as FieldValue | undefined
 }
 
+/** Sets the value of a field; the objects around it are made. */
+export function setField(
+  of: object,
+  { path }: Pick<QuestionField, 'path'>,
+  value: FieldValue,
+): void {
+  const parent = path.slice(0, -1).reduce(
+    (at, name) => {
+      at[name] ??= {}
+      return at[name] as Record<string, unknown>
+    },
+    of as Record<string, unknown>,
+  )
+  parent[path.at(-1) ?? ''] = value
+}
+
 /** The question whose fields have these values. */
 export function questionFrom(
   value: (field: QuestionField<QuestionColumn>) => FieldValue,
 ): Question {
-  const question: Record<string, unknown> = {}
+  const question = {}
   for (const field of QUESTION_FIELDS as readonly QuestionField<QuestionColumn>[]) {
-    const parents = field.path.slice(0, -1)
-    const parent = parents.reduce((at, name) => {
-      at[name] ??= {}
-      return at[name] as Record<string, unknown>
-    }, question)
-    parent[field.path.at(-1) ?? ''] = value(field)
+    setField(question, field, value(field))
   }
-  return question as unknown as Question
+  return question as Question
 }
 
 /** The question with what is given of it; the rest is that of one adult, who is no resident. */

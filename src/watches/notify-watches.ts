@@ -263,11 +263,14 @@ const SAVING = sql`case when 'priceDrop' = any(i.met) then w.paid_amount - p.amo
 
 const HAS_INTENTS = sql<boolean>`num_nonnulls(w.price_below_amount, w.paid_amount, w.new_low_days) > 0`
 
-/** Of several records of a fare in one transaction, that of the price is the one that intents are about. */
+/** Intents are about a price that changed: of several records of a fare in one transaction, by one of them. */
 const isOfPrice = (changeSeqs: readonly number[]) => sql`
-  (c.kind = 'price_changed'
-   or not exists (select from availability_change x
-                   where x.seq = any(${changeSeqs}::bigint[]) and x.tracked_fare_id = c.tracked_fare_id and x.kind = 'price_changed'))
+  c.after -> 'price' is distinct from c.before -> 'price'
+  and c.seq = (select x.seq
+                 from availability_change x
+                where x.seq = any(${changeSeqs}::bigint[]) and x.tracked_fare_id = c.tracked_fare_id
+                order by x.kind = 'price_changed' desc, x.seq
+                limit 1)
 `
 
 async function draftChanges(tx: Tx, changeSeqs: readonly number[]): Promise<void> {

@@ -408,3 +408,67 @@ it('a question that names one flight twice, and a new date that has passed, are 
   ])
   expect(await watchRows(db, ana.resellerId)).toHaveLength(1)
 })
+
+describe('the intents of a watch', () => {
+  const PLACE = `${WATCHES}/A-1`
+  const question = { flightId: '101', passengers: { nonResidents: { adults: 1 } } }
+  const paid = { amount: '120.00', currency: 'EUR' }
+
+  it('are answered as they were given, in canonical form, and cleared by null', async ({ db }) => {
+    const ana = await newCsvCaller(db)
+    await ana.send('POST', '/watch-lists', { name: 'summer' })
+    const intents = {
+      priceBelow: { amount: '80', currency: 'EUR' },
+      priceDrop: { paid, percent: '05.0' },
+      newLowDays: 30,
+    }
+
+    const made = await ana.send('PUT', PLACE, { ...question, intents })
+    const cleared = await ana.send('PATCH', PLACE, { intents: null })
+
+    expect(made).toMatchObject({ status: 201 })
+    expect(made.body.intents).toEqual({
+      priceBelow: { amount: '80.00', currency: 'EUR' },
+      priceDrop: { paid, percent: '5' },
+      newLowDays: 30,
+    })
+    expect(cleared.body.intents).toBeNull()
+  })
+
+  it.for<[object, string]>([
+    [
+      { priceBelow: { amount: '0', currency: 'EUR' } },
+      'priceBelow/amount must be an amount above 0',
+    ],
+    [
+      { priceBelow: { amount: '80', currency: 'eur' } },
+      'priceBelow/currency must be three capital',
+    ],
+    [{ priceDrop: { paid } }, 'priceDrop/amount or price_drop_percent must be given'],
+    [{ priceDrop: { paid, amount: '5', percent: '5' } }, 'priceDrop/amount or price_drop_percent'],
+    [{ priceDrop: { paid, amount: '120' } }, 'priceDrop/amount must be less than paid_amount'],
+    [{ priceDrop: { paid, percent: '100' } }, 'priceDrop/percent must be above 0 and below 100'],
+    [{ newLowDays: 1 }, 'newLowDays must be a whole number from 2 to 365'],
+  ])('are refused with their place: %j', async ([intents, fault], { db }) => {
+    const ana = await newCsvCaller(db)
+    await ana.send('POST', '/watch-lists', { name: 'summer' })
+
+    const [found] = faultsOf(await ana.send('PUT', PLACE, { ...question, intents })) as string[]
+
+    expect(found).toContain(`/intents/${fault}`)
+  })
+
+  it.for<object>([
+    { priceBelow: {} },
+    { priceBelow: 80 },
+    { priceDrop: { percent: '5' } },
+    { other: 1 },
+  ])('of another shape are refused: %j', async (intents, { db }) => {
+    const ana = await newCsvCaller(db)
+    await ana.send('POST', '/watch-lists', { name: 'summer' })
+
+    expect(await ana.send('PUT', PLACE, { ...question, intents })).toEqual(
+      problem(400, 'request.invalid_body'),
+    )
+  })
+})

@@ -261,8 +261,9 @@ describe('an export of public tables', () => {
     await expect(runWith({ tables: { route_changes: 999 } })).rejects.toThrow(
       /goes on with 999 of "route_changes", and this database ends at 32/,
     )
+    // Tests of other databases may hold it back, but not below what it is now.
     const { xid } = await selectOne(
-      sql<{ xid: string }>`select pg_current_xact_id()::text as xid`,
+      sql<{ xid: string }>`select pg_snapshot_xmin(pg_current_snapshot())::text as xid`,
       db,
     )
     await sql`update prune set before = '2026-06-01T00:00Z', written_before = ${xid}`.execute(db)

@@ -6,6 +6,7 @@ import { available, record, trackFare, watchFare } from '../fares/fare-fixtures.
 import { it } from '../support/test-database.ts'
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 interface Wanted {
   readonly below?: number
@@ -28,9 +29,14 @@ async function watchFor(db: Db, { below, paid, percent, lowDays }: Wanted) {
   return { fare, reseller }
 }
 
-/** Records prices, the last of them some seconds ago. */
-async function showPrices(db: Db, fare: number, prices: readonly number[], everyMs = 10_000) {
-  const last = Date.now() - 5_000
+/** Records prices. @param agoMs how long ago the last of them was seen. */
+async function showPrices(
+  db: Db,
+  fare: number,
+  prices: readonly number[],
+  { everyMs = 10_000, agoMs = 5_000 } = {},
+) {
+  const last = Date.now() - agoMs
   for (const [i, price] of prices.entries()) {
     const at = new Date(last - (prices.length - 1 - i) * everyMs)
     await record(db, fare, at, available(price.toFixed(2)))
@@ -94,7 +100,7 @@ describe('what a watch wants of a price', () => {
     const { fare, reseller } = await watchFor(db, { lowDays: 3 })
 
     // The first is four days old at the fourth price.
-    await showPrices(db, fare, [100, 98, 99, 97, 98, 96.5], 24 * HOUR_MS)
+    await showPrices(db, fare, [100, 98, 99, 97, 98, 96.5], { everyMs: DAY_MS })
 
     const intents = (await feedOf(db, reseller)).map(({ after, intents: met }) => [
       after?.price?.amount,
@@ -102,6 +108,19 @@ describe('what a watch wants of a price', () => {
     ])
     expect(intents).toContainEqual(['96.50', 'newLowDays'])
     expect(intents).not.toContainEqual(['99.00', 'newLowDays'])
+  })
+
+  it('a change that leaves the price as it is meets no intent', async ({ db }) => {
+    const { fare, reseller } = await watchFor(db, { lowDays: 3 })
+    await showPrices(db, fare, [100, 98, 99, 97, 98, 96.5], { everyMs: DAY_MS, agoMs: 90_000 })
+    for (const seconds of [60, 5]) {
+      const at = new Date(Date.now() - seconds * 1_000)
+      await record(db, fare, at, available('96.50', { itinerary: '09:00|3900' }))
+    }
+
+    const intents = (await feedOf(db, reseller)).map(({ kind, intents: met }) => [kind, ...met])
+    expect(intents).toContainEqual(['price_changed', 'newLowDays'])
+    expect(intents.at(-1)).toEqual(['itinerary_changed'])
   })
 
   it('other changes of the fare come as before, and a price in another currency meets no target', async ({
@@ -159,7 +178,7 @@ describe('a record of a price', () => {
     const reseller = await watchFare(db, 'ana', fare)
     const prices = [100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 100.5]
 
-    await showPrices(db, fare, prices, 24 * HOUR_MS)
+    await showPrices(db, fare, prices, { everyMs: DAY_MS })
 
     const last = (await feedOf(db, reseller)).at(-1)?.context
     expect(last).toMatchObject({ lowest: false })
@@ -172,7 +191,7 @@ describe('a record of a price', () => {
     const fare = await trackFare(db)
     const reseller = await watchFare(db, 'ana', fare)
 
-    await showPrices(db, fare, [100, 99], 24 * HOUR_MS)
+    await showPrices(db, fare, [100, 99], { everyMs: DAY_MS })
 
     const last = (await feedOf(db, reseller)).at(-1)?.context
     expect(last).toMatchObject({ lowest: true, percentile: null })

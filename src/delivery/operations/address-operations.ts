@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
+import { onlyPage, pageOf } from '../../platform/http/pages.ts'
 import { Instant, object } from '../../platform/http/schemas.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { allowAddress, disallowAddress, listAddresses } from '../endpoints/addresses.ts'
@@ -17,7 +18,7 @@ const AllowedAddress = object(
 )
 const all = {
   about: 'All of them.',
-  schema: object({ items: Type.Array(AllowedAddress) }),
+  schema: pageOf(AllowedAddress),
 } as const
 
 const common = {
@@ -40,7 +41,7 @@ const listOwn = reseller({
   summary: 'List the e-mail addresses that you may have messages sent to',
   scope: 'read',
   answer: all,
-  handler: async ({ db, resellerId }) => ({ items: await listAddresses(db, resellerId) }),
+  handler: async ({ db, resellerId }) => onlyPage(await listAddresses(db, resellerId)),
 })
 
 const list = operator({
@@ -52,7 +53,7 @@ const list = operator({
   example,
   handler: async ({ db }, { params }) => {
     const { id } = await requireReseller(db, params.reseller)
-    return { items: await listAddresses(db, id) }
+    return onlyPage(await listAddresses(db, id))
   },
 })
 

@@ -184,9 +184,12 @@ function readGiven(
   }
 }
 
-/** Variables that can only be meant for farewatch. A misspelt one would otherwise leave a setting at its default. */
+/**
+ * Variables that can only be meant for farewatch, also those of earlier versions. One that is misspelt or renamed would
+ * otherwise leave a setting at its default.
+ */
 const OURS =
-  /^(UPSTREAM|ROUTE|AVAILABILITY|GUARD|SNAPSHOT|FAREWATCH|LOSS|GAIN|MIN_INTERVAL|NO_PROGRESS|WEBHOOK)_/
+  /^(UPSTREAM|ROUTE|AVAILABILITY|GUARD|SNAPSHOT|FAREWATCH|LOSS|GAIN|MIN_INTERVAL|NO_PROGRESS|WEBHOOK)_|^(MIN_RECHECK_SECONDS|WEDGED_AFTER_SECONDS|EMAIL_ALLOWED)$/
 /** Variables for docker compose, which reads the same `.env`. */
 const COMPOSE = /^(COMPOSE|POSTGRES|PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS|PUBLISHED_PORT)$/
 

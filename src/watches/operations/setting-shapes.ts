@@ -19,6 +19,10 @@ const TITLES: Readonly<Record<string, string>> = {
   paid: 'PaidPrice',
 }
 
+/** A price has its amount and its currency, and an intent on what was paid has that. */
+const isNeeded = (own: readonly SettingField[], depth: number) =>
+  depth > 1 && own.every(({ isMoney }) => isMoney)
+
 type Members = { [K in keyof WatchSettings]: TUnsafe<WatchSettings[K]> }
 
 /** The settings of a watch in an answer. An intent that it does not have is missing. */
@@ -33,7 +37,7 @@ export const SETTING_MEMBERS = membersOf(FIELDS, {
     if (name === 'priceBelow' || name === 'paid') return Price
     return depth === 0 ? orNull(schema) : schema
   },
-  mayLack: (own, depth) => depth > 0 && !(depth > 1 && own.every(({ isMoney }) => isMoney)),
+  mayLack: (own, depth) => depth > 0 && !isNeeded(own, depth),
 }) as Members
 
 type Inputs = { [K in keyof SettingsInput]-?: TOptional<TUnsafe<WatchSettings[K] | null>> }
@@ -42,7 +46,10 @@ type Inputs = { [K in keyof SettingsInput]-?: TOptional<TUnsafe<WatchSettings[K]
 export const SETTING_INPUTS = membersOf(FIELDS, {
   depth: 0,
   title: (name) => `${TITLES[name] ?? name}Input`,
-  leaf: ({ schema: { type }, about }) => orNull(Type.Unsafe<unknown>({ type }), about),
+  leaf: ({ schema: { type }, about, isMoney }) =>
+    isMoney
+      ? Type.Unsafe<unknown>({ type, description: about })
+      : orNull(Type.Unsafe<unknown>({ type }), about),
   group: (schema) => orNull(schema),
-  mayLack: () => true,
+  mayLack: (own, depth) => !isNeeded(own, depth),
 }) as unknown as Inputs

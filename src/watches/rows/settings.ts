@@ -1,7 +1,7 @@
 import { WATCH_PRIORITIES, type WatchPriority } from '../../platform/base/kinds.ts'
 import { type Money, parseAmount } from '../../platform/base/money.ts'
 import { quote } from '../../platform/base/text.ts'
-import { type FieldValue, type Parsed, parseWhole } from '../../upstream/question.ts'
+import { type FieldValue, type Parsed, parseWhole, setField } from '../../upstream/question.ts'
 
 /** What a watch says besides its question. Null is a setting that it does not have. */
 export interface WatchSettings {
@@ -130,7 +130,7 @@ export const SETTING_FIELDS = [
   setting('price_below_amount', ['intents', 'priceBelow', 'amount'], {
     ...AMOUNT,
     isMoney: true,
-    label: 'Tell me of a price below',
+    label: 'Notify of a price below',
     about: 'You are notified of a price below it, and again after the price was a hundredth above.',
   }),
   setting('price_below_currency', ['intents', 'priceBelow', 'currency'], {
@@ -140,7 +140,7 @@ export const SETTING_FIELDS = [
   setting('paid_amount', ['intents', 'priceDrop', 'paid', 'amount'], {
     ...AMOUNT,
     isMoney: true,
-    label: 'I paid',
+    label: 'Paid',
     about: 'What you paid.',
   }),
   setting('paid_currency', ['intents', 'priceDrop', 'paid', 'currency'], {
@@ -149,7 +149,7 @@ export const SETTING_FIELDS = [
   }),
   setting('price_drop_amount', ['intents', 'priceDrop', 'amount'], {
     ...AMOUNT,
-    label: 'Tell me of a price below that by at least',
+    label: 'Notify of a price lower than paid by at least',
     about: 'You are notified of a price that is lower by so much; or use `percent`.',
   }),
   setting('price_drop_percent', ['intents', 'priceDrop', 'percent'], {
@@ -163,7 +163,7 @@ export const SETTING_FIELDS = [
     sqlType: 'integer',
     schema: { type: 'integer' },
     parse: (text) => parseWhole(text, { min: 2, max: 365 }),
-    label: 'Tell me of the lowest price of so many days',
+    label: 'Notify of the lowest price in so many days',
     about:
       'You are notified of a price below all of so many days, 2 to 365, if the history has them.',
   }),
@@ -171,24 +171,12 @@ export const SETTING_FIELDS = [
 
 /** The settings with these values. */
 export function settingsFrom(value: (field: SettingField) => FieldValue): WatchSettings {
-  const settings: Record<string, unknown> = {}
+  const settings = {}
   for (const field of SETTING_FIELDS as readonly SettingField[]) {
     const of = value(field)
-    const last = field.path.at(-1) ?? ''
-    if (field.path.length === 1) settings[last] = of
-    else if (of !== null) parentOf(settings, field.path)[last] = of
+    if (of !== null || field.path.length === 1) setField(settings, field, of)
   }
-  return { intents: null, ...settings } as unknown as WatchSettings
-}
-
-function parentOf(
-  settings: Record<string, unknown>,
-  path: readonly string[],
-): Record<string, unknown> {
-  return path.slice(0, -1).reduce((at, name) => {
-    at[name] ??= {}
-    return at[name] as Record<string, unknown>
-  }, settings)
+  return { intents: null, ...settings } as WatchSettings
 }
 
 /** What is wrong with intents whose values can be read. @param text of a cell; empty if it is missing. */

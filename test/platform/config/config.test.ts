@@ -146,6 +146,9 @@ describe('an unknown setting', () => {
     ['AVAILABILITY_SYNC_CRON', 'AVAILABILITY_SYNC_SCHEDULE'],
     ['MIN_INTERVAL_SECS', 'MIN_INTERVAL_SECONDS'],
     ['FAREWATCH_HOME_FILE', 'FAREWATCH_HOME'],
+    // Of earlier versions.
+    ['MIN_RECHECK_SECONDS', 'MIN_INTERVAL_SECONDS'],
+    ['EMAIL_ALLOWED', 'EMAIL_FROM'],
   ])('is a fault in the environment: %s, did you mean %s?', (name, meant) => {
     expect(faultsOf({ [name]: 'x' })).toEqual([`${name} is not a setting: did you mean ${meant}?`])
   })
