@@ -43,7 +43,7 @@ function forgetKeys() {
 }
 
 /** The paths of what belongs to one reseller. */
-const OF_RESELLER = /^\/(watch|webhook|own-)/
+export const OF_RESELLER = /^\/(watch|webhook|own-|deliveries)/
 
 /** @param {string} path */
 function keyFor(path) {

@@ -444,7 +444,7 @@ describe('the intents of a watch', () => {
       { priceBelow: { amount: '80', currency: 'eur' } },
       'priceBelow/currency must be three capital',
     ],
-    [{ priceDrop: { paid } }, 'priceDrop/amount or price_drop_percent must be given'],
+    [{ priceDrop: { paid } }, 'priceDrop/amount or price_drop_percent, not both, must be given'],
     [{ priceDrop: { paid, amount: '5', percent: '5' } }, 'priceDrop/amount or price_drop_percent'],
     [{ priceDrop: { paid, amount: '120' } }, 'priceDrop/amount must be less than paid_amount'],
     [{ priceDrop: { paid, percent: '100' } }, 'priceDrop/percent must be above 0 and below 100'],

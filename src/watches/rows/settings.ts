@@ -192,7 +192,7 @@ export function intentFaults(
   const drops = [drop, percent].filter((given) => given !== '').length
   const faultOfDrop = (message: string) => faults.push({ column: 'price_drop_amount', message })
   if (paid !== '' && drops !== 1)
-    faultOfDrop('or price_drop_percent must be given with paid_amount')
+    faultOfDrop('or price_drop_percent, not both, must be given with paid_amount')
   else if (paid !== '' && Number(drop) >= Number(paid))
     faultOfDrop(`must be less than paid_amount, ${paid}`)
   return faults
