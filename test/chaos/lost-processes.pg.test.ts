@@ -5,8 +5,8 @@ import { AFTER, BEFORE, loseProcesses, type Outcome } from './lost-processes.ts'
 import { bookable, faresOf, runsOf } from './steps.ts'
 import { BACKENDS, type Backend, openWorld, type World } from './world.ts'
 
-/** A lock lasts 30 s, and two more 15 s stall checks pass until another worker gets the job; 10 s are for the tick. */
-const LOCK_AND_STALL_MS = 70_000
+/** A lock lasts 30 s, and two more 15 s stall checks pass until another worker gets the job; the rest is for a machine that does other work. */
+const LOCK_AND_STALL_MS = 100_000
 
 const notBookable = (flightId: string) => ({
   flightId,

@@ -43,12 +43,12 @@ export async function loseProcesses(world: World): Promise<Outcome> {
   const listTaken = eventually(
     'the list applied',
     async () => (await runsOf(world)).length === 3,
-    80_000,
+    100_000,
   )
   const batchTaken = eventually(
     'the batch taken over',
     async () => (await checksOf(world, ['101', '102', '103'])) >= 3,
-    80_000,
+    100_000,
   )
   const [listTakenMs, batchTakenMs] = await Promise.all([
     listTaken.then(() => performance.now() - listLostAt),
@@ -62,9 +62,9 @@ export async function loseProcesses(world: World): Promise<Outcome> {
   await eventually(
     'the fare of the stopped process',
     async () => (await checksOf(world, ['401'])) === 2,
-    80_000,
+    100_000,
   )
-  await eventually('two lock times', () => performance.now() - stoppedAt > 60_000, 80_000)
+  await eventually('two lock times', () => performance.now() - stoppedAt > 60_000, 100_000)
   stopped.child.kill('SIGCONT')
   const stoppedMs = performance.now() - stoppedAt
   const lateMetrics = await eventually('the late answer dropped', async () => {

@@ -35,6 +35,7 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
 const REFUSED: readonly (readonly [RegExp, RegExp])[] = [
   [/farewatch resellers create northwind/, /already/],
   [/curl .*watch-lists -d/, /duplicate_list/],
+  [/"format": "email"/, /address_not_allowed/],
   [/Last-Event-ID: 7/, /changes\.beyond_head/],
   [/sync (review|approve|reject) (42|RUN)/, /run/],
   [/farewatch doctor/, /ok {2}/],

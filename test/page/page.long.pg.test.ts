@@ -163,13 +163,16 @@ describe.runIf(canBrowse)('the page in a browser', () => {
   })
 
   it('edits a watch in place, and keeps the settings that are not changed', async ({ db }) => {
-    const id = await resellerWith(db, [cells({ min_interval_seconds: '600', priority: 'high' })])
+    const paid = { paid_amount: '120', paid_currency: 'EUR', price_drop_percent: '5' }
+    const id = await resellerWith(db, [
+      cells({ min_interval_seconds: '600', priority: 'high', ...paid }),
+    ])
     const { text } = await createApiKey(db, { resellerId: id })
     const base = await startApi(db)
     const { page, complaints } = await openPage({ base, key: text, path: '#/watches/summer/A-1' })
     const settings = async () => {
-      const { rows } = await sql<{ seconds: number; priority: string }>`
-        select min_interval_seconds as seconds, priority from watch
+      const { rows } = await sql`
+        select min_interval_seconds as seconds, priority, paid_amount as paid, price_below_amount as below from watch
       `.execute(db)
       return rows[0]
     }
@@ -177,10 +180,23 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     await page.getByRole('button', { name: 'Edit' }).click()
     expect(await page.getByLabel('Priority').inputValue()).toBe('high')
     await page.getByLabel('Priority').selectOption('urgent')
+    await page.getByLabel('Notify of a price below').fill('80')
+    await page.getByLabel('in the currency').first().fill('EUR')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('button', { name: 'Edit' }).waitFor()
 
-    expect(await settings()).toEqual({ seconds: 600, priority: 'urgent' })
+    const kept = { seconds: 600, priority: 'urgent' }
+    expect(await settings()).toEqual({ ...kept, paid: '120.00', below: '80.00' })
+
+    await page.getByRole('button', { name: 'Edit' }).click()
+    for (const label of ['Notify of a price below', 'Paid', 'or by this percentage']) {
+      await page.getByLabel(label, { exact: true }).fill('')
+    }
+    for (const at of [0, 1]) await page.getByLabel('in the currency').nth(at).fill('')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Edit' }).waitFor()
+
+    expect(await settings()).toEqual({ ...kept, paid: null, below: null })
     expect(complaints).toEqual([])
   })
 

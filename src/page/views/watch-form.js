@@ -80,13 +80,18 @@ function valuesOf(watch) {
 /** The watch as the API takes it. An empty value clears its setting. @param {Record<string, string>} values */
 function settingsOf(values) {
   const [flightId, returnFlightId] = [values.flightId?.trim(), values.returnFlightId?.trim()]
+  /** @type {any} */
   const watch = { flightId, returnFlightId: returnFlightId || null }
   for (const { column, pointer, schema } of [...vocabulary.terms, ...vocabulary.settings]) {
-    const [, ...parents] = pointer.split('/')
-    const last = parents.pop() ?? ''
-    const parent = parents.reduce((at, name) => (at[name] ??= {}), /** @type {any} */ (watch))
+    const [, ...path] = pointer.split('/')
+    const last = path.pop() ?? ''
     const text = values[column]?.trim() ?? ''
-    parent[last] = text === '' ? null : schema.type === 'integer' ? Number(text) : text
+    if (text === '') {
+      watch[path[0] ?? last] ??= null
+      continue
+    }
+    const parent = path.reduce((at, name) => (at[name] ??= {}), watch)
+    parent[last] = schema.type === 'integer' ? Number(text) : text
   }
   return watch
 }
