@@ -67,7 +67,7 @@ export const LIST_CASES: CasesOf<keyof typeof LIST_FAULTS> = {
   ],
 }
 
-/** All caps are the product's, except the cap on bodies. full-size.long.pg.test.ts tests the caps at their full size. */
+/** All caps are the product's, except the cap on bodies. full-size.nightly.pg.test.ts tests the caps at their full size. */
 const SMALL = { maxBodyBytes: 1_000_000 }
 const tooLarge: FaultCase = {
   danger: 'oversized answers',
