@@ -105,7 +105,7 @@ function dispatchLoop(app: App, queue: QueueSystem, capacity: LoopArgs['capacity
       const nextMs = await nextDispatchMs(db)
       if (nextMs === undefined || nextMs > 0) return nextMs
       const paced = pacedRate(budget, await readClosedSeconds(db))
-      const rates = await carriedRate(db, paced, capacity.perSecond())
+      const rates = await carriedRate(db, paced, capacity.perSecond(paced))
       const minRecheckSeconds = app.config.MIN_INTERVAL_SECONDS
       const claimed = await dispatchChecks({
         db,

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { createClaimCapacity, nextCapacity } from '../../src/app/claim-capacity.ts'
 
-/** The capacity after a second of work. */
+const IN_TIME = { seconds: 1, recorded: 0, late: 0, failed: 0, asked: 9_000 }
+
+/** The capacity after a second of work, of which there was more than enough. */
 function carriedAfter(
   perSecond: number,
-  done: { recorded: number; late?: number; failed?: number },
+  done: { recorded: number; late?: number; failed?: number; asked?: number },
 ) {
   const known = { perSecond, step: 0.1, goodPerSecond: 0 }
-  return nextCapacity(known, { seconds: 1, late: 0, failed: 0, ...done }).perSecond
+  return nextCapacity(known, { ...IN_TIME, ...done }).perSecond
 }
 
 describe('the capacity of a process', () => {
@@ -17,29 +19,22 @@ describe('the capacity of a process', () => {
     expect(carriedAfter(1_000, { recorded: 2_000, failed: 1 })).toBe(900)
   })
 
-  it('is never lowered to nothing', () => {
-    const capacity = { perSecond: 4_000, step: 0.5, goodPerSecond: 0 }
-
-    const lowered = nextCapacity(capacity, { seconds: 1, recorded: 0, late: 9_000, failed: 9 })
-
-    expect(lowered).toEqual({ perSecond: 50, step: 0.1, goodPerSecond: 0 })
+  it('is lowered by half at most, because processes that start together record little, and never to nothing', () => {
+    expect(carriedAfter(4_000, { recorded: 40, late: 9_000 })).toBe(1_800)
+    expect(carriedAfter(60, { recorded: 0, failed: 9 })).toBe(50)
   })
 
-  it('is raised while it is used, and stays while a budget below it is', () => {
+  it('is raised while more is asked of it, by any process, and no further than what is asked', () => {
     expect(carriedAfter(1_000, { recorded: 950, late: 5 })).toBe(1_100)
-    expect(carriedAfter(1_000, { recorded: 20 })).toBe(1_000)
-  })
-
-  it('is raised to what was recorded in time of the claims of other processes, at most to the double', () => {
-    expect(carriedAfter(1_000, { recorded: 1_500, late: 5 })).toBe(1_500)
-    expect(carriedAfter(1_000, { recorded: 5_000 })).toBe(2_000)
-    expect(carriedAfter(1_000, { recorded: 5_000, late: 500 })).toBe(900)
+    expect(carriedAfter(1_000, { recorded: 20 })).toBe(1_100)
+    expect(carriedAfter(1_000, { recorded: 950, asked: 1_050 })).toBe(1_050)
+    expect(carriedAfter(1_000, { recorded: 950, asked: 1_000 })).toBe(1_000)
   })
 
   it('doubles at first, until a window has shown its limit', () => {
     const first = { perSecond: 1_000, step: 1, goodPerSecond: 0 }
-    const doubled = nextCapacity(first, { seconds: 2, recorded: 2_000, late: 0, failed: 0 })
-    const limited = nextCapacity(doubled, { seconds: 2, recorded: 3_000, late: 500, failed: 0 })
+    const doubled = nextCapacity(first, { ...IN_TIME, seconds: 2, recorded: 2_000 })
+    const limited = nextCapacity(doubled, { ...IN_TIME, seconds: 2, recorded: 3_000, late: 500 })
 
     expect(doubled).toMatchObject({ perSecond: 2_000, step: 1 })
     expect(limited).toMatchObject({ perSecond: 1_350, step: 0.1 })
@@ -47,7 +42,7 @@ describe('the capacity of a process', () => {
 
   it('is lowered to what was in time before, and then to what was recorded although slots were late', () => {
     const first = { perSecond: 4_000, step: 1, goodPerSecond: 2_000 }
-    const late = { seconds: 1, recorded: 1_000, late: 900, failed: 0 }
+    const late = { ...IN_TIME, recorded: 1_000, late: 900 }
 
     const lowered = nextCapacity(first, late)
     const again = nextCapacity(lowered, late)
@@ -62,7 +57,7 @@ describe('the capacity of a process', () => {
     const pass = (ms: number, batch: { recorded: number; late: number }) => {
       capacity.onBatch(batch)
       nowMs += ms
-      return capacity.perSecond()
+      return capacity.perSecond(9_000)
     }
 
     expect(pass(1_000, { recorded: 500, late: 500 })).toBe(1_000)
@@ -74,17 +69,17 @@ describe('the capacity of a process', () => {
 
   it('climbs in steps that grow, so that a disturbance costs seconds', () => {
     const before = { perSecond: 2_000, step: 0.1, goodPerSecond: 2_000 }
-    const disturbed = { seconds: 1, recorded: 0, late: 400, failed: 0 }
-    let capacity = [disturbed, disturbed].reduce(nextCapacity, before)
+    const disturbed = { ...IN_TIME, late: 400 }
+    let capacity = [1, 2, 3, 4].reduce((known) => nextCapacity(known, disturbed), before)
     const seen: number[] = []
 
     while (capacity.perSecond < before.perSecond) {
       seen.push(Math.round(capacity.perSecond))
-      const inTime = { seconds: 1, recorded: capacity.perSecond, late: 0, failed: 0 }
+      const inTime = { ...IN_TIME, recorded: capacity.perSecond }
       capacity = nextCapacity(capacity, inTime)
     }
 
-    expect(seen).toEqual([50, 55, 63, 77, 104, 156, 275, 549, 1_099])
+    expect(seen).toEqual([164, 180, 207, 254, 340, 512, 901, 1_802])
   })
 
   it('converges to what a process carries, whatever is asked of it', () => {
@@ -94,7 +89,7 @@ describe('the capacity of a process', () => {
     const seen: number[] = []
 
     for (let second = 0; second < 200; second += 1) {
-      const claimed = Math.min(8_000, capacity.perSecond())
+      const claimed = Math.min(8_000, capacity.perSecond(8_000))
       // What is late costs time too.
       const late = Math.max(0, claimed - carried)
       capacity.onBatch({ recorded: Math.max(0, Math.min(claimed, carried - 0.5 * late)), late })
