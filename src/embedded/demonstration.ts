@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000
 const FIRST_MS = [2 * MINUTE_MS, 3 * MINUTE_MS]
 const EVERY_MS = 10 * MINUTE_MS
 /** After it a fault has ended, and the script has asked once more. */
-const TELL_AFTER_MS = 90_000
+const REPORT_AFTER_MS = 90_000
 const FAULT_SECONDS = 60
 
 interface Counts {
@@ -77,7 +77,7 @@ export interface DemonstrationDeps {
 
 interface Running {
   readonly fault: Fault
-  readonly tellAt: number
+  readonly reportAt: number
   readonly since: Date
   readonly reported: number
 }
@@ -98,12 +98,17 @@ export function demonstrationLoop(deps: DemonstrationDeps): Loop {
     begun += 1
     if (fault === undefined || (fault.rule === null && receiver === undefined)) return
     const since = clock.now()
-    running = { fault, since, tellAt: since.getTime() + TELL_AFTER_MS, reported: reports.length }
+    running = {
+      fault,
+      since,
+      reportAt: since.getTime() + REPORT_AFTER_MS,
+      reported: reports.length,
+    }
     if (fault.rule === null) receiver?.die(FAULT_SECONDS * 1_000)
     else await addFault(sandbox, fault.rule)
     say(`demonstration: ${fault.begins}, for a minute`)
   }
-  const tell = async ({ fault, since, reported }: Running) => {
+  const report = async ({ fault, since, reported }: Running) => {
     running = undefined
     const own = await countOwn(deps.db, since)
     const script = countScript(reports.slice(reported))
@@ -115,9 +120,9 @@ export function demonstrationLoop(deps: DemonstrationDeps): Loop {
     atMostMs: EVERY_MS,
     run: async () => {
       const now = () => clock.now().getTime()
-      if (running !== undefined && now() >= running.tellAt) await tell(running)
+      if (running !== undefined && now() >= running.reportAt) await report(running)
       if (running === undefined && now() >= dueAt()) await begin()
-      return Math.max(0, (running?.tellAt ?? dueAt()) - now())
+      return Math.max(0, (running?.reportAt ?? dueAt()) - now())
     },
   }
 }
@@ -150,7 +155,7 @@ function countOwn(db: Db, since: Date): Promise<Counts['own']> {
   )
 }
 
-/** Runs the demonstration beside the script, until it is stopped. */
+/** Runs the demonstration and the script, until they are stopped. */
 export function startDemonstration({
   sandbox,
   flights,

@@ -10,7 +10,7 @@ import { createApiKey, hashOf } from './api-keys.ts'
 interface SignInFor {
   readonly operator: boolean
   readonly resellerId: number | null
-  /** The id of the key that made the code: what it gives may no more, and ends no later. Null: whoever made it may all. */
+  /** The id of the key that made the code: what it gives may no more, and ends no later. Null of an operator at the command line. */
   readonly madeBy?: number | null
 }
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Message, PostResult, Target } from '../../src/delivery/formats/format.ts'
+import type { Message, PostResult, Target, Template } from '../../src/delivery/formats/format.ts'
 import {
   createTemplateFormat,
   TEMPLATE_FIELDS,
-  type Template,
   templateFault,
 } from '../../src/delivery/formats/template.ts'
 import { SOLD_OUT, soldOut, TARGET } from './message-fixtures.ts'

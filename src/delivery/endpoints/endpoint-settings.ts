@@ -11,10 +11,11 @@ import { ProblemError } from '../../platform/http/problems.ts'
 import { chatUrlFault } from '../formats/chat.ts'
 import { CHATS, type ChatHosts } from '../formats/chats.ts'
 import { emailFault } from '../formats/email.ts'
+import type { Template } from '../formats/format.ts'
 import type { EmailRules } from '../formats/mailer.ts'
 import { hashOfTarget, TEST_LIMIT } from '../formats/target-limits.ts'
 import { type TargetPolicy, urlFault } from '../formats/target-policy.ts'
-import { type Template, templateFault } from '../formats/template.ts'
+import { templateFault } from '../formats/template.ts'
 import type { Digest, EndpointSettings } from './endpoint-shapes.ts'
 
 export type Given<T> = { readonly [N in keyof T]?: T[N] | undefined }

@@ -2,7 +2,8 @@ import { type Static, Type } from 'typebox'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { CHANGE_REASONS, DISABLED_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
-import { TEMPLATE_FIELDS, type Template } from '../formats/template.ts'
+import type { Template } from '../formats/format.ts'
+import { TEMPLATE_FIELDS } from '../formats/template.ts'
 
 export const EndpointParams = object({
   endpointId: Type.String({ format: 'uuid', description: 'The id of the endpoint.' }),
@@ -167,6 +168,7 @@ export const optionalSettings = Type.Partial(
     headers: orNull(
       Type.Record(Type.String({ pattern: HEADER.name }), Type.String({ pattern: HEADER.value }), {
         maxProperties: 10,
+        additionalProperties: false,
       }),
       'Headers that each request has: `{"authorization": "Bearer …"}`. They replace all that were set, null removes them, and ' +
         'no answer shows them. Not for email.',

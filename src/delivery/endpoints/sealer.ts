@@ -10,8 +10,7 @@ import {
 import { AppError } from '../../platform/base/errors.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
-import type { Target } from '../formats/format.ts'
-import type { Template } from '../formats/template.ts'
+import type { Target, Template } from '../formats/format.ts'
 
 /** A sealed value belongs to another key, another place, or was changed. */
 export class SealError extends AppError {

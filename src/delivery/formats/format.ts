@@ -1,5 +1,4 @@
 import type { EndpointFormat } from '../../platform/base/kinds.ts'
-import type { Template } from './template.ts'
 
 /** A record or an event as a format receives it. */
 export interface Message {
@@ -12,6 +11,9 @@ export interface Message {
   /** A record as `/api/v1/watch-changes` shows it, or the content of an event. */
   readonly data: unknown
 }
+
+/** A JSON object in whose texts, at any depth, `{name}` stands for a field of the message. */
+export type Template = Readonly<Record<string, unknown>>
 
 /** A decrypted endpoint. */
 export interface Target {

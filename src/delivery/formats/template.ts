@@ -1,10 +1,7 @@
 import type { Belief } from '../../feeds/change-shapes.ts'
-import type { Format, Message } from './format.ts'
+import type { Format, Message, Template } from './format.ts'
 import { sentenceOf } from './sentences.ts'
 import type { Transport } from './transport.ts'
-
-/** A JSON object in whose texts, at any depth, `{name}` stands for a field of the message. */
-export type Template = Readonly<Record<string, unknown>>
 
 type Field = string | number | null
 
