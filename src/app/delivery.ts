@@ -2,20 +2,22 @@ import { nextDeliveryMs } from '../delivery/dispatch/claim-deliveries.ts'
 import { createDispatcher, type Dispatcher } from '../delivery/dispatch/dispatcher.ts'
 import type { RecordedResults } from '../delivery/dispatch/record-results.ts'
 import { createOpenTarget } from '../delivery/endpoints/sealer.ts'
+import { createChatFormat } from '../delivery/formats/chat.ts'
+import { CHATS } from '../delivery/formats/chats.ts'
 import { createEmailFormat } from '../delivery/formats/email.ts'
 import type { Format } from '../delivery/formats/format.ts'
 import { createMailer } from '../delivery/formats/mailer.ts'
-import { createSlackFormat } from '../delivery/formats/slack.ts'
 import { hashOfTarget, messageLimit, takeFromLimit } from '../delivery/formats/target-limits.ts'
+import { createTemplateFormat } from '../delivery/formats/template.ts'
 import { createTransport, type Transport } from '../delivery/formats/transport.ts'
 import { createWebhookFormat } from '../delivery/formats/webhook.ts'
+import { CHAT_FORMATS } from '../platform/base/kinds.ts'
 import type { Loop } from '../platform/base/loop.ts'
 import { createScrub, type Scrub } from '../platform/base/secrets.ts'
-import { splitList } from '../platform/base/text.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import { followHints } from '../platform/db/listener.ts'
 import type { App } from './app.ts'
-import { publicUrlOf, targetPolicyOf, targetRulesOf } from './settings-for.ts'
+import { chatHostsOf, publicUrlOf, targetPolicyOf, targetRulesOf } from './settings-for.ts'
 
 /** The delivery of records to endpoints in a worker process. */
 export interface Delivery {
@@ -59,9 +61,11 @@ export function createDelivery(app: App): Delivery {
 
 function formatsOf({ config, database }: App, transport: Transport, scrub: Scrub): Format[] {
   const limit = messageLimit(config.EMAIL_MESSAGES_PER_HOUR)
+  const hosts = chatHostsOf(config)
   return [
     createWebhookFormat({ transport }),
-    createSlackFormat({ transport, hosts: splitList(config.SLACK_HOSTS) }),
+    createTemplateFormat({ transport }),
+    ...CHAT_FORMATS.map((name) => createChatFormat(CHATS[name], { transport, hosts: hosts[name] })),
     createEmailFormat({
       mailer: createMailer({ ...targetRulesOf(config).email, scrub }),
       limit: (target) =>

@@ -1,9 +1,10 @@
 import { isIPv6 } from 'node:net'
 import type { TargetRules } from '../delivery/endpoints/endpoint-settings.ts'
+import type { ChatHosts } from '../delivery/formats/chats.ts'
 import type { TargetPolicy } from '../delivery/formats/target-policy.ts'
 import type { VerifyDeps } from '../fares/check.ts'
 import { type CronTimes, longestGapMs } from '../platform/base/cron.ts'
-import type { RouteListName } from '../platform/base/kinds.ts'
+import { CHAT_FORMATS, type ChatFormat, type RouteListName } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { isLoopback, isLoopbackHost } from '../platform/base/loopback.ts'
 import { splitList } from '../platform/base/text.ts'
@@ -24,11 +25,19 @@ export function targetPolicyOf(config: Config): TargetPolicy {
   }
 }
 
+export function chatHostsOf(config: Config): ChatHosts {
+  const hosts = CHAT_FORMATS.map((name) => {
+    const setting = `${name.toUpperCase()}_HOSTS` as `${Uppercase<ChatFormat>}_HOSTS`
+    return [name, splitList(config[setting])]
+  })
+  return Object.fromEntries(hosts)
+}
+
 /** What the operator allows as targets of endpoints. */
 export function targetRulesOf(config: Config): TargetRules {
   return {
     urls: targetPolicyOf(config),
-    slackHosts: splitList(config.SLACK_HOSTS),
+    chatHosts: chatHostsOf(config),
     email: {
       smtpUrl: config.SMTP_URL,
       from: config.EMAIL_FROM,

@@ -36,6 +36,8 @@ interface ReceiverOptions {
   readonly secret: () => string | undefined
   readonly now: () => Date
   readonly onWebhook: (webhook: ShownWebhook) => void
+  /** Whether it takes the webhook with this id, or answers 503. Default: it takes all. */
+  readonly isUp?: (webhookId: string) => boolean
 }
 
 export interface Receiver {
@@ -59,13 +61,14 @@ const MAX_BODY_BYTES = 65_536
 
 /** A receiver of webhooks, to try endpoints with: it verifies, answers 204 and reports each webhook. */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
-  const { host, port, secret, now, onWebhook } = options
+  const { host, port, secret, now, onWebhook, isUp = () => true } = options
   const read = createWebhookReader(now)
 
   const receive = async (request: IncomingMessage): Promise<number> => {
     if (request.method !== 'POST') return 405
     const body = await readBody(request)
     if (body === undefined) return 413
+    if (!isUp(String(request.headers['webhook-id']))) return 503
     const known = secret()
     const received = read(request.headers, body, known)
     if (received.status === 400) {

@@ -26,6 +26,7 @@ import { SETTING_FIELDS } from '../watches/rows/settings.ts'
 import { rowsOf } from '../watches/rows/watch-row.ts'
 import { cellsOfInput } from '../watches/watch-input.ts'
 import { findWatchList, listWatches, type Watch } from '../watches/watch-lists.ts'
+import type { Mortal } from './demonstration.ts'
 import { undefinedIfMissing } from './postgres-errors.ts'
 
 export const DEMO_RESELLER = 'demo'
@@ -172,6 +173,13 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
   return watches.length - departed.length + rows.length
 }
 
+/** The flights of its list. */
+export async function listDemoFlights(db: Db): Promise<string[]> {
+  const { id } = await ensureDemoReseller(db)
+  const watches = await listWatches(db, id, { list: LIST, limit: 1000 })
+  return watches.map(({ entry }) => entry.question.flightId)
+}
+
 /** A flight that can be booked and that the demo reseller does not watch. */
 export async function findFlightToTry(
   db: Db,
@@ -202,7 +210,7 @@ function isSeeded({ entry, pausedAt }: Watch): boolean {
 const RECEIVER_HOST = '127.0.0.1'
 const RECEIVER_DESCRIPTION = 'the receiver of the demo'
 
-export interface DemoReceiver extends Receiver {
+export interface DemoReceiver extends Receiver, Mortal {
   /**
    * What must be allowed as a target for its endpoint: its address and port alone, because all resellers may use
    * it.
@@ -217,15 +225,28 @@ export async function startDemoReceiver(
   onWebhook: (webhook: ShownWebhook) => void,
 ): Promise<DemoReceiver> {
   let secret: string | null = null
+  let deadUntil = 0
+  const [refused, arrived] = [new Set<string>(), new Set<string>()]
+  const isUp = (id: string) => {
+    const up = Date.now() >= deadUntil
+    if (!up) refused.add(id)
+    else if (refused.has(id)) arrived.add(id)
+    return up
+  }
   const receiver = await startReceiver({
     host: RECEIVER_HOST,
     port: 0,
     secret: () => secret ?? undefined,
     now: () => new Date(),
     onWebhook,
+    isUp,
   })
   return {
     ...receiver,
+    die: (ms) => {
+      deadUntil = Date.now() + ms
+    },
+    counts: () => ({ refused: refused.size, arrived: arrived.size }),
     network: `${RECEIVER_HOST}/32:${new URL(receiver.url).port}`,
     register: async (db, deps) => {
       const { id: resellerId } = await ensureDemoReseller(db)

@@ -10,12 +10,13 @@ import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http
 import { createApiKey, listApiKeys, requireApiKey, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 import { rotateApiKey } from './rotate-key.ts'
-import { exchangeCode, signOut } from './sign-in.ts'
+import { CODE_MINUTES, createSignInCode, exchangeCode, signInLink, signOut } from './sign-in.ts'
 
 const { open, operator, reseller, shared } = operations<{
   readonly db: Db
   readonly clock: Clock
   readonly log: Logger
+  readonly publicUrl?: string | undefined
 }>()
 
 const Scope = oneOf(SCOPES, { title: 'Scope' })
@@ -209,6 +210,41 @@ const rotateOwn = reseller({
   },
 })
 
+const createLink = reseller({
+  id: 'createOwnLink',
+  method: 'POST',
+  path: '/api/v1/own-links',
+  tag: 'Keys',
+  summary: 'Make a link that signs a browser in to your pages, once',
+  description:
+    `A back office sends its people there. The link is good for ${CODE_MINUTES} minutes and for one browser, which gets a key of ` +
+    'its own, which may no more and ends no later than the key of the request.',
+  scope: 'read',
+  answer: {
+    about: 'The link, whose code appears nowhere else.',
+    status: 201,
+    location: '/api/v1/own-keys',
+    schema: object(
+      {
+        path: Type.String({ description: 'Behind the address of this farewatch.' }),
+        url: orNull(Type.String(), 'The whole link. Null if the operator has set no PUBLIC_URL.'),
+        expiresAt: Instant,
+      },
+      { title: 'SignInLink' },
+    ),
+  },
+  handler: async ({ db, publicUrl, resellerId, keyId, log }, { caller, request }) => {
+    const { code, expiresAt } = await createSignInCode(db, {
+      operator: false,
+      resellerId,
+      madeBy: keyId,
+    })
+    logOperation(log, { caller, request }, { event: 'a link was made' })
+    const url = publicUrl === undefined ? null : signInLink(publicUrl, code)
+    return { path: signInLink('', code), url, expiresAt }
+  },
+})
+
 const create = operator({
   ...common,
   id: 'createKey',
@@ -306,6 +342,7 @@ export const KEY_OPERATIONS = [
   readCaller,
   listOwn,
   rotateOwn,
+  createLink,
   listAll,
   create,
   read,

@@ -2,13 +2,30 @@ import { randomBytes } from 'node:crypto'
 import { AppError } from '../platform/base/errors.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
-import { inTransaction } from '../platform/db/transaction.ts'
+import { inTransaction, selectOne } from '../platform/db/transaction.ts'
+import type { Scope } from '../platform/http/operation.ts'
 import { createApiKey, hashOf } from './api-keys.ts'
 
 /** Whose keys a sign-in gives: an operator's, a reseller's, or one of each. */
 interface SignInFor {
   readonly operator: boolean
   readonly resellerId: number | null
+  /** The id of the key that made the code: what it gives may no more, and ends no later. Null of an operator at the command line. */
+  readonly madeBy?: number | null
+}
+
+interface FoundCode {
+  readonly operator: boolean
+  readonly resellerId: number | null
+  /** Null: all that the owner may have. */
+  readonly scopes: readonly Scope[] | null
+  readonly expiresAt: Date
+}
+
+/** A code with its end. */
+interface SignInCode {
+  readonly code: string
+  readonly expiresAt: Date
 }
 
 /** A key as a page receives it. */
@@ -27,16 +44,20 @@ const CODE_BYTES = 18
 /** Makes a code that can be exchanged for keys once. */
 export async function createSignInCode(
   db: Db,
-  { operator, resellerId }: SignInFor,
-): Promise<string> {
+  { operator, resellerId, madeBy = null }: SignInFor,
+): Promise<SignInCode> {
   const code = randomBytes(CODE_BYTES).toString('base64url')
-  await sql`
-    with expired as (delete from sign_in_code where expires_at <= clock_timestamp())
-    insert into sign_in_code (hash, operator, reseller_id, expires_at)
-    values (${hashOf(code)}, ${operator}, ${resellerId},
-            clock_timestamp() + make_interval(mins => ${CODE_MINUTES}))
-  `.execute(db)
-  return code
+  const { expiresAt } = await selectOne(
+    sql<{ expiresAt: Date }>`
+      with expired as (delete from sign_in_code where expires_at <= clock_timestamp())
+      insert into sign_in_code (hash, operator, reseller_id, made_by, expires_at)
+      values (${hashOf(code)}, ${operator}, ${resellerId}, ${madeBy}::bigint,
+              clock_timestamp() + make_interval(mins => ${CODE_MINUTES}))
+      returning expires_at as "expiresAt"
+    `,
+    db,
+  )
+  return { code, expiresAt }
 }
 
 /**
@@ -45,21 +66,31 @@ export async function createSignInCode(
  */
 export async function exchangeCode(db: Db, code: string): Promise<GivenKey[]> {
   return inTransaction(db, async (tx) => {
-    const { rows } = await sql<SignInFor & { readonly keysEndAt: Date }>`
-      delete from sign_in_code where hash = ${hashOf(code)} and expires_at > clock_timestamp()
-      returning operator, reseller_id as "resellerId",
-                clock_timestamp() + make_interval(days => ${KEY_DAYS}) as "keysEndAt"
+    const { rows } = await sql<FoundCode>`
+      with used as (
+        delete from sign_in_code where hash = ${hashOf(code)} and expires_at > clock_timestamp() returning *
+      )
+      select u.operator, u.reseller_id as "resellerId", k.scopes,
+             least(clock_timestamp() + make_interval(days => ${KEY_DAYS}), k.expires_at) as "expiresAt"
+        from used u
+        left join api_key k on k.id = u.made_by and k.revoked_at is null
+       where u.made_by is null or k.expires_at > clock_timestamp() or k.id is not null and k.expires_at is null
     `.execute(tx)
     const [found] = rows
     if (found === undefined) throw new UnknownCodeError()
-    const { operator, resellerId, keysEndAt: expiresAt } = found
+    const { operator, resellerId, scopes, expiresAt } = found
     const given: GivenKey[] = []
     if (operator) {
       const { text } = await createApiKey(tx, { resellerId: null, expiresAt, ofSignIn: true })
       given.push({ kind: 'operator', key: text, expiresAt })
     }
     if (resellerId !== null) {
-      const { text } = await createApiKey(tx, { resellerId, expiresAt, ofSignIn: true })
+      const { text } = await createApiKey(tx, {
+        resellerId,
+        scopes: scopes ?? undefined,
+        expiresAt,
+        ofSignIn: true,
+      })
       given.push({ kind: 'reseller', key: text, expiresAt })
     }
     return given

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { listApiKeys } from '../../src/resellers/api-keys.ts'
+import { createApiKey, listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { createSignInCode } from '../../src/resellers/sign-in.ts'
 import { ask, bearer, startApi } from '../support/api-server.ts'
@@ -29,7 +29,7 @@ describe('a code for signing in', () => {
   it('gives the keys of an operator and of a reseller, for thirty days', async ({ db }) => {
     const { id: resellerId } = await createReseller(db, 'demo')
     const base = await startApi(db)
-    const code = await createSignInCode(db, { operator: true, resellerId })
+    const { code } = await createSignInCode(db, { operator: true, resellerId })
 
     const { status, body } = await exchange(base, code)
 
@@ -53,7 +53,7 @@ describe('a code for signing in', () => {
   ] as const)('gives a key of %s', async ([, operator, kinds], { db }) => {
     const { id } = await createReseller(db, 'ana')
     const base = await startApi(db)
-    const code = await createSignInCode(db, { operator, resellerId: operator ? null : id })
+    const { code } = await createSignInCode(db, { operator, resellerId: operator ? null : id })
 
     const { body } = await exchange(base, code)
 
@@ -62,7 +62,7 @@ describe('a code for signing in', () => {
 
   it('is good for one of several exchanges at the same time', async ({ db }) => {
     const base = await startApi(db)
-    const code = await createSignInCode(db, { operator: true, resellerId: null })
+    const { code } = await createSignInCode(db, { operator: true, resellerId: null })
 
     const answers = await Promise.all(Array.from({ length: 8 }, () => exchange(base, code)))
 
@@ -78,7 +78,7 @@ describe('a code for signing in', () => {
 
   it('ends after ten minutes, and the next one removes it', async ({ db }) => {
     const base = await startApi(db)
-    const code = await createSignInCode(db, { operator: true, resellerId: null })
+    const { code } = await createSignInCode(db, { operator: true, resellerId: null })
     await sql`update sign_in_code set expires_at = expires_at - interval '10 minutes'`.execute(db)
 
     expect((await exchange(base, code)).status).toBe(410)
@@ -98,10 +98,69 @@ describe('a code for signing in', () => {
 
   it('is no key', async ({ db }) => {
     const base = await startApi(db)
-    const code = await createSignInCode(db, { operator: true, resellerId: null })
+    const { code } = await createSignInCode(db, { operator: true, resellerId: null })
 
     const answer = await ask(`${base}/api/v1/caller`, { headers: bearer(code) })
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'access.mistyped_key' } })
+  })
+})
+
+describe('a link that a reseller makes', () => {
+  async function startWith(db: Db, of: { scopes?: ['read']; expiresAt?: Date } = {}) {
+    const { id: resellerId } = await createReseller(db, 'ana')
+    const base = await startApi(db)
+    const maker = await createApiKey(db, { resellerId, ...of })
+    const make = async () => {
+      const { status, body } = await ask(`${base}/api/v1/own-links`, {
+        method: 'POST',
+        headers: bearer(maker.text),
+      })
+      expect(status).toBe(201)
+      return body as { path: string; url: string | null; expiresAt: string }
+    }
+    return { base, maker, make }
+  }
+
+  const codeOf = ({ path }: { path: string }) => path.replace('/#/sign-in/', '')
+
+  it('signs one browser in as the reseller, for minutes', async ({ db }) => {
+    const { base, make } = await startWith(db)
+
+    const link = await make()
+    const { body } = await exchange(base, codeOf(link))
+
+    const [given] = body.keys as [Given]
+    const caller = await ask(`${base}/api/v1/caller`, { headers: bearer(given.key) })
+    expect(caller.body).toMatchObject({
+      kind: 'reseller',
+      reseller: 'ana',
+      scopes: ['read', 'watch'],
+    })
+    expect(Date.parse(link.expiresAt) - Date.now()).toBeLessThanOrEqual(10 * 60_000)
+    expect((await exchange(base, codeOf(link))).body.code).toBe('access.code_gone')
+  })
+
+  it('gives a key that may no more, and ends no later, than the key that made it', async ({
+    db,
+  }) => {
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    const { base, make } = await startWith(db, { scopes: ['read'], expiresAt })
+
+    const { body } = await exchange(base, codeOf(await make()))
+
+    const [given] = body.keys as [Given]
+    const caller = await ask(`${base}/api/v1/caller`, { headers: bearer(given.key) })
+    expect(caller.body.scopes).toEqual(['read'])
+    expect(given.expiresAt).toBe(expiresAt.toISOString())
+  })
+
+  it('gives nothing once the key that made it is revoked', async ({ db }) => {
+    const { base, maker, make } = await startWith(db)
+    const link = await make()
+
+    await revokeApiKey(db, maker.key.id)
+
+    expect((await exchange(base, codeOf(link))).body.code).toBe('access.code_gone')
   })
 })

@@ -4,6 +4,7 @@ import { createSealer } from '../../src/delivery/endpoints/sealer.ts'
 import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { appendRecords, startReceiver } from '../delivery/delivery-fixtures.ts'
+import { NO_CHATS } from '../delivery/message-fixtures.ts'
 import { trackFare } from '../fares/fare-fixtures.ts'
 import { startVerifyServer } from '../fares/verify-server.ts'
 import { countedChecks, makeDue, untilReady } from '../fares/worker-fixtures.ts'
@@ -17,7 +18,7 @@ const KEY = 'a-key-of-this-test-0123456789abcdef'
 const TARGETS = {
   urls: { allowHttp: true, allowedNetworks: ['127.0.0.0/8'] },
   publicUrl: undefined,
-  slackHosts: [],
+  chatHosts: NO_CHATS,
   email: { smtpUrl: undefined, from: undefined },
 }
 const NOTHING = { checks: 0, runs: 0, delivered: 0 }

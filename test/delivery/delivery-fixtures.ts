@@ -123,6 +123,8 @@ export const openTarget = ({ id, target }: SealedEndpoint): Target => ({
   endpointId: id,
   address: target.toString(),
   secrets: [],
+  headers: {},
+  template: null,
 })
 
 /** Posts one message as JSON. It stands in for a format of the product. */

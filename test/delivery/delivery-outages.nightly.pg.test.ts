@@ -14,6 +14,7 @@ import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { appendRecords, type Receiver, startReceiver } from './delivery-fixtures.ts'
+import { NO_CHATS } from './message-fixtures.ts'
 
 const KEY = 'a-key-of-this-test-0123456789abcdef'
 const POLICY = { allowHttp: true, allowedNetworks: ['127.0.0.1/32'] }
@@ -42,7 +43,7 @@ async function prepare(db: Db, { url }: Receiver): Promise<{ resellerId: number;
   const resellerId = await resellerWith(db, [cells(A)])
   const targetRules = {
     urls: POLICY,
-    slackHosts: [],
+    chatHosts: NO_CHATS,
     email: { smtpUrl: undefined, from: undefined },
     publicUrl: undefined,
   }

@@ -7,7 +7,13 @@ import { SOLD_OUT, soldOut } from './message-fixtures.ts'
 
 const ADDRESS = 'ana@agency.example'
 const PUBLIC_URL = 'https://fares.example'
-const TARGET = { endpointId: 'endpoint-7', address: ADDRESS, secrets: [] }
+const TARGET = {
+  endpointId: 'endpoint-7',
+  address: ADDRESS,
+  secrets: [],
+  headers: {},
+  template: null,
+}
 const NEVER = new AbortController().signal
 
 /** A mail server that misbehaves at some steps, and the format that sends to it. */

@@ -4,10 +4,11 @@ import {
   shownTarget,
   targetFault,
 } from '../../src/delivery/endpoints/endpoint-settings.ts'
+import { NO_CHATS } from './message-fixtures.ts'
 
 const RULES = {
   urls: { allowHttp: false, allowedNetworks: [] },
-  slackHosts: ['hooks.slack.com', 'localhost'],
+  chatHosts: { ...NO_CHATS, slack: ['hooks.slack.com', 'localhost'] },
   email: {
     smtpUrl: 'smtp://mail.example',
     from: 'fares@seller.example',

@@ -21,10 +21,12 @@ async function sealedRow(db: Db, id: string) {
     id: string
     target: Buffer
     secret: Buffer
+    headers: Buffer | null
+    template: null
     previousSecrets: Buffer[]
     cursor: number
   }>`
-    select id, target, secret, cursor_seq as cursor,
+    select id, target, secret, headers, template, cursor_seq as cursor,
            array(select secret from previous_secret where endpoint_id = ${id} order by signs_until desc) as "previousSecrets"
       from webhook_endpoint where id = ${id}
   `.execute(db)
@@ -81,6 +83,8 @@ it('an endpoint is created, changed, tested, rotated and deleted, and shows its 
     endpointId: id,
     address: URL,
     secrets: [rotated.body.secret, made.body.secret],
+    headers: {},
+    template: null,
   })
   const untilMs = Date.parse(String(rotated.body.previousSecretUntil)) - Date.now()
   expect(untilMs / 3_600_000).toBeCloseTo(24, 0)
@@ -269,4 +273,77 @@ it('counts what waits for an endpoint up to 10,000, and names the oldest of all'
   expect((await get(ENDPOINTS)).body).toMatchObject({
     items: [{ id, pending: 10_000, oldestPendingAt: oldest.toISOString() }],
   })
+})
+
+it('headers of an endpoint are kept encrypted and shown by their names alone', async ({ db }) => {
+  const base = await startApi(db)
+  const { send, get } = await newCaller(db, base, 'northwind')
+  const headers = { Authorization: 'Bearer CANARY-TOKEN', 'x-desk': 'fares' }
+
+  const made = await send('POST', ENDPOINTS, { target: URL, headers })
+  const path = `${ENDPOINTS}/${made.body.id}`
+  const row = await sealedRow(db, String(made.body.id))
+  const kept = await send('PATCH', path, { description: 'desk' })
+  const removed = await send('PATCH', path, { headers: null })
+
+  expect(made.body.headerNames).toEqual(['authorization', 'x-desk'])
+  expect(createOpenTarget(TEST_SEALER)(row).headers).toEqual({
+    authorization: 'Bearer CANARY-TOKEN',
+    'x-desk': 'fares',
+  })
+  expect(kept.body.headerNames).toEqual(['authorization', 'x-desk'])
+  expect(removed.body.headerNames).toEqual([])
+  expect(JSON.stringify([made, kept, removed, await get(ENDPOINTS)])).not.toContain('CANARY-TOKEN')
+})
+
+it.for([
+  ['headers', { headers: { Host: 'a' } }, 'must not have host, which farewatch sets'],
+  ['headers', { headers: { 'Webhook-Id': 'a' } }, 'must not have webhook-id'],
+  ['headers', { headers: { 'X-A': 'a', 'x-a': 'b' } }, 'must name each header once'],
+  ['template', { format: 'json' }, 'must be given for json'],
+  ['template', { template: { a: 'b' } }, 'is for json only'],
+  ['template', { format: 'json', template: { a: '{price}' } }, 'has no field {price}'],
+  [
+    'digest',
+    { digest: { every: '15m' } },
+    'is for slack, teams, discord, telegram, ntfy, email only',
+  ],
+  ['target', { format: 'telegram' }, 'must be the URL of an incoming webhook at api.telegram.org'],
+] as const)('an endpoint with a wrong %s is refused: %o', async ([field, given, fault], { db }) => {
+  const base = await startApi(db)
+  const { send, get } = await newCaller(db, base, 'northwind')
+
+  const { status, body } = await send('POST', ENDPOINTS, { target: URL, ...given })
+
+  expect([status, body.code]).toEqual([400, 'request.invalid_body'])
+  expect(body.pointer).toBe(`/${field}`)
+  expect(body.detail).toContain(fault)
+  expect((await get(ENDPOINTS)).body.items).toEqual([])
+})
+
+it('a header with a line end, or too many, is refused before anything is stored', async ({
+  db,
+}) => {
+  const base = await startApi(db)
+  const { send } = await newCaller(db, base, 'northwind')
+  const many = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`x-${i}`, 'a']))
+
+  for (const headers of [{ 'x-a': 'b\r\nx-b: c' }, { 'x a': 'b' }, many]) {
+    expect((await send('POST', ENDPOINTS, { target: URL, headers })).status).toBe(400)
+  }
+})
+
+it('the template of an endpoint is changed, and goes with no other format', async ({ db }) => {
+  const base = await startApi(db)
+  const { send } = await newCaller(db, base, 'northwind')
+  const template = { text: '{sentence}' }
+
+  const made = await send('POST', ENDPOINTS, { target: URL, format: 'json', template })
+  const path = `${ENDPOINTS}/${made.body.id}`
+  const changed = await send('PATCH', path, { template: { note: '{kind}' } })
+  const emptied = await send('PATCH', path, { template: null })
+
+  expect(made.body).toMatchObject({ format: 'json', template, secret: null })
+  expect(changed.body.template).toEqual({ note: '{kind}' })
+  expect(emptied.body).toMatchObject({ pointer: '/template', code: 'request.invalid_body' })
 })

@@ -1,5 +1,17 @@
-import type { Message } from '../../src/delivery/formats/format.ts'
+import type { ChatHosts } from '../../src/delivery/formats/chats.ts'
+import type { Message, Target } from '../../src/delivery/formats/format.ts'
 import type { Flight } from '../../src/feeds/change-shapes.ts'
+
+/** A target without secrets, headers and template. */
+export const TARGET: Target = {
+  endpointId: 'e',
+  address: 'https://receiver.example/hooks',
+  secrets: [],
+  headers: {},
+  template: null,
+}
+
+export const NO_CHATS: ChatHosts = { slack: [], teams: [], discord: [], telegram: [], ntfy: [] }
 
 /** A flight as records show it. */
 export const OUT: Flight = {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { Target } from '../../src/delivery/formats/format.ts'
 import { listenLocally } from '../support/local-server.ts'
+import { TARGET } from './message-fixtures.ts'
 
 export interface ReceivedRequest {
   readonly path: string
@@ -51,5 +52,5 @@ export async function startReceiver(
 }
 
 export function targetOf(address: string, secrets: readonly string[] = []): Target {
-  return { endpointId: '00000000-0000-7000-8000-000000000001', address, secrets }
+  return { ...TARGET, endpointId: '00000000-0000-7000-8000-000000000001', address, secrets }
 }

@@ -1,19 +1,20 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { chatUrlFault, createChatFormat } from '../../src/delivery/formats/chat.ts'
 import type { Message, PostResult, Target } from '../../src/delivery/formats/format.ts'
-import { createSlackFormat, slackUrlFault } from '../../src/delivery/formats/slack.ts'
+import { SLACK } from '../../src/delivery/formats/slack.ts'
 import { createTransport } from '../../src/delivery/formats/transport.ts'
-import { SOLD_OUT, soldOut } from './message-fixtures.ts'
+import { SOLD_OUT, soldOut, TARGET } from './message-fixtures.ts'
 import { startReceiver } from './receiver.ts'
 
-const SLACK = 'https://hooks.slack.com/services/T0/B0/secret'
+const HOOK = 'https://hooks.slack.com/services/T0/B0/secret'
 const MATTERMOST = 'https://chat.example/hooks/secret'
 
-const targetAt = (address: string): Target => ({ endpointId: 'e', address, secrets: [] })
+const targetAt = (address: string): Target => ({ ...TARGET, address })
 
 /** Sends messages to a receiver that answers this. Returns the result and the payload that arrived. */
 async function send(
   messages: readonly Message[],
-  { to = SLACK, answer = {} }: { to?: string; answer?: Partial<PostResult> } = {},
+  { to = HOOK, answer = {} }: { to?: string; answer?: Partial<PostResult> } = {},
 ) {
   const bodies: string[] = []
   const transport = {
@@ -22,7 +23,7 @@ async function send(
       return { kind: 'delivered', status: 200, answer: 'ok', ...answer } as PostResult
     },
   }
-  const format = createSlackFormat({ transport, hosts: ['hooks.slack.com', 'chat.example'] })
+  const format = createChatFormat(SLACK, { transport, hosts: ['hooks.slack.com', 'chat.example'] })
   const result = await format.send(targetAt(to), messages, new AbortController().signal)
   return { result, bodies, text: bodies.map((body) => String(JSON.parse(body).text))[0] ?? '' }
 }
@@ -147,7 +148,7 @@ describe('an incoming webhook on a real connection', () => {
     const policy = { allowHttp: true, allowedNetworks: ['127.0.0.0/8'] }
     const transport = createTransport({ policy, scrub: (text) => text })
     onTestFinished(() => transport.close())
-    const format = createSlackFormat({ transport, hosts: [`127.0.0.1:${receiver.port}`] })
+    const format = createChatFormat(SLACK, { transport, hosts: [`127.0.0.1:${receiver.port}`] })
     const sendTo = (path: string) =>
       format.send(targetAt(`${receiver.url}${path}`), [soldOut()], new AbortController().signal)
 
@@ -170,7 +171,7 @@ describe('an incoming webhook on a real connection', () => {
 describe('the URL of an incoming webhook', () => {
   const hosts = ['hooks.slack.com', 'chat.example:8065', 'Mattermost.example:443', 'rocket.example']
   it.each([
-    [SLACK, undefined],
+    [HOOK, undefined],
     ['https://HOOKS.slack.com/services/x', undefined],
     ['https://chat.example:8065/hooks/x', undefined],
     ['https://mattermost.example/hooks/x', undefined],
@@ -185,7 +186,7 @@ describe('the URL of an incoming webhook', () => {
     ['https://hooks.slack.com/', 'must be the whole URL'],
     ['hooks.slack.com/services/x', 'must be the URL of'],
   ])('%s has the fault %s', (address, fault) => {
-    const found = slackUrlFault(address, hosts)
+    const found = chatUrlFault(SLACK, address, hosts)
     if (fault === undefined) expect(found).toBeUndefined()
     else expect(found).toContain(fault)
   })

@@ -11,6 +11,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { TEST_SEALER } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
+import { NO_CHATS } from './message-fixtures.ts'
 
 const addressOf = (target: string) => hashOfTarget({ format: 'email', target })
 const ADDRESS = addressOf('ana@agency.example')
@@ -66,7 +67,7 @@ const deps = {
   sealer: TEST_SEALER,
   targetRules: {
     urls: { allowHttp: false, allowedNetworks: [] },
-    slackHosts: [],
+    chatHosts: NO_CHATS,
     email: { smtpUrl: undefined, from: undefined },
   },
 }

@@ -7,7 +7,7 @@ import {
   secretFault,
   startReceiver,
 } from '../../src/delivery/receiver.ts'
-import { SOLD_OUT, soldOut } from './message-fixtures.ts'
+import { SOLD_OUT, soldOut, TARGET } from './message-fixtures.ts'
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
 const OTHER = `whsec_${Buffer.alloc(24, 8).toString('base64')}`
@@ -85,7 +85,7 @@ it('the receiver verifies and shows what the format of webhooks sends', async ()
   onTestFinished(() => transport.close())
   const send = (seq: number) =>
     createWebhookFormat({ transport }).send(
-      { endpointId: 'e', address: receiver.url, secrets: [SECRET] },
+      { ...TARGET, address: receiver.url, secrets: [SECRET] },
       [soldOut({ seq })],
       new AbortController().signal,
     )

@@ -13,7 +13,7 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     const { alpha } = await seedApi(db)
     const base = await startApi(db)
     const linkOf = async (operator: boolean) =>
-      signInLink(base, await createSignInCode(db, { operator, resellerId: alpha }))
+      signInLink(base, (await createSignInCode(db, { operator, resellerId: alpha })).code)
     const { page } = await openPage({ base })
 
     await page.goto(await linkOf(true))
@@ -51,7 +51,7 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     const base = await startApi(db)
     const pasted = await newKeyText(db, { resellerId: alpha })
     const known = (await listApiKeys(db)).length
-    const code = await createSignInCode(db, { operator: true, resellerId: alpha })
+    const { code } = await createSignInCode(db, { operator: true, resellerId: alpha })
     const { page } = await openPage({ base })
     const signOut = async () => {
       await page.getByRole('button', { name: 'Sign out' }).click()

@@ -31,6 +31,7 @@ import { createRenderedLists } from '../../src/routes/read/export-routes.ts'
 import { createStatusHistories } from '../../src/views/status-history-operations.ts'
 import { readFreshness, type WorkState } from '../../src/views/status-operations.ts'
 import { disableReseller, enableReseller } from '../../src/watches/change-watches.ts'
+import { NO_CHATS } from '../delivery/message-fixtures.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from './silent-log.ts'
 
@@ -141,7 +142,7 @@ export async function openApi(
       sealer: args.sealer ?? TEST_SEALER,
       targetRules: {
         urls: { allowHttp: false, allowedNetworks: args.allowedNetworks ?? [] },
-        slackHosts: ['hooks.slack.com'],
+        chatHosts: { ...NO_CHATS, slack: ['hooks.slack.com'], telegram: ['api.telegram.org'] },
         email: args.email ?? { smtpUrl: undefined, from: undefined },
       },
     },

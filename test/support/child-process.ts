@@ -18,7 +18,7 @@ export interface RunningCommand {
   readonly ended: Promise<number | string>
 }
 
-/** Starts the real command line. Its environment has only PATH, the compile cache and `env`. */
+/** Starts the real command line. Its environment has only PATH, the compile cache, a demo without faults and `env`. */
 export function startFarewatch(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -42,7 +42,7 @@ export function startCommand(
 ): RunningCommand {
   const child = spawn(command, args, {
     cwd,
-    env: { PATH: process.env.PATH ?? '', ...COMPILE_CACHE, ...env },
+    env: { PATH: process.env.PATH ?? '', DEMO_FAULTS: 'off', ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = { stdout: '', stderr: '' }

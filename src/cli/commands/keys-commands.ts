@@ -119,7 +119,7 @@ async function link({ operator = false, reseller, json }: OwnerOptions): Promise
     const isAny = !operator && reseller === undefined
     const found = isAny ? await findReseller(db, DEMO_RESELLER) : undefined
     const owner = reseller === undefined ? found : await requireReseller(db, reseller)
-    const code = await createSignInCode(db, {
+    const { code } = await createSignInCode(db, {
       operator: operator || isAny,
       resellerId: owner?.id ?? null,
     })

@@ -11,7 +11,8 @@ import {
 import { withoutMark } from '../../../sandbox/routes-file.ts'
 import { startSandbox } from '../../../sandbox/sandbox-server.ts'
 import { createWorld } from '../../../sandbox/world/world.ts'
-import { DEMO_RESELLER, seedDemoWatches } from '../../embedded/demo.ts'
+import { DEMO_RESELLER, listDemoFlights, seedDemoWatches } from '../../embedded/demo.ts'
+import { type RivalReport, startRival } from '../../embedded/rival.ts'
 import { requireSandbox } from '../../embedded/running-services.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
@@ -61,6 +62,7 @@ export function addSandboxCommand(program: Command): void {
     )
     .action(serveSandbox)
   addStoryCommand(sandbox)
+  addRivalCommand(sandbox)
 }
 
 async function serveSandbox({ routes, fault = [], faults: file, ...flags }: SandboxFlags) {
@@ -232,6 +234,36 @@ async function runStory({ json }: { readonly json?: boolean }): Promise<void> {
       if (signal.aborted) await fetch(`${faults}/${fault.name}`, { method: 'DELETE' })
     }
   }
+}
+
+function addRivalCommand(sandbox: Command): void {
+  sandbox
+    .command('rival')
+    .description(
+      'Run a script of twenty lines on the flights of a running demo, and print what it would report',
+    )
+    .option('--json', 'print one line of JSON per report')
+    .addHelpText(
+      'after',
+      '\nIt compares each answer with the one before. "up" runs it too, to say what a script would have reported of a fault.',
+    )
+    .addHelpText('after', example('sandbox rival'))
+    .action(runRival)
+}
+
+async function runRival({ json }: { readonly json?: boolean }): Promise<void> {
+  const { config, terminal, log, signal } = createContext()
+  const sandbox = await requireSandbox(config.FAREWATCH_HOME)
+  let flights: readonly string[] = []
+  await withApp({ role: 'rival' }, async ({ database: { db } }) => {
+    flights = await listDemoFlights(db)
+  })
+  terminal.step(`a script asks about ${countOf(flights.length, 'flight')} every 15 s; Ctrl-C stops`)
+  const onReport = (report: RivalReport) =>
+    terminal.print(json, report, () => `${report.what}: ${report.of}`)
+  const rival = startRival(sandbox, flights, { clock: systemClock, log, onReport })
+  if (!signal.aborted) await once(signal, 'abort')
+  await rival.stop()
 }
 
 function stepText(name: string, says: readonly string[], width: number): string {

@@ -9,9 +9,11 @@ import {
   type DemoReceiver,
   ensureDemoReseller,
   findFlightToTry,
+  listDemoFlights,
   seedDemoWatches,
   startDemoReceiver,
 } from '../../embedded/demo.ts'
+import { startDemonstration } from '../../embedded/demonstration.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { ensureHomeKey, homeKeyFile } from '../../embedded/home-keys.ts'
 import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
@@ -116,7 +118,7 @@ async function runService(
         if (name === 'up') link = await prepareSignIn(context, opened, embedded)
       },
       onStep: terminal.step,
-      onReady: (addresses) => reportReady(context, addresses, { embedded, receiver, link }),
+      onReady: (addresses) => reportReady(context, addresses, { app, embedded, receiver, link }),
       release: async () => {
         await receiver?.close()
         await embedded.release()
@@ -189,6 +191,22 @@ async function seedDemo(
   await receiver?.register(db, { sealer, targetRules: targetRulesOf(config) })
 }
 
+/** Lets the sandbox of the demo break by itself until the process stops, unless a setting turns that off. */
+async function demonstrate(
+  { terminal, log, signal }: CliContext,
+  { database: { db }, config }: App,
+  { sandbox, receiver }: Embedded & WithReceiver,
+): Promise<void> {
+  const running = await findRunning(config.FAREWATCH_HOME, 'sandbox')
+  if (sandbox === undefined || running === undefined || config.DEMO_FAULTS === 'off') return
+  const say = (line: string) =>
+    terminal.interactive ? terminal.step(line) : log.info({ demonstration: line }, 'demonstration')
+  const flights = await listDemoFlights(db)
+  const deps = { db, clock: systemClock, log, sandbox: running, receiver, flights, say }
+  const stop = startDemonstration(deps)
+  signal.addEventListener('abort', () => void stop(), { once: true })
+}
+
 /** The link, once the address of the page is known. */
 type SignInLink = (pageUrl: string) => string
 
@@ -206,20 +224,23 @@ async function prepareSignIn(
   if (made.includes(true)) {
     terminal.step(`keys of the API in ${path.dirname(homeKeyFile(home, 'operator'))}`)
   }
-  const code = await createSignInCode(db, { operator: true, resellerId })
+  const { code } = await createSignInCode(db, { operator: true, resellerId })
   return (pageUrl) => signInLink(pageUrl.replace(/\/$/, ''), code)
 }
 
 interface Shown extends WithReceiver {
+  readonly app: App
   readonly embedded: Embedded
   readonly link: SignInLink | undefined
 }
 
 async function reportReady(
-  { terminal, log }: CliContext,
+  context: CliContext,
   addresses: Addresses,
-  { embedded, receiver, link }: Shown,
+  { app, embedded, receiver, link }: Shown,
 ): Promise<void> {
+  await demonstrate(context, app, { ...embedded, receiver })
+  const { terminal, log } = context
   const { api, page = '' } = Object.fromEntries(addresses)
   if (api !== undefined) await embedded.recordApi(Number(new URL(api).port))
   const signIn = link?.(page)

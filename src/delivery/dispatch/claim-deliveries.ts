@@ -48,7 +48,7 @@ export interface FreeRequests {
  */
 export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<ReadyEndpoint[]> {
   const { rows } = await sql<ReadyEndpoint>`
-    select e.id, e.target, e.secret,
+    select e.id, e.target, e.secret, e.headers, e.template,
            array(select p.secret from previous_secret p where p.endpoint_id = e.id and p.signs_until > now()
                   order by p.signs_until desc) as "previousSecrets",
            e.reseller_id as "resellerId", e.format,

@@ -28,7 +28,7 @@ import {
   UnsignedFormatError,
 } from './endpoint-settings.ts'
 import type { Digest, EndpointSettings, ShownEndpoint } from './endpoint-shapes.ts'
-import { type Sealer, secretPlace, targetPlace } from './sealer.ts'
+import { headersPlace, type Sealer, secretPlace, targetPlace } from './sealer.ts'
 
 export interface EndpointDeps {
   readonly sealer: Sealer
@@ -50,7 +50,7 @@ export async function createEndpoint(
   given: NewEndpoint,
 ): Promise<EndpointWithSecret> {
   const { format = 'webhook', target, enabled = true } = given
-  assertValid({ ...given, format }, targetRules)
+  assertValid({ ...given, format, template: given.template ?? null }, targetRules)
   const secret = format === 'webhook' ? newSecret() : null
   const place = placeOf({ format, target })
   return inTransaction(owner.db, async (tx) => {
@@ -70,6 +70,7 @@ export async function createEndpoint(
         cursor_seq: sql<number>`(select last_seq from reseller where id = ${owner.resellerId})`,
         ...disabledColumns(enabled ? null : 'paused'),
         ...columnsOf(given),
+        ...headerColumns(sealer, id, given.headers),
       })
       .execute()
     return { ...(await requireEndpoint({ ...owner, db: tx }, id)), secret }
@@ -113,6 +114,7 @@ export async function updateEndpoint(
       .updateTable('webhook_endpoint')
       .set({
         ...columnsOf(given),
+        ...headerColumns(sealer, id, given.headers),
         ...(target === undefined
           ? {}
           : {
@@ -251,7 +253,23 @@ function newSecret(): string {
   return `${SECRET_PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`
 }
 
-function columnsOf({ description, kinds, reasons, lists, rules, digest }: Given<EndpointSettings>) {
+function columnsOf(given: Given<EndpointSettings>) {
+  const { description, kinds, reasons, lists, rules, digest, template } = given
   const json = (value: object | null | undefined) => value && JSON.stringify(value)
-  return { description, kinds, reasons, lists, rules: json(rules), digest: json(digest) }
+  const columns = { description, kinds, reasons, lists, rules: json(rules), digest: json(digest) }
+  return { ...columns, template: json(template) }
+}
+
+function headerColumns(
+  sealer: Sealer,
+  id: string,
+  headers: EndpointSettings['headers'] | undefined,
+) {
+  if (headers === undefined) return {}
+  const own = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
+  const text = JSON.stringify(Object.fromEntries(own))
+  return {
+    headers: own.length === 0 ? null : sealer.seal(text, headersPlace(id)),
+    header_names: own.map(([name = '']) => name),
+  }
 }

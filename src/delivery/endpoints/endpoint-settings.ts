@@ -1,14 +1,21 @@
 import { shownEmail } from '../../platform/base/email-address.ts'
 import { AppError } from '../../platform/base/errors.ts'
-import type { DisabledReason, EndpointFormat } from '../../platform/base/kinds.ts'
+import {
+  CHAT_FORMATS,
+  type DisabledReason,
+  type EndpointFormat,
+} from '../../platform/base/kinds.ts'
 import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 import { nameFault, textFault } from '../../platform/base/text.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
+import { chatUrlFault } from '../formats/chat.ts'
+import { CHATS, type ChatHosts } from '../formats/chats.ts'
 import { emailFault } from '../formats/email.ts'
+import type { Template } from '../formats/format.ts'
 import type { EmailRules } from '../formats/mailer.ts'
-import { slackUrlFault } from '../formats/slack.ts'
 import { hashOfTarget, TEST_LIMIT } from '../formats/target-limits.ts'
 import { type TargetPolicy, urlFault } from '../formats/target-policy.ts'
+import { templateFault } from '../formats/template.ts'
 import type { Digest, EndpointSettings } from './endpoint-shapes.ts'
 
 export type Given<T> = { readonly [N in keyof T]?: T[N] | undefined }
@@ -21,7 +28,7 @@ type Checked = Given<EndpointSettings> & { readonly format: EndpointFormat }
 
 /** Throws a ProblemError that names the first field at fault. What a schema can say is left to the schema. */
 export function assertValid(given: Checked, targetRules: TargetRules): void {
-  const { description = '', lists } = given
+  const { description = '', lists, headers, template } = given
   const found =
     targetFault({ ...given, digest: given.digest ?? null }, targetRules) ??
     faultOf(
@@ -31,7 +38,9 @@ export function assertValid(given: Checked, targetRules: TargetRules): void {
     faultOf(
       'lists',
       lists?.map(nameFault).find((fault) => fault !== undefined),
-    )
+    ) ??
+    faultOf('headers', headers ? headersFault(given.format, headers) : undefined) ??
+    faultOf('template', template === undefined ? undefined : formFault(given.format, template))
   if (found === undefined) return
   throw new ProblemError('request.invalid_body', {
     pointer: `/${found.field}`,
@@ -41,6 +50,26 @@ export function assertValid(given: Checked, targetRules: TargetRules): void {
 
 function faultOf(field: string, fault: string | undefined) {
   return fault === undefined ? undefined : { field, fault }
+}
+
+function formFault(format: EndpointFormat, template: Template | null): string | undefined {
+  if (format !== 'json') return template === null ? undefined : 'is for json only'
+  return template === null ? 'must be given for json' : templateFault(template)
+}
+
+/** Set by farewatch, or by the connection. */
+const RESERVED =
+  /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*|webhook-.*|user-agent)$/
+
+function headersFault(
+  format: EndpointFormat,
+  headers: Readonly<Record<string, string>>,
+): string | undefined {
+  if (format === 'email') return 'is not for email'
+  const names = Object.keys(headers).map((name) => name.toLowerCase())
+  const reserved = names.find((name) => RESERVED.test(name))
+  if (reserved !== undefined) return `must not have ${reserved}, which farewatch sets`
+  return new Set(names).size < names.length ? 'must name each header once' : undefined
 }
 
 const STEP_MS = { '15m': 15 * 60_000, '1h': 60 * 60_000 }
@@ -92,9 +121,12 @@ export function nextDigestAt(digest: Digest | null, now: Date): Date {
 /** What the operator allows as targets of endpoints. */
 export interface TargetRules {
   readonly urls: TargetPolicy
-  readonly slackHosts: readonly string[]
+  readonly chatHosts: ChatHosts
   readonly email: EmailRules
 }
+
+/** The formats that join several records in one message. */
+const JOINS: ReadonlySet<EndpointFormat> = new Set([...CHAT_FORMATS, 'email'])
 
 export interface GivenTarget {
   readonly format: EndpointFormat
@@ -112,17 +144,18 @@ export function targetFault(
   const fault = target === undefined ? undefined : addressFault({ format, target }, rules)
   if (fault !== undefined) return { field: 'target', fault }
   if (digest === null) return undefined
-  const wrong = format === 'webhook' ? 'is for slack and email only' : digestFault(digest)
+  const wrong = JOINS.has(format) ? digestFault(digest) : `is for ${[...JOINS].join(', ')} only`
   return wrong === undefined ? undefined : { field: 'digest', fault: wrong }
 }
 
 function addressFault(
   { format, target }: ShowableTarget,
-  { urls, slackHosts, email }: TargetRules,
+  { urls, chatHosts, email }: TargetRules,
 ): string | undefined {
   if (format === 'email') return emailFault(target, email)
   const fault = urlFault(target, urls)
-  return fault ?? (format === 'slack' ? slackUrlFault(target, slackHosts) : undefined)
+  if (fault !== undefined || format === 'webhook' || format === 'json') return fault
+  return chatUrlFault(CHATS[format], target, chatHosts[format])
 }
 
 type ShowableTarget = Parameters<typeof hashOfTarget>[0]

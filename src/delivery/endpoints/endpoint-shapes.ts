@@ -2,6 +2,8 @@ import { type Static, Type } from 'typebox'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { CHANGE_REASONS, DISABLED_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import type { Template } from '../formats/format.ts'
+import { TEMPLATE_FIELDS } from '../formats/template.ts'
 
 export const EndpointParams = object({
   endpointId: Type.String({ format: 'uuid', description: 'The id of the endpoint.' }),
@@ -66,8 +68,13 @@ const settings = {
   ),
   digest: orNull(
     Digest,
-    'Joins records in one message: every quarter of an hour, every hour, or daily at an hour. Only for slack and email. ' +
+    'Joins records in one message: every quarter of an hour, every hour, or daily at an hour. Only for chats and email. ' +
       'Null: each record is sent at once.',
+  ),
+  template: orNull(
+    Type.Unsafe<Template>({ type: 'object' }),
+    'Only for json, which needs it: the form of the body. In its texts `{name}` stands for a field: ' +
+      `${TEMPLATE_FIELDS.join(', ')}. A text that is one field has its value, which may be null.`,
   ),
 }
 
@@ -97,6 +104,9 @@ export const WebhookEndpoint = object(
         'The host and the last four characters of the URL, or a shortened e-mail address.',
     }),
     ...settings,
+    headerNames: Type.Array(Type.String(), {
+      description: 'The names of the headers that you have set. Their values are not shown.',
+    }),
     disabledReason: orNull(
       oneOf(DISABLED_REASONS),
       'paused: by you. gone: the receiver answered 410. failing: it failed for five days. not_allowed: no ' +
@@ -130,14 +140,16 @@ export const WebhookEndpoint = object(
 export type ShownEndpoint = Static<typeof WebhookEndpoint>
 
 /** What a reseller decides about an endpoint. */
-export type EndpointSettings = Pick<ShownEndpoint, keyof typeof settings | 'target'>
+export type EndpointSettings = Pick<ShownEndpoint, keyof typeof settings | 'target'> & {
+  readonly headers: Readonly<Record<string, string>> | null
+}
 
 export const withSecret = object(
   {
     ...WebhookEndpoint.properties,
     secret: orNull(
       Type.String(),
-      'The signing secret, `whsec_…`. It is not shown again. Null for slack and email.',
+      'The signing secret, `whsec_…`. It is not shown again. Null for all formats but webhook.',
     ),
   },
   { title: 'WebhookEndpointWithSecret' },
@@ -147,5 +159,19 @@ export const target = Type.String({
   maxLength: 2_000,
   description: 'The https URL of the receiver. For the format email: the address.',
 })
+const HEADER = { name: '^[A-Za-z0-9-]{1,64}$', value: '^[\\x20-\\x7e]{1,2000}$' }
+
 /** The settings of a request. */
-export const optionalSettings = Type.Partial(object(settings)).properties
+export const optionalSettings = Type.Partial(
+  object({
+    ...settings,
+    headers: orNull(
+      Type.Record(Type.String({ pattern: HEADER.name }), Type.String({ pattern: HEADER.value }), {
+        maxProperties: 10,
+        additionalProperties: false,
+      }),
+      'Headers that each request has: `{"authorization": "Bearer …"}`. They replace all that were set, null removes them, and ' +
+        'no answer shows them. Not for email.',
+    ),
+  }),
+).properties

@@ -10,7 +10,7 @@ import {
 import { AppError } from '../../platform/base/errors.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
-import type { Target } from '../formats/format.ts'
+import type { Target, Template } from '../formats/format.ts'
 
 /** A sealed value belongs to another key, another place, or was changed. */
 export class SealError extends AppError {
@@ -114,6 +114,8 @@ export interface SealedEndpoint {
   readonly id: string
   readonly target: Buffer
   readonly secret: Buffer | null
+  readonly headers: Buffer | null
+  readonly template: Template | null
   /** Those that still sign, newest first. */
   readonly previousSecrets: readonly Buffer[]
 }
@@ -132,9 +134,10 @@ export class WrongEncryptionKeyError extends AppError {
   }
 }
 
-/** What the two encrypted values of an endpoint are bound to. A previous secret keeps its place. */
+/** What the encrypted values of an endpoint are bound to. A previous secret keeps its place. */
 export const targetPlace = (endpointId: string) => `${endpointId} target`
 export const secretPlace = (endpointId: string) => `${endpointId} secret`
+export const headersPlace = (endpointId: string) => `${endpointId} headers`
 
 /**
  * Decrypts an endpoint for its deliveries: its address, and the secrets that sign, newest first. The deliveries of
@@ -142,12 +145,14 @@ export const secretPlace = (endpointId: string) => `${endpointId} secret`
  */
 export function createOpenTarget(sealer: Sealer): (endpoint: SealedEndpoint) => Target {
   const opened = new WeakMap<SealedEndpoint, Target>()
-  const open = ({ id, target, secret, previousSecrets }: SealedEndpoint) => ({
+  const open = ({ id, target, secret, previousSecrets, headers, template }: SealedEndpoint) => ({
     endpointId: id,
     address: sealer.open(target, targetPlace(id)),
     secrets: (secret === null ? [] : [secret, ...previousSecrets]).map((sealed) =>
       sealer.open(sealed, secretPlace(id)),
     ),
+    headers: headers === null ? {} : JSON.parse(sealer.open(headers, headersPlace(id))),
+    template,
   })
   return (endpoint) => {
     const target = opened.get(endpoint) ?? open(endpoint)
@@ -162,7 +167,7 @@ export async function assertEncryptionKey(db: Db, sealer: Sealer): Promise<void>
     select substring(s.sealed from 1 for ${KEY_ID_BYTES}) as "keyId", count(distinct e.id)::int as endpoints
       from webhook_endpoint e
      cross join lateral (
-       values (e.target), (e.secret) union all select p.secret from previous_secret p where p.endpoint_id = e.id) s (sealed)
+       values (e.target), (e.secret), (e.headers) union all select p.secret from previous_secret p where p.endpoint_id = e.id) s (sealed)
      where s.sealed is not null
      group by 1
   `.execute(db)
@@ -190,24 +195,26 @@ export function resealEndpoints(db: Db, sealer: Sealer): Promise<number> {
 const isFormer = (column: string, present: Buffer) =>
   sql<boolean>`substring(${sql.ref(column)} from 1 for ${KEY_ID_BYTES}) <> ${present}`
 
-/** Returns the ids of the endpoints whose address or secret was sealed with the previous key. */
+/** Returns the ids of the endpoints with a value of their own that was sealed with the previous key. */
 async function resealOwnValues(tx: Tx, sealer: Sealer, present: Buffer): Promise<string[]> {
-  const { rows } = await sql<Pick<SealedEndpoint, 'id' | 'target' | 'secret'>>`
-    select id, target, secret
+  const { rows } = await sql<Pick<SealedEndpoint, 'id' | 'target' | 'secret' | 'headers'>>`
+    select id, target, secret, headers
       from webhook_endpoint
-     where ${isFormer('target', present)} or ${isFormer('secret', present)}
+     where ${isFormer('target', present)} or ${isFormer('secret', present)} or ${isFormer('headers', present)}
      order by id
        for no key update
   `.execute(tx)
   const ids = rows.map(({ id }) => id)
-  const targets = rows.map(({ id, target }) => resealed(sealer, target, targetPlace(id)))
-  const secrets = rows.map(({ id, secret }) =>
-    secret === null ? null : resealed(sealer, secret, secretPlace(id)),
-  )
+  const again = (sealed: Buffer | null, place: string) =>
+    sealed === null ? null : resealed(sealer, sealed, place)
+  const targets = rows.map(({ id, target }) => again(target, targetPlace(id)))
+  const secrets = rows.map(({ id, secret }) => again(secret, secretPlace(id)))
+  const headers = rows.map((row) => again(row.headers, headersPlace(row.id)))
   await sql`
     update webhook_endpoint e
-       set target = r.target, secret = r.secret
-      from unnest(${ids}::uuid[], ${targets}::bytea[], ${secrets}::bytea[]) as r (id, target, secret)
+       set target = r.target, secret = r.secret, headers = r.headers
+      from unnest(${ids}::uuid[], ${targets}::bytea[], ${secrets}::bytea[], ${headers}::bytea[])
+             as r (id, target, secret, headers)
      where e.id = r.id
   `.execute(tx)
   return ids

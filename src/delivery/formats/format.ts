@@ -1,3 +1,5 @@
+import type { EndpointFormat } from '../../platform/base/kinds.ts'
+
 /** A record or an event as a format receives it. */
 export interface Message {
   /** The stable id of the delivery: the same at every attempt and at every replay. */
@@ -10,6 +12,9 @@ export interface Message {
   readonly data: unknown
 }
 
+/** A JSON object in whose texts, at any depth, `{name}` stands for a field of the message. */
+export type Template = Readonly<Record<string, unknown>>
+
 /** A decrypted endpoint. */
 export interface Target {
   readonly endpointId: string
@@ -17,6 +22,10 @@ export interface Target {
   readonly address: string
   /** All secrets that sign at present, newest first. Empty for formats that are not signed. */
   readonly secrets: readonly string[]
+  /** The reseller's own, lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The form of a body of the format `json`; null of the others. */
+  readonly template: Template | null
 }
 
 interface Answered {
@@ -51,7 +60,7 @@ export const TLS_CODE = /CERT|SSL|TLS|SIGNATURE/
 
 /** How messages reach a receiver. One file each. */
 export interface Format {
-  readonly name: 'webhook' | 'slack' | 'email'
+  readonly name: EndpointFormat
   /**
    * How many messages one request may carry. A format above 1 joins all that are due, so it has one request in progress
    * for each endpoint.

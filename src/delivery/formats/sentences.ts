@@ -69,13 +69,37 @@ function disabledText({ endpointId, reason, description, target }: DisabledEndpo
   return `${account}: ${why}. Enable it to receive what it missed.`
 }
 
-/** Several messages as one: some sentences, then how many more there are and where they are found. */
-export function joinSentences(messages: readonly Message[]): JoinedText {
-  const lines = messages.slice(0, MAX_LINES).map(sentenceOf)
-  const rest = messages.slice(MAX_LINES)
+interface JoinRules {
+  /** Masks what would be read as markup or as a mention. */
+  readonly mask?: (line: string) => string
+  readonly maxBytes?: number
+}
+
+/** Several messages as one: as many sentences as fit, then how many more there are and where they are found. */
+export function joinSentences(
+  messages: readonly Message[],
+  { mask = (line) => line, maxBytes = Number.POSITIVE_INFINITY }: JoinRules = {},
+): JoinedText {
+  const lines = messages.slice(0, MAX_LINES).map((message) => mask(sentenceOf(message)))
   const [first = ''] = lines
   if (messages.length === 1) return { title: first, lines }
-  return { title: titleOf(messages), lines: [...lines, ...restText(rest)] }
+  const shown = lines.slice(0, countFitting(lines, maxBytes - FRAME_BYTES))
+  const rest = restText(messages.slice(shown.length)).map(mask)
+  return { title: titleOf(messages), lines: [...shown, ...rest] }
+}
+
+/** What the title and the line about the rest take. */
+const FRAME_BYTES = 250
+/** A sign before each line, and its end. */
+const LINE_BYTES = 5
+
+function countFitting(lines: readonly string[], maxBytes: number): number {
+  let left = maxBytes
+  const end = lines.findIndex((line) => {
+    left -= Buffer.byteLength(line) + LINE_BYTES
+    return left < 0
+  })
+  return end === -1 ? lines.length : end
 }
 
 /** @example '2 changes of your watched fares, 1 test' */

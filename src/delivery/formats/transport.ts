@@ -16,7 +16,7 @@ import {
   urlFault,
 } from './target-policy.ts'
 
-interface PostBody {
+export interface PostBody {
   /** Lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -99,7 +99,7 @@ async function send(
     origin,
     path: `${pathname}${search}`,
     method: 'POST',
-    headers: { ...HEADERS, ...headers },
+    headers: { ...HEADERS, ...target.headers, ...headers },
     body,
     signal: ending,
   })
@@ -212,9 +212,10 @@ async function readBeginning(body: Readable): Promise<{ text: string; whole: boo
  * What an answer must not repeat of a target: its signing secrets, and the parts of its URL behind the host, which
  * often hold a token. Shorter parts would mask ordinary words.
  */
-function secretsOfTarget({ address, secrets }: Target): string[] {
+function secretsOfTarget({ address, secrets, headers }: Target): string[] {
   const url = URL.parse(address)
   if (url === null) return [address, ...secrets]
+  const given = Object.values(headers)
   const { pathname, search, searchParams } = url
   const query = search.slice(1)
   const pairs = query.split('&')
@@ -225,7 +226,8 @@ function secretsOfTarget({ address, secrets }: Target): string[] {
   const raw = [...whole, ...pathname.split('/'), ...pairs, ...values]
   const decoded = [...raw.map(percentDecoded), ...searchParams.values()]
   const keys = secrets.map((secret) => secret.replace(/^whsec_/, ''))
-  return [...new Set([...raw, ...decoded, ...keys])].filter(
+  const words = given.flatMap((value) => [value, ...value.split(/\s+/)])
+  return [...new Set([...raw, ...decoded, ...keys, ...words])].filter(
     (part) => part.length >= MIN_SECRET_CHARS,
   )
 }

@@ -20,7 +20,7 @@ export const deliveries = {
     label: 'Endpoints',
     all: 'All endpoints',
     empty: 'No endpoint yet.',
-    emptyHelp: 'Records can be sent to your server, to Slack, or by e-mail.',
+    emptyHelp: 'Records can be sent to your server, to a chat, or by e-mail.',
     noSuch: 'There is no endpoint with this address.',
     noSuchHelp: 'It may have been deleted.',
     /** @type {Record<string, string>} */

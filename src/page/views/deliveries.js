@@ -77,10 +77,20 @@ function EndpointList({ endpoints, current }) {
   </nav>`
 }
 
+/** The formats that need an address alone, each with what tells its address from others. */
+const FORMATS = [
+  { name: 'email', address: /^[^:/]+@/ },
+  { name: 'slack', address: /\/\/hooks\.slack\.com\// },
+  { name: 'teams', address: /\.(logic\.azure|powerplatform|office)\.com[:/]/ },
+  { name: 'discord', address: /\/\/discord(app)?\.com\// },
+  { name: 'telegram', address: /\/\/api\.telegram\.org\// },
+  { name: 'ntfy', address: /\/\/ntfy\.sh\// },
+  { name: 'webhook', address: /^/ },
+]
+
 /** @param {string} target */
 function formatOf(target) {
-  if (/^[^:/]+@/.test(target)) return 'email'
-  return target.includes('hooks.slack.com') ? 'slack' : 'webhook'
+  return FORMATS.find(({ address }) => address.test(target))?.name
 }
 
 /** @param {{ onMade: (id: string, secret: string) => void, onChanged: () => void }} props */
@@ -106,7 +116,7 @@ function NewEndpoint({ onMade, onChanged }) {
         <input value=${target} spellcheck=${false} onInput=${(/** @type {any} */ e) => setTarget(e.currentTarget.value)} /></label>
       <label>${texts.endpoints.format}
         <select value=${format} onChange=${(/** @type {any} */ e) => setChosen(e.currentTarget.value)}>
-          ${['webhook', 'slack', 'email'].map((name) => html`<option>${name}</option>`)}
+          ${FORMATS.map(({ name }) => html`<option>${name}</option>`)}
         </select></label>
       <${Action} label=${texts.endpointForm.add} busy=${busy} disabled=${address === ''} onClick=${() => run(make)} />
       ${error && html`<${Failure} error=${error} />`}

@@ -111,8 +111,11 @@ export const UNKNOWN_REASONS = [
 /** With `circuit_open` no request was sent, so it is no result of a check. */
 export type UnknownReason = (typeof UNKNOWN_REASONS)[number] | 'circuit_open'
 
-/** The formats in which an endpoint receives records. */
-export const ENDPOINT_FORMATS = ['webhook', 'slack', 'email'] as const
+/** The chat services that take messages at a URL. */
+export const CHAT_FORMATS = ['slack', 'teams', 'discord', 'telegram', 'ntfy'] as const
+export type ChatFormat = (typeof CHAT_FORMATS)[number]
+/** The formats in which an endpoint receives records. `json` has a body of its reseller's own form. */
+export const ENDPOINT_FORMATS = ['webhook', 'json', ...CHAT_FORMATS, 'email'] as const
 export type EndpointFormat = (typeof ENDPOINT_FORMATS)[number]
 /** What is limited for each target. */
 export const LIMITED_PURPOSES = ['message', 'test'] as const

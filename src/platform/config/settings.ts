@@ -87,6 +87,13 @@ const API = {
   ADMIN_PORT: integer('port of health and metrics', { min: 0, max: 65_535, preset: 9091 }),
 }
 
+function chatHosts(format: string, preset: string) {
+  return list(
+    `hosts at which endpoints of the format ${format} may be; one that begins with a dot stands for all that end so`,
+    { preset, entry: { accepts: 'hosts', of: /^[a-z0-9.-]+(?::\d{1,5})?$/i } },
+  )
+}
+
 const DELIVERIES = {
   ENCRYPTION_KEY: secret(
     'key that encrypts the URLs and secrets of webhook endpoints in the database',
@@ -106,10 +113,11 @@ const DELIVERIES = {
     'networks that webhooks may reach although their addresses are not public; with a port, as in 127.0.0.1/32:8093, that port alone',
   ),
   WEBHOOK_ALLOW_HTTP: choice('whether webhooks may go to http URLs', ['off', 'on'], 'off'),
-  SLACK_HOSTS: list('hosts at which endpoints of the format slack may be', {
-    preset: 'hooks.slack.com',
-    entry: { accepts: 'hosts', of: /^[a-z0-9.-]+(?::\d{1,5})?$/i },
-  }),
+  SLACK_HOSTS: chatHosts('slack', 'hooks.slack.com'),
+  TEAMS_HOSTS: chatHosts('teams', '.logic.azure.com,.api.powerplatform.com,.webhook.office.com'),
+  DISCORD_HOSTS: chatHosts('discord', 'discord.com,discordapp.com'),
+  TELEGRAM_HOSTS: chatHosts('telegram', 'api.telegram.org'),
+  NTFY_HOSTS: chatHosts('ntfy', 'ntfy.sh'),
   SMTP_URL: orEmpty(
     url('URL of the server that sends e-mail; if unset, no e-mail is sent', {
       protocols: ['smtp:', 'smtps:'],
@@ -136,6 +144,11 @@ const STORES = {
     example: 'redis://:password@redis.example',
   }),
   FAREWATCH_HOME: text('folder for the data of embedded services', '.farewatch'),
+  DEMO_FAULTS: choice(
+    'whether the embedded sandbox breaks by itself now and then, to show what follows',
+    ['on', 'off'],
+    'on',
+  ),
   ANALYST_STATEMENT_SECONDS: integer(
     'the worker cancels a statement of a login of an analyst that has run for this time',
     { min: 1, max: 86_400, preset: 30 },

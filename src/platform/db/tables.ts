@@ -418,6 +418,7 @@ export interface ScheduleFacts {
 export interface SignInCode {
   expires_at: Date
   hash: Buffer
+  made_by: number | null
   operator: boolean
   reseller_id: number | null
 }
@@ -610,6 +611,8 @@ export interface WebhookEndpoint {
   failing_since: Date | null
   failures: Generated<number>
   format: EndpointFormat
+  header_names: Generated<string[]>
+  headers: Buffer | null
   held_until: Date | null
   id: Generated<string>
   kinds: string[] | null
@@ -624,6 +627,7 @@ export interface WebhookEndpoint {
   target: Buffer
   target_hash: Buffer | null
   target_shown: string
+  template: ColumnType<unknown, string, string> | null
   updated_at: Generated<Date>
 }
 

@@ -1,0 +1,191 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { chatUrlFault, createChatFormat } from '../../src/delivery/formats/chat.ts'
+import { CHATS, type ChatHosts } from '../../src/delivery/formats/chats.ts'
+import type { Message, PostResult, Target } from '../../src/delivery/formats/format.ts'
+import { createTransport } from '../../src/delivery/formats/transport.ts'
+import { CHAT_FORMATS, type ChatFormat } from '../../src/platform/base/kinds.ts'
+import { SOLD_OUT, soldOut, TARGET } from './message-fixtures.ts'
+import { startReceiver } from './receiver.ts'
+
+const HOSTS: ChatHosts = {
+  slack: ['hooks.slack.com'],
+  teams: ['.logic.azure.com', '.api.powerplatform.com'],
+  discord: ['discord.com'],
+  telegram: ['api.telegram.org'],
+  ntfy: ['ntfy.sh'],
+}
+const TARGETS: Readonly<Record<ChatFormat, string>> = {
+  slack: 'https://hooks.slack.com/services/T0/B0/secret',
+  teams: 'https://prod-07.westeurope.logic.azure.com:443/workflows/a1/triggers/manual/paths/invoke',
+  discord: 'https://discord.com/api/webhooks/123456789012345678/a-token_1',
+  telegram: 'https://api.telegram.org/bot12345:AAH_token/sendMessage?chat_id=-1001234',
+  ntfy: 'https://ntfy.sh/fares-8f3a',
+}
+
+/** Sends messages to a receiver that answers this. Returns the result and what arrived. */
+async function send(
+  name: ChatFormat,
+  messages: readonly Message[],
+  answer: Partial<PostResult> = {},
+) {
+  const requests: { body: string; headers: Readonly<Record<string, string>> }[] = []
+  const transport = {
+    post: async (_: Target, request: (typeof requests)[number]) => {
+      requests.push(request)
+      return { kind: 'delivered', status: 200, answer: '', ...answer } as PostResult
+    },
+  }
+  const format = createChatFormat(CHATS[name], { transport, hosts: HOSTS[name] })
+  const target = { ...TARGET, address: TARGETS[name] }
+  const result = await format.send(target, messages, new AbortController().signal)
+  const [request = { body: '', headers: {} }] = requests
+  return { result, ...request }
+}
+
+/** What a reader sees of a message. */
+const SHOWN: Readonly<Record<ChatFormat, (body: string) => string>> = {
+  slack: (body) => JSON.parse(body).text,
+  teams: (body) =>
+    JSON.parse(body)
+      .attachments[0].content.body.map(
+        ({ inlines }: { inlines: { text: string }[] }) => inlines[0]?.text,
+      )
+      .join('\n'),
+  discord: (body) => JSON.parse(body).content,
+  telegram: (body) => JSON.parse(body).text,
+  ntfy: (body) => body,
+}
+
+it.each(CHAT_FORMATS)('a change is one sentence in %s', async (name) => {
+  const { result, body } = await send(name, [soldOut()])
+
+  expect(result.kind).toBe('delivered')
+  expect(SHOWN[name](body).replaceAll('\\', '')).toBe(SOLD_OUT)
+})
+
+it.each([
+  ['slack', 38_000],
+  ['teams', 21_000],
+  ['discord', 2_000],
+  ['telegram', 4_096],
+  ['ntfy', 4_096],
+] as const)('250 changes with long names keep to the limit of %s', async (name, limit) => {
+  const airline = 'Ð*_'.repeat(20)
+  const messages = Array.from({ length: 250 }, (_, i) => soldOut({ seq: i + 1, airline }))
+
+  const { body } = await send(name, messages)
+
+  const measured = name === 'teams' ? body : SHOWN[name](body)
+  expect(Buffer.byteLength(measured)).toBeLessThanOrEqual(limit)
+  const lines = SHOWN[name](body).split('\n')
+  const listed = lines.filter((line) => line.includes('sold out')).length
+  expect(listed).toBeGreaterThan(5)
+  expect(lines[0]).toBe('250 changes of your watched fares:')
+  expect(lines.at(-1)).toBe(`• and ${250 - listed} more: numbers ${listed + 1} to 250 of your feed`)
+})
+
+describe('hostile names', () => {
+  const HOSTILE = soldOut({
+    airline: '**x** @everyone <@1> ||y|| [a](b)',
+    reference: '@here #town <!channel> https://evil.example',
+  })
+
+  it('are no markup, mention or preview in Discord', async () => {
+    const { body } = await send('discord', [HOSTILE])
+
+    const { content, ...rest } = JSON.parse(body)
+    expect(content).not.toMatch(/@|(?<!\\)[*<|[\]]/)
+    expect(rest).toEqual({ allowed_mentions: { parse: [] }, flags: 4 })
+  })
+
+  it('are no markup, mention or tag in Telegram', async () => {
+    const { body } = await send('telegram', [HOSTILE])
+
+    const { text, ...rest } = JSON.parse(body)
+    expect(text).toContain('**x**')
+    expect(text).not.toMatch(/[@#]/)
+    expect(rest).toEqual({ link_preview_options: { is_disabled: true } })
+  })
+
+  it('are plain runs of a card in Teams', async () => {
+    const { body } = await send('teams', [HOSTILE])
+
+    const { attachments } = JSON.parse(body)
+    const [{ content }] = attachments
+    expect(content.body).toEqual([
+      { type: 'RichTextBlock', inlines: [{ type: 'TextRun', text: SHOWN.teams(body) }] },
+    ])
+    expect(SHOWN.teams(body)).toContain('**x**')
+  })
+
+  it('are plain text in ntfy, which asks for no markup', async () => {
+    const { body, headers } = await send('ntfy', [HOSTILE])
+
+    expect(body).toContain('**x**')
+    expect(headers).toEqual({ 'content-type': 'text/plain; charset=utf-8' })
+  })
+})
+
+it.each([
+  ['discord', 404, '{"message": "Unknown Webhook", "code": 10015}', 'gone'],
+  ['discord', 401, '{"message": "Invalid Webhook Token", "code": 50027}', 'gone'],
+  ['discord', 404, '{"message": "Unknown Channel", "code": 10003}', 'failed'],
+  ['telegram', 403, '{"ok":false,"description":"Forbidden: bot was blocked by the user"}', 'gone'],
+  ['telegram', 400, '{"ok":false,"description":"Bad Request: chat not found"}', 'gone'],
+  ['telegram', 400, '{"ok":false,"description":"Bad Request: message is too long"}', 'failed'],
+  ['telegram', 401, '{"ok":false,"description":"Unauthorized"}', 'gone'],
+  ['teams', 404, '', 'gone'],
+  ['teams', 400, '{"error":{"code":"WorkflowTriggerNotFound"}}', 'gone'],
+  ['teams', 400, '{"error":{"code":"TriggerInputSchemaMismatch"}}', 'failed'],
+  ['ntfy', 403, '{"code":40301,"error":"forbidden"}', 'failed'],
+] as const)('from %s, %i with %s means: %s', async (name, status, answer, kind) => {
+  const { result } = await send(name, [soldOut()], {
+    kind: 'failed',
+    outcome: 'http_4xx',
+    status,
+    answer,
+  })
+
+  expect(result).toMatchObject({ kind, status, answer })
+})
+
+describe('the URL of a chat', () => {
+  it.each(Object.entries(TARGETS))('of %s is accepted', (name, address) => {
+    const format = name as ChatFormat
+    expect(chatUrlFault(CHATS[format], address, HOSTS[format])).toBeUndefined()
+  })
+
+  it.each([
+    ['discord', 'https://discord.com/channels/1/2', 'must end with /api/webhooks/'],
+    ['discord', 'https://discord.com.evil.example/api/webhooks/1/a', 'must be the URL of'],
+    ['telegram', 'https://api.telegram.org/bot1:a/sendMessage', 'must end with /bot<token>'],
+    ['telegram', 'https://api.telegram.org/bot1:a/getUpdates?chat_id=1', 'must end with'],
+    ['teams', 'https://logic.azure.com.evil.example/x', 'at *.logic.azure.com or *.api.power'],
+    ['teams', 'https://evil-logic.azure.com/x', 'must be the URL of'],
+    ['ntfy', 'https://ntfy.sh/', 'must be the whole URL'],
+  ] as const)('of %s may not be %s', (name, address, fault) => {
+    expect(chatUrlFault(CHATS[name], address, HOSTS[name])).toContain(fault)
+  })
+})
+
+it('takes the headers of an endpoint to its receiver, and shows none of their values in its answers', async () => {
+  await using receiver = await startReceiver(({ headers }, response) => {
+    response.writeHead(403)
+    response.end(`no access for ${headers.authorization}`)
+  })
+  const policy = { allowHttp: true, allowedNetworks: ['127.0.0.0/8'] }
+  const transport = createTransport({ policy, scrub: (text) => text })
+  onTestFinished(() => transport.close())
+  const hosts = [`127.0.0.1:${receiver.port}`]
+  const format = createChatFormat(CHATS.ntfy, { transport, hosts })
+  const headers = { authorization: 'Bearer tk_0123456789abcdef' }
+  const target = { ...TARGET, address: `${receiver.url}/fares`, headers }
+
+  const result = await format.send(target, [soldOut()], new AbortController().signal)
+
+  expect(receiver.requests[0]?.headers).toMatchObject({
+    ...headers,
+    'content-type': 'text/plain; charset=utf-8',
+  })
+  expect(result).toMatchObject({ status: 403, answer: 'no access for [redacted]' })
+})
