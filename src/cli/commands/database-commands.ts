@@ -6,7 +6,7 @@ import { migrateApp } from '../../app/app.ts'
 import { percentDecoded } from '../../platform/base/text.ts'
 import { asAnalyst, type ColumnKind, type QueryResult } from '../../platform/db/analyst-session.ts'
 import type { Database } from '../../platform/db/database.ts'
-import { beginGeneration, GENERATION_STEP } from '../../platform/db/generations.ts'
+import { beginGeneration } from '../../platform/db/generations.ts'
 import { type LiveProcess, listLiveProcesses } from '../../platform/db/live-processes.ts'
 import { migrate, nameProcesses } from '../../platform/db/migrate.ts'
 import { assertMigrated } from '../../platform/db/schema-version.ts'
@@ -68,8 +68,7 @@ ${example('restored')}`,
 }
 
 function begunText(generation: number, resellers: number): string {
-  const step = GENERATION_STEP.toLocaleString('en')
-  return `generation ${generation} begins: the feeds of routes, of fares and of ${countOf(resellers, 'reseller')} go on ${step} above their last numbers`
+  return `generation ${generation} begins: the feeds of routes, of fares and of ${countOf(resellers, 'reseller')} go on at ${generation - 1} times 10,000,000,000`
 }
 
 function runningText(processes: readonly LiveProcess[]): string {
