@@ -188,7 +188,7 @@ export function openQueue({ config, log }: App): QueueSystem {
  */
 export async function migrateApp(app: App, options?: MigrateOptions): Promise<string[]> {
   const { config, database } = app
-  await probeDatabase(database.db, config.DATABASE_URL)
+  await probeDatabase(database, config.DATABASE_URL)
   const applied = await migrate(database.db, options)
   await beginIfRestored(database.db, app.log)
   await fillAirports(database.db)
@@ -204,7 +204,7 @@ export async function migrateApp(app: App, options?: MigrateOptions): Promise<st
 /** Throws unless the database answers and this code can run on its schema. Returns the version of the server. */
 export async function assertReady(app: App): Promise<string> {
   const { config, database } = app
-  const version = await probeDatabase(database.db, config.DATABASE_URL)
+  const version = await probeDatabase(database, config.DATABASE_URL)
   await assertMigrated(database.db)
   await beginIfRestored(database.db, app.log)
   return version

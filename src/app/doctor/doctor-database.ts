@@ -4,6 +4,7 @@ import { aheadText } from '../../platform/base/text.ts'
 import { readAnalystRisks } from '../../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import {
+  assertWritable,
   blockerText,
   endSession,
   listBlockers,
@@ -26,7 +27,8 @@ export async function examineDatabase({ app }: DoctorDeps): Promise<Finding> {
   const { config, database } = app
   const { hostname, port, pathname, searchParams } = new URL(config.DATABASE_URL)
   const host = searchParams.get('host') ?? (hostname || 'localhost')
-  const version = await probeDatabase(database.db, config.DATABASE_URL)
+  const version = await probeDatabase(database, config.DATABASE_URL)
+  await assertWritable(database.db)
   return ok('database', `PostgreSQL ${version} at ${host}:${port || '5432'}${pathname}`)
 }
 
