@@ -24,7 +24,7 @@ function startOf(seq: number): number {
 export async function readFeedBounds(db: Db, feed: FeedName, after = 0): Promise<FeedBounds> {
   const { rows } = await sql<FeedBounds>`
     select first_seq as first, last_seq as head,
-           coalesce((select max(seq) from ${recordsOf(feed)} where seq <= ${after} + 1), 0) as given
+           coalesce((select max(seq) from ${recordsOf(feed)} where seq <= ${after + 1}), 0) as given
       from ${typeof feed === 'number' ? sql`reseller where id = ${feed}` : sql`feed_head where feed = ${feed}`}
   `.execute(db)
   return rows[0] ?? { first: 1, head: 0, given: 0 }
