@@ -6,6 +6,7 @@ import type { AvailabilityChange, Belief, ChangeEvidence, RouteChange } from './
 import {
   endOfPage,
   type FeedBounds,
+  isFiltered,
   linkToPrevious,
   readFeedBounds,
   startAfter,
@@ -139,7 +140,7 @@ export async function readRoutePage(
 ) {
   const before = await readFeedBounds(db, 'route', given)
   const after = startAfter(before, given)
-  const through = after + READ_AT_MOST
+  const through = isFiltered(filter) ? after + READ_AT_MOST : before.head
   const { changes, first, head } = await readRouteChanges(db, { after, through, limit, ...filter })
   // Records after it may have been archived since.
   startAfter({ ...before, first }, after)

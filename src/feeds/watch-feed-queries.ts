@@ -5,6 +5,7 @@ import { QUESTION_SELECTION } from '../upstream/question-sql.ts'
 import {
   endOfPage,
   type FeedBounds,
+  isFiltered,
   linkToPrevious,
   readFeedBounds,
   startAfter,
@@ -208,7 +209,7 @@ export async function readFeedPage(
   const after = startAfter(bounds, given)
   const { first, head } = bounds
   if (after >= head) return { items: [], seq: after, first, head }
-  const through = Math.min(head, after + PREVIOUS_SPAN)
+  const through = isFiltered(filter) ? Math.min(head, after + PREVIOUS_SPAN) : head
   const rows = await readWatchChanges(source, resellerId, { after, through, limit, filter })
   const items = await linkToPrevious(rows, { filter, after }, (before) =>
     findPassedBefore(db, resellerId, { before, filter }),

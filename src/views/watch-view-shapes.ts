@@ -180,7 +180,7 @@ export function viewOfWatch(
   const { isPriceShown, shownPriceAt, shownPriceReason } = facts
   const price = isFuture ? noPrice : { priceCheckedAt: shownPriceAt, priceReason: shownPriceReason }
   const { belief } = state
-  const view = isPriceShown ? belief : withoutPrice(belief, shownPriceReason ?? undefined)
+  const view = isPriceShown ? belief : withoutPrice(belief, shownPriceReason)
   const stale = (lastGoodCheckAt ?? watch.beganAt) < freshSince
   return {
     status: stale ? 'stale' : hasBelief(view) ? 'followed' : 'new',

@@ -56,8 +56,8 @@ it.each<[string, Answer, string]>([
 
 it('an unasked 100 Continue is no answer, and the connection is kept', async () => {
   const ports: (number | undefined)[] = []
-  await using receiver = await startReceiver((request, response) => {
-    ports.push(request.socket.remotePort)
+  await using receiver = await startReceiver((_request, response) => {
+    ports.push(response.socket?.remotePort)
     response.writeContinue()
     response.writeHead(200).end()
   })

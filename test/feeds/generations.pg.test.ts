@@ -61,13 +61,15 @@ describe('a generation', () => {
       items.slice(5).map((data) => ({ id: String(data.seq), data })),
     )
     const seen: number[] = []
-    for (let after = 0; after < SPAN + 3; after = seen.at(-1) ?? 0) {
+    for (let after = 0; after < SPAN + 3; ) {
       const part = await ana.get(`/watch-changes?after=${after}&limit=2&reference=A-1`)
-      const found = itemsOf<{ seq: number; previous: number }>(part)
-      for (const item of found) expect(item.previous).toBeLessThanOrEqual(seen.at(-1) ?? 0)
-      seen.push(...found.map(({ seq }) => seq))
-      if (found.length < 2) break
+      for (const item of itemsOf<{ seq: number; previous: number }>(part)) {
+        expect(item.previous).toBeLessThanOrEqual(seen.at(-1) ?? 0)
+        seen.push(item.seq)
+      }
+      after = Number((part.body as { seq: number }).seq)
     }
+    expect(seen.some((seq) => seq > SPAN)).toBe(true)
     const filtered = await open('?after=0&reference=A-1')
     expect(seqsOf(await filtered.events(seen.length))).toEqual(seen)
   })
@@ -159,7 +161,7 @@ describe('a generation', () => {
       [2 * SPAN + 1, 2],
     ])
     const read = async (path: string) => (await ana.get(path)).body
-    expect(await read(`/route-changes?after=1&kinds=route_added`)).toMatchObject({
+    expect(await read('/route-changes?after=1')).toMatchObject({
       items: [{ seq: 2 * SPAN + 1, previous: 0 }],
       seq: 2 * SPAN + 1,
     })
@@ -223,7 +225,7 @@ describe('a generation', () => {
 async function insertRouteChange(db: Db, seq: number): Promise<void> {
   await sql`
     with run as (
-      insert into sync_run (list, status) values ('routes', 'applied') returning id)
+      insert into sync_run (list) values ('routes') returning id)
     insert into route_change (seq, kind, departure_id, destination_id, first_missed_at, sync_run_id)
     select ${seq}, 'route_added', 'PMI', 'MAD', now(), id from run
   `.execute(db)
