@@ -12,10 +12,7 @@ import {
 import { Belief, Flight, Price } from '../feeds/change-shapes.ts'
 import { publicFare, publicFlight } from '../feeds/public-fare.ts'
 import { isAhead } from '../platform/base/clock.ts'
-import {
-  HIDDEN_REASONS,
-  SHOWN_PRICE_REASONS,
-} from '../platform/base/kinds.ts'
+import { HIDDEN_REASONS, SHOWN_PRICE_REASONS } from '../platform/base/kinds.ts'
 import { type Money, moneyOf } from '../platform/base/money.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/due.ts'

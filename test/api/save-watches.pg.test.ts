@@ -73,7 +73,12 @@ describe('a body of CSV', () => {
 
     const answer = await ana.csv(
       WATCHES,
-      file('summer,A-1,101,1,0,', 'winter,A-2,101,0,0,soon', ',A-1,101,1,0,', 'summer,A-3,101,1,0,,x'),
+      file(
+        'summer,A-1,101,1,0,',
+        'winter,A-2,101,0,0,soon',
+        ',A-1,101,1,0,',
+        'summer,A-3,101,1,0,,x',
+      ),
     )
     const past = await ana.csv(WATCHES, file(',A-1,101,1,0,', ',A-2,101,1,0,2020-01-01'))
 

@@ -22,7 +22,10 @@ it('every command that opens the database refuses an older PostgreSQL with its v
   const UPSTREAM_BASE_URL = 'http://127.0.0.1:9'
 
   for (const command of COMMANDS) {
-    const { exit, stdout, stderr } = await runFarewatch(command, { DATABASE_URL: url, UPSTREAM_BASE_URL })
+    const { exit, stdout, stderr } = await runFarewatch(command, {
+      DATABASE_URL: url,
+      UPSTREAM_BASE_URL,
+    })
 
     expect([command, exit === 0, `${stdout}${stderr}`]).toEqual([
       command,

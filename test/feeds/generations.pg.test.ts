@@ -211,9 +211,13 @@ describe('a generation', () => {
     await migrate(db)
 
     expect(await readGeneration(db)).toMatchObject({ number: 3 })
-    const { rows } = await sql`select distinct last_seq from feed_head union select last_seq from reseller`.execute(db)
+    const { rows } =
+      await sql`select distinct last_seq from feed_head union select last_seq from reseller`.execute(
+        db,
+      )
     expect(rows).toEqual([{ last_seq: 2 * SPAN }])
-    const faultAt = async (after: number) => findFault(await readFeedBounds(db, 'route', after), after)
+    const faultAt = async (after: number) =>
+      findFault(await readFeedBounds(db, 'route', after), after)
     expect(await faultAt(9)).toMatchObject({ code: 'changes.restored', continueAfter: 2 })
     for (const after of [0, 2, 1_000_006, 1_000_007]) expect(await faultAt(after)).toBeUndefined()
     const { items } = await readRoutePage(db, { after: 2, limit: 9 })

@@ -183,7 +183,12 @@ async function rehearse(
     const kept = Array.from({ length: end - 5 }, (_, i) => 6 + i)
     const added = [1, 2, 3].map((n) => SPAN + n)
     expect(items.map(({ seq }) => seq)).toEqual([...kept, ...added])
-    expect(items.map(({ previous }) => previous)).toEqual([5, ...kept.slice(0, -1), 0, ...added.slice(0, -1)])
+    expect(items.map(({ previous }) => previous)).toEqual([
+      5,
+      ...kept.slice(0, -1),
+      0,
+      ...added.slice(0, -1),
+    ])
     const { kinds } = await proveHistory(
       { db, scrub: noScrub, confirmations: 2 },
       { signal: new AbortController().signal },
@@ -273,7 +278,9 @@ describe('a restore', () => {
           const noticed = await withDb(server.url, readGeneration)
           expect(noticed, 'copied files look like the original').toMatchObject({ number: 1 })
           const { stdout } = await runFarewatch(['restored'], { DATABASE_URL: server.url })
-          expect(stdout).toMatch(/^generation 2 begins: .* of 1 reseller go on at 1 times 10,000,000,000/)
+          expect(stdout).toMatch(
+            /^generation 2 begins: .* of 1 reseller go on at 1 times 10,000,000,000/,
+          )
         },
       },
       { end: 7, pending: 2 },

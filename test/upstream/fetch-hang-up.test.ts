@@ -59,7 +59,10 @@ it.each([
 ])('the client skips an unasked 100 Continue %s', async (_where, pieces) => {
   await using server = await startRawServer()
   await using fixture = clientOf(server.url)
-  server.answer(pieces.map((piece) => Buffer.from(piece)), 'fin')
+  server.answer(
+    pieces.map((piece) => Buffer.from(piece)),
+    'fin',
+  )
 
   expect(await fixture.pull()).toEqual([])
 })

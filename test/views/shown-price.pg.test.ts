@@ -7,12 +7,24 @@ import { it } from '../support/test-database.ts'
 const CASES = [
   ['a fresh price is shown', { ago: 590 }, [590, null, true]],
   ['an old one is not', { ago: 610 }, [610, 'stale', false]],
-  ['a fresh one that the last answers lacked is shown, with the reason', { ago: 590, price_reason: 'unreadable' }, [590, 'unreadable', true]],
-  ['an old one keeps that reason', { ago: 610, price_reason: 'unreadable' }, [610, 'unreadable', false]],
+  [
+    'a fresh one that the last answers lacked is shown, with the reason',
+    { ago: 590, price_reason: 'unreadable' },
+    [590, 'unreadable', true],
+  ],
+  [
+    'an old one keeps that reason',
+    { ago: 610, price_reason: 'unreadable' },
+    [610, 'unreadable', false],
+  ],
   ['one whose change is held is not shown', { ago: 5, price_reason: 'held' }, [5, 'held', false]],
   ['one that no answer showed is not', { price_reason: 'unreadable' }, [null, 'unreadable', false]],
   ['one from before the clock was set back is not', { ago: -60 }, [null, 'stale', false]],
-  ['none is shown of a fare that is sold out', { ago: 5, pair: 'not_bookable' }, [null, null, false]],
+  [
+    'none is shown of a fare that is sold out',
+    { ago: 5, pair: 'not_bookable' },
+    [null, null, false],
+  ],
   ['none is shown of a hidden belief', { ago: 5, hidden: 'held' }, [null, null, false]],
 ] as const
 

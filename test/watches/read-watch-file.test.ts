@@ -102,7 +102,13 @@ describe('a CSV file', () => {
 
   it('cells that a spreadsheet program leaves empty, or leaves out, mean nothing', async () => {
     const header = `${HEADER},departs_on,,`
-    const content = lines(header, 's,A,1,0,1,2030-01-31,,', 's,B,1,0,1', 's,C,1,0,1,,,,,', ',,,,,,,')
+    const content = lines(
+      header,
+      's,A,1,0,1,2030-01-31,,',
+      's,B,1,0,1',
+      's,C,1,0,1,,,,,',
+      ',,,,,,,',
+    )
 
     const rows = await readRows('a.csv', content)
 
@@ -118,13 +124,16 @@ describe('a CSV file', () => {
     ['SEP=,', ','],
     ['sep=|', '|'],
     ['"sep=\t"', '\t'],
-  ])('a first line %j names the separator, and headers may be in capitals', async (named, delimiter) => {
-    const content = lines(HEADER.toUpperCase(), 's,A,1,0,1').replaceAll(',', delimiter)
+  ])(
+    'a first line %j names the separator, and headers may be in capitals',
+    async (named, delimiter) => {
+      const content = lines(HEADER.toUpperCase(), 's,A,1,0,1').replaceAll(',', delimiter)
 
-    const rows = await readRows('a.csv', `\ufeff${named}\r\n${content}`)
+      const rows = await readRows('a.csv', `\ufeff${named}\r\n${content}`)
 
-    expect(rows).toMatchObject([{ line: 3, cells: { reference: 'A' }, errors: [] }])
-  })
+      expect(rows).toMatchObject([{ line: 3, cells: { reference: 'A' }, errors: [] }])
+    },
+  )
 
   it.each([
     ['no content', '', 'line 1: the header is missing'],

@@ -9,9 +9,9 @@ import {
   examineClock,
   examineDatabase,
   examineDisk,
-  examineRestores,
   examineLocks,
   examinePrune,
+  examineRestores,
   examineRoles,
   examineSchema,
 } from './doctor-database.ts'

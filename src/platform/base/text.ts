@@ -60,7 +60,8 @@ const PATH_STEPS = new Set(['.', '..'])
  */
 export function nameFault(text: string): string | undefined {
   if (text !== text.trim()) return 'must not begin or end with white space'
-  if (text !== '' && text.replace(UNSEEN, '') === '') return 'must hold a character that can be seen'
+  if (text !== '' && text.replace(UNSEEN, '') === '')
+    return 'must hold a character that can be seen'
   if (PATH_STEPS.has(text)) return 'must not be "." or "..", which an address cannot end in'
   return textFault(text, MAX_NAME_CHARS)
 }

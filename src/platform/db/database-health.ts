@@ -60,7 +60,9 @@ class DatabaseReadOnlyError extends AppError {
   override readonly retryable = true
 
   constructor() {
-    super('PostgreSQL takes no writes now (transaction_read_only is on): work waits, and reads go on')
+    super(
+      'PostgreSQL takes no writes now (transaction_read_only is on): work waits, and reads go on',
+    )
   }
 }
 
@@ -78,7 +80,8 @@ const UNKNOWN_SETTING = '42704'
 const REFUSED_OPTIONS = /unsupported startup parameter/
 
 function connectError(url: string, err: unknown): AppError {
-  if ((err as { code?: unknown }).code === UNKNOWN_SETTING) return new DatabaseTooOldError('13 or older')
+  if ((err as { code?: unknown }).code === UNKNOWN_SETTING)
+    return new DatabaseTooOldError('13 or older')
   if (REFUSED_OPTIONS.test(messageOf(err))) return new DatabasePoolerError({ cause: err })
   return new DatabaseUnreachableError(url, err)
 }

@@ -53,7 +53,9 @@ const SEPARATOR_LINE = /^"?sep=(.?)/i
 
 function delimiterOf(firstLine: string): string {
   const named = SEPARATOR_LINE.exec(firstLine)?.[1]
-  return named || (DELIMITERS.find((one) => firstLine.includes(one) && !firstLine.includes(',')) ?? ',')
+  return (
+    named || (DELIMITERS.find((one) => firstLine.includes(one) && !firstLine.includes(',')) ?? ',')
+  )
 }
 
 async function* readRecords(source: TextSource): AsyncGenerator<CsvRecord> {

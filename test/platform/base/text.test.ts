@@ -66,7 +66,10 @@ describe('a name', () => {
     },
   )
 
-  it.each(['A\u00adB', '👨\u200d👩', 'ص\u200cب'])('may hold such characters among others: %j', (name) => {
-    expect(nameFault(name)).toBeUndefined()
-  })
+  it.each(['A\u00adB', '👨\u200d👩', 'ص\u200cب'])(
+    'may hold such characters among others: %j',
+    (name) => {
+      expect(nameFault(name)).toBeUndefined()
+    },
+  )
 })

@@ -98,7 +98,10 @@ describe('an older PostgreSQL', () => {
 
 describe('a pooler', () => {
   it.for([
-    ['lends the sessions of the server to one transaction after the other', { mode: 'transaction' }],
+    [
+      'lends the sessions of the server to one transaction after the other',
+      { mode: 'transaction' },
+    ],
     ['drops the options of a session', { mode: 'session', options: 'dropped' }],
     ['refuses the options of a session', { mode: 'session', options: 'refused' }],
   ] as const)('is refused with the reason where it %s', async ([, behaviour], { databaseUrl }) => {

@@ -114,7 +114,9 @@ export async function startOlderServer(url: string, major: string): Promise<stri
     for (const socket of [client, upstream]) socket.on('error', () => undefined)
     client.pipe(upstream)
     upstream.on('data', (chunk: Buffer) => {
-      client.write(Buffer.from(chunk.toString('latin1').replaceAll(/\b18(?=\.\d+)/g, major), 'latin1'))
+      client.write(
+        Buffer.from(chunk.toString('latin1').replaceAll(/\b18(?=\.\d+)/g, major), 'latin1'),
+      )
     })
     upstream.on('close', () => client.end())
     client.on('close', () => upstream.destroy())
