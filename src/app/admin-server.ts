@@ -1,7 +1,8 @@
 import { endsWithin, withTimeout } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import { isLoopback } from '../platform/base/loopback.ts'
-import { type Db, openDatabase, sql } from '../platform/db/database.ts'
+import { type Db, openDatabase } from '../platform/db/database.ts'
+import { assertWritable } from '../platform/db/database-health.ts'
 import { assertMigrated } from '../platform/db/schema-version.ts'
 import { databaseSkewMs } from '../platform/db/transaction.ts'
 import { assertLocalCaller } from '../platform/http/local-only.ts'
@@ -97,7 +98,7 @@ function checkReadiness(deps: AdminDeps): Check[] {
 /** What all processes share, and when each worker was last active: for people, who cannot see it otherwise. */
 async function checkStores(deps: AdminDeps, db: Db): Promise<Check[]> {
   const stores = await Promise.all([
-    checkStore('database', sql`select 1`.execute(db), deps),
+    checkStore('database', assertWritable(db), deps),
     checkStore('schema', assertMigrated(db), deps),
   ])
   const workers = (deps.work()?.workers ?? []).map(({ queue, handle }) => {

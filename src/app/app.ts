@@ -188,9 +188,9 @@ export function openQueue({ config, log }: App): QueueSystem {
  */
 export async function migrateApp(app: App, options?: MigrateOptions): Promise<string[]> {
   const { config, database } = app
-  await probeDatabase(database.db, config.DATABASE_URL)
+  await probeDatabase(database, config.DATABASE_URL)
   const applied = await migrate(database.db, options)
-  await checkGeneration(app)
+  await beginIfRestored(database.db, app.log)
   await fillAirports(database.db)
   const client = await database.pool.connect()
   try {
@@ -204,18 +204,8 @@ export async function migrateApp(app: App, options?: MigrateOptions): Promise<st
 /** Throws unless the database answers and this code can run on its schema. Returns the version of the server. */
 export async function assertReady(app: App): Promise<string> {
   const { config, database } = app
-  const version = await probeDatabase(database.db, config.DATABASE_URL)
+  const version = await probeDatabase(database, config.DATABASE_URL)
   await assertMigrated(database.db)
-  await checkGeneration(app)
+  await beginIfRestored(database.db, app.log)
   return version
-}
-
-/** Before this process appends a record to a feed: begins a generation if the database was restored. */
-export async function checkGeneration({ database, log }: Pick<App, 'database' | 'log'>) {
-  const begun = await beginIfRestored(database.db)
-  if (begun === undefined) return
-  log.warn(
-    { generation: begun.number },
-    'the database is not that of the last start: a new generation of the feeds begins',
-  )
 }

@@ -9,6 +9,7 @@ import type { Logger } from '../platform/base/logger.ts'
 import { learnSecret } from '../platform/base/secrets.ts'
 import { followSecretFile } from '../platform/config/config.ts'
 import type { Config } from '../platform/config/settings.ts'
+import { beginIfRestored } from '../platform/db/generations.ts'
 import { PROGRESS_MS, type RoleName, roleText } from '../platform/db/live-processes.ts'
 import { nameProcesses } from '../platform/db/migrate.ts'
 import { watchSchema } from '../platform/db/schema-version.ts'
@@ -16,7 +17,7 @@ import { assertPortUsable, type ListenOptions, listen } from '../platform/http/s
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { createAdminServer } from './admin-server.ts'
 import { createApiServer } from './api-server.ts'
-import { type App, assertReady, checkGeneration, migrateApp, openQueue } from './app.ts'
+import { type App, assertReady, migrateApp, openQueue } from './app.ts'
 import { createDelivery } from './delivery.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
 import { announceProcess } from './processes.ts'
@@ -179,7 +180,7 @@ async function startRoles(
   const running: Running = {}
   const fault = () => running.liveness?.fault() ?? null
   // A standby may take over while the process runs.
-  const onRefresh = () => checkGeneration(app)
+  const onRefresh = () => beginIfRestored(app.database.db, app.log)
   const announced = announceProcess(app, { role: roleText(roles), fault, onRefresh })
   parts.push(part('process', () => announced.close()))
   const work = WORK_ROLES.filter((role) => roles.includes(role))

@@ -196,8 +196,8 @@ export function mapLegs(
   return viewOf(map(outbound), back && map(back), reason)
 }
 
-export function withoutPrice(view: FareView, reason: ShownPriceReason): FareView {
-  return mapLegs(view, (leg) => ({ ...leg, price: null }), reason)
+export function withoutPrice(view: FareView, reason: ShownPriceReason | null): FareView {
+  return mapLegs(view, (leg) => ({ ...leg, price: null }), reason ?? undefined)
 }
 
 /** A reading, with what is believed of the legs and sites that it says nothing about. */

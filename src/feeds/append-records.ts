@@ -4,9 +4,6 @@ import { type Db, type RawBuilder, sql, type Tx } from '../platform/db/database.
 import { notify } from '../platform/db/listener.ts'
 import { affected, inTransaction, selectOne } from '../platform/db/transaction.ts'
 
-/** The last number of a feed that no later record may have: its last one, or the last of the gap before its generation. */
-const LAST_TAKEN = sql`greatest(last_seq, numbers_from - 1)`
-
 /**
  * Drafts the records of changes while the tables still hold the state before them. `drafts` selects kind, departure_id,
  * destination_id, place_id, before, after, last_seen_at and first_missed_at.
@@ -33,7 +30,7 @@ export async function draftRouteChanges(tx: Tx, drafts: RawBuilder<unknown>): Pr
 export async function appendDraftedRouteChanges(tx: Tx, runId: number): Promise<void> {
   const { rows } = await sql<{ before: number }>`
     update feed_head
-       set last_seq = ${LAST_TAKEN} + drafted.count
+       set last_seq = last_seq + drafted.count
       from (select count(*) as count from route_change_draft) drafted
      where feed = 'route' and drafted.count > 0
     returning last_seq - drafted.count as before, ${notify('route')}
@@ -98,7 +95,7 @@ export async function appendAvailabilityChanges(
   if (drafts.length === 0) return []
   const { before } = await selectOne(
     sql<{ before: number }>`
-      update feed_head set last_seq = ${LAST_TAKEN} + ${drafts.length} where feed = 'availability'
+      update feed_head set last_seq = last_seq + ${drafts.length} where feed = 'availability'
       returning last_seq - ${drafts.length} as before, ${notify('availability')}
     `,
     tx,
@@ -183,7 +180,7 @@ export async function appendWatchDrafts(tx: Tx): Promise<number> {
       insert into watch_change (reseller_id, seq, watch_id, reference, list, change_id, watch_event_id, intents, saving,
                                 notified_amount, notified_currency)
       select d.reseller_id,
-             ${LAST_TAKEN} + row_number() over (partition by d.reseller_id order by d.change_seq, d.watch_event_id, d.watch_id),
+             last_seq + row_number() over (partition by d.reseller_id order by d.change_seq, d.watch_event_id, d.watch_id),
              d.watch_id, d.reference, l.name, d.change_id, d.watch_event_id, d.intents, d.saving, d.notified_amount, d.notified_currency
         from watch_change_draft d
         join reseller r on r.id = d.reseller_id
@@ -194,7 +191,7 @@ export async function appendWatchDrafts(tx: Tx): Promise<number> {
   )
   await sql`
     update reseller r
-       set last_seq = ${LAST_TAKEN} + d.count
+       set last_seq = last_seq + d.count
       from (select reseller_id, count(*) as count from watch_change_draft group by reseller_id) d
      where r.id = d.reseller_id
     returning ${notify('watch', sql`r.id`)}

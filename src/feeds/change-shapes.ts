@@ -182,12 +182,9 @@ const State = Type.Union(
 /** The number of a record in any feed. */
 export const NUMBERS = {
   seq: Type.Integer({
-    description: 'The number of the record in the feed. Within a generation numbers have no gaps.',
-  }),
-  generation: Type.Integer({
     description:
-      'The generation of the feed in which the record was written. A later one begins after the database was restored from a ' +
-      'backup: the numbers go on at least a million higher, and changes shortly before may have no record.',
+      'The number of the record in the feed. Numbers have no gaps, except where the database was restored from a backup: then ' +
+      'they go on at the next multiple of 10,000,000,000, and changes shortly before may have no record.',
   }),
 }
 
@@ -197,7 +194,7 @@ export const RouteChange = object(
     ...NUMBERS,
     previous: Type.Integer({
       description:
-        'The previous `seq` that passes the same filters; 0 if none of the 100,000 records before it does, or if it is archived.',
+        'The previous `seq` that passes the same filters; 0 if none of the 100,000 records before it since the last restore does, or if it is archived.',
     }),
     id: Type.String({ format: 'uuid' }),
     kind: RouteChangeKind,
@@ -281,12 +278,6 @@ export const PAGE_PARAMETERS = {
   }),
 }
 
-export const PRESENT_GENERATION = Type.Integer({
-  description:
-    'The present generation of the feed. If it is greater than the one that you know, the database was restored from a ' +
-    'backup: read the state again.',
-})
-
 /** The answer of an operation that lists a feed. */
 export function changePage<T extends TSchema>(
   item: T,
@@ -306,7 +297,6 @@ export function changePage<T extends TSchema>(
             'The first number that the feed still has: 1 unless old records are archived. A smaller `after` than the one before it is the problem `changes.archived`.',
         }),
         head: Type.Integer({ description: head }),
-        generation: PRESENT_GENERATION,
       },
       options,
     ),

@@ -77,20 +77,15 @@ const FARES: Readonly<Record<ExampleFare, ShownFare | null>> = {
   'other flight': bookable(OTHER, '348.81'),
 }
 
-/** A record of a kind as an example, without the numbers that a record has. It is about no real watch. */
-export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq' | 'generation'> {
+/** A record of a kind as an example, without the number that a record has. It is about no real watch. */
+export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq'> {
   const { example, reasons } = kindOf(kind)
   const [before, after] = [FARES[example?.before ?? 'none'], FARES[example?.after ?? 'none']]
   const isPair = !!after?.return
   const isPrice = kind === 'price_changed'
-  const {
-    seq: _none,
-    generation: _neither,
-    ...record
-  } = toWatchChange(
+  const { seq: _none, ...record } = toWatchChange(
     {
       seq: 0,
-      generation: 1,
       kind,
       reason: reasons?.[0] ?? null,
       schemaVersion: 3,

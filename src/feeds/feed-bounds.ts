@@ -1,87 +1,40 @@
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
-import { readGeneration } from '../platform/db/generations.ts'
+import { GENERATION_SPAN, readGeneration } from '../platform/db/generations.ts'
 import { readHistoryFloor } from '../platform/db/history-floor.ts'
-import { selectOne } from '../platform/db/transaction.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
-
-/** Numbers that a feed leaves out where a generation begins. */
-export interface Gap {
-  /** The last number before it: the end of the feed in the backup that was restored. */
-  readonly after: number
-  /** The first number after it. */
-  readonly next: number
-  /** The generation that begins after it. */
-  readonly generation: number
-}
+import type { FeedName } from './feed-heads.ts'
 
 /** The first and the last number of a feed. Records before the first one are archived. */
 export interface FeedBounds {
   /** 1 if nothing was archived. */
   readonly first: number
-  /** 0 before the first record. */
+  /** The start of its generation before the first record: 0 in a database that was never restored. */
   readonly head: number
-  /** In the order of their numbers; empty in a database that was never restored. The last one may begin at the head. */
-  readonly gaps: readonly Gap[]
+  /** The last number of a record that is at most one above that of the reader; 0 if there is none. */
+  readonly given: number
 }
 
-/**
- * How many numbers a feed has up to this one. Only between two gaps are numbers dense: every rule about the distance of
- * records goes by this count.
- */
-function countUpTo(gaps: readonly Gap[], seq: number): number {
-  return gaps.reduce(
-    (count, { after, next }) => count - Math.max(0, Math.min(seq, next - 1) - after),
-    seq,
-  )
+/** The number before the first one of the generation of a number. */
+function startOf(seq: number): number {
+  return seq - (seq % GENERATION_SPAN)
 }
 
-/** The number that is this many steps above a number of the feed, or below it. */
-export function numberFrom(gaps: readonly Gap[], seq: number, steps: number): number {
-  const count = countUpTo(gaps, seq) + steps
-  return gaps.reduce((at, { after, next }) => (at > after ? at + next - 1 - after : at), count)
+/** The bounds of a feed for a reader of the records after a number; every record up to its head is committed. */
+export async function readFeedBounds(db: Db, feed: FeedName, after = 0): Promise<FeedBounds> {
+  const { rows } = await sql<FeedBounds>`
+    select first_seq as first, last_seq as head,
+           coalesce((select max(seq) from ${recordsOf(feed)} where seq <= ${after + 1}), 0) as given
+      from ${typeof feed === 'number' ? sql`reseller where id = ${feed}` : sql`feed_head where feed = ${feed}`}
+  `.execute(db)
+  return rows[0] ?? { first: 1, head: 0, given: 0 }
 }
 
-/** Whether a number lies in a gap. A reader has it from a state of the database that a restore has discarded. */
-export function isInGap(gaps: readonly Gap[], seq: number): boolean {
-  return numberFrom(gaps, seq, 0) !== seq
-}
-
-/** The present generation of the feed. */
-export function generationOf({ gaps }: Pick<FeedBounds, 'gaps'>): number {
-  return gaps.at(-1)?.generation ?? 1
-}
-
-/** The gaps of the feed in a row of `feed_gap` that meets the condition. */
-export function gapsWhere(condition: RawBuilder<unknown>): RawBuilder<Gap[]> {
-  return sql<Gap[]>`
-    (select coalesce(json_agg(json_build_object('after', after_seq, 'next', next_seq, 'generation', generation)
-                              order by generation), '[]')
-       from feed_gap
-      where ${condition})
-  `
-}
-
-/** The generation of a record: of the feed in the rows of `feed_gap` that meet the condition. */
-export function generationAt(
-  seq: RawBuilder<unknown>,
-  condition: RawBuilder<unknown>,
-): RawBuilder<number> {
-  return sql<number>`
-    (select coalesce(max(generation), 1) from feed_gap where ${condition} and next_seq <= ${seq})
-  `
-}
-
-/** The bounds of a feed that all resellers share; every record up to its head is committed. */
-export function readFeedBounds(db: Db, feed: 'route' | 'availability'): Promise<FeedBounds> {
-  return selectOne(
-    sql<FeedBounds>`
-      select first_seq as first, last_seq as head, ${gapsWhere(sql`feed = ${feed}`)} as gaps
-        from feed_head
-       where feed = ${feed}
-    `,
-    db,
-  )
+/** The records of a feed, with their numbers. */
+function recordsOf(feed: FeedName): RawBuilder<unknown> {
+  return typeof feed === 'number'
+    ? sql`(select seq from watch_change where reseller_id = ${feed}) r`
+    : sql.table(`${feed}_change`)
 }
 
 /** Why a reader's number is refused. */
@@ -92,24 +45,26 @@ export interface Fault {
   readonly continueAfter: number
 }
 
-/** Why the feed cannot be read after a number: it does not have it yet, or no longer has what follows it. */
-export function findFault(bounds: FeedBounds, after: number): Fault | undefined {
-  const { first, head, gaps } = bounds
-  if (isInGap(gaps, after)) {
-    const continueAfter = numberFrom(gaps, after, 0)
-    const why =
-      `the database was restored from a backup in which the feed ended at ${continueAfter}: the records that you have ` +
-      `after ${continueAfter} do not exist any more, and changes between the backup and the restore may be in no record. ` +
-      `Read the state again and go on after its number, or go on after ${continueAfter}`
-    return { code: 'changes.restored', why, continueAfter }
-  }
+/**
+ * Why the feed cannot be read after a number: it does not have it yet, or no longer has what follows it. Numbers of an older
+ * generation, of which the feed has neither the record nor the next one, were given after the backup.
+ */
+export function findFault({ first, head, given }: FeedBounds, after: number): Fault | undefined {
   // Such a client would miss all records up to its number.
   if (after > head) {
     return { code: 'changes.beyond_head', why: `the feed ends at ${head}`, continueAfter: head }
   }
-  if (!isArchivedAfter(bounds, after)) return undefined
-  const why = `the feed begins at ${first}: earlier records are archived`
-  return { code: 'changes.archived', why, continueAfter: numberFrom(gaps, first - 1, 0) }
+  if (isArchivedAfter({ first }, after)) {
+    const why = `the feed begins at ${first}: earlier records are archived`
+    return { code: 'changes.archived', why, continueAfter: first - 1 }
+  }
+  const continueAfter = Math.max(Math.min(given, after), startOf(after), first - 1)
+  if (startOf(after) === startOf(head) || continueAfter === after) return undefined
+  const why =
+    `the database was restored from a backup in which the feed ended at ${continueAfter}: the records that you have ` +
+    `after ${continueAfter} do not exist any more, and changes between the backup and the restore may be in no record. ` +
+    `Read the state again and go on after its number, or go on after ${continueAfter}`
+  return { code: 'changes.restored', why, continueAfter }
 }
 
 /** The number after which a reader begins. Throws the problem of a number after which the feed cannot be read. */
@@ -118,13 +73,13 @@ export function startAfter(
   after: number | undefined,
   parameter = 'after',
 ): number {
-  if (after === undefined) return numberFrom(bounds.gaps, bounds.first - 1, 0)
+  if (after === undefined) return bounds.first - 1
   const fault = findFault(bounds, after)
   if (fault === undefined) return after
   const { code, why, continueAfter } = fault
   throw new ProblemError(code, {
     parameter,
-    ...(code === 'changes.restored' ? { continueAfter, generation: generationOf(bounds) } : {}),
+    ...(code === 'changes.restored' ? { continueAfter } : {}),
     ...(code === 'changes.archived' ? { first: bounds.first } : {}),
     detail: `${parameter} is ${after}, but ${why}`,
   })
@@ -149,24 +104,43 @@ export function throwMissing(bounds: FeedBounds, seq: number): never {
 }
 
 /** Whether records after a number of the feed are archived. */
-export function isArchivedAfter({ first, gaps }: FeedBounds, after: number): boolean {
-  return after < numberFrom(gaps, first - 1, 0)
+export function isArchivedAfter({ first }: Pick<FeedBounds, 'first'>, after: number): boolean {
+  return after < first - 1
 }
 
 /**
- * Adds the number before each record, so that a reader sees whether it missed one. Without a filter it is the number
- * before it in the feed.
+ * The number after which a reader goes on that has examined a feed up to a number and found less than it asked for. Behind
+ * the last record of an older generation it goes on before the first one of the next.
+ */
+export async function endOfPage(
+  db: Db,
+  feed: FeedName,
+  { through, head }: { readonly through: number; readonly head: number },
+): Promise<number> {
+  if (through >= head) return head
+  const { rows } = await sql<{ seq: number }>`
+    select seq from ${recordsOf(feed)} where seq > ${through} order by seq limit 1
+  `.execute(db)
+  return Math.min(head, (rows[0]?.seq ?? head + 1) - 1)
+}
+
+/**
+ * Adds the number before each record, so that a reader sees whether it missed one; 0 for the first of a generation.
+ * Without a filter it is the number before it in the feed.
  * @param findBefore finds the last number before another that passes the filter.
  */
 export async function linkToPrevious<R extends { readonly seq: number }>(
   rows: readonly R[],
-  { filter, gaps }: { readonly filter: object; readonly gaps: readonly Gap[] },
+  { filter, after }: { readonly filter: object; readonly after: number },
   findBefore: (seq: number) => Promise<number>,
 ): Promise<(R & { readonly previous: number })[]> {
   const [first] = rows
   if (first === undefined) return []
-  const before = isFiltered(filter) ? await findBefore(first.seq) : numberFrom(gaps, first.seq, -1)
-  return rows.map((row, i) => ({ ...row, previous: rows[i - 1]?.seq ?? before }))
+  const before = isFiltered(filter) ? await findBefore(first.seq) : after
+  return rows.map((row, i) => {
+    const previous = rows[i - 1]?.seq ?? before
+    return { ...row, previous: previous > startOf(row.seq) ? previous : 0 }
+  })
 }
 
 /** Whether a filter has a condition. */
@@ -191,23 +165,23 @@ export async function readFeedGauges(db: Db, metrics: Metrics): Promise<void> {
   metrics.historyFloor.set(((await readHistoryFloor(db))?.getTime() ?? 0) / 1000)
 }
 
-/** The feeds of all resellers count as one: how many records a reseller has is secret. */
+/**
+ * The feeds of all resellers count as one: how many records a reseller has is secret. Numbers count from the start of their
+ * generation.
+ */
 export async function readFeedHeads(db: Db): Promise<FeedHead[]> {
+  const lastSeq = sql`last_seq % ${sql.lit(GENERATION_SPAN)}`
   const { rows } = await sql<FeedHead>`
     select feed, last_seq as "lastSeq", coalesce(extract(epoch from recorded_at), 0)::float8 as "lastRecordAt"
-      from (select 'route' as feed, h.last_seq, c.recorded_at
-              from feed_head h
-              left join route_change c on c.seq = h.last_seq
-             where h.feed = 'route'
+      from (select feed, ${lastSeq} as last_seq,
+                   case feed when 'route' then (select recorded_at from route_change order by seq desc limit 1)
+                             else (select recorded_at from availability_change order by seq desc limit 1) end as recorded_at
+              from feed_head
             union all
-            select 'availability', h.last_seq, c.recorded_at
-              from feed_head h
-              left join availability_change c on c.seq = h.last_seq
-             where h.feed = 'availability'
-            union all
-            select 'watch', coalesce(sum(r.last_seq), 0)::bigint, max(w.recorded_at)
+            select 'watch', coalesce(sum(${lastSeq}), 0)::bigint, max(w.recorded_at)
               from reseller r
-              left join watch_change w on w.reseller_id = r.id and w.seq = r.last_seq) f
+              left join lateral (
+                   select recorded_at from watch_change where reseller_id = r.id order by seq desc limit 1) w on true) f
   `.execute(db)
   return rows
 }

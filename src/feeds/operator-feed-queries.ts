@@ -4,13 +4,10 @@ import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { QUESTION_SELECTION } from '../upstream/question-sql.ts'
 import type { AvailabilityChange, Belief, ChangeEvidence, RouteChange } from './change-shapes.ts'
 import {
+  endOfPage,
   type FeedBounds,
-  type Gap,
-  gapsWhere,
-  generationAt,
-  generationOf,
+  isFiltered,
   linkToPrevious,
-  numberFrom,
   readFeedBounds,
   startAfter,
 } from './feed-bounds.ts'
@@ -34,13 +31,13 @@ interface PageArgs {
 /** The page of the feed of all fares after a number. Throws the problem of a number outside of the feed. */
 export async function readAvailabilityPage(db: Db, { after: given, limit }: PageArgs) {
   // The head is read first: every record up to it is committed.
-  const bounds = await readFeedBounds(db, 'availability')
+  const bounds = await readFeedBounds(db, 'availability', given)
   const { first, head } = bounds
   const after = startAfter(bounds, given)
   const items = await readAvailabilityChanges(db, { after, limit })
   const last = items.at(-1)?.seq ?? after
   const seq = items.length === limit ? last : Math.max(head, last)
-  return { items, seq, first, head: Math.max(head, seq), generation: generationOf(bounds) }
+  return { items, seq, first, head: Math.max(head, seq) }
 }
 
 /** The last records of a fare, newest first. */
@@ -70,7 +67,6 @@ function shown(db: Db) {
     .innerJoin('tracked_fare as f', 'f.id', 'c.tracked_fare_id')
     .select([
       'c.seq',
-      generationAt(sql.ref('c.seq'), sql`feed = 'availability'`).as('generation'),
       'c.id',
       'c.kind',
       'c.reason',
@@ -142,23 +138,23 @@ export async function readRoutePage(
   db: Db,
   { after: given, limit, ...filter }: PageArgs & RouteChangeFilter,
 ) {
-  const before = await readFeedBounds(db, 'route')
+  const before = await readFeedBounds(db, 'route', given)
   const after = startAfter(before, given)
-  const through = numberFrom(before.gaps, after, READ_AT_MOST)
-  const { changes, ...bounds } = await readRouteChanges(db, { after, through, limit, ...filter })
+  const through = isFiltered(filter) ? after + READ_AT_MOST : before.head
+  const { changes, first, head } = await readRouteChanges(db, { after, through, limit, ...filter })
   // Records after it may have been archived since.
-  startAfter(bounds, after)
-  const { first, head, gaps } = bounds
+  startAfter({ ...before, first }, after)
   const last = changes.length === limit ? changes.at(-1)?.seq : undefined
-  const linked = { filter, gaps }
+  const linked = { filter, after }
   return {
-    items: await linkToPrevious(changes, linked, () => findRouteChangeUpTo(db, after, linked)),
-    seq: last ?? Math.min(head, through),
+    items: await linkToPrevious(changes, linked, () => findRouteChangeUpTo(db, linked)),
+    seq: last ?? (await endOfPage(db, 'route', { through, head })),
     first,
     head,
-    generation: generationOf(bounds),
   }
 }
+
+type Ends = Pick<FeedBounds, 'first' | 'head'>
 
 interface RouteChangePage extends RouteChangeFilter {
   readonly after: number
@@ -174,13 +170,12 @@ interface RouteChangePage extends RouteChangeFilter {
 export async function readRouteChanges(
   db: Db,
   { after, through, limit, ...filter }: RouteChangePage,
-): Promise<FeedBounds & { readonly changes: UnlinkedChange[] }> {
-  const ofRoutes = sql`feed = 'route'`
-  const { rows } = await sql<FeedBounds & (UnlinkedChange | { readonly seq: null })>`
-    select h.first_seq as first, h.last_seq as head, ${gapsWhere(ofRoutes)} as gaps, c.*
+): Promise<Ends & { readonly changes: UnlinkedChange[] }> {
+  const { rows } = await sql<Ends & (UnlinkedChange | { readonly seq: null })>`
+    select h.first_seq as first, h.last_seq as head, c.*
       from feed_head h
       left join lateral (
-           select seq, ${generationAt(sql.ref('seq'), ofRoutes)} as generation, id, kind, departure_id as "departureId", destination_id as "destinationId",
+           select seq, id, kind, departure_id as "departureId", destination_id as "destinationId",
                   place_id as "placeId", before, after, last_seen_at as "lastSeenAt",
                   first_missed_at as "firstMissedAt", recorded_at as "recordedAt", sync_run_id as "runId"
              from route_change
@@ -190,28 +185,28 @@ export async function readRouteChanges(
      where h.feed = 'route'
      order by c.seq
   `.execute(db)
-  const changes = rows.flatMap(({ first: _first, head: _head, gaps: _gaps, ...change }) =>
+  const changes = rows.flatMap(({ first: _first, head: _head, ...change }) =>
     change.seq === null ? [] : [change],
   )
-  const { first = 1, head = 0, gaps = [] } = rows[0] ?? {}
-  return { first, head, gaps, changes }
+  const { first = 1, head = 0 } = rows[0] ?? {}
+  return { first, head, changes }
 }
 
 /** The record before the first one of a page is searched among so many records. A page searches as many. */
 const READ_BEFORE = 100_000
 
 /**
- * The last number, up to a given one, whose record passes a filter; 0 where none of the hundred thousand up to it does.
+ * The last number, up to a given one, whose record passes a filter; 0 where none of the hundred thousand up to it in its
+ * generation does.
  */
 async function findRouteChangeUpTo(
   db: Db,
-  upTo: number,
-  { filter, gaps }: { readonly filter: RouteChangeFilter; readonly gaps: readonly Gap[] },
+  { filter, after }: { readonly filter: RouteChangeFilter; readonly after: number },
 ): Promise<number> {
   const { rows } = await sql<{ seq: number }>`
     select seq
       from route_change
-     where seq > ${numberFrom(gaps, upTo, -READ_BEFORE)} and seq <= ${upTo} and ${passing(filter)}
+     where seq > ${after - READ_BEFORE} and seq <= ${after} and ${passing(filter)}
      order by seq desc
      limit 1
   `.execute(db)

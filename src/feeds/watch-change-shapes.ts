@@ -101,7 +101,7 @@ const LINKED_NUMBERS = {
   ...NUMBERS,
   previous: Type.Integer({
     description:
-      'The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it does, or if it is archived.',
+      'The previous `seq` that passes the same filters; 0 if none of the 20,000 records before it since the last restore does, or if it is archived.',
   }),
 }
 

@@ -3,13 +3,11 @@ import type { ChangeReason } from '../platform/base/kinds.ts'
 import { type Db, PREPARED, sql } from '../platform/db/database.ts'
 import { QUESTION_SELECTION } from '../upstream/question-sql.ts'
 import {
+  endOfPage,
   type FeedBounds,
-  type Gap,
-  gapsWhere,
-  generationAt,
-  generationOf,
+  isFiltered,
   linkToPrevious,
-  numberFrom,
+  readFeedBounds,
   startAfter,
 } from './feed-bounds.ts'
 import { FACT_COLUMNS, type PriceContext, toWatchChange, type WatchChange } from './watch-record.ts'
@@ -78,18 +76,17 @@ export async function readRecords(
 interface PassedBeforeArgs {
   readonly before: number
   readonly filter: WatchChangeFilter
-  readonly gaps: readonly Gap[]
 }
 
-/** The last number before another that passes a filter; 0 where none of the PREVIOUS_SPAN before it does. */
+/** The last number before another that passes a filter; 0 where none of the PREVIOUS_SPAN before it in its generation does. */
 async function findPassedBefore(
   db: Db,
   resellerId: number,
-  { before, filter, gaps }: PassedBeforeArgs,
+  { before, filter }: PassedBeforeArgs,
 ): Promise<number> {
   const found = await passing(db, resellerId, filter)
     .select('w.seq')
-    .where('w.seq', '>', numberFrom(gaps, before, -1 - PREVIOUS_SPAN))
+    .where('w.seq', '>', before - 1 - PREVIOUS_SPAN)
     .where('w.seq', '<', before)
     .orderBy('w.seq', 'desc')
     .limit(1)
@@ -121,9 +118,6 @@ function records(db: Db) {
 function shown(query: ReturnType<typeof records>) {
   return query.select(({ fn, ref }) => [
     'w.seq',
-    generationAt(sql.ref('w.seq'), sql`feed = 'watch' and reseller_id = w.reseller_id`).as(
-      'generation',
-    ),
     'w.watch_id as watchId',
     'w.reference',
     LIST.as('list'),
@@ -176,28 +170,16 @@ const PRICE_FACTS = [
   sql<PriceContext | null>`coalesce(c.context, e.context)`.as('context'),
 ] as const
 
-/** The bounds of a reseller's feed. */
-export async function readWatchFeedBounds(db: Db, resellerId: number): Promise<FeedBounds> {
-  const found = await db
-    .selectFrom('reseller')
-    .select(['first_seq as first', 'last_seq as head'])
-    .select(gapsWhere(sql`feed = 'watch' and reseller_id = ${resellerId}`).as('gaps'))
-    .where('id', '=', resellerId)
-    .executeTakeFirst()
-  return found ?? { first: 1, head: 0, gaps: [] }
-}
-
 /** A record with the number before it, so that a reader sees whether it missed one. */
 export interface LinkedChange extends WatchChange {
-  /** The last number before it that passes the same filter; 0 where none of the PREVIOUS_SPAN before it does. */
+  /** The last number before it that passes the same filter; 0 where none of the PREVIOUS_SPAN before it in its generation does. */
   readonly previous: number
 }
 
-export interface WatchFeedPage extends FeedBounds {
+export interface WatchFeedPage extends Pick<FeedBounds, 'first' | 'head'> {
   readonly items: LinkedChange[]
   /** The last number that was read: the next `after`. */
   readonly seq: number
-  readonly generation: number
 }
 
 export interface FollowArgs {
@@ -222,16 +204,17 @@ export async function readFeedPage(
   source: FeedSource,
   { resellerId, after: given, limit, filter }: FollowArgs,
 ): Promise<WatchFeedPage> {
-  const bounds = await readWatchFeedBounds(source.db, resellerId)
+  const { db } = source
+  const bounds = await readFeedBounds(db, resellerId, given)
   const after = startAfter(bounds, given)
-  const { head, gaps } = bounds
-  const generation = generationOf(bounds)
-  if (after >= head) return { ...bounds, items: [], seq: after, generation }
-  const through = Math.min(head, numberFrom(gaps, after, PREVIOUS_SPAN))
+  const { first, head } = bounds
+  if (after >= head) return { items: [], seq: after, first, head }
+  const through = isFiltered(filter) ? Math.min(head, after + PREVIOUS_SPAN) : head
   const rows = await readWatchChanges(source, resellerId, { after, through, limit, filter })
-  const items = await linkToPrevious(rows, { filter, gaps }, (before) =>
-    findPassedBefore(source.db, resellerId, { before, filter, gaps }),
+  const items = await linkToPrevious(rows, { filter, after }, (before) =>
+    findPassedBefore(db, resellerId, { before, filter }),
   )
-  const seq = rows.length < limit ? through : (rows.at(-1)?.seq ?? through)
-  return { ...bounds, items, seq, generation }
+  const last = rows.length === limit ? rows.at(-1)?.seq : undefined
+  const seq = last ?? (await endOfPage(db, resellerId, { through, head }))
+  return { items, seq, first, head }
 }

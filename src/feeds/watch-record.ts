@@ -10,8 +10,6 @@ import type { RecordEvidence } from './watch-change-shapes.ts'
 /** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
 export interface WatchChange extends Question {
   readonly seq: number
-  /** The generation of the feed in which it was written. */
-  readonly generation: number
   readonly kind: WatchChangeKind
   /** Why the fare was lost or ended. Null for other kinds, and for records before schema version 3. */
   readonly reason: ChangeReason | null

@@ -210,12 +210,12 @@ function isState({ to, run, tables = { none: Number.NaN } }: Partial<ExportState
 /** The state once a run is taken. A table that the run left out goes on where it was. */
 function stateAfter(
   { to, tables: before }: ExportState,
-  { run, generation, database, tables }: Manifest & { readonly run: number },
+  { run, tables, instant: _instant, ...origin }: Manifest & { readonly run: number },
 ): ExportState {
   const taken = tables.flatMap(({ name, last }) =>
     last === null ? [] : [[name, last + 1] as const],
   )
-  return { to, run, generation, database, tables: { ...before, ...Object.fromEntries(taken) } }
+  return { ...origin, to, run, tables: { ...before, ...Object.fromEntries(taken) } }
 }
 
 async function seenFrom(file: string, { name }: ExportPlace): Promise<string> {

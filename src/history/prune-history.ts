@@ -154,20 +154,20 @@ async function planPrune(db: Db, before: Date): Promise<PrunePlan> {
                     greatest(r.first_seq, least(d.first, n.seq)) as first
                from reseller r
               cross join lateral (
-                     select greatest(r.first_seq, least(r.last_seq, min(seq))) as first
+                     select greatest(r.first_seq, least((select max(seq) from watch_change where reseller_id = r.id), min(seq))) as first
                        from watch_change where reseller_id = r.id and seq >= r.first_seq and recorded_at >= ${before}) d
                left join lateral (
                      select id as endpoint_id, least(cursor_seq + 1, (select min(seq) from delivery where endpoint_id = e.id)) as seq
                        from webhook_endpoint e where reseller_id = r.id order by 2 limit 1) n on true
               where r.last_seq > 0),
            shared as (
-             select h.feed, h.first_seq, greatest(h.first_seq, least(h.last_seq, case h.feed
-                      when 'route' then ${firstSince('route_change')}
-                      else least(${firstSince('availability_change')},
+             select h.feed, h.first_seq, greatest(h.first_seq, case h.feed
+                      when 'route' then least((select max(seq) from route_change), ${firstSince('route_change')})
+                      else least((select max(seq) from availability_change), ${firstSince('availability_change')},
                                  (select min(c.seq)
                                     from own
                                     join watch_change w on w.reseller_id = own.id and w.seq >= own.first
-                                    join availability_change c on c.id = w.change_id)) end)) as first
+                                    join availability_change c on c.id = w.change_id)) end) as first
                from feed_head h),
            gone as (
              select count(*) as rows, max(written_in::text::bigint) as written
@@ -177,7 +177,10 @@ async function planPrune(db: Db, before: Date): Promise<PrunePlan> {
                )}
                      union all
                      select w.written_in from own join watch_change w on w.reseller_id = own.id and w.seq >= own.first_seq and w.seq < own.first) g)
-      select (select rows from gone) + (select sum(first - first_seq) from shared) as rows,
+      select (select rows from gone)
+             + (select count(*) from shared s join route_change c on s.feed = 'route' and c.seq >= s.first_seq and c.seq < s.first)
+             + (select count(*) from shared s join availability_change c on s.feed <> 'route' and c.seq >= s.first_seq and c.seq < s.first)
+             as rows,
              (select first from shared where feed = 'route') as "routeChanges",
              (select first from shared where feed = 'availability') as "availabilityChanges",
              (select coalesce(written, 0) + 1 from gone) as "writtenBefore",

@@ -1,7 +1,7 @@
 import { AppError } from '../platform/base/errors.ts'
 import { nameFault, quote } from '../platform/base/text.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
-import { joinGeneration } from '../platform/db/generations.ts'
+import { GENERATION_START } from '../platform/db/generations.ts'
 import { takeTransactionLock } from '../platform/db/session-lock.ts'
 import { affected, inTransaction } from '../platform/db/transaction.ts'
 
@@ -75,21 +75,21 @@ export async function listResellers(
   return rows
 }
 
-/** Adds a reseller. Throws DuplicateResellerError and InvalidResellerNameError. */
+/**
+ * Adds a reseller. Its feed begins in the present generation: a restore may have lost a reseller of the same name, whose
+ * readers have its numbers. Throws DuplicateResellerError and InvalidResellerNameError.
+ */
 export async function createReseller(db: Db, name: string): Promise<Reseller> {
   const fault = nameFault(name)
   if (fault !== undefined) throw new InvalidResellerNameError(name, fault)
-  return inTransaction(db, async (tx) => {
-    const { rows } = await sql<Reseller>`
-      insert into reseller (name) values (${name})
-          on conflict (name) do nothing
-      returning ${COLUMNS}
-    `.execute(tx)
-    const [created] = rows
-    if (created === undefined) throw new DuplicateResellerError(name)
-    await joinGeneration(tx, created.id)
-    return created
-  })
+  const { rows } = await sql<Reseller>`
+    insert into reseller (name, last_seq) select ${name}, ${GENERATION_START} from generation for share
+        on conflict (name) do nothing
+    returning ${COLUMNS}
+  `.execute(db)
+  const [created] = rows
+  if (created === undefined) throw new DuplicateResellerError(name)
+  return created
 }
 
 /**

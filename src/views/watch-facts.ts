@@ -12,7 +12,10 @@ import type { FlightSummary } from '../upstream/observation.ts'
 /** The columns that the view of a watch is computed from. */
 export interface WatchFacts extends StateRow {
   readonly watchId: string
+  /** Whether the price of the belief is shown, why not or why the last answers lacked it, and when one showed it. */
+  readonly isPriceShown: boolean
   readonly shownPriceReason: ShownPriceReason | null
+  readonly shownPriceAt: Date | null
   readonly hiddenReason: HiddenReason | null
   /** When the first answer began that contradicts the belief; null where none does. */
   readonly contradictedSince: Date | null
@@ -57,6 +60,8 @@ export async function readWatchFacts(
     .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
     .leftJoin(queueOf(resellerId), (join) => join.onTrue())
+    .leftJoinLateral(freshFor, (join) => join.onTrue())
+    .leftJoinLateral(shownPrice, (join) => join.onTrue())
     .leftJoinLateral(lastBookable, (join) => join.onTrue())
     .leftJoinLateral(flightsAtPause, (join) => join.onTrue())
     .select(['w.id as watchId', 's.asked_at as askedAt', 's.last_good_check_at as lastGoodCheckAt'])
@@ -64,7 +69,8 @@ export async function readWatchFacts(
     .select('q.lane_due_at as laneDueAt')
     .select(['w.started_at as startedAt', 's.departs_at as departsAt'])
     .select(['s.price_checked_at as priceCheckedAt', 's.ever_available_at as everAvailableAt'])
-    .select(['s.price_reason as shownPriceReason', 's.hidden as hiddenReason'])
+    .select(['price.reason as shownPriceReason', 'price.checked_at as shownPriceAt'])
+    .select('s.hidden as hiddenReason')
     .select(['s.contradicted_since as contradictedSince', 's.held_since as heldSince'])
     .select(['last.amount as lastAmount', 'last.currency as lastCurrency'])
     .select(['last.at as lastBookableAt', 'atPause.outbound as outboundAtPause'])
@@ -75,10 +81,8 @@ export async function readWatchFacts(
       sql<PriceReason | null>`nullif(s.price_reason, 'held')`.as('priceReason'),
       fn.coalesce('s.expired_at', 'w.ended_at').as('endedAt'),
       sql<boolean>`r.disabled_at is not null`.as('resellerDisabled'),
-      sql<number>`
-        extract(epoch from fresh_for(coalesce(
-          (select 1 / ${OWN_SECONDS} from turn t where t.tracked_fare_id = f.id and t.reseller_id = p.reseller_id), q.rate)))::float8
-      `.as('freshSeconds'),
+      sql<boolean>`coalesce(price.is_shown, false)`.as('isPriceShown'),
+      sql<number>`extract(epoch from fresh.lasts)::float8`.as('freshSeconds'),
       sql<Date>`clock_timestamp()`.as('now'),
     ])
     .where('w.reseller_id', '=', resellerId)
@@ -93,6 +97,18 @@ function queueOf(resellerId: number) {
     reseller_id: number
   }>`(select * from (${QUEUES}) q where q.reseller_id = ${resellerId})`.as('p')
 }
+
+/** How long a belief is fresh, by what the reseller spends on the fare. */
+const freshFor = sql<{ lasts: unknown }>`(
+  select fresh_for(coalesce(
+           (select 1 / ${OWN_SECONDS} from turn t where t.tracked_fare_id = f.id and t.reseller_id = p.reseller_id), q.rate)) as lasts
+)`.as<'fresh'>(sql.ref('fresh'))
+
+const shownPrice = sql<{
+  checked_at: Date | null
+  reason: ShownPriceReason | null
+  is_shown: boolean
+}>`shown_price(s, fresh.lasts)`.as<'price'>(sql.ref('price'))
 
 /** Since when watch `w` of reseller `r` shows nothing new; null while it does. */
 const PAUSED_AT = sql`least(w.paused_at, r.disabled_at)`

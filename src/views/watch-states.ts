@@ -1,6 +1,5 @@
 import type { Flight } from '../feeds/change-shapes.ts'
-import { generationOf } from '../feeds/feed-bounds.ts'
-import { readWatchFeedBounds } from '../feeds/watch-feed-queries.ts'
+import { readFeedBounds } from '../feeds/feed-bounds.ts'
 import type { BeliefState } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { createSemaphore } from '../platform/base/semaphore.ts'
@@ -107,7 +106,6 @@ export interface WatchFilter {
 /** When the snapshot was taken, and the head of the reseller's feed at that moment. */
 interface SnapshotMoment {
   readonly seq: number
-  readonly generation: number
   readonly takenAt: Date
 }
 
@@ -131,8 +129,8 @@ async function* readStates(
     const { resellerId, list } = args
     const takenAt = await databaseNow(tx)
     if (list !== undefined) await requireWatchList({ db: tx, resellerId }, list)
-    const bounds = await readWatchFeedBounds(tx, resellerId)
-    yield { seq: bounds.head, generation: generationOf(bounds), takenAt }
+    const { head } = await readFeedBounds(tx, resellerId)
+    yield { seq: head, takenAt }
     for await (const page of passingPages(tx, args)) yield await showWatches(tx, args, page)
   } finally {
     await tx.rollback().execute()

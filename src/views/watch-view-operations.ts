@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { PRESENT_GENERATION } from '../feeds/change-shapes.ts'
 import { BELIEF_STATES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import type { Db, Tenant } from '../platform/db/database.ts'
@@ -38,7 +37,6 @@ const WatchStates = object(
       description:
         'The number of the last record of your feed at this moment. The watches show every record up to it, and no later one.',
     }),
-    generation: PRESENT_GENERATION,
     takenAt: Instant,
     watches: Type.Array(WatchShape),
   },

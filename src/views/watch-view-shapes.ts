@@ -12,11 +12,7 @@ import {
 import { Belief, Flight, Price } from '../feeds/change-shapes.ts'
 import { publicFare, publicFlight } from '../feeds/public-fare.ts'
 import { isAhead } from '../platform/base/clock.ts'
-import {
-  HIDDEN_REASONS,
-  SHOWN_PRICE_REASONS,
-  type ShownPriceReason,
-} from '../platform/base/kinds.ts'
+import { HIDDEN_REASONS, SHOWN_PRICE_REASONS } from '../platform/base/kinds.ts'
 import { type Money, moneyOf } from '../platform/base/money.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/due.ts'
@@ -178,8 +174,10 @@ export function viewOfWatch(
   const state = stateOfRow(known)
   // A belief whose last good check was before this instant is stale.
   const freshSince = new Date(facts.now.getTime() - facts.freshSeconds * 1000)
-  const price = shownPriceCheck(state, known, freshSince)
-  const view = price.hiddenBy === null ? state.belief : withoutPrice(state.belief, price.hiddenBy)
+  const { isPriceShown, shownPriceAt, shownPriceReason } = facts
+  const price = isFuture ? noPrice : { priceCheckedAt: shownPriceAt, priceReason: shownPriceReason }
+  const { belief } = state
+  const view = isPriceShown ? belief : withoutPrice(belief, shownPriceReason)
   const stale = (lastGoodCheckAt ?? watch.beganAt) < freshSince
   return {
     status: stale ? 'stale' : hasBelief(view) ? 'followed' : 'new',
@@ -189,8 +187,7 @@ export function viewOfWatch(
     lastCheckAt: askedAt,
     lastCheckWhy: lastCheckWhy(watch, known),
     lastReason,
-    priceCheckedAt: price.checkedAt,
-    priceReason: price.reason ?? (stale && price.checkedAt !== null ? 'stale' : null),
+    ...price,
     ...contradiction,
     next: nextCheck(watch, known, rules),
   }
@@ -226,19 +223,6 @@ function knownFlight(
   if (outbound === null && back === null) return null
   const price = moneyOf(lastAmount, lastCurrency)
   return { outbound: publicFlight(outbound), return: publicFlight(back), price, at }
-}
-
-/** A price is shown while it is fresh, and unless a mass holds its change. */
-function shownPriceCheck(
-  { belief, pricedAt }: FareState,
-  { shownPriceReason }: Pick<WatchFacts, 'shownPriceReason'>,
-  freshSince: Date,
-): Record<'hiddenBy' | 'reason', ShownPriceReason | null> & { checkedAt: Date | null } {
-  if (belief.pair !== 'bookable') return { hiddenBy: null, checkedAt: null, reason: null }
-  const checkedAt = pricedAt === null ? null : new Date(pricedAt)
-  const isOld = checkedAt !== null && checkedAt < freshSince
-  const reason = shownPriceReason ?? (isOld ? 'stale' : null)
-  return { hiddenBy: isOld || reason === 'held' ? reason : null, checkedAt, reason }
 }
 
 /**

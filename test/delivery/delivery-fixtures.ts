@@ -81,7 +81,7 @@ export async function appendRecords(
     await createWatchDrafts(tx)
     await sql`
       with head as (
-        update feed_head set last_seq = greatest(last_seq, numbers_from - 1) + ${records.length} where feed = 'availability' returning last_seq
+        update feed_head set last_seq = last_seq + ${records.length} where feed = 'availability' returning last_seq
       ), watched as (
         select id, tracked_fare_id from watch where reseller_id = ${resellerId} and reference = ${reference}
       ), appended as (

@@ -1,5 +1,7 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
 import { readDeliveryState } from '../../src/delivery/dispatch/delivery-gauges.ts'
+import { findFault, readFeedBounds, readFeedHeads } from '../../src/feeds/feed-bounds.ts'
+import { readRoutePage } from '../../src/feeds/operator-feed-queries.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import {
   beginGeneration,
@@ -7,18 +9,20 @@ import {
   readGeneration,
   readIdentity,
 } from '../../src/platform/db/generations.ts'
-import { selectOne } from '../../src/platform/db/transaction.ts'
+import { migrate } from '../../src/platform/db/migrate.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { proveHistory } from '../../src/routes/prove/prove-history.ts'
 import { ago, fareOf, itemsOf } from '../api/reseller-calls.ts'
 import { seqsOf, startStreamWorld, upTo } from '../api/stream-world.ts'
 import { addEndpoint, deliveredSeqs, fanOutAll } from '../delivery/delivery-fixtures.ts'
 import { available, record } from '../fares/fare-fixtures.ts'
+import { createEmptyDatabase, openAnother } from '../platform/db/empty-database.ts'
 import { noScrub, routes, sync } from '../routes/sync-fixtures.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 
-const STEP = 1_000_000
+const SPAN = 10_000_000_000
 
 /** The kinds of differences that a proof finds. */
 async function differencesOf(db: Db): Promise<unknown> {
@@ -27,7 +31,7 @@ async function differencesOf(db: Db): Promise<unknown> {
 }
 
 describe('a generation', () => {
-  it('lets a feed go on a million higher, and a reader of the restored numbers misses nothing', async ({
+  it('lets a feed go on at the next span, and a reader of the restored numbers misses nothing', async ({
     db,
     databaseUrl,
   }) => {
@@ -40,29 +44,52 @@ describe('a generation', () => {
     const before = await ana.get('/watch-changes?after=5')
     await append(3)
 
-    expect(before.body).toEqual({ items: [], seq: 5, first: 1, head: 5, generation: 2 })
-    const numbers = [...upTo(5), ...upTo(3).map((n) => 4 + STEP + n)]
+    expect(before.body).toEqual({ items: [], seq: SPAN, first: 1, head: SPAN })
+    const numbers = [...upTo(5), ...upTo(3).map((n) => SPAN + n)]
     const page = await ana.get('/watch-changes')
-    expect(page.body).toMatchObject({ seq: 7 + STEP, head: 7 + STEP, generation: 2 })
-    const items = itemsOf<{ seq: number; previous: number; generation: number }>(page)
+    expect(page.body).toMatchObject({ seq: SPAN + 3, head: SPAN + 3 })
+    const items = itemsOf<{ seq: number; previous: number }>(page)
     expect(items.map(({ seq }) => seq)).toEqual(numbers)
-    expect(items.map(({ previous }) => previous)).toEqual([0, ...numbers.slice(0, -1)])
-    expect(items.map(({ generation }) => generation)).toEqual([1, 1, 1, 1, 1, 2, 2, 2])
+    const previous = [0, 1, 2, 3, 4, 0, SPAN + 1, SPAN + 2]
+    expect(items.map((item) => item.previous)).toEqual(previous)
+    for (const after of [5, SPAN]) {
+      expect((await ana.get(`/watch-changes?after=${after}`)).body).toMatchObject({
+        items: items.slice(5),
+      })
+    }
     expect(await live.events(3)).toMatchObject(
       items.slice(5).map((data) => ({ id: String(data.seq), data })),
     )
     const seen: number[] = []
-    for (let after = 0; after < 7 + STEP; after = seen.at(-1) ?? 0) {
+    for (let after = 0; after < SPAN + 3; ) {
       const part = await ana.get(`/watch-changes?after=${after}&limit=2&reference=A-1`)
-      const found = itemsOf<{ seq: number; previous: number }>(part)
-      expect(found.map(({ previous }) => previous)).toEqual(
-        [after, found[0]?.seq].slice(0, found.length),
-      )
-      seen.push(...found.map(({ seq }) => seq))
-      if (found.length < 2) break
+      for (const item of itemsOf<{ seq: number; previous: number }>(part)) {
+        expect(item.previous).toBeLessThanOrEqual(seen.at(-1) ?? 0)
+        seen.push(item.seq)
+      }
+      after = Number((part.body as { seq: number }).seq)
     }
+    expect(seen.some((seq) => seq > SPAN)).toBe(true)
     const filtered = await open('?after=0&reference=A-1')
     expect(seqsOf(await filtered.events(seen.length))).toEqual(seen)
+  })
+
+  it('is reached by a filtered read that no record of the one before it passes', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const { ana, append } = await startStreamWorld(db, databaseUrl)
+    await append(5)
+    await beginGeneration(db)
+    await beginGeneration(db)
+    await append(2)
+
+    const read = async (after: number) =>
+      (await ana.get(`/watch-changes?after=${after}&reference=A-9`)).body
+    expect(await read(3)).toMatchObject({ items: [], seq: 2 * SPAN })
+    expect(await read(2 * SPAN)).toMatchObject({ items: [], seq: 2 * SPAN + 2 })
+    const routes = (await ana.get('/route-changes?after=0&kinds=route_added')).body
+    expect(routes).toMatchObject({ items: [], seq: 2 * SPAN, head: 2 * SPAN })
   })
 
   it('refuses a number that a restore has discarded, with the number to go on after', async ({
@@ -81,11 +108,10 @@ describe('a generation', () => {
         code: 'changes.restored',
         parameter: 'after',
         continueAfter: 5,
-        generation: 2,
       })
-      expect(await lost(`?after=${STEP + 4}`)).toMatchObject({ code: 'changes.restored' })
-      expect(await lost(`?after=${STEP + 9}`)).toMatchObject({ code: 'changes.beyond_head' })
-      expect(await lost('?after=5')).toMatchObject({ generation: 2 })
+      expect(await lost(`?after=${SPAN - 1}`)).toMatchObject({ code: 'changes.restored' })
+      expect(await lost(`?after=${SPAN + 9}`)).toMatchObject({ code: 'changes.beyond_head' })
+      expect(await lost('?after=5')).toMatchObject({ seq: SPAN + appended })
     }
     const refused = await fetch(`${base}/api/v1/watch-changes/stream`, {
       headers: { ...bearer(ana.key), 'last-event-id': '31' },
@@ -102,10 +128,12 @@ describe('a generation', () => {
       410,
       { code: 'changes.restored', detail: expect.stringContaining('go on after r0.f0') },
     ])
-    expect(seqsOf(await (await open('', { lastEventId: '5' })).events(1))).toEqual([5 + STEP])
+    expect(seqsOf(await (await open('', { lastEventId: '5' })).events(1))).toEqual([SPAN + 1])
+    await beginGeneration(db)
+    expect(await lost(`?after=${SPAN + 7}`)).toMatchObject({ continueAfter: SPAN + 3 })
   })
 
-  it('is crossed by the feeds of routes and fares, by deliveries and by a proof', async ({
+  it('is crossed by the feeds of routes and fares, by deliveries, gauges and a proof', async ({
     db,
     databaseUrl,
   }) => {
@@ -117,9 +145,11 @@ describe('a generation', () => {
     await record(db, fare, ago(20), available('100.00'))
     await fanOutAll(db)
     await record(db, fare, ago(18), available('110.00'))
+    const heads = await readFeedHeads(db)
 
     await beginGeneration(db)
     await beginGeneration(db)
+    expect(await readFeedHeads(db)).toEqual(heads.map((head) => ({ ...head, lastSeq: 0 })))
     await record(db, fare, ago(16), available('120.00'))
     await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ', 'PMI-SVQ'))
 
@@ -128,31 +158,27 @@ describe('a generation', () => {
     expect(await deliveredSeqs(db, endpoint)).toEqual([
       [1, 0],
       [2, 1],
-      [2 + 2 * STEP, 2],
+      [2 * SPAN + 1, 2],
     ])
     const read = async (path: string) => (await ana.get(path)).body
-    expect(await read(`/route-changes?after=1&kinds=route_added`)).toMatchObject({
-      items: [{ seq: 1 + 2 * STEP, previous: 1, generation: 3 }],
-      seq: 1 + 2 * STEP,
+    expect(await read('/route-changes?after=1')).toMatchObject({
+      items: [{ seq: 2 * SPAN + 1, previous: 0 }],
+      seq: 2 * SPAN + 1,
     })
-    expect(await read(`/route-changes?after=${1 + STEP}`)).toMatchObject({ continueAfter: 1 })
+    expect(await read('/route-changes?after=2')).toMatchObject({ continueAfter: 1 })
     expect(await differencesOf(db)).toEqual({})
-    await sql`update availability_change set seq = ${STEP} where seq = 1`.execute(db)
-    expect(await differencesOf(db)).toMatchObject({ feed_number: 3 })
+    await sql`update availability_change set seq = 9 where seq = 1`.execute(db)
+    expect(await differencesOf(db)).toMatchObject({ feed_number: 2 })
+    await sql`update availability_change set seq = seq + 1 where seq > ${SPAN}`.execute(db)
+    expect(await differencesOf(db)).toMatchObject({ feed_number: 4 })
   })
 
   it('begins for the feed of a reseller that is created later too', async ({ db }) => {
-    await beginGeneration(db)
+    await Promise.all([beginGeneration(db), createReseller(db, 'ana'), beginGeneration(db)])
+    await createReseller(db, 'ben')
 
-    const { id } = await createReseller(db, 'ana')
-
-    const { rows } = await sql`select * from feed_gap where reseller_id = ${id}`.execute(db)
-    expect(rows).toMatchObject([{ generation: 2, after_seq: 0, next_seq: STEP }])
-    const { from } = await selectOne(
-      sql<{ from: number }>`select numbers_from as "from" from reseller where id = ${id}`,
-      db,
-    )
-    expect(from).toBe(STEP)
+    const { rows } = await sql`select distinct last_seq from reseller`.execute(db)
+    expect(rows).toEqual([{ last_seq: 2 * SPAN }])
   })
 
   it('takes no number twice and leaves none out while records are appended', async ({
@@ -170,13 +196,43 @@ describe('a generation', () => {
 
     const items = itemsOf<{ seq: number; previous: number }>(await ana.get('/watch-changes'))
     expect(items).toHaveLength(41)
-    expect(items.map(({ previous }) => previous)).toEqual([0, ...seqsBefore(items)])
+    expect(items.at(-1)?.seq).toBeGreaterThan(3 * SPAN)
     expect(await differencesOf(db)).not.toHaveProperty('feed_number')
+  })
+
+  it('is kept at the upgrade of a database that was restored: no number is lost, and what was refused still is', async () => {
+    const { db } = openAnother(await createEmptyDatabase())
+    await migrate(db, { last: '0047_one_name' })
+    await sql`insert into generation (number, reason) values (3, 'identity')`.execute(db)
+    await sql`insert into reseller (name, last_seq) values ('ana', 1000007)`.execute(db)
+    await sql`update feed_head set last_seq = 7 where feed = 'route'`.execute(db)
+    for (const seq of [1, 2, 1_000_007]) await insertRouteChange(db, seq)
+
+    await migrate(db)
+
+    expect(await readGeneration(db)).toMatchObject({ number: 3 })
+    const { rows } =
+      await sql`select distinct last_seq from feed_head union select last_seq from reseller`.execute(
+        db,
+      )
+    expect(rows).toEqual([{ last_seq: 2 * SPAN }])
+    const faultAt = async (after: number) =>
+      findFault(await readFeedBounds(db, 'route', after), after)
+    expect(await faultAt(9)).toMatchObject({ code: 'changes.restored', continueAfter: 2 })
+    for (const after of [0, 2, 1_000_006, 1_000_007]) expect(await faultAt(after)).toBeUndefined()
+    const { items } = await readRoutePage(db, { after: 2, limit: 9 })
+    expect(items).toMatchObject([{ seq: 1_000_007, previous: 2 }])
   })
 })
 
-function seqsBefore(items: readonly { readonly seq: number }[]): number[] {
-  return items.slice(0, -1).map(({ seq }) => seq)
+/** A record of the feed of routes with a number. */
+async function insertRouteChange(db: Db, seq: number): Promise<void> {
+  await sql`
+    with run as (
+      insert into sync_run (list) values ('routes') returning id)
+    insert into route_change (seq, kind, departure_id, destination_id, first_missed_at, sync_run_id)
+    select ${seq}, 'route_added', 'PMI', 'MAD', now(), id from run
+  `.execute(db)
 }
 
 describe('the start of a process', () => {
@@ -184,23 +240,21 @@ describe('the start of a process', () => {
     db,
   }) => {
     const identity = await readIdentity(db)
-    expect(await beginIfRestored(db)).toBeUndefined()
-    expect(await beginIfRestored(db)).toBeUndefined()
-    expect(await readGeneration(db)).toMatchObject({ number: 1, reason: 'first', ...identity })
+    const log = { warn: vi.fn() }
+    await beginIfRestored(db, log)
+    await beginIfRestored(db, log)
+    expect(await readGeneration(db)).toMatchObject({ number: 1, ...identity })
+    expect(log.warn).not.toHaveBeenCalled()
 
     await sql`update generation set database = '7/7'`.execute(db)
-    const begun = await Promise.all(Array.from({ length: 4 }, () => beginIfRestored(db)))
-    expect(begun.filter((one) => one !== undefined)).toMatchObject([
-      { number: 2, reason: 'identity', ...identity },
-    ])
+    await Promise.all(Array.from({ length: 4 }, () => beginIfRestored(db, log)))
+    expect(await readGeneration(db)).toMatchObject({ number: 2, ...identity })
+    expect(log.warn).toHaveBeenCalledOnce()
 
-    await sql`update generation set timeline = timeline - 2 where number = 2`.execute(db)
-    expect(await beginIfRestored(db)).toMatchObject({ number: 4, reason: 'identity' })
-    const { from } = await selectOne(
-      sql<{ from: number }>`select numbers_from as "from" from feed_head where feed = 'route'`,
-      db,
-    )
-    expect(from).toBe(3 * STEP)
+    await sql`update generation set timeline = timeline - 2`.execute(db)
+    await beginIfRestored(db, log)
+    expect(await readGeneration(db)).toMatchObject({ number: 4, ...identity })
+    expect((await readFeedBounds(db, 'route')).head).toBe(3 * SPAN)
   })
 
   it('needs no right for it, and goes on where the identity may not be read', async ({ db }) => {
@@ -211,7 +265,7 @@ describe('the start of a process', () => {
 
       await sql`revoke execute on function pg_control_system() from public`.execute(db)
       expect(await readIdentity(session)).toBeUndefined()
-      expect(await beginIfRestored(session)).toBeUndefined()
+      await beginIfRestored(session, silentLog)
     })
   })
 })

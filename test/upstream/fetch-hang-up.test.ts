@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import { answering } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
+import { startRawServer } from './raw-server.ts'
 
 /** Sends blanks until the client hangs up. */
 function sendForEver(response: ServerResponse): void {
@@ -45,4 +46,23 @@ it('the connection of an answer that was read to its end is kept', async () => {
   await fixture.pull()
 
   expect(ports[1]).toBe(ports[0])
+})
+
+const INTERIM = 'HTTP/1.1 100 Continue\r\nx-wait: 1\r\n\r\n'
+const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n[]'
+
+it.each([
+  ['before the answer', [INTERIM, ANSWER]],
+  ['with it', [INTERIM + ANSWER]],
+  ['twice, in pieces', [INTERIM.slice(0, 20), INTERIM.slice(20) + INTERIM, ANSWER]],
+  ['with other interim answers', [`HTTP/1.1 103 Early Hints\r\n\r\n${INTERIM}${ANSWER}`]],
+])('the client skips an unasked 100 Continue %s', async (_where, pieces) => {
+  await using server = await startRawServer()
+  await using fixture = clientOf(server.url)
+  server.answer(
+    pieces.map((piece) => Buffer.from(piece)),
+    'fin',
+  )
+
+  expect(await fixture.pull()).toEqual([])
 })

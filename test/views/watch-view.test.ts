@@ -35,7 +35,9 @@ function row(state: FareState) {
     lastGoodCheckAt: state.lastGoodCheckAt === null ? null : new Date(state.lastGoodCheckAt),
     priceCheckedAt: state.pricedAt === null ? null : new Date(state.pricedAt),
     priceReason: state.priceReason,
+    isPriceShown: true,
     shownPriceReason: priceReasonOf(state),
+    shownPriceAt: state.pricedAt === null ? null : new Date(state.pricedAt),
     everAvailableAt: null,
     hiddenReason: null,
     contradictedSince: null,
@@ -87,25 +89,24 @@ describe('the belief that a watch shows', () => {
     ])
   })
 
-  it('a price that answers no longer show is unknown once the last check that showed it is stale', () => {
+  it('a price that is not shown is unknown with its reason, and the rest of the belief stays', () => {
     const asked = answer(at(70), available({ price: null }))
     const { state } = decide(BOOKABLE, asked, RULES, CALM)
-    const later = { ...row(state), askedAt: at(HOUR), lastGoodCheckAt: at(HOUR) }
+    const later = { ...row(state), askedAt: at(HOUR), lastGoodCheckAt: at(HOUR), now: at(HOUR) }
     const price = { amount: '100.00', currency: 'EUR' }
     const unreadable = { priceCheckedAt: at(10), priceReason: 'unreadable' }
 
-    expect(view({ ...later, now: at(10 + HOUR) })).toMatchObject({
+    expect(view(later)).toMatchObject({
       status: 'followed',
       belief: { state: 'bookable', price, outbound: { price } },
       ...unreadable,
     })
-    expect(view({ ...later, now: at(11 + HOUR) })).toMatchObject({
+    expect(view({ ...later, isPriceShown: false })).toMatchObject({
       status: 'followed',
       belief: { state: 'bookable', price: null, outbound: { belief: 'available', price: null } },
       ...unreadable,
     })
     expect(view()).toMatchObject({ priceCheckedAt: at(10), priceReason: null })
-    expect(view({ now: at(11 + HOUR) })).toMatchObject({ status: 'stale', priceReason: 'stale' })
   })
 
   it('the belief is unknown while its instants lie ahead of the clock', () => {
@@ -239,7 +240,7 @@ it('a belief whose last answers were unusable is shown as unknown, with their re
 })
 
 it('a held price hides the price alone', () => {
-  expect(view({ shownPriceReason: 'held' })).toMatchObject({
+  expect(view({ shownPriceReason: 'held', isPriceShown: false })).toMatchObject({
     belief: { state: 'bookable', price: null, outbound: { belief: 'available', price: null } },
     priceReason: 'held',
   })

@@ -93,19 +93,53 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('rows with too many or too few cells have errors', async () => {
+  it('rows with too many cells, or without a required one, have errors', async () => {
     expect(await invalidLines('a.csv', lines(HEADER, 's,A,1,0,1,9', 's,B,1,0'))).toEqual([
       'line 2, the row: has 6 cells, but the header has 5',
-      'line 3, the row: has 4 cells, but the header has 5',
       'line 3, non_residents_adults: is missing',
     ])
   })
+
+  it('cells that a spreadsheet program leaves empty, or leaves out, mean nothing', async () => {
+    const header = `${HEADER},departs_on,,`
+    const content = lines(
+      header,
+      's,A,1,0,1,2030-01-31,,',
+      's,B,1,0,1',
+      's,C,1,0,1,,,,,',
+      ',,,,,,,',
+    )
+
+    const rows = await readRows('a.csv', content)
+
+    expect(rows.map(({ cells, errors }) => [cells.reference, cells.departs_on, errors])).toEqual([
+      ['A', '2030-01-31', []],
+      ['B', '', []],
+      ['C', '', []],
+    ])
+  })
+
+  it.each([
+    ['sep=;', ';'],
+    ['SEP=,', ','],
+    ['sep=|', '|'],
+    ['"sep=\t"', '\t'],
+  ])(
+    'a first line %j names the separator, and headers may be in capitals',
+    async (named, delimiter) => {
+      const content = lines(HEADER.toUpperCase(), 's,A,1,0,1').replaceAll(',', delimiter)
+
+      const rows = await readRows('a.csv', `\ufeff${named}\r\n${content}`)
+
+      expect(rows).toMatchObject([{ line: 3, cells: { reference: 'A' }, errors: [] }])
+    },
+  )
 
   it.each([
     ['no content', '', 'line 1: the header is missing'],
     ['an unknown column', lines(`${HEADER},fligth_id`), 'line 1: unknown column "fligth_id"'],
     ['several unknown columns', lines(`${HEADER},x,__proto__`), 'unknown columns "x", "__proto__"'],
-    ['a column without a name', lines(`${HEADER},`), 'unknown column ""'],
+    ['a column without a name', lines(`,${HEADER}`), 'unknown column ""'],
     ['a duplicate column', lines(`${HEADER},list`), 'the column list appears twice'],
     [
       'columns missing',

@@ -21,13 +21,10 @@ const RETRY_MS = { first: 1_000, longest: 30_000 }
 export class FeedRestoredError extends FarewatchError {
   override readonly name = 'FeedRestoredError'
   readonly continueAfter: number
-  /** The present generation of the feed. */
-  readonly generation: number
 
   constructor(problem: Problem) {
     super(problem)
     this.continueAfter = problem.continueAfter ?? 0
-    this.generation = problem.generation ?? 1
   }
 }
 

@@ -4,13 +4,14 @@ import { aheadText } from '../../platform/base/text.ts'
 import { readAnalystRisks } from '../../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import {
+  assertWritable,
   blockerText,
   endSession,
   listBlockers,
   probeDatabase,
   readStorage,
 } from '../../platform/db/database-health.ts'
-import { type Generation, readGeneration, readIdentity } from '../../platform/db/generations.ts'
+import { readGeneration, readIdentity } from '../../platform/db/generations.ts'
 import { readHistoryFloor } from '../../platform/db/history-floor.ts'
 import {
   assertMigrated,
@@ -26,7 +27,8 @@ export async function examineDatabase({ app }: DoctorDeps): Promise<Finding> {
   const { config, database } = app
   const { hostname, port, pathname, searchParams } = new URL(config.DATABASE_URL)
   const host = searchParams.get('host') ?? (hostname || 'localhost')
-  const version = await probeDatabase(database.db, config.DATABASE_URL)
+  const version = await probeDatabase(database, config.DATABASE_URL)
+  await assertWritable(database.db)
   return ok('database', `PostgreSQL ${version} at ${host}:${port || '5432'}${pathname}`)
 }
 
@@ -161,21 +163,16 @@ export async function examinePrune({ app }: DoctorDeps): Promise<Finding[]> {
   return [warning('prune', `${since}, but not all of them are deleted`, todo)]
 }
 
-const BEGAN_BECAUSE = {
-  first: 'the database was never restored',
-  identity: 'the database was another one, or on another timeline, than at the last start',
-  command: '"farewatch restored" was run',
-} as const satisfies Record<Generation['reason'], string>
-
 /** Since when the present generation of the feeds lasts, and whether the start after a restore would begin another. */
-export async function examineGeneration({ app }: DoctorDeps): Promise<Finding> {
+export async function examineRestores({ app }: DoctorDeps): Promise<Finding> {
   const { db } = app.database
-  const { number, beganAt, reason } = await readGeneration(db)
-  const says = `generation ${number} of the feeds since ${beganAt.toISOString()}: ${BEGAN_BECAUSE[reason]}`
-  if ((await readIdentity(db)) !== undefined) return ok('generation', says)
+  const { number, beganAt } = await readGeneration(db)
+  const why = number === 1 ? 'the database was never restored' : 'then the database was restored'
+  const says = `generation ${number} of the feeds since ${beganAt.toISOString()}: ${why}`
+  if ((await readIdentity(db)) !== undefined) return ok('restores', says)
   const todo = 'after every restore, run "bin/farewatch restored" before the services start'
   return warning(
-    'generation',
+    'restores',
     `${says}; the identity of the database cannot be read, so no start notices a restore`,
     todo,
   )

@@ -9,9 +9,9 @@ import {
   examineClock,
   examineDatabase,
   examineDisk,
-  examineGeneration,
   examineLocks,
   examinePrune,
+  examineRestores,
   examineRoles,
   examineSchema,
 } from './doctor-database.ts'
@@ -60,7 +60,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
     ...(await findingsOf('clock', async () => [await examineClock(deps)])),
     ...(await findingsOf('disk', async () => [await examineDisk(deps)])),
     ...(await findingsOf('prune', () => examinePrune(deps))),
-    ...(await findingsOf('generation', async () => [await examineGeneration(deps)])),
+    ...(await findingsOf('restores', async () => [await examineRestores(deps)])),
     ...store,
   ]
   return [...basics, ...(await examineJobs(deps, store)), ...rest]

@@ -6,7 +6,8 @@ import { migrateApp } from '../../app/app.ts'
 import { percentDecoded } from '../../platform/base/text.ts'
 import { asAnalyst, type ColumnKind, type QueryResult } from '../../platform/db/analyst-session.ts'
 import type { Database } from '../../platform/db/database.ts'
-import { beginGeneration, GENERATION_STEP } from '../../platform/db/generations.ts'
+import { probeDatabase } from '../../platform/db/database-health.ts'
+import { beginGeneration } from '../../platform/db/generations.ts'
 import { type LiveProcess, listLiveProcesses } from '../../platform/db/live-processes.ts'
 import { migrate, nameProcesses } from '../../platform/db/migrate.ts'
 import { assertMigrated } from '../../platform/db/schema-version.ts'
@@ -54,7 +55,9 @@ ${example('restored')}`,
     .action(({ json }: { json?: boolean }) =>
       withStores(
         { role: 'restored' },
-        async ({ database: { db }, log }, { terminal }, { postgres }) => {
+        async ({ config, database, log }, { terminal }, { postgres }) => {
+          const { db } = database
+          await probeDatabase(database, config.DATABASE_URL)
           await (postgres === undefined ? assertMigrated(db) : migrate(db))
           const processes = await listLiveProcesses(db)
           const { number, beganAt, resellers } = await beginGeneration(db)
@@ -68,8 +71,7 @@ ${example('restored')}`,
 }
 
 function begunText(generation: number, resellers: number): string {
-  const step = GENERATION_STEP.toLocaleString('en')
-  return `generation ${generation} begins: the feeds of routes, of fares and of ${countOf(resellers, 'reseller')} go on ${step} above their last numbers`
+  return `generation ${generation} begins: the feeds of routes, of fares and of ${countOf(resellers, 'reseller')} go on at ${generation - 1} times 10,000,000,000`
 }
 
 function runningText(processes: readonly LiveProcess[]): string {

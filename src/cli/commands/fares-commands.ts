@@ -5,7 +5,7 @@ import { changeSentence, type ShownChange } from '../../delivery/formats/change-
 import { verifyOnDemand } from '../../fares/verify.ts'
 import { type FeedBounds, readFeedBounds, startAfter } from '../../feeds/feed-bounds.ts'
 import { readAvailabilityChanges } from '../../feeds/operator-feed-queries.ts'
-import { readWatchChanges, readWatchFeedBounds } from '../../feeds/watch-feed-queries.ts'
+import { readWatchChanges } from '../../feeds/watch-feed-queries.ts'
 import { VOCABULARY } from '../../platform/base/vocabulary.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
@@ -198,10 +198,10 @@ async function printChanges(
   { terminal, signal }: CliContext,
   { reseller, follow, json, ...options }: ChangesOptions,
 ): Promise<void> {
-  const { read, bounds } = await openFeed(app, reseller)
+  const { read, bounds } = await openFeed(app, reseller, options.after)
   let { after = bounds.first - 1, limit = Number.POSITIVE_INFINITY } = options
   // A number beyond the end is waited for.
-  startAfter({ ...bounds, head: Number.POSITIVE_INFINITY }, after, '--after')
+  startAfter({ ...bounds, head: Math.max(bounds.head, after) }, after, '--after')
   while (!signal.aborted && limit > 0) {
     const rows = await read({ after, limit: Math.min(limit, PAGE) })
     for (const row of rows) terminal.print(json, row, () => lineOf(row))
@@ -216,14 +216,15 @@ async function printChanges(
 async function openFeed(
   { config, database }: App,
   name: string | undefined,
+  after: number | undefined,
 ): Promise<{ readonly read: ReadPage; readonly bounds: FeedBounds }> {
   const { db } = database
   if (name === undefined) {
-    const bounds = await readFeedBounds(db, 'availability')
+    const bounds = await readFeedBounds(db, 'availability', after)
     return { read: (page) => readAvailabilityChanges(db, page), bounds }
   }
   const { id } = await requireReseller(db, name)
-  const bounds = await readWatchFeedBounds(db, id)
+  const bounds = await readFeedBounds(db, id, after)
   return {
     read: (page) => readWatchChanges({ db, publicUrl: publicUrlOf(config) }, id, page),
     bounds,

@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { buildConnector } from 'undici'
+import { skipInterimAnswers } from '../../platform/base/interim-answers.ts'
 import { isLoopbackHost } from '../../platform/base/loopback.ts'
 
 /** Which addresses farewatch may deliver to, in addition to https on public addresses. */
@@ -140,11 +141,13 @@ export function createGuardedConnector(options: ConnectorOptions): buildConnecto
     connect({ ...target, hostname: literal ?? target.hostname }, (...result) => {
       // After an error undici passes no second argument.
       const [error, socket] = result
-      if (
-        error !== null ||
-        isAllowedAddress(socket.remoteAddress ?? '', allowedNetworks, String(socket.remotePort))
-      ) {
+      if (error !== null) {
         callback(...result)
+        return
+      }
+      const { remoteAddress = '', remotePort } = socket
+      if (isAllowedAddress(remoteAddress, allowedNetworks, String(remotePort))) {
+        callback(null, skipInterimAnswers(socket))
         return
       }
       socket.destroy()

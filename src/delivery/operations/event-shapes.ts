@@ -48,7 +48,7 @@ const own = (type: string, about: string, schema: TSchema, data?: object) =>
 const FARES = WATCH_CHANGE_KINDS.map((kind) => {
   const schema = recordOf(kind)
   const { description = '' } = schema as { description?: string }
-  const data = { seq: 41, generation: 1, previous: 38, ...exampleRecord(kind) }
+  const data = { seq: 41, previous: 38, ...exampleRecord(kind) }
   return own(`fare.${kind}`, description, schema, data)
 })
 

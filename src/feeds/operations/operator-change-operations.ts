@@ -18,7 +18,6 @@ import {
   readAvailabilityPage,
   readRoutePage,
 } from '../operator-feed-queries.ts'
-import { readWatchFeedBounds } from '../watch-feed-queries.ts'
 
 const { operator, reseller, shared } = operations<{ readonly db: Db }>()
 
@@ -104,7 +103,7 @@ const watchEvidence = reseller({
   example: { params: { seq: '1' } },
   handler: async ({ db, resellerId }, { params: { seq } }) =>
     (await findWatchChangeEvidence(db, resellerId, seq)) ??
-    throwMissing(await readWatchFeedBounds(db, resellerId), seq),
+    throwMissing(await readFeedBounds(db, resellerId), seq),
 })
 
 /** The changes of all fares, and the evidence of records. */

@@ -4,17 +4,11 @@ import { operations } from '../../platform/http/operation.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { MAX_WHOLE_NUMBER, object } from '../../platform/http/schemas.ts'
 import { FILTERS } from '../change-shapes.ts'
-import {
-  type FeedBounds,
-  findFault,
-  generationOf,
-  readFeedBounds,
-  startAfter,
-} from '../feed-bounds.ts'
+import { type FeedBounds, findFault, readFeedBounds, startAfter } from '../feed-bounds.ts'
 import { OPERATOR_FEEDS } from '../feed-heads.ts'
 import { readAvailabilityPage, readRoutePage } from '../operator-feed-queries.ts'
 import type { Streams } from '../stream/streams.ts'
-import { type FeedSource, readFeedPage, readWatchFeedBounds } from '../watch-feed-queries.ts'
+import { type FeedSource, readFeedPage } from '../watch-feed-queries.ts'
 
 const { operator, reseller } = operations<FeedSource & { readonly streams: Streams }>()
 
@@ -54,11 +48,9 @@ const followChanges = reseller({
   ) => {
     const { after: given, ...filter } = query
     const lastId = readLastEventId(request, RECORD_ID, 'a number such as 42')
-    const bounds = await readWatchFeedBounds(db, resellerId)
-    const after =
-      lastId === undefined
-        ? startAfter(bounds, given)
-        : startAfter(bounds, Number(lastId), 'Last-Event-ID')
+    const wanted = lastId === undefined ? given : Number(lastId)
+    const bounds = await readFeedBounds(db, resellerId, wanted)
+    const after = startAfter(bounds, wanted, lastId === undefined ? 'after' : 'Last-Event-ID')
     if (request.method === 'HEAD') return answerHead(reply)
     // The key may have been revoked since it was checked. From here to `follow` nothing waits.
     await reauthorize()
@@ -115,8 +107,11 @@ const followAll = operator({
   example: { query: { after: 'r0.f0' } },
   handler: async ({ db, streams }, { query, request, reply, reauthorize }) => {
     const lastId = readLastEventId(request, POSITION_ID, 'a position such as r42.f7')
-    const bounds = await Promise.all(OPERATOR_FEEDS.map((feed) => readFeedBounds(db, feed)))
-    const positions = positionsOf(lastId ?? query.after) ?? bounds.map(({ head }) => head)
+    const wanted = positionsOf(lastId ?? query.after)
+    const bounds = await Promise.all(
+      OPERATOR_FEEDS.map((feed, i) => readFeedBounds(db, feed, wanted?.[i])),
+    )
+    const positions = wanted ?? bounds.map(({ head }) => head)
     assertWithin(bounds, positions, lastId === undefined ? 'after' : 'Last-Event-ID')
     if (request.method === 'HEAD') return answerHead(reply)
     // The key may have been revoked since it was checked. From here to `follow` nothing waits.
@@ -157,7 +152,6 @@ function assertWithin(
   const nearest = idOf(positions.map((position, i) => faults[i]?.continueAfter ?? position))
   throw new ProblemError(fault.code, {
     parameter,
-    generation: Math.max(...bounds.map(generationOf)),
     detail: `the feeds do not have the position. Read what you show again, then go on after ${nearest}`,
   })
 }

@@ -65,8 +65,7 @@ const listChanges = reseller({
       whileWaiting: request.whileWaiting,
     }
     const wanted = { resellerId, after, limit, filter }
-    const { gaps: _gaps, ...page } = await awaitFeedPage({ db, publicUrl }, wanted, waiting)
-    return page
+    return awaitFeedPage({ db, publicUrl }, wanted, waiting)
   },
 })
 

@@ -145,12 +145,6 @@ export type StreamName = (typeof STREAMS)[number]
  */
 export const STREAM_ENDS = ['client', 'slow', 'refused', 'shutdown', 'failed'] as const
 export type StreamEnd = (typeof STREAM_ENDS)[number]
-/** Why a generation of the feeds began: with the database, in another database or timeline, or by `farewatch restored`. */
-export const GENERATION_REASONS = ['first', 'identity', 'command'] as const
-export type GenerationReason = (typeof GENERATION_REASONS)[number]
-/** The feeds: of routes, of fares, and those of resellers. */
-export const FEED_NAMES = ['route', 'availability', 'watch'] as const
-export type FeedName = (typeof FEED_NAMES)[number]
 
 /**
  * What follows a check: the next one by the schedule, a confirmation at an instant, one early retry, or the next one

@@ -47,6 +47,8 @@ export function quote(text: string): string {
 }
 
 const MAX_NAME_CHARS = 200
+/** Characters that leave nothing to see. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Z}\u2800]/gu
 /** HTTP clients resolve these path segments before they send an address, also when they are percent-encoded. */
 const PATH_STEPS = new Set(['.', '..'])
 
@@ -58,6 +60,8 @@ const PATH_STEPS = new Set(['.', '..'])
  */
 export function nameFault(text: string): string | undefined {
   if (text !== text.trim()) return 'must not begin or end with white space'
+  if (text !== '' && text.replace(UNSEEN, '') === '')
+    return 'must hold a character that can be seen'
   if (PATH_STEPS.has(text)) return 'must not be "." or "..", which an address cannot end in'
   return textFault(text, MAX_NAME_CHARS)
 }

@@ -2,6 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { cronFault, isZone } from '../base/cron.ts'
 import { parseMailbox } from '../base/email-address.ts'
 import { MIN_SECRET_CHARS } from '../base/secrets.ts'
+import { sslFault } from '../base/server-options.ts'
 import { splitList } from '../base/text.ts'
 
 /** How a setting is parsed and printed. */
@@ -181,8 +182,8 @@ function addressFault({ username, password, search, hash }: URL): string | undef
 const ENCODE = ', in its password # is %23, / is %2F, @ is %40'
 
 /** An unescaped # in a password would end the URL early. */
-function credentialFault({ hash }: URL): string | undefined {
-  return hash === '' ? undefined : `must hold no #${ENCODE}`
+function credentialFault(given: URL): string | undefined {
+  return given.hash === '' ? sslFault(given) : `must hold no #${ENCODE}`
 }
 
 /** The address of a store without credentials. */

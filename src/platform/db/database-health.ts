@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import pg from 'pg'
 import { AppError, messageOf } from '../base/errors.ts'
+import { takeServerOptions } from '../base/server-options.ts'
 import { durationText } from '../base/text.ts'
-import { type Db, sql } from './database.ts'
+import { type Database, type Db, PRIVATE_SCHEMA, sql } from './database.ts'
 import { LockHeldError } from './session-lock.ts'
 import { selectOne } from './transaction.ts'
 
@@ -36,26 +38,122 @@ class DatabaseTooOldError extends AppError {
   }
 }
 
-/** Returns the server's version text. Throws unless the database answers and is new enough. */
-export async function probeDatabase(db: Db, url: string): Promise<string> {
-  const { version } = await selectOne(
-    sql<{ version: string }>`select current_setting('server_version') as version`,
-    db,
-  ).catch((err: unknown) => {
-    throw new DatabaseUnreachableError(url, err)
-  })
-  if (Number.parseInt(version, 10) < OLDEST_MAJOR) throw new DatabaseTooOldError(version)
-  return version
+/** Between us and the server is a pooler that gives a session to others between two transactions. */
+export class DatabasePoolerError extends AppError {
+  override readonly name = 'DatabasePoolerError'
+  override readonly code = 'db.pooler'
+  override readonly retryable = false
+
+  constructor(options?: ErrorOptions) {
+    super(
+      'DATABASE_URL leads to a connection pooler that does not keep sessions, such as PgBouncer in transaction mode: farewatch ' +
+        'listens for notifications, holds locks and sets options for a whole session. Name PostgreSQL itself, or use pool_mode = session',
+      options,
+    )
+  }
+}
+
+/** The database takes no writes: a failover made it a standby, or its host has no space left. */
+class DatabaseReadOnlyError extends AppError {
+  override readonly name = 'DatabaseReadOnlyError'
+  override readonly code = 'db.read_only'
+  override readonly retryable = true
+
+  constructor() {
+    super(
+      'PostgreSQL takes no writes now (transaction_read_only is on): work waits, and reads go on',
+    )
+  }
+}
+
+const WRITABLE = `select current_setting('transaction_read_only') = 'off' as writable`
+
+/** Throws unless the database answers and takes writes. */
+export async function assertWritable(db: Db): Promise<void> {
+  const { writable } = await selectOne(sql<{ writable: boolean }>`${sql.raw(WRITABLE)}`, db)
+  if (!writable) throw new DatabaseReadOnlyError()
+}
+
+/** PostgreSQL's code for a setting that it does not know: those that we connect with are of 14. */
+const UNKNOWN_SETTING = '42704'
+/** What PgBouncer says of the options of a session. */
+const REFUSED_OPTIONS = /unsupported startup parameter/
+
+function connectError(url: string, err: unknown): AppError {
+  if ((err as { code?: unknown }).code === UNKNOWN_SETTING)
+    return new DatabaseTooOldError('13 or older')
+  if (REFUSED_OPTIONS.test(messageOf(err))) return new DatabasePoolerError({ cause: err })
+  return new DatabaseUnreachableError(url, err)
+}
+
+interface Facts {
+  readonly version: string
+  readonly schema: string
+  /** Whether the server that answers is another process than the one that we connected to. */
+  readonly pooled: boolean
 }
 
 /**
- * Runs `select 1` on a new connection. Rejects after `timeoutMs`.
+ * Returns the server's version text. Throws unless the database answers, is new enough, and keeps what a session sets.
+ */
+export async function probeDatabase(
+  { pool }: Pick<Database, 'pool'>,
+  url: string,
+): Promise<string> {
+  const client = await pool.connect().catch((err: unknown) => {
+    throw connectError(url, err)
+  })
+  try {
+    // A member of every client that its types lack.
+    const { processID = 0 } = client as { processID?: number }
+    const { rows } = await client
+      .query<Facts>(
+        `select current_setting('server_version') as version, current_setting('search_path') as schema,
+                pg_backend_pid() <> $1 as pooled`,
+        [processID],
+      )
+      .catch((err: unknown) => {
+        throw new DatabaseUnreachableError(url, err)
+      })
+    const { version = '', schema, pooled = false } = rows[0] ?? {}
+    if (Number.parseInt(version, 10) < OLDEST_MAJOR) throw new DatabaseTooOldError(version)
+    if (schema !== PRIVATE_SCHEMA) throw new DatabasePoolerError()
+    if (pooled) await assertOwnSession(pool, client)
+    return version
+  } finally {
+    client.release()
+  }
+}
+
+/** A session is shared if, while a transaction of another one runs, either sees what the first one has set, or not. */
+async function assertOwnSession(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
+  const markOf = async (one: pg.PoolClient) => {
+    const text = `select current_setting('farewatch.session', true) as mark`
+    return (await one.query<{ mark: string | null }>(text)).rows[0]?.mark
+  }
+  const mark = randomUUID()
+  await client.query(`select set_config('farewatch.session', $1, false)`, [mark])
+  const other = await pool.connect()
+  try {
+    await other.query('begin')
+    const isShared = (await markOf(other)) === mark || (await markOf(client)) !== mark
+    await other.query('rollback')
+    if (isShared) throw new DatabasePoolerError()
+  } finally {
+    other.release()
+  }
+}
+
+/**
+ * Reads on a new connection whether the database takes writes. Rejects after `timeoutMs`, and if it takes none.
  *
  * The connection is outside the pool: an exhausted or stalled pool does not mean that the database is down.
  */
 export async function pingDatabase(url: string, timeoutMs: number): Promise<void> {
+  const { connectionString, serverOptions } = takeServerOptions(url)
   const client = new pg.Client({
-    connectionString: url,
+    connectionString,
+    options: serverOptions,
     application_name: 'farewatch ping',
     connectionTimeoutMillis: timeoutMs,
     query_timeout: timeoutMs,
@@ -64,7 +162,8 @@ export async function pingDatabase(url: string, timeoutMs: number): Promise<void
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await client.query('select 1')
+    const { rows } = await client.query<{ writable: boolean }>(WRITABLE)
+    if (rows[0]?.writable !== true) throw new DatabaseReadOnlyError()
   } finally {
     // Not awaited: on a stalled connection `end` would not return either.
     client.end().catch(() => undefined)
@@ -170,7 +269,7 @@ const DRIVER_MESSAGES =
 /** Whether an error means that the database is down or overloaded, so that the caller may retry later. */
 export function isDatabaseUnavailable(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
-  if (thrown instanceof LockHeldError) return true
+  if (thrown instanceof LockHeldError || thrown instanceof DatabaseReadOnlyError) return true
   const { code } = thrown as { code?: unknown }
   if (typeof code === 'string' && (SQL_STATES.test(code) || SOCKET_CODES.has(code))) return true
   if (thrown instanceof AggregateError && thrown.errors.some(isDatabaseUnavailable)) return true

@@ -1,13 +1,16 @@
-import type { GenerationReason } from '../base/kinds.ts'
-import { type Db, sql, type Tx } from './database.ts'
+import type { Logger } from '../base/logger.ts'
+import { type Db, type RawBuilder, sql } from './database.ts'
 import { isDatabaseUnavailable } from './database-health.ts'
-import { takeTransactionLock } from './session-lock.ts'
 import { affected, inTransaction, selectOne } from './transaction.ts'
 
-/** By how many numbers each feed goes on above its last one when a generation begins. */
-export const GENERATION_STEP = 1_000_000
+/**
+ * How many numbers a generation of a feed has: its records have (generation - 1) × 10^10 + n. The numbers of 90,000
+ * generations are exact in JSON, and have the 15 digits that the API takes.
+ */
+export const GENERATION_SPAN = 10 ** 10
 
-const LOCK = 'generation'
+/** The last number of a feed of which the generation in the row of `generation` has no record. */
+export const GENERATION_START = sql<number>`(number - 1) * ${sql.lit(GENERATION_SPAN)}`
 
 /** What differs between a database and its copies. */
 interface Identity {
@@ -18,7 +21,6 @@ interface Identity {
 
 export interface Generation {
   readonly number: number
-  readonly reason: GenerationReason
   readonly beganAt: Date
   /** The identity of the database when the generation began. Null if it could not be read. */
   readonly database: string | null
@@ -29,9 +31,7 @@ export interface Generation {
 export function readGeneration(db: Db): Promise<Generation> {
   return db
     .selectFrom('generation')
-    .select(['number', 'reason', 'began_at as beganAt', 'database', 'timeline'])
-    .orderBy('number', 'desc')
-    .limit(1)
+    .select(['number', 'began_at as beganAt', 'database', 'timeline'])
     .executeTakeFirstOrThrow()
 }
 
@@ -53,109 +53,66 @@ export async function readIdentity(db: Db): Promise<Identity | undefined> {
 }
 
 /**
- * Begins a generation if the database is not the one of the last start: another server, another database, or another
- * timeline. Of processes that start together, one begins it. Returns the generation that this call began.
+ * Begins a generation, and logs it, if the database is not the one of the last start: another server, another database, or
+ * another timeline. Of processes that start together, one begins it. Call it before the process appends a record.
  */
-export async function beginIfRestored(db: Db): Promise<Generation | undefined> {
+export async function beginIfRestored(db: Db, log: Pick<Logger, 'warn'>): Promise<void> {
   const identity = await readIdentity(db)
-  if (identity === undefined || isOf(await readGeneration(db), identity)) return undefined
-  return inTransaction(db, async (tx) => {
-    await takeTransactionLock(tx, LOCK)
-    const last = await readGeneration(tx)
-    if (isOf(last, identity)) return undefined
-    if (last.database !== null) return begin(tx, 'identity', { last, identity })
-    await tx.updateTable('generation').set(identity).where('number', '=', last.number).execute()
-    return undefined
-  })
-}
-
-function isOf({ database, timeline }: Generation, identity: Identity): boolean {
-  return database === identity.database && timeline === identity.timeline
-}
-
-/** Begins a generation in any case. Returns it with the number of feeds of resellers. */
-export async function beginGeneration(
-  db: Db,
-): Promise<Generation & { readonly resellers: number }> {
-  const identity = await readIdentity(db)
-  return inTransaction(db, async (tx) => {
-    await takeTransactionLock(tx, LOCK)
-    return begin(tx, 'command', { last: await readGeneration(tx), identity })
-  })
-}
-
-interface BeginArgs {
-  readonly last: Generation
-  readonly identity: Identity | undefined
-}
-
-/**
- * Locks the heads of all feeds, in the order in which records are appended, writes the gap of each, and lets the next
- * number come after it. A record that is being appended is before the gap, or waits and comes after it.
- */
-async function begin(
-  tx: Tx,
-  reason: Exclude<GenerationReason, 'first'>,
-  { last, identity }: BeginArgs,
-): Promise<Generation & { readonly resellers: number }> {
-  const step = stepOf(last, identity)
-  const number = last.number + step
-  await tx
-    .insertInto('generation')
-    .values({ number, reason, ...identity })
-    .execute()
+  if (identity === undefined) return
+  const { database, timeline } = await readGeneration(db)
+  if (database === identity.database && timeline === identity.timeline) return
   await sql`
-    insert into feed_gap (feed, reseller_id, generation, after_seq, next_seq)
-    select feed, reseller_id, ${number}, greatest(last_seq, numbers_from - 1),
-           greatest(last_seq, numbers_from) + ${step * GENERATION_STEP}
-      from (select *
-              from (select feed, null::bigint as reseller_id, last_seq, numbers_from
-                      from feed_head order by feed for no key update) shared
-            union all
-            select *
-              from (select 'watch', id, last_seq, numbers_from from reseller order by id for no key update) own) head
-  `.execute(tx)
-  await sql`
-    update feed_head h set numbers_from = g.next_seq
-      from feed_gap g
-     where g.generation = ${number} and g.feed = h.feed
-  `.execute(tx)
-  return { ...(await readGeneration(tx)), resellers: await skipGaps(tx, number) }
-}
-
-/**
- * A server that recovers counts its timelines on from those in its archive: an earlier restore of the same backup has
- * used the one between, and numbers with it.
- */
-function stepOf(last: Generation, identity: Identity | undefined): number {
-  if (last.timeline === null || last.database !== identity?.database) return 1
-  return Math.max(1, identity.timeline - last.timeline)
-}
-
-/** Lets the feeds of resellers go on after their gaps before a generation. Returns how many. */
-function skipGaps(tx: Tx, generation: number): Promise<number> {
-  return affected(
-    sql`
-      update reseller r set numbers_from = g.next_seq
-        from feed_gap g
-       where g.generation = ${generation} and g.reseller_id = r.id and r.numbers_from < g.next_seq
-    `,
-    tx,
+    update generation set database = ${identity.database}, timeline = ${identity.timeline} where database is null
+  `.execute(db)
+  const isAnother = sql`(database, timeline) is distinct from (${identity.database}, ${identity.timeline})`
+  const begun = await begin(db, identity, isAnother)
+  if (begun === undefined) return
+  log.warn(
+    { generation: begun.number },
+    'the database is not that of the last start: a new generation of the feeds begins',
   )
 }
 
+interface Begun extends Pick<Generation, 'number' | 'beganAt'> {
+  /** How many feeds of resellers there are. */
+  readonly resellers: number
+}
+
+/** Begins a generation in any case. */
+export async function beginGeneration(db: Db): Promise<Begun> {
+  const begun = await begin(db, await readIdentity(db), sql`true`)
+  if (begun === undefined) throw new Error('the table generation has no row')
+  return begun
+}
+
 /**
- * Lets the feed of a new reseller begin in the present generation: a restore may have lost a reseller of the same name,
- * whose readers have its numbers. Call it in the transaction that has inserted the reseller.
+ * Begins a generation if the condition holds for its row, which stays locked. A record that is being appended gets a number
+ * before it, or waits for the row of its feed and comes after it.
+ *
+ * A server that recovers counts its timelines on from those in its archive: an earlier restore of the same backup has
+ * used the one between, and numbers with it.
  */
-export async function joinGeneration(tx: Tx, resellerId: number): Promise<void> {
-  // A generation that begins meanwhile either sees the reseller, or is seen here.
-  await takeTransactionLock(tx, LOCK)
-  const { number } = await readGeneration(tx)
-  if (number === 1) return
-  await sql`
-    insert into feed_gap (feed, reseller_id, generation, after_seq, next_seq)
-    values ('watch', ${resellerId}, ${number}, 0, ${(number - 1) * GENERATION_STEP})
-  `.execute(tx)
-  await skipGaps(tx, number)
+function begin(
+  db: Db,
+  { database, timeline }: Partial<Identity> = {},
+  isDue: RawBuilder<unknown>,
+): Promise<Begun | undefined> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await sql<Omit<Begun, 'resellers'>>`
+      update generation
+         set number = number + greatest(1, case when database = ${database ?? null} then ${timeline ?? null}::integer - timeline end),
+             began_at = clock_timestamp(), database = ${database ?? null}, timeline = ${timeline ?? null}
+       where ${isDue}
+      returning number, began_at as "beganAt"
+    `.execute(tx)
+    const [begun] = rows
+    if (begun === undefined) return undefined
+    await sql`update feed_head set last_seq = ${GENERATION_START} from generation`.execute(tx)
+    // In the order in which records are appended.
+    const resellers = sql`
+      with locked as materialized (select id from reseller order by id for no key update)
+      update reseller r set last_seq = ${GENERATION_START} from generation, locked where r.id = locked.id
+    `
+    return { ...begun, resellers: await affected(resellers, tx) }
+  })
 }

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { backoffMs, endsWithin } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
+import { takeServerOptions } from '../base/server-options.ts'
 import { type RawBuilder, sql } from './database.ts'
 
 /**
@@ -137,8 +138,10 @@ async function listenUntilLost(
   { url, probeEveryMs = PROBE_EVERY_MS }: ListenerOptions,
   { closing, notifyAll, onNotification }: Listening,
 ): Promise<string> {
+  const { connectionString, serverOptions } = takeServerOptions(url)
   const client = new pg.Client({
-    connectionString: url,
+    connectionString,
+    options: serverOptions,
     application_name: 'farewatch listener',
     connectionTimeoutMillis: ANSWER_WITHIN_MS,
     query_timeout: ANSWER_WITHIN_MS,

@@ -13,8 +13,6 @@ import type {
   EndpointFormat,
   EndReason,
   FastLane,
-  FeedName,
-  GenerationReason,
   HiddenReason,
   LimitedPurpose,
   PausedWork,
@@ -248,19 +246,10 @@ export interface FareState {
   unusable_since: Date | null
 }
 
-export interface FeedGap {
-  after_seq: number
-  feed: FeedName
-  generation: number
-  next_seq: number
-  reseller_id: number | null
-}
-
 export interface Generation {
   began_at: Generated<Date>
   database: string | null
   number: number
-  reason: GenerationReason
   timeline: number | null
 }
 
@@ -384,7 +373,6 @@ export interface Reseller {
   id: Generated<number>
   last_seq: Generated<number>
   name: string
-  numbers_from: Generated<number>
   share: Generated<number>
 }
 
@@ -650,7 +638,6 @@ export interface DB {
   evidence: Evidence
   fare_schedule: FareSchedule
   fare_state: FareState
-  feed_gap: FeedGap
   generation: Generation
   held_list: HeldList
   history_floor: HistoryFloor

@@ -43,10 +43,9 @@ export const ProblemSchema = Type.Object(
     continueAfter: Type.Optional(
       Type.Integer({
         description:
-          'The last number of the feed in the backup that was restored. Every record after it is new to you.',
+          'The last of your numbers that the feed has since a restore. Every record after it is new to you.',
       }),
     ),
-    generation: Type.Optional(Type.Integer({ description: 'The present generation of the feed.' })),
     errors: Type.Optional(
       Type.Array(ProblemFault, { description: 'The first faults of a body with many rows.' }),
     ),

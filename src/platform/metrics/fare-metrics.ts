@@ -147,7 +147,7 @@ export function feedGauges({ gauge }: Declare) {
   return {
     feedLastSeq: gauge(
       'farewatch_feed_last_seq',
-      'The last seq of a feed; of watch, the sum over all resellers. A generation leaves out a million numbers of each.',
+      'The last seq of a feed, counted from the last restore; of watch, the sum over all resellers.',
       ['feed'],
     ),
     feedLastRecord: gauge(

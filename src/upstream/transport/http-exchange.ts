@@ -1,5 +1,6 @@
-import { Pool } from 'undici'
+import { buildConnector, Pool } from 'undici'
 import { type Clock, systemClock } from '../../platform/base/clock.ts'
+import { skipInterimAnswers } from '../../platform/base/interim-answers.ts'
 import { retryAfterMs } from '../../platform/base/retry-after.ts'
 import { NO_FREE_CONNECTION, UpstreamNetworkError } from '../upstream-errors.ts'
 import { errorOfThrown } from './call-errors.ts'
@@ -91,8 +92,7 @@ export function createHttpExchange(
   const pool = new Pool(origin, {
     connections: options.maxConnections,
     pipelining: 1,
-    allowH2: false,
-    connectTimeout: options.connectTimeoutMs,
+    connect: createConnector(options.connectTimeoutMs),
     // undici's own limits restart at each received byte, so a slow drip would pass them. The deadline replaces them.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -117,6 +117,16 @@ export function createHttpExchange(
     replace: deps.credential.replace,
     close: () => pool.destroy(),
   }
+}
+
+function createConnector(timeout: number): buildConnector.connector {
+  const connect = buildConnector({ allowH2: false, timeout })
+  return (target, callback) =>
+    connect(target, (...result) => {
+      const [error, socket] = result
+      if (error !== null) callback(...result)
+      else callback(null, skipInterimAnswers(socket))
+    })
 }
 
 /**

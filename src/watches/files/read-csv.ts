@@ -32,7 +32,7 @@ export async function* readCsv(
   let batch: RawRow[] = []
   for await (const { record, info } of readRecords(source)) {
     if (header === undefined) {
-      header = readHeader(file, record, required)
+      if (!SEPARATOR_LINE.test(record[0] ?? '')) header = readHeader(file, record, required)
       continue
     }
     if (record.every((cell) => cell === '')) continue
@@ -48,9 +48,14 @@ export async function* readCsv(
 
 /** A spreadsheet program writes semicolons where the decimal sign is a comma. No name of a column holds either. */
 const DELIMITERS = [';', '\t']
+/** A line by which some programs name the separator, before the header. */
+const SEPARATOR_LINE = /^"?sep=(.?)/i
 
-function delimiterOf(header: string): string {
-  return DELIMITERS.find((one) => header.includes(one) && !header.includes(',')) ?? ','
+function delimiterOf(firstLine: string): string {
+  const named = SEPARATOR_LINE.exec(firstLine)?.[1]
+  return (
+    named || (DELIMITERS.find((one) => firstLine.includes(one) && !firstLine.includes(',')) ?? ',')
+  )
 }
 
 async function* readRecords(source: TextSource): AsyncGenerator<CsvRecord> {
@@ -97,7 +102,17 @@ function csvErrorText({ code, message }: CsvError): string {
   return message
 }
 
-function readHeader(file: string, names: readonly string[], required: readonly Column[]): Column[] {
+/** Without the empty cells that a spreadsheet program adds to the end of a row. */
+function filledCells(record: readonly string[]): readonly string[] {
+  return record.slice(0, record.findLastIndex((cell) => cell !== '') + 1)
+}
+
+function readHeader(
+  file: string,
+  record: readonly string[],
+  required: readonly Column[],
+): Column[] {
+  const names = filledCells(record).map((name) => name.toLowerCase())
   const fail = (problem: string): never => {
     throw new MalformedWatchFileError(file, 1, `${problem}; the columns are ${COLUMNS.join(', ')}`)
   }
@@ -122,8 +137,9 @@ function rowOf(header: readonly Column[], record: readonly string[], endLine: nu
     cells[column] = unescapeFormula(record[index] ?? '')
   }
   const errors: RowError[] = []
-  if (record.length !== header.length) {
-    const message = `has ${record.length} cells, but the header has ${header.length}`
+  const filled = filledCells(record).length
+  if (filled > header.length) {
+    const message = `has ${filled} cells, but the header has ${header.length}`
     errors.push({ column: 'the row', message })
   }
   const innerLines = record.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cleanText, durationText } from '../../../src/platform/base/text.ts'
+import { cleanText, durationText, nameFault } from '../../../src/platform/base/text.ts'
 
 describe('clean text', () => {
   it.each([
@@ -56,4 +56,20 @@ it.each([
   [183_600_000, '2 d 3 h'],
 ])('%d ms are %s', (ms, text) => {
   expect(durationText(ms)).toBe(text)
+})
+
+describe('a name', () => {
+  it.each(['\u200b', '\u00ad', '\u3164', '\u2800', '\u200d\ufe0f', '\u034f\u2063'])(
+    'of characters that leave nothing to see is refused: %j',
+    (name) => {
+      expect(nameFault(name)).toBe('must hold a character that can be seen')
+    },
+  )
+
+  it.each(['A\u00adB', '👨\u200d👩', 'ص\u200cب'])(
+    'may hold such characters among others: %j',
+    (name) => {
+      expect(nameFault(name)).toBeUndefined()
+    },
+  )
 })

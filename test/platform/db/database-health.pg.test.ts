@@ -1,18 +1,23 @@
 import { describe, expect, inject } from 'vitest'
+import { sql } from '../../../src/platform/db/database.ts'
 import {
+  assertWritable,
   DatabaseUnreachableError,
+  isDatabaseUnavailable,
+  pingDatabase,
   probeDatabase,
 } from '../../../src/platform/db/database-health.ts'
+import { adminQuery } from '../../support/postgres-server.ts'
 import { freePort } from '../../support/redis-tier.ts'
 import { it } from '../../support/test-database.ts'
 import { openAnother } from './empty-database.ts'
+import { startOlderServer, startPooler } from './pooler.ts'
 
 const CANARY = 'canary-password'
 
 /** The error of a probe of this address. */
 async function refusalOf(url: string): Promise<Error> {
-  const { db } = openAnother(url)
-  const error = await probeDatabase(db, url).then(
+  const error = await probeDatabase(openAnother(url), url).then(
     () => new Error('nothing was wrong'),
     (err: unknown) => err as Error,
   )
@@ -31,8 +36,87 @@ function given(changes: { user?: string; database?: string }): string {
 }
 
 describe('a database that answers', () => {
-  it('reports its version', async ({ db, databaseUrl }) => {
-    expect(await probeDatabase(db, databaseUrl)).toMatch(/^18\./)
+  it('reports its version', async ({ databaseUrl }) => {
+    expect(await probeDatabase(openAnother(databaseUrl), databaseUrl)).toMatch(/^18\./)
+  })
+
+  it('is read as it is meant, whatever its defaults are', async ({ databaseUrl }) => {
+    const name = new URL(databaseUrl).pathname.slice(1)
+    const defaults = {
+      datestyle: 'German',
+      intervalstyle: 'sql_standard',
+      bytea_output: 'escape',
+      extra_float_digits: '-15',
+      standard_conforming_strings: 'off',
+    }
+    for (const [setting, value] of Object.entries(defaults)) {
+      await adminQuery(databaseUrl, `alter database ${name} set ${setting} to ${value}`)
+    }
+
+    const { pool } = openAnother(databaseUrl)
+    const { rows } = await pool.query(String.raw`
+      select '2026-11-27T10:00Z'::timestamptz as at, '\001'::bytea as bytes, 0.1::float8 + 0.2 as sum,
+             interval '1 day 2 hours' as span, 'a\b' as text
+    `)
+    expect(rows).toMatchObject([
+      {
+        at: new Date('2026-11-27T10:00Z'),
+        bytes: Buffer.from([1]),
+        sum: 0.1 + 0.2,
+        span: { days: 1, hours: 2 },
+        text: String.raw`a\b`,
+      },
+    ])
+  })
+})
+
+describe('a database that takes no writes', () => {
+  it('is no store that answers, and is an outage', async ({ databaseUrl }) => {
+    const name = new URL(databaseUrl).pathname.slice(1)
+    await pingDatabase(databaseUrl, 5_000)
+    await adminQuery(databaseUrl, `alter database ${name} set default_transaction_read_only = on`)
+
+    const refused = await pingDatabase(databaseUrl, 5_000).catch((err: unknown) => err)
+    expect(refused).toMatchObject({ code: 'db.read_only' })
+    expect(isDatabaseUnavailable(refused)).toBe(true)
+    const { db } = openAnother(databaseUrl)
+    await expect(assertWritable(db)).rejects.toThrow('takes no writes now')
+    const written = await sql`create table t ()`.execute(db).catch((err: unknown) => err)
+    expect(isDatabaseUnavailable(written)).toBe(true)
+  })
+})
+
+describe('an older PostgreSQL', () => {
+  it('is refused with its version', async ({ databaseUrl }) => {
+    const url = await startOlderServer(databaseUrl, '17')
+
+    await expect(probeDatabase(openAnother(url), url)).rejects.toThrow(
+      /^the database is PostgreSQL 17\.\d+; farewatch needs 18 or newer$/,
+    )
+  })
+})
+
+describe('a pooler', () => {
+  it.for([
+    [
+      'lends the sessions of the server to one transaction after the other',
+      { mode: 'transaction' },
+    ],
+    ['drops the options of a session', { mode: 'session', options: 'dropped' }],
+    ['refuses the options of a session', { mode: 'session', options: 'refused' }],
+  ] as const)('is refused with the reason where it %s', async ([, behaviour], { databaseUrl }) => {
+    const url = await startPooler(databaseUrl, behaviour)
+
+    await expect(probeDatabase(openAnother(url), url)).rejects.toMatchObject({
+      code: 'db.pooler',
+      message: expect.stringContaining('use pool_mode = session'),
+    })
+  })
+
+  it('is accepted where a session keeps its server', async ({ databaseUrl }) => {
+    const url = await startPooler(databaseUrl, { mode: 'session' })
+
+    expect(await probeDatabase(openAnother(url), url)).toMatch(/^18\./)
   })
 })
 

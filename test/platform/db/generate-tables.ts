@@ -35,8 +35,6 @@ const KINDS = {
   'fare_state.pair': 'BeliefState',
   'fare_state.price_reason': 'PriceReason',
   'fare_state.return': 'Belief',
-  'feed_gap.feed': 'FeedName',
-  'generation.reason': 'GenerationReason',
   'incident.kind': 'MassKind',
   'pause.what': 'PausedWork',
   'pending_absence.list': 'RouteListName',
