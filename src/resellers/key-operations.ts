@@ -4,10 +4,10 @@ import type { Logger } from '../platform/base/logger.ts'
 import { recordAction } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations, SCOPES } from '../platform/http/operation.ts'
-import { cursorsOf, onlyPage, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
-import { createApiKey, listApiKeys, requireApiKey, revokeApiKey } from './api-keys.ts'
+import { createApiKey, listApiKeys, listOwnKeys, requireApiKey, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 import { rotateApiKey } from './rotate-key.ts'
 import { exchangeCode, signOut } from './sign-in.ts'
@@ -37,7 +37,7 @@ const members = {
 }
 const ApiKey = object(members, { title: 'Key' })
 
-const cursors = cursorsOf('keys', RowId)
+const cursors = cursorsOf('keys', RowId, ({ id }: { id: number }) => id)
 const common = { tag: 'Operators', scope: 'operate' } as const
 
 const listAll = operator({
@@ -50,11 +50,7 @@ const listAll = operator({
   answer: { about: 'A page of keys.', schema: pageOf(ApiKey) },
   problems: ['request.invalid_cursor'],
   example: { query: { limit: '2' } },
-  handler: async ({ db }, { query: { limit, cursor } }) => {
-    const after = cursors.read(cursor, null)
-    const keys = await listApiKeys(db, { after, limit: limit + 1 })
-    return cursors.page(keys, { limit, bound: null, positionOf: ({ id }) => id })
-  },
+  handler: ({ db }, { query }) => cursors.page(query, (page) => listApiKeys(db, page)),
 })
 
 const readCaller = shared({
@@ -142,6 +138,7 @@ const signOutOfPage = shared({
 
 /** A number of a key counts the keys of all resellers. */
 const { id: _id, reseller: _reseller, ...ownMembers } = members
+const ownCursors = cursorsOf('own-keys', Type.String(), ({ prefix }: { prefix: string }) => prefix)
 
 const listOwn = reseller({
   id: 'listOwnKeys',
@@ -151,13 +148,16 @@ const listOwn = reseller({
   summary: 'List your own keys, oldest first',
   description: 'An operator creates keys and revokes them. You can rotate them.',
   scope: 'read',
+  query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: {
-    about: 'The keys, including expired and revoked ones; at most the first thousand.',
+    about: 'A page of keys, including expired and revoked ones.',
     schema: pageOf(object(ownMembers, { title: 'OwnKey' })),
   },
-  handler: async ({ db, resellerId }) => {
-    const keys = await listApiKeys(db, { resellerId, limit: 1_000 })
-    return onlyPage(keys.map(({ id: _, reseller: _r, ...own }) => own))
+  problems: ['request.invalid_cursor'],
+  handler: async ({ db, resellerId, resellerName }, { query }) => {
+    const read = (page: PagePosition<string>) => listOwnKeys(db, resellerId, page)
+    const { items, next } = await ownCursors.page(query, read, resellerName)
+    return { items: items.map(({ id: _, reseller: _r, ...own }) => own), next }
   },
 })
 

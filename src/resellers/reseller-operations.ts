@@ -70,7 +70,7 @@ const Summary = object({
   }),
 })
 
-const cursors = cursorsOf('resellers', Name)
+const cursors = cursorsOf('resellers', Name, ({ name }: { name: string }) => name)
 const common = { tag: 'Operators', scope: 'operate' } as const
 
 const listAll = operator({
@@ -83,11 +83,7 @@ const listAll = operator({
   answer: { about: 'A page of resellers.', schema: pageOf(Summary) },
   problems: ['request.invalid_cursor'],
   example: { query: { limit: '2' } },
-  handler: async ({ db }, { query: { limit, cursor } }) => {
-    const after = cursors.read(cursor, null)
-    const resellers = await listResellers(db, { after, limit: limit + 1 })
-    return cursors.page(resellers, { limit, bound: null, positionOf: ({ name }) => name })
-  },
+  handler: ({ db }, { query }) => cursors.page(query, (page) => listResellers(db, page)),
 })
 
 const create = operator({
@@ -129,7 +125,7 @@ const read = operator({
 
 const change = operator({
   ...common,
-  id: 'changeReseller',
+  id: 'updateReseller',
   method: 'PATCH',
   path: '/api/v1/resellers/{reseller}',
   summary: 'Set the share of a reseller',

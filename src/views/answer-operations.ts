@@ -40,7 +40,8 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/answer-habits',
   summary: 'List what answers of the upstream have that its interface does not have',
-  description: 'At most a hundred, the latest first. Those that no answer had for a day go.',
+  description:
+    'The latest first: a hundred, and what operators have accepted. Those that no answer had for a day go.',
   answer: {
     about: 'The names.',
     schema: pageOf(AnswerHabitShape),
@@ -56,7 +57,9 @@ const accept = operator({
   summary: 'Accept that answers of the upstream have it, or take that back',
   description:
     'From then on such answers count. Accept it only if the upstream says so: a member may say that an answer is none.',
-  params: object({ name: Type.String({ minLength: 1, maxLength: 40 }) }),
+  params: object({
+    name: Type.String({ minLength: 1, maxLength: 40, description: 'The name, as the list has it.' }),
+  }),
   body: object({ accepted: Type.Boolean() }),
   answer: { about: 'The name.', schema: AnswerHabitShape },
   example: { params: { name: 'seats' }, body: { accepted: true } },

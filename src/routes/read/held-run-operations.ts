@@ -116,7 +116,7 @@ const HeldRunReview = object(
 
 const reviewHeld = operator({
   ...common,
-  id: 'reviewHeldRun',
+  id: 'readHeldRun',
   method: 'GET',
   path: '/api/v1/held-runs/{runId}',
   summary: 'Read why a run is held and what approving it would do now',
