@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
-import { recordAction } from '../platform/db/audit.ts'
+import { recordOperation } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations, SCOPES } from '../platform/http/operation.ts'
 import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../platform/http/pages.ts'
@@ -239,16 +239,13 @@ const create = operator({
   },
   problems: ['not_found', 'access.scope_not_grantable'],
   example: { body: { reseller: 'alpha', scopes: ['read'] } },
-  handler: async ({ db, clock, log }, { body, caller, request }) => {
+  handler: async (deps, { body, ...checked }) => {
+    const { db, clock } = deps
     const expiresAt = readExpiry(body.expiresAt, clock)
     const resellerId = body.reseller === null ? null : (await requireReseller(db, body.reseller)).id
     const made = await createApiKey(db, { resellerId, scopes: body.scopes, expiresAt })
-    logOperation(log, { caller, request }, { event: 'key created', keyId: made.key.id })
-    await recordAction(db, {
-      by: caller.limitKey,
-      action: 'key created',
-      target: `key ${made.key.id}`,
-    })
+    const keyId = made.key.id
+    await recordOperation(deps, checked, { action: 'key created', target: `key ${keyId}`, keyId })
     return { ...made.key, key: made.text }
   },
 })
@@ -277,10 +274,9 @@ const revoke = operator({
   answer: { about: 'The revoked key.', schema: ApiKey },
   problems: ['not_found'],
   example: { params: { keyId: '1' } },
-  handler: async ({ db, log }, { params: { keyId }, caller, request }) => {
-    const revoked = await revokeApiKey(db, keyId)
-    logOperation(log, { caller, request }, { event: 'key revoked', keyId })
-    await recordAction(db, { by: caller.limitKey, action: 'key revoked', target: `key ${keyId}` })
+  handler: async (deps, { params: { keyId }, ...checked }) => {
+    const revoked = await revokeApiKey(deps.db, keyId)
+    await recordOperation(deps, checked, { action: 'key revoked', target: `key ${keyId}`, keyId })
     return revoked
   },
 })

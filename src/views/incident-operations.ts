@@ -45,7 +45,7 @@ export const HeldFaresShape = object({
 })
 export type HeldFares = Static<typeof HeldFaresShape>
 
-const cursors = cursorsOf('incidents', RowId)
+const cursors = cursorsOf('incidents', RowId, ({ id }: Incident) => id)
 
 const listAll = operator({
   id: 'listIncidents',

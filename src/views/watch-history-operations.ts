@@ -46,7 +46,7 @@ export const Interval = object(
   { title: 'BeliefInterval' },
 )
 
-/** Its columns in `farewatch.fare_history`, but for its bounds. */
+/** Its columns in `farewatch.fare_history`, without its bounds. */
 export const INTERVAL_COLUMNS = sql`
   state, outbound, return_leg as return, price, currency, price_checked_at as "priceCheckedAt", price_reason as "priceReason"
 `

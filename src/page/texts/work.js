@@ -213,6 +213,5 @@ export const work = {
     noBeliefs: 'It had no good check yet.',
     records: 'Records',
     noRecords: 'It has not changed yet.',
-    until: 'now',
   },
 }

@@ -9,7 +9,7 @@ import {
 } from '../describe.js'
 import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Leg } from '../offer.js'
+import { Leg, Timeline } from '../offer.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
 import { readLast } from '../recent-changes.js'
 import { callApi } from '../session.js'
@@ -88,7 +88,11 @@ function Fare({ fareId }) {
     <h3>${texts.schedule.fareTitle(data.fareId)}</h3>
     <${Facts} fare=${data} />
     <div class="sides">
-      <section><h3>${texts.schedule.beliefs}</h3><${Timeline} timeline=${data.timeline} /></section>
+      <section><h3>${texts.schedule.beliefs}</h3>${
+        data.timeline.length === 0
+          ? html`<p class="muted">${texts.schedule.noBeliefs}</p>`
+          : html`<${Timeline} timeline=${data.timeline} />`
+      }</section>
       <section><h3>${texts.schedule.records}</h3><${Changes} changes=${data.changes} /></section>
     </div>
   `}<//>`
@@ -107,15 +111,6 @@ function Facts({ fare }) {
     <dt>${texts.schedule.next}</dt><dd>${next ? html`<${Age} at=${next.at} />: ${next.why}` : texts.schedule.noNext}</dd>
     ${turns && html`<dt>${texts.schedule.pace}</dt><dd>${turns.why}</dd>`}
   </dl>`
-}
-
-/** @param {{ timeline: any[] }} props */
-function Timeline({ timeline }) {
-  if (timeline.length === 0) return html`<p class="muted">${texts.schedule.noBeliefs}</p>`
-  return html`<ul class="plain-list">${timeline.map(
-    ({ validFrom, validTo, state, price }) => html`<li>
-      <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.schedule.until}: ${stateName(state)}${price === null ? '' : `, ${priceText(price)}`}</li>`,
-  )}</ul>`
 }
 
 /** @param {{ changes: any[] }} props */

@@ -2,12 +2,12 @@ import { useState } from 'preact/hooks'
 import { hiddenText, priceText, stateName } from '../describe.js'
 import { linkTo, linkWithin, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Leg } from '../offer.js'
+import { Leg, Timeline } from '../offer.js'
 import { Action, Failure, Loaded } from '../parts.js'
 import { PriceLine } from '../price-line.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
-import { Age, Clock, durationText } from '../times.js'
+import { Age, durationText } from '../times.js'
 import { termsText, vocabulary } from '../vocabulary.js'
 import { WatchForm } from './watch-form.js'
 
@@ -44,11 +44,7 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
           : html`<${PriceLine} prices=${prices} />`
       }
       <h3>${texts.watch.beliefs}</h3>
-      <ul class="plain-list">${timeline.map(
-        (/** @type {any} */ { validFrom, validTo, state, price }) => html`<li>
-          <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.watch.now}:
-          ${' '}${stateName(state)}${price ? `, ${priceText(price)}` : ''}</li>`,
-      )}</ul>
+      <${Timeline} timeline=${timeline} />
       ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${changed} />`}
     `}<//>
   </aside>`
