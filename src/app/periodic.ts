@@ -24,7 +24,7 @@ import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'
 import { countRuns } from './count-work.ts'
 import { deleteMarked } from './delete-reseller.ts'
-import { type ListSchedule, SYNC_NAMES, schedulesOf, verifyRulesOf } from './settings-for.ts'
+import { type ListSchedule, syncNameOf, schedulesOf, verifyRulesOf } from './settings-for.ts'
 
 /** The queue of all periodic work except the syncs. */
 export const PERIODIC_QUEUE = 'periodic'
@@ -127,7 +127,7 @@ export function periodicHandler(app: App): JobHandler<unknown> {
 export function schedulerLoop(app: App, queue: QueueSystem): Loop {
   const lists = schedulesOf(app.config)
   const syncs = lists.map(({ list, times }): Scheduler => {
-    return { name: SYNC_NAMES[list], times, payload: { list }, attempts: SYNC_ATTEMPTS }
+    return { name: syncNameOf(list), times, payload: { list }, attempts: SYNC_ATTEMPTS }
   })
   const others = periodicWork(app).map(({ name, everyMs }): Scheduler => {
     return { name, times: { everyMs }, payload: {}, attempts: 1 }
@@ -182,7 +182,7 @@ async function makeUpSyncs(
 /** Enqueues the sync of a due time. The id drops a second job while the first one is not done. */
 async function enqueueSync(queue: QueueSystem, list: RouteListName, dueAt: Date): Promise<void> {
   await queue.enqueue(SYNC_QUEUE, {
-    name: SYNC_NAMES[list],
+    name: syncNameOf(list),
     payload: { list, dueAt: dueAt.toISOString() },
     id: `${list}@${dueAt.getTime()}`,
     attempts: SYNC_ATTEMPTS,
@@ -226,7 +226,7 @@ export async function runNow(db: Db, queue: QueueSystem, name: string): Promise<
   const known = await listAllSchedulers(queue)
   if (!known.some((one) => one.name === name)) return undefined
   const dueAt = await databaseNow(db)
-  const list = ROUTE_LISTS.find((one) => SYNC_NAMES[one] === name)
+  const list = ROUTE_LISTS.find((one) => syncNameOf(one) === name)
   if (list === undefined) await queue.enqueue(PERIODIC_QUEUE, { name, payload: {}, attempts: 1 })
   else await enqueueSync(queue, list, dueAt)
   return dueAt

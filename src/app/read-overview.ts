@@ -11,7 +11,7 @@ import type { Status } from '../views/status-shapes.ts'
 import type { App } from './app.ts'
 import { listProcesses } from './processes.ts'
 import { readQueueState } from './queue-state.ts'
-import { SYNC_NAMES, verifyRulesOf } from './settings-for.ts'
+import { syncNameOf, verifyRulesOf } from './settings-for.ts'
 
 /** The state of the whole system. */
 export interface Overview extends Omit<Status, keyof WorkState>, WorkState {
@@ -50,7 +50,7 @@ export async function readOverview(
 
 /** A job scheduler as the command line and the status show it. */
 export function scheduleOf({ name, times, nextDueAt, lastDueAt }: SavedScheduler): Schedule {
-  const list = ROUTE_LISTS.find((known) => SYNC_NAMES[known] === name) ?? null
+  const list = ROUTE_LISTS.find((known) => syncNameOf(known) === name) ?? null
   const when =
     'everyMs' in times
       ? { cron: null, zone: null, everySeconds: times.everyMs / 1_000 }

@@ -88,11 +88,8 @@ export function verifyRulesOf(config: Config): VerifyDeps['rules'] {
   }
 }
 
-/** The names of the job schedulers of the lists. */
-export const SYNC_NAMES: Readonly<Record<RouteListName, string>> = {
-  routes: 'sync-routes',
-  'with-availability': 'sync-availability',
-}
+/** The name of the job scheduler of a list. */
+export const syncNameOf = (list: RouteListName) => `sync-${list}`
 
 /** When a list is fetched. */
 export interface ListSchedule {

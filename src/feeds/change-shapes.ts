@@ -95,7 +95,7 @@ const PassengerPrices = object(
   },
 )
 
-const Leg = object(
+export const Leg = object(
   {
     belief: oneOf(BELIEFS, { title: 'LegBelief' }),
     price: orNull(Price, 'The total for all passengers. Null unless the fare is bookable.'),

@@ -123,9 +123,9 @@ interface RouteChangeFilter {
   /** Changes of these places, and of routes from and to them. */
   readonly places?: readonly string[] | undefined
   /** Recorded at this instant or later. */
-  readonly since?: Date | undefined
+  readonly from?: Date | undefined
   /** Recorded before this instant. */
-  readonly until?: Date | undefined
+  readonly to?: Date | undefined
 }
 
 type UnlinkedChange = Omit<RouteChange, 'previous'>
@@ -213,12 +213,12 @@ async function findRouteChangeUpTo(
   return rows[0]?.seq ?? 0
 }
 
-function passing({ kinds, places, since, until }: RouteChangeFilter): RawBuilder<unknown> {
+function passing({ kinds, places, from, to }: RouteChangeFilter): RawBuilder<unknown> {
   const conditions = [
     ...(kinds === undefined ? [] : [sql`kind = any(${kinds}::text[])`]),
     ...(places === undefined ? [] : [ofPlaces(places)]),
-    ...(since === undefined ? [] : [sql`recorded_at >= ${since}`]),
-    ...(until === undefined ? [] : [sql`recorded_at < ${until}`]),
+    ...(from === undefined ? [] : [sql`recorded_at >= ${from}`]),
+    ...(to === undefined ? [] : [sql`recorded_at < ${to}`]),
   ]
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }

@@ -11,7 +11,7 @@ interface StoredFare {
   readonly priceReason?: Belief['priceReason']
 }
 
-interface StoredLeg {
+export interface StoredLeg {
   readonly belief: Belief['outbound']['belief']
   readonly price: StoredPrice | null
   readonly flight: StoredFlight | null
@@ -67,7 +67,8 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
-function publicLeg(stored: StoredLeg | undefined): Belief['outbound'] {
+/** A stored leg as beliefs show it. */
+export function publicLeg(stored: StoredLeg | undefined): Belief['outbound'] {
   const { belief = 'unknown', price = null, flight = null } = stored ?? {}
   return {
     belief,

@@ -66,7 +66,7 @@ function membersOf(kind: WatchChangeKind) {
       'The present name of the list. Of a deleted watch, the name when the record was written; null in older records.',
     ),
     reference: Type.String(),
-    watchId: Type.String(),
+    watchId: Type.String({ format: 'uuid' }),
     link: orNull(Type.String(), 'The page of the watch. Null if it has no public address.'),
     ...QUESTION_MEMBERS,
     flights: object(

@@ -144,12 +144,13 @@ function flightsBefore(before, after) {
   return was === is ? undefined : was
 }
 
-/** The amount before a step of the price in one currency, by its direction. @param {any} was @param {any} is */
+/** The amount before a step of the price in one currency, by its direction, and by how much. @param {any} was @param {any} is */
 function stepOf(was, is) {
   if (!was || !is || was.currency !== is.currency) return {}
-  return Number(is.amount) > Number(was.amount)
-    ? { risenFrom: was.amount }
-    : { fallenFrom: was.amount }
+  const step = Number(is.amount) / Number(was.amount) - 1
+  const share = Math.abs(step)
+  const percent = share >= 0.005 && Number.isFinite(share) ? (100 * share).toFixed() : undefined
+  return { percent, [step > 0 ? 'risenFrom' : 'fallenFrom']: was.amount }
 }
 
 /** @param {string | undefined} state */

@@ -1,13 +1,25 @@
-import { eachText } from './describe.js'
+import { eachText, flightText, priceText, stateName } from './describe.js'
 import { html } from './html.js'
-import { texts } from './texts.js'
+import { textOf, texts } from './texts.js'
+import { Clock } from './times.js'
+import { vocabulary } from './vocabulary.js'
+
+/**
+ * A leg: its flight, or the one that is known of it, what is believed, and its offer.
+ * @param {{ leg: any, known?: any, name: string }} props `name` stands for a flight that was never seen
+ */
+export function Leg({ leg, known, name }) {
+  const flight = leg?.flight ?? known
+  const price = leg?.price ? `, ${priceText(leg.price)}` : ''
+  return html`${flightText(flight) ?? name}: ${textOf(vocabulary.beliefs, leg?.belief ?? 'unknown')}${price} <${Offer} leg=${{ ...leg, flight }} />`
+}
 
 /**
  * Who sells the flight of a leg, and what each passenger costs. An address of the upstream is a link only if it is
  * https; nothing reads it.
  * @param {{ leg: any }} props
  */
-export function Offer({ leg }) {
+function Offer({ leg }) {
   const site = leg?.flight?.site
   const each = eachText(leg?.passengerPrices)
   if (!site && each === '') return null
@@ -21,4 +33,12 @@ export function Offer({ leg }) {
         : html`${name} ${url}`
     }`
   }${site && each !== '' ? ', ' : ''}${each}</span>`
+}
+
+/** What was believed, newest first, with its price. @param {{ timeline: any[] }} props */
+export function Timeline({ timeline }) {
+  return html`<ul class="plain-list">${timeline.map(
+    ({ validFrom, validTo, state, price }) => html`<li>
+      <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.watch.now}: ${stateName(state)}${price ? `, ${priceText(price)}` : ''}</li>`,
+  )}</ul>`
 }

@@ -6,6 +6,7 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
 import { affected, selectOne } from '../platform/db/transaction.ts'
 import type { Scope } from '../platform/http/operation.ts'
+import type { PagePosition } from '../platform/http/pages.ts'
 
 /** A key as lists show it, without anything that authenticates. */
 export interface ApiKey {
@@ -74,25 +75,31 @@ export async function createApiKey(
   return { text, key }
 }
 
-interface KeysPage {
-  /** Only the keys of this reseller. Default: all keys. */
-  readonly resellerId?: ResellerId
-  readonly after?: number | undefined
-  readonly limit?: number
-}
-
 /** Keys, revoked and expired ones included, the oldest first; or one page of them. */
 export async function listApiKeys(
   db: Db,
-  { resellerId, after = 0, limit }: KeysPage = {},
+  { after = 0, limit }: { readonly after?: number | undefined; readonly limit?: number } = {},
+): Promise<ApiKey[]> {
+  const { rows } = await sql<ApiKey>`
+    select ${KEY_COLUMNS} from api_key k where k.id > ${after} order by k.id limit ${limit ?? null}
+  `.execute(db)
+  return rows
+}
+
+/** A page of the keys of a reseller, as `listApiKeys`. It begins after a prefix, because a reseller sees no ids. */
+export async function listOwnKeys(
+  db: Db,
+  resellerId: ResellerId,
+  { after = null, limit }: PagePosition<string | null>,
 ): Promise<ApiKey[]> {
   const { rows } = await sql<ApiKey>`
     select ${KEY_COLUMNS}
       from api_key k
-     where k.id > ${after}
-       and ${resellerId === undefined ? sql`true` : sql`k.reseller_id = ${resellerId}`}
+     where k.reseller_id = ${resellerId}
+       and (${after}::text is null
+            or k.id > (select min(id) from api_key where reseller_id = ${resellerId} and prefix = ${after}))
      order by k.id
-     limit ${limit ?? null}
+     limit ${limit}
   `.execute(db)
   return rows
 }

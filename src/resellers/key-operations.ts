@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
-import { recordAction } from '../platform/db/audit.ts'
+import { recordOperation } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations, SCOPES } from '../platform/http/operation.ts'
-import { cursorsOf, onlyPage, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
-import { createApiKey, listApiKeys, requireApiKey, revokeApiKey } from './api-keys.ts'
+import { createApiKey, listApiKeys, listOwnKeys, requireApiKey, revokeApiKey } from './api-keys.ts'
 import { requireReseller } from './resellers.ts'
 import { rotateApiKey } from './rotate-key.ts'
 import { CODE_MINUTES, createSignInCode, exchangeCode, signInLink, signOut } from './sign-in.ts'
@@ -38,7 +38,7 @@ const members = {
 }
 const ApiKey = object(members, { title: 'Key' })
 
-const cursors = cursorsOf('keys', RowId)
+const cursors = cursorsOf('keys', RowId, ({ id }: { id: number }) => id)
 const common = { tag: 'Operators', scope: 'operate' } as const
 
 const listAll = operator({
@@ -51,11 +51,7 @@ const listAll = operator({
   answer: { about: 'A page of keys.', schema: pageOf(ApiKey) },
   problems: ['request.invalid_cursor'],
   example: { query: { limit: '2' } },
-  handler: async ({ db }, { query: { limit, cursor } }) => {
-    const after = cursors.read(cursor, null)
-    const keys = await listApiKeys(db, { after, limit: limit + 1 })
-    return cursors.page(keys, { limit, bound: null, positionOf: ({ id }) => id })
-  },
+  handler: ({ db }, { query }) => cursors.page(query, (page) => listApiKeys(db, page)),
 })
 
 const readCaller = shared({
@@ -143,6 +139,7 @@ const signOutOfPage = shared({
 
 /** A number of a key counts the keys of all resellers. */
 const { id: _id, reseller: _reseller, ...ownMembers } = members
+const ownCursors = cursorsOf('own-keys', Type.String(), ({ prefix }: { prefix: string }) => prefix)
 
 const listOwn = reseller({
   id: 'listOwnKeys',
@@ -152,13 +149,16 @@ const listOwn = reseller({
   summary: 'List your own keys, oldest first',
   description: 'An operator creates keys and revokes them. You can rotate them.',
   scope: 'read',
+  query: object(pageParameters({ preset: 50, max: 1000 })),
   answer: {
-    about: 'The keys, including expired and revoked ones; at most the first thousand.',
+    about: 'A page of keys, including expired and revoked ones.',
     schema: pageOf(object(ownMembers, { title: 'OwnKey' })),
   },
-  handler: async ({ db, resellerId }) => {
-    const keys = await listApiKeys(db, { resellerId, limit: 1_000 })
-    return onlyPage(keys.map(({ id: _, reseller: _r, ...own }) => own))
+  problems: ['request.invalid_cursor'],
+  handler: async ({ db, resellerId, resellerName }, { query }) => {
+    const read = (page: PagePosition<string>) => listOwnKeys(db, resellerId, page)
+    const { items, next } = await ownCursors.page(query, read, resellerName)
+    return { items: items.map(({ id: _, reseller: _r, ...own }) => own), next }
   },
 })
 
@@ -275,16 +275,13 @@ const create = operator({
   },
   problems: ['not_found', 'access.scope_not_grantable'],
   example: { body: { reseller: 'alpha', scopes: ['read'] } },
-  handler: async ({ db, clock, log }, { body, caller, request }) => {
+  handler: async (deps, { body, ...checked }) => {
+    const { db, clock } = deps
     const expiresAt = readExpiry(body.expiresAt, clock)
     const resellerId = body.reseller === null ? null : (await requireReseller(db, body.reseller)).id
     const made = await createApiKey(db, { resellerId, scopes: body.scopes, expiresAt })
-    logOperation(log, { caller, request }, { event: 'key created', keyId: made.key.id })
-    await recordAction(db, {
-      by: caller.limitKey,
-      action: 'key created',
-      target: `key ${made.key.id}`,
-    })
+    const keyId = made.key.id
+    await recordOperation(deps, checked, { action: 'key created', target: `key ${keyId}`, keyId })
     return { ...made.key, key: made.text }
   },
 })
@@ -313,10 +310,9 @@ const revoke = operator({
   answer: { about: 'The revoked key.', schema: ApiKey },
   problems: ['not_found'],
   example: { params: { keyId: '1' } },
-  handler: async ({ db, log }, { params: { keyId }, caller, request }) => {
-    const revoked = await revokeApiKey(db, keyId)
-    logOperation(log, { caller, request }, { event: 'key revoked', keyId })
-    await recordAction(db, { by: caller.limitKey, action: 'key revoked', target: `key ${keyId}` })
+  handler: async (deps, { params: { keyId }, ...checked }) => {
+    const revoked = await revokeApiKey(deps.db, keyId)
+    await recordOperation(deps, checked, { action: 'key revoked', target: `key ${keyId}`, keyId })
     return revoked
   },
 })

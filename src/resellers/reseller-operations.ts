@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import type { Logger } from '../platform/base/logger.ts'
-import { recordAction } from '../platform/db/audit.ts'
+import { recordOperation } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
-import { logOperation, operations } from '../platform/http/operation.ts'
+import { operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
@@ -70,7 +70,12 @@ const Summary = object({
   }),
 })
 
-const cursors = cursorsOf('resellers', Name)
+/** What an operator has changed of a reseller. */
+function changeOf(name: string, what: string) {
+  return { action: `reseller ${what}`, target: name, reseller: name }
+}
+
+const cursors = cursorsOf('resellers', Name, ({ name }: { name: string }) => name)
 const common = { tag: 'Operators', scope: 'operate' } as const
 
 const listAll = operator({
@@ -83,11 +88,7 @@ const listAll = operator({
   answer: { about: 'A page of resellers.', schema: pageOf(Summary) },
   problems: ['request.invalid_cursor'],
   example: { query: { limit: '2' } },
-  handler: async ({ db }, { query: { limit, cursor } }) => {
-    const after = cursors.read(cursor, null)
-    const resellers = await listResellers(db, { after, limit: limit + 1 })
-    return cursors.page(resellers, { limit, bound: null, positionOf: ({ name }) => name })
-  },
+  handler: ({ db }, { query }) => cursors.page(query, (page) => listResellers(db, page)),
 })
 
 const create = operator({
@@ -106,10 +107,9 @@ const create = operator({
   },
   problems: ['resellers.duplicate', 'resellers.invalid_name'],
   example: { body: { name: 'northwind' } },
-  handler: async ({ db, log }, { body: { name }, caller, request }) => {
-    const created = await createReseller(db, name)
-    logOperation(log, { caller, request }, { event: 'reseller created', reseller: name })
-    await recordAction(db, { by: caller.limitKey, action: 'reseller created', target: name })
+  handler: async (deps, { body: { name }, ...checked }) => {
+    const created = await createReseller(deps.db, name)
+    await recordOperation(deps, checked, changeOf(name, 'created'))
     return created
   },
 })
@@ -129,7 +129,7 @@ const read = operator({
 
 const change = operator({
   ...common,
-  id: 'changeReseller',
+  id: 'updateReseller',
   method: 'PATCH',
   path: '/api/v1/resellers/{reseller}',
   summary: 'Set the share of a reseller',
@@ -141,17 +141,10 @@ const change = operator({
   answer: { about: 'The reseller with its new share.', schema: Reseller },
   problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { share: 2 } },
-  handler: async (
-    { db, log },
-    { params: { reseller: name }, body: { share }, caller, request },
-  ) => {
-    const changed = await setShare(db, name, share)
-    logOperation(log, { caller, request }, { event: 'reseller share set', reseller: name, share })
-    await recordAction(db, {
-      by: caller.limitKey,
-      action: 'reseller share set',
-      target: `${name} ${share}`,
-    })
+  handler: async (deps, { params: { reseller: name }, body: { share }, ...checked }) => {
+    const changed = await setShare(deps.db, name, share)
+    const about = { ...changeOf(name, 'share set'), target: `${name} ${share}`, share }
+    await recordOperation(deps, checked, about)
     return changed
   },
 })
@@ -171,14 +164,11 @@ const disable = operator({
   },
   problems: ['not_found'],
   example: { params: { reseller: 'beta' } },
-  handler: async (
-    { db, log, disableReseller },
-    { params: { reseller: name }, caller, request },
-  ) => {
+  handler: async (deps, { params: { reseller: name }, ...checked }) => {
+    const { db } = deps
     const { id } = await requireReseller(db, name)
-    const { trackedFaresEnded } = await disableReseller(db, id)
-    logOperation(log, { caller, request }, { event: 'reseller disabled', reseller: name })
-    await recordAction(db, { by: caller.limitKey, action: 'reseller disabled', target: name })
+    const { trackedFaresEnded } = await deps.disableReseller(db, id)
+    await recordOperation(deps, checked, changeOf(name, 'disabled'))
     return { ...(await requireReseller(db, name)), trackedFaresEnded }
   },
 })
@@ -196,12 +186,11 @@ const enable = operator({
   answer: { about: 'The reseller.', schema: Reseller },
   problems: ['not_found'],
   example: { params: { reseller: 'beta' } },
-  handler: async ({ db, log, enableReseller }, { params: { reseller: name }, caller, request }) => {
-    const { id } = await requireReseller(db, name)
-    await enableReseller(db, id)
-    logOperation(log, { caller, request }, { event: 'reseller enabled', reseller: name })
-    await recordAction(db, { by: caller.limitKey, action: 'reseller enabled', target: name })
-    return requireReseller(db, name)
+  handler: async (deps, { params: { reseller: name }, ...checked }) => {
+    const { id } = await requireReseller(deps.db, name)
+    await deps.enableReseller(deps.db, id)
+    await recordOperation(deps, checked, changeOf(name, 'enabled'))
+    return requireReseller(deps.db, name)
   },
 })
 
@@ -223,10 +212,8 @@ const remove = operator({
   },
   problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { confirm: null } },
-  handler: async (
-    { db, log, countContents, markForDeletion },
-    { params: { reseller: name }, body: { confirm }, caller, request },
-  ) => {
+  handler: async (deps, { params: { reseller: name }, body: { confirm }, ...checked }) => {
+    const { db } = deps
     const { id } = await requireReseller(db, name)
     if (confirm !== null && confirm !== name) {
       throw new ProblemError('request.invalid_body', {
@@ -234,15 +221,10 @@ const remove = operator({
         detail: 'must be the name of the reseller, or null',
       })
     }
-    const contents = await countContents(db, id)
+    const contents = await deps.countContents(db, id)
     if (confirm !== null) {
-      await markForDeletion(db, id)
-      await recordAction(db, { by: caller.limitKey, action: 'reseller deleted', target: name })
-      logOperation(
-        log,
-        { caller, request },
-        { event: 'reseller deleted', reseller: name, ...contents },
-      )
+      await deps.markForDeletion(db, id)
+      await recordOperation(deps, checked, { ...contents, ...changeOf(name, 'deleted') })
     }
     return { reseller: name, deleting: confirm !== null, contents }
   },

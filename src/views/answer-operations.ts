@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import type { Logger } from '../platform/base/logger.ts'
-import { recordAction } from '../platform/db/audit.ts'
+import { recordOperation } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
-import { logOperation, operations } from '../platform/http/operation.ts'
+import { operations } from '../platform/http/operation.ts'
 import { onlyPage, pageOf } from '../platform/http/pages.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import { acceptHabit, listHabits } from '../upstream/flights/answer-habits.ts'
@@ -40,7 +40,8 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/answer-habits',
   summary: 'List what answers of the upstream have that its interface does not have',
-  description: 'At most a hundred, the latest first. Those that no answer had for a day go.',
+  description:
+    'The latest first: a hundred, and what operators have accepted. Those that no answer had for a day go.',
   answer: {
     about: 'The names.',
     schema: pageOf(AnswerHabitShape),
@@ -56,15 +57,20 @@ const accept = operator({
   summary: 'Accept that answers of the upstream have it, or take that back',
   description:
     'From then on such answers count. Accept it only if the upstream says so: a member may say that an answer is none.',
-  params: object({ name: Type.String({ minLength: 1, maxLength: 40 }) }),
+  params: object({
+    name: Type.String({
+      minLength: 1,
+      maxLength: 40,
+      description: 'The name, as the list has it.',
+    }),
+  }),
   body: object({ accepted: Type.Boolean() }),
   answer: { about: 'The name.', schema: AnswerHabitShape },
   example: { params: { name: 'seats' }, body: { accepted: true } },
-  handler: async ({ db, log }, { params: { name }, body: { accepted }, caller, request }) => {
-    const habit = await acceptHabit(db, name, accepted)
+  handler: async (deps, { params: { name }, body: { accepted }, ...checked }) => {
+    const habit = await acceptHabit(deps.db, name, accepted)
     const action = accepted ? 'answers accepted' : 'acceptance of answers taken back'
-    logOperation(log, { caller, request }, { event: action, name })
-    await recordAction(db, { by: caller.limitKey, action, target: name })
+    await recordOperation(deps, checked, { action, target: name, name })
     return habit
   },
 })

@@ -1,17 +1,12 @@
 import { type Static, Type } from 'typebox'
-import { AvailabilityChange, Price } from '../feeds/change-shapes.ts'
+import { AvailabilityChange, Leg, Price } from '../feeds/change-shapes.ts'
 import { readChangesOfFare } from '../feeds/operator-feed-queries.ts'
-import {
-  BELIEF_STATES,
-  BELIEFS,
-  CHECK_REASONS,
-  FARE_STATES,
-  HIDDEN_REASONS,
-} from '../platform/base/kinds.ts'
+import { publicLeg, type StoredLeg } from '../feeds/public-fare.ts'
+import { CHECK_REASONS, FARE_STATES, HIDDEN_REASONS } from '../platform/base/kinds.ts'
 import { type PricedRow, withPrice } from '../platform/base/money.ts'
-import { type Db, sql } from '../platform/db/database.ts'
+import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
-import { onlyPage, pageOf } from '../platform/http/pages.ts'
+import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
 import { QUEUES } from '../schedule/queues.ts'
@@ -22,35 +17,32 @@ import {
   readFareTurns,
   type ScheduleRow,
 } from '../schedule/turn-shapes.ts'
+import type { Question } from '../upstream/question.ts'
+import { QUESTION_MEMBERS } from '../upstream/question-shapes.ts'
+import { QUESTION, QUESTION_SELECTION } from '../upstream/question-sql.ts'
+import { INTERVAL_COLUMNS, Interval } from './watch-history-operations.ts'
 
 const { operator } = operations<{ readonly db: Db }>()
 
 const INTERVALS = 50
 const CHANGES = 20
-const MAX_FOUND = 100
 
-const priced = {
-  state: oneOf(BELIEF_STATES, { title: 'BeliefState' }),
-  outbound: oneOf(BELIEFS, { title: 'LegBelief' }),
-  return: orNull(oneOf(BELIEFS, { title: 'LegBelief' })),
-  price: orNull(Price),
-  priceCheckedAt: orNull(Instant),
-  priceReason: orNull(Type.String(), 'Why the last answers did not show the price.'),
-}
 const identity = {
   fareId: RowId,
-  flightId: Type.String(),
-  returnFlightId: orNull(Type.String()),
+  ...QUESTION_MEMBERS,
   watchers: Type.Integer({ description: 'How many active watches it has.' }),
 }
-
-const Interval = object({ validFrom: Instant, validTo: orNull(Instant), ...priced })
+const FoundFare = object(identity, { title: 'FoundFare' })
 
 const Fare = object(
   {
     ...identity,
-    ...priced,
     state: oneOf(FARE_STATES, { title: 'FareState' }),
+    outbound: Leg,
+    return: orNull(Leg),
+    price: orNull(Price),
+    priceCheckedAt: orNull(Instant),
+    priceReason: orNull(Type.String(), 'Why the last answers did not show the price.'),
     hiddenReason: orNull(
       oneOf(HIDDEN_REASONS),
       'Why it is shown as unknown although it is fresh. unanswered: `lastReason` says why its last answers were unusable.',
@@ -82,8 +74,14 @@ const Fare = object(
   { title: 'Fare' },
 )
 
+/** Fares that are watched are first. */
+const Position = object({ isWatched: Type.Boolean(), fareId: RowId })
+const cursors = cursorsOf('fares', Position, ({ watchers, fareId }: Static<typeof FoundFare>) => {
+  return { isWatched: watchers > 0, fareId }
+})
+
 const find = operator({
-  id: 'findFares',
+  id: 'listFares',
   method: 'GET',
   path: '/api/v1/fares',
   tag: 'Operators',
@@ -95,14 +93,13 @@ const find = operator({
       maxLength: 256,
       description: 'The id of the outbound flight.',
     }),
+    ...pageParameters({ preset: 100, max: 1000 }),
   }),
-  answer: {
-    about: `The fares, at most ${MAX_FOUND}.`,
-    schema: pageOf(object(identity, { title: 'FoundFare' })),
-  },
+  answer: { about: 'A page of fares, those that are watched first.', schema: pageOf(FoundFare) },
+  problems: ['request.invalid_cursor'],
   example: { query: { flightId: '101' } },
-  handler: async ({ db }, { query: { flightId } }) =>
-    onlyPage(await findFaresOfFlight(db, flightId, MAX_FOUND)),
+  handler: ({ db }, { query: { flightId, ...query } }) =>
+    cursors.page(query, (page) => findFaresOfFlight(db, flightId, page), flightId),
 })
 
 const read = operator({
@@ -135,16 +132,21 @@ const read = operator({
 export const FARE_OPERATIONS = [find, read]
 
 /** The tracked fares with an outbound flight, those that are watched first. */
-function findFaresOfFlight(db: Db, flightId: string, limit: number) {
-  return db
-    .selectFrom('tracked_fare')
-    .select(['id as fareId', 'flight_id as flightId', 'return_flight_id as returnFlightId'])
-    .select('watchers')
-    .where('flight_id', '=', flightId)
-    .orderBy(sql`watchers > 0`, 'desc')
-    .orderBy('id')
+function findFaresOfFlight(
+  db: Db,
+  flightId: string,
+  { after, limit }: PagePosition<Static<typeof Position>>,
+) {
+  const found = db
+    .selectFrom('tracked_fare as f')
+    .select(['f.id as fareId', 'f.watchers', ...QUESTION_SELECTION])
+    .where('f.flight_id', '=', flightId)
+    .orderBy(sql`f.watchers > 0`, 'desc')
+    .orderBy('f.id')
     .limit(limit)
-    .execute()
+  if (after === undefined) return found.execute()
+  const { isWatched, fareId } = after
+  return found.where(sql<boolean>`(f.watchers = 0, f.id) > (${!isWatched}, ${fareId})`).execute()
 }
 
 /** What is believed of a tracked fare, and when it is checked next. */
@@ -152,9 +154,11 @@ export type FareDetail = Omit<Static<typeof Fare>, 'turns' | 'timeline' | 'chang
 
 /** Finds a tracked fare by its id. The public SQL decides how old a price may be. */
 export async function findFare(db: Db, fareId: number): Promise<FareDetail | undefined> {
-  const { rows } = await sql<PricedRow<Omit<FareDetail, 'next'>> & ScheduleRow>`
-    select f.id as "fareId", f.flight_id as "flightId", f.return_flight_id as "returnFlightId", f.watchers,
-           coalesce(s.outbound, 'unknown') as outbound, s.return_leg as return, coalesce(s.state, 'unknown') as state, s.price, s.currency,
+  const { rows } = await sql<FareRow & ScheduleRow>`
+    select f.id as "fareId", ${QUESTION} as question, f.watchers,
+           ${storedLeg('outbound', sql`s.outbound`)} as outbound,
+           case when f.return_flight_id is not null then ${storedLeg('return', sql`s.return_leg`)} end as return,
+           coalesce(s.state, 'unknown') as state, s.price, s.currency,
            s.price_checked_at as "priceCheckedAt", s.price_reason as "priceReason", s.hidden_reason as "hiddenReason",
            s.contradicted_since as "contradictedSince", s.held_since as "heldSince",
            s.last_good_check_at as "lastGoodCheckAt", s.last_check_at as "lastCheckAt",
@@ -174,18 +178,37 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
   `.execute(db)
   const [row] = rows
   if (row === undefined) return undefined
-  const { lane, laneDueAt, notBefore, dueSeconds, claimId, now, ...detail } = row
+  const { lane, laneDueAt, notBefore, dueSeconds, claimId, now, question, ...detail } = row
   return {
     ...withPrice(detail),
+    ...question,
+    outbound: publicLeg(detail.outbound),
+    return: detail.return && publicLeg(detail.return),
     next: expectedCheck({ lane, laneDueAt, notBefore, dueSeconds, claimId, now }),
   }
+}
+
+type FareRow = PricedRow<Omit<FareDetail, 'next' | 'outbound' | 'return' | keyof Question>> & {
+  readonly question: Question
+  readonly outbound: StoredLeg
+  readonly return: StoredLeg | null
+}
+
+/** A leg of state `b`: what public SQL shows of its belief and price, and its flight as it was known last. */
+function storedLeg(leg: 'outbound' | 'return', belief: RawBuilder<unknown>) {
+  const of = (part: string) => sql`b.state #> ${sql.lit(part)}`
+  return sql`
+    jsonb_build_object(
+      'belief', coalesce(${belief}, 'unknown'),
+      'price', case when ${sql.ref(`s.${leg}_price`)} is not null then ${of(`{belief,${leg},price}`)} end,
+      'flight', coalesce(nullif(${of(`{belief,${leg},flight}`)}, 'null'), ${of(`{lastFlights,${leg}}`)}))
+  `
 }
 
 /** Reads the history of a fare's belief, newest first. */
 export async function readTimeline(db: Db, fareId: number, limit: number) {
   const { rows } = await sql<PricedRow<Static<typeof Interval>>>`
-    select valid_from as "validFrom", valid_to as "validTo", state, outbound, return_leg as return, price, currency,
-           price_checked_at as "priceCheckedAt", price_reason as "priceReason"
+    select valid_from as "validFrom", valid_to as "validTo", ${INTERVAL_COLUMNS}
       from farewatch.fare_history
      where fare_id = ${fareId}
      order by valid_from desc

@@ -45,7 +45,7 @@ export const HeldFaresShape = object({
 })
 export type HeldFares = Static<typeof HeldFaresShape>
 
-const cursors = cursorsOf('incidents', RowId)
+const cursors = cursorsOf('incidents', RowId, ({ id }: Incident) => id)
 
 const listAll = operator({
   id: 'listIncidents',
@@ -65,12 +65,8 @@ const listAll = operator({
   answer: { about: 'A page of incidents.', schema: pageOf(IncidentShape) },
   problems: ['request.invalid_cursor'],
   example: { query: { limit: '1' } },
-  handler: async ({ db }, { query: { open, limit, cursor } }) => {
-    const bound = open ?? null
-    const after = cursors.read(cursor, bound)
-    const incidents = await listIncidents(db, { open, after, limit: limit + 1 })
-    return cursors.page(incidents, { limit, bound, positionOf: ({ id }) => id })
-  },
+  handler: ({ db }, { query: { open, ...query } }) =>
+    cursors.page(query, (page) => listIncidents(db, { open, ...page }), open ?? null),
 })
 
 const read = operator({

@@ -198,7 +198,7 @@ const putOne = reseller({
 })
 
 const changeOne = reseller({
-  id: 'changeWatch',
+  id: 'updateWatch',
   method: 'PATCH',
   lock: lockOwnWatches,
   path: '/api/v1/watch-lists/{list}/watches/{reference}',

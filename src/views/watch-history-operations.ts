@@ -5,7 +5,13 @@ import { type PricedRow, withPrice } from '../platform/base/money.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
-import { cursorsOf, InstantPosition, pageOf, pageParameters } from '../platform/http/pages.ts'
+import {
+  cursorsOf,
+  InstantPosition,
+  type PagePosition,
+  pageOf,
+  pageParameters,
+} from '../platform/http/pages.ts'
 import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { ListParams, orNotFound } from '../watches/operations/watch-list-operations.ts'
 import { WatchParams } from '../watches/operations/watch-operations.ts'
@@ -17,10 +23,11 @@ const { reseller } = operations<{ readonly db: Db }>()
 const TAG = 'Watches'
 const A_1 = { list: 'summer', reference: 'A-1' }
 
-const Interval = object(
+/** A time during which what was believed of a fare did not change. */
+export const Interval = object(
   {
     validFrom: instant(
-      'Of the first interval when the watch began: what was known before is not shown.',
+      'Of the first interval of a watch when it began: what was known before is not shown.',
     ),
     validTo: orNull(Instant, 'Null while it holds.'),
     state: oneOf(BELIEF_STATES, { title: 'BeliefState' }),
@@ -39,11 +46,17 @@ const Interval = object(
   { title: 'BeliefInterval' },
 )
 
+/** Its columns in `farewatch.fare_history`, without its bounds. */
+export const INTERVAL_COLUMNS = sql`
+  state, outbound, return_leg as return, price, currency, price_checked_at as "priceCheckedAt", price_reason as "priceReason"
+`
+
 const { state: _, outbound: _o, return: _r, ...priceMembers } = Interval.properties
 const PriceInterval = object(priceMembers, { title: 'PriceInterval' })
 const PAGE = object(pageParameters({ preset: 100, max: 1000 }))
-const timelines = cursorsOf('watch-timeline', InstantPosition)
-const priceSeries = cursorsOf('watch-prices', InstantPosition)
+const placeOf = ({ place }: WatchInterval) => place.getTime()
+const timelines = cursorsOf('watch-timeline', InstantPosition, placeOf)
+const priceSeries = cursorsOf('watch-prices', InstantPosition, placeOf)
 
 const timeline = reseller({
   id: 'readWatchTimeline',
@@ -101,15 +114,13 @@ interface IntervalsArgs {
 
 async function intervalsOf(db: Db, args: IntervalsArgs) {
   const { resellerId, params, query, cursors, onlyBookable } = args
-  const { limit, cursor } = query
   const { id: watchId } = await requireWatch(db, resellerId, params)
+  const read = ({ after, limit }: PagePosition<number>) => {
+    const before = after === undefined ? undefined : new Date(after)
+    return readWatchTimeline(db, resellerId, { watchId, before, limit, onlyBookable })
+  }
   // The cursor is bound to the watch by its id, which only its reseller knows.
-  const position = cursors.read(cursor, watchId)
-  const before = position === undefined ? undefined : new Date(position)
-  const page = { watchId, before, limit: limit + 1, onlyBookable }
-  const rows = await readWatchTimeline(db, resellerId, page)
-  const positionOf = ({ place }: WatchInterval) => place.getTime()
-  const { items, next } = cursors.page(rows, { limit, bound: watchId, positionOf })
+  const { items, next } = await cursors.page(query, read, watchId)
   return { items: items.map(({ place: _, ...shown }) => shown), next }
 }
 
@@ -152,8 +163,7 @@ export async function readWatchTimeline(
          and (o.ends_at is null or v.valid_from < o.ends_at)
     )
     select case when valid_from > (select min(valid_from) from seen) then valid_from else began_at end as "validFrom",
-           least(valid_to, ends_at) as "validTo", state, outbound, return_leg as return, price, currency,
-           price_checked_at as "priceCheckedAt", price_reason as "priceReason", place
+           least(valid_to, ends_at) as "validTo", ${INTERVAL_COLUMNS}, place
       from seen
      where ${before === undefined ? sql`true` : sql`place < ${before}`}
        and ${onlyBookable ? sql`state = 'bookable'` : sql`true`}
@@ -183,7 +193,7 @@ const StripInterval = object(
 const Strip = object(
   {
     reference: Type.String(),
-    watchId: Type.String(),
+    watchId: Type.String({ format: 'uuid' }),
     intervals: Type.Array(StripInterval, {
       maxItems: MAX_INTERVALS,
       description: `What was believed, oldest first; the latest ${MAX_INTERVALS} intervals. None while the watch is paused.`,
@@ -197,7 +207,9 @@ const Strip = object(
   { title: 'WatchStrip' },
 )
 
-const cursors = cursorsOf('watch-strips', Type.String({ maxLength: 200 }))
+const Position = Type.String({ maxLength: 200 })
+const referenceOf = ({ reference }: { readonly reference: string }) => reference
+const cursors = cursorsOf('watch-strips', Position, referenceOf)
 
 const listStrips = reseller({
   id: 'listWatchStrips',
@@ -208,7 +220,12 @@ const listStrips = reseller({
   scope: 'read',
   params: ListParams,
   query: object({
-    days: Type.Integer({ minimum: 1, maximum: MAX_DAYS, default: 7 }),
+    days: Type.Integer({
+      minimum: 1,
+      maximum: MAX_DAYS,
+      default: 7,
+      description: 'How many days back.',
+    }),
     watchIds: Type.Optional(
       Type.Array(Type.String({ format: 'uuid' }), {
         minItems: 1,
@@ -222,13 +239,11 @@ const listStrips = reseller({
   problems: ['not_found', 'request.invalid_cursor'],
   example: { params: { list: A_1.list }, query: { limit: '1' } },
   handler: async ({ db, resellerId, resellerName }, { params: { list }, query }) => {
-    const { limit, cursor, days, watchIds } = query
-    const bound = [resellerName, list, days, watchIds ?? null]
-    const after = cursors.read(cursor, bound)
+    const { days, watchIds } = query
     await orNotFound(requireWatchList({ db, resellerId }, list))
-    const page = { resellerId, list, days, watchIds, after, limit: limit + 1 }
-    const strips = await readStrips(db, page)
-    return cursors.page(strips, { limit, bound, positionOf: ({ reference }) => reference })
+    const shown = { resellerId, list, days, watchIds }
+    const bound = [resellerName, list, days, watchIds ?? null]
+    return cursors.page(query, (page) => readStrips(db, { ...shown, ...page }), bound)
   },
 })
 

@@ -100,7 +100,7 @@ export interface WatchFilter {
   readonly state?: readonly BeliefState[] | undefined
   readonly place?: string | undefined
   readonly departsFrom?: string | undefined
-  readonly departsThrough?: string | undefined
+  readonly departsTo?: string | undefined
 }
 
 /** When the snapshot was taken, and the head of the reseller's feed at that moment. */
@@ -221,7 +221,7 @@ async function findCodes(tx: Tx, place: string | undefined): Promise<ReadonlySet
 /** The flights are those of the belief, or the last ones that are known: a sold-out fare passes as it did before. */
 function passes(
   { watch, view }: ViewedWatch,
-  { status, state, place, departsFrom, departsThrough }: WatchFilter,
+  { status, state, place, departsFrom, departsTo }: WatchFilter,
   codes: ReadonlySet<string>,
 ): boolean {
   const { belief, lastFlight } = view
@@ -234,7 +234,7 @@ function passes(
     (place === undefined ||
       flights.some((flight) => flight && endsOf(flight).some((iata) => codes.has(iata)))) &&
     (departsFrom === undefined || (day !== undefined && day >= departsFrom)) &&
-    (departsThrough === undefined || (day !== undefined && day <= departsThrough))
+    (departsTo === undefined || (day !== undefined && day <= departsTo))
   )
 }
 

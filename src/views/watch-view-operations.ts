@@ -4,7 +4,7 @@ import { BELIEF_STATES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import type { Db, Tenant } from '../platform/db/database.ts'
 import { operations } from '../platform/http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { bufferText, sendBuffered } from '../platform/http/responses.ts'
 import { Instant, object, oneOf } from '../platform/http/schemas.ts'
 import {
@@ -72,11 +72,12 @@ const WatchFilters = object({
     'Only watches whose outbound flight departs on this day or later, in local time. Of a flight that was never seen, ' +
       '`departsOn` counts.',
   ),
-  departsThrough: day('Only watches whose outbound flight departs on this day or earlier.'),
+  departsTo: day('Only watches whose outbound flight departs on this day or earlier.'),
 })
 
 const A_1 = { list: 'summer', reference: 'A-1' }
-const cursors = cursorsOf('watches', Type.String({ maxLength: 200 }))
+const Position = Type.String({ maxLength: 200 })
+const cursors = cursorsOf('watches', Position, ({ reference }: ShownWatch) => reference)
 
 const listOfList = reseller({
   id: 'listWatches',
@@ -95,14 +96,14 @@ const listOfList = reseller({
   example: { params: { list: 'summer' } },
   handler: async ({ db, resellerId, resellerName, minRecheckSeconds }, { params, query }) => {
     const { list } = params
-    const { limit, cursor, ...filter } = query
-    const bound = [resellerName, list, filter]
-    const reference = cursors.read(cursor, bound)
+    const { limit: _, cursor: _c, ...filter } = query
     await orNotFound(requireWatchList({ db, resellerId }, list))
-    const after = reference === undefined ? undefined : { list, reference }
     const args = { resellerId, list, minRecheckSeconds, filter }
-    const watches = await listPassing(db, args, { after, limit: limit + 1 })
-    return cursors.page(watches, { limit, bound, positionOf: (watch) => watch.reference })
+    const read = ({ after: reference, limit }: PagePosition<string>) => {
+      const after = reference === undefined ? undefined : { list, reference }
+      return listPassing(db, args, { after, limit })
+    }
+    return cursors.page(query, read, [resellerName, list, filter])
   },
 })
 

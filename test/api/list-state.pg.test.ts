@@ -131,7 +131,7 @@ describe('the state of a list and of all lists', () => {
     }
     expect(await chosen('place=BCN')).toEqual([])
     expect(await chosen('departsFrom=2027-01-11')).toEqual(['unseen'])
-    expect(await chosen('departsThrough=2027-01-10&state=not_bookable')).toEqual(['sold-out'])
+    expect(await chosen('departsTo=2027-01-10&state=not_bookable')).toEqual(['sold-out'])
     expect((await stateOf(ana, '/watch-state?place=PMI&state=bookable')).watches).toHaveLength(1)
     const listed = (query: string) => ana.get(`/watch-lists/summer/watches?${query}`)
     const first = await listed('place=PMI&limit=1')

@@ -71,6 +71,16 @@ describe('the components of the document', () => {
     for (const name of names) expect(name).toMatch(/^#\/components\/\w+\/[\w.-]+$/)
   })
 
+  it('every parameter and every tag says what it is', () => {
+    const { paths, components } = API_DOCUMENT
+    const inline = Object.values(paths)
+      .flatMap((path) => Object.values(path) as { parameters: { name?: string }[] }[])
+      .flatMap(({ parameters }) => parameters.filter(({ name }) => name !== undefined))
+    const named = [...inline, ...Object.values(components.parameters), ...API_DOCUMENT.tags]
+
+    expect(named.filter((one) => !('description' in one && one.description))).toEqual([])
+  })
+
   it('operations that answer the same problems share a response', () => {
     const shared = Object.values(API_DOCUMENT.components.responses).map((each) =>
       JSON.stringify(each),

@@ -107,8 +107,8 @@ describe('the feed of route changes', () => {
       ['places=NONE', [], []],
       ['after=1&kinds=route_added', [5], [1]],
       ['after=3&places=MAD&limit=1', [4], [3]],
-      ['since=2100-01-01T00:00:00Z', [], []],
-      ['until=2100-01-01T00:00:00Z&after=5', [6], [5]],
+      ['from=2100-01-01T00:00:00Z', [], []],
+      ['to=2100-01-01T00:00:00Z&after=5', [6], [5]],
     ] as const) {
       const feed = await read(query)
 
@@ -154,9 +154,7 @@ describe('the feed of route changes', () => {
       update route_change set recorded_at = '2026-01-01T00:00:00Z'::timestamptz + seq * interval '1 day'
     `.execute(db)
 
-    expect(seqs(await read('since=2026-01-03T00:00:00Z&until=2026-01-05T00:00:00Z'))).toEqual([
-      2, 3,
-    ])
+    expect(seqs(await read('from=2026-01-03T00:00:00Z&to=2026-01-05T00:00:00Z'))).toEqual([2, 3])
   })
 
   it('the feed is answered in time although few of many records match', async ({ db }) => {

@@ -335,11 +335,8 @@ describe('a watch of a fare that another reseller watched before', () => {
     await checkBoth(worlds, 20, available('90.00'))
     const path = '/watch-lists/summer/watches/A-1'
     const { body } = await plain(worlds.together, path)
-    const { next } = cursorsOf('watch-timeline', Type.Integer()).page([0, 0], {
-      limit: 1,
-      bound: body.watchId,
-      positionOf: () => ago(40).getTime(),
-    })
+    const cursors = cursorsOf('watch-timeline', Type.Integer(), () => ago(40).getTime())
+    const { next } = await cursors.page({ limit: 1 }, async () => [0, 0], body.watchId)
 
     const answer = (world: World) => plain(world, `${path}/timeline?cursor=${next}`)
 

@@ -104,7 +104,7 @@ describe('farewatch doctor', () => {
     ])
     expect(report.about('workers')[0]?.says).toMatch(/^the last periodic work ended \d+ s ago$/)
     expect(report.about('schedules')[0]?.says).toMatch(
-      /^due: sync-routes in .*, sync-availability in /,
+      /^due: sync-routes in .*, sync-with-availability in /,
     )
     expect(JSON.stringify(report.findings)).not.toContain('a-token-of-tests')
   })

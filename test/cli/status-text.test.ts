@@ -39,7 +39,7 @@ const WELL: Overview = {
   schedules: [
     {
       ...HOURLY,
-      name: 'sync-availability',
+      name: 'sync-with-availability',
       list: 'with-availability',
       cron: '15 * * * *',
       nextDueAt: ago(-7_320),

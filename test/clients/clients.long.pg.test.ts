@@ -347,7 +347,7 @@ describe.for(LANGUAGES)('the examples in %s', (language) => {
     await replayRange(db, ana.resellerId, {
       endpointId: String(endpoint.id),
       from: 1,
-      through: 1,
+      to: 1,
     })
     await deliver()
     await recorded(db, 2)

@@ -52,14 +52,14 @@ describe('the sentence of a change', () => {
       undefined,
       OPEN,
       { ...OPEN, price: euros('400') },
-      'price up from 348.81 to 400 EUR',
+      'price up 15 % from 348.81 to 400 EUR',
     ],
     [
       'price_changed',
       undefined,
       OPEN,
       { ...OPEN, price: euros('99.90') },
-      'price down from 348.81 to 99.90 EUR',
+      'price down 71 % from 348.81 to 99.90 EUR',
     ],
     [
       'price_changed',

@@ -132,7 +132,7 @@ it('deliveries that are sent again do not count as late, nor does the pause that
   await sql`
     update delivery set state = 'delivered', due_at = null, ended_at = now() where endpoint_id = ${replayed}
   `.execute(db)
-  await replayRange(db, resellerId, { endpointId: replayed, from: 1, through: 1 })
+  await replayRange(db, resellerId, { endpointId: replayed, from: 1, to: 1 })
   await sql`update delivery set due_at = to_timestamp(5000)`.execute(db)
   const holdUntil = (until: Date) =>
     sql`update webhook_endpoint set held_until = ${until} where id = ${held}`.execute(db)

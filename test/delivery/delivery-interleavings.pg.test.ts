@@ -166,9 +166,9 @@ async function addFiltered(world: World, at: number, kinds: readonly string[]): 
 /** Sends everything of an endpoint again that has ended. */
 async function replayAll({ db, endpoints, feeds }: World, at: number): Promise<void> {
   const endpoint = endpoints[at % Math.max(1, endpoints.length)]
-  const through = feeds.get(endpoint?.resellerId ?? 0)?.length ?? 0
-  if (endpoint === undefined || through === 0) return
-  await replayRange(db, endpoint.resellerId, { endpointId: endpoint.id, from: 1, through })
+  const to = feeds.get(endpoint?.resellerId ?? 0)?.length ?? 0
+  if (endpoint === undefined || to === 0) return
+  await replayRange(db, endpoint.resellerId, { endpointId: endpoint.id, from: 1, to })
 }
 
 interface Step {
@@ -290,7 +290,7 @@ async function expectAllDelivered(world: World): Promise<void> {
     })
   await drain()
   await expectPromises(world)
-  for (const resellerId of resellers) await replayFailed(db, resellerId, { since: new Date(0) })
+  for (const resellerId of resellers) await replayFailed(db, resellerId, { diedFrom: new Date(0) })
   await drain()
   for (const endpoint of endpoints) {
     const rows = await expectDeliveries(world, endpoint)

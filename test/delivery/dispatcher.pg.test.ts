@@ -206,7 +206,7 @@ it('a new record does not wait behind a large replay', async ({ db }) => {
   await appendRecords(db, { resellerId, ...A }, Array(20).fill({}))
   await fanOutAll(db)
   await sql`update delivery set state = 'delivered', due_at = null, ended_at = now()`.execute(db)
-  await replayRange(db, resellerId, { endpointId: id, from: 1, through: 20 })
+  await replayRange(db, resellerId, { endpointId: id, from: 1, to: 20 })
   await appendRecords(db, { resellerId, ...A }, [{}])
   const dispatcher = startDispatcher(db)
 

@@ -190,7 +190,7 @@ it('the endpoints and deliveries of another reseller do not exist', async ({ db 
     await other.get(`/deliveries?endpoint=${id}`),
     await other.get(`/deliveries/${deliveryId}`),
     await other.send('POST', `/deliveries/${deliveryId}/retry`),
-    await other.send('POST', `${path}/replay`, { from: 1, through: 9 }),
+    await other.send('POST', `${path}/replay`, { from: 1, to: 9 }),
   ]
 
   expect(answers.map(({ status }) => status)).toEqual(Array(9).fill(404))

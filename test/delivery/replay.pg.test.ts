@@ -145,10 +145,10 @@ it('dead deliveries are listed with their last attempt, and are sent again under
   const one = dead[0]?.id ?? ''
   expect(await listAttempts(db, other, one)).toEqual([])
   expect(await retryDelivery(db, other, one)).toBe(false)
-  expect(await replayRange(db, other, { endpointId: id, from: 0, through: 9 })).toBe(0)
-  expect(await replayFailed(db, other, { since: new Date(0) })).toBe(0)
+  expect(await replayRange(db, other, { endpointId: id, from: 0, to: 9 })).toBe(0)
+  expect(await replayFailed(db, other, { diedFrom: new Date(0) })).toBe(0)
   expect(await retryDelivery(db, resellerId, one)).toBe(true)
-  expect(await replayFailed(db, resellerId, { endpointId: id, since: new Date(0) })).toBe(2)
+  expect(await replayFailed(db, resellerId, { endpointId: id, diedFrom: new Date(0) })).toBe(2)
 
   status = 200
   await sql`update webhook_endpoint set failures = 0, failing_since = null, open_until = null, held_until = null`.execute(
@@ -157,7 +157,7 @@ it('dead deliveries are listed with their last attempt, and are sent again under
   await dispatcher.dispatch()
   await dispatcher.recorded(6)
   expect(await states(db, id)).toEqual(['delivered', 'delivered', 'delivered'])
-  expect(await replayRange(db, resellerId, { endpointId: id, from: 2, through: 3 })).toBe(2)
+  expect(await replayRange(db, resellerId, { endpointId: id, from: 2, to: 3 })).toBe(2)
   await dispatcher.dispatch()
   await dispatcher.recorded(8)
 
@@ -171,15 +171,14 @@ it('a replay of a range in which nothing can be is refused', async ({ db }) => {
   const resellerId = await resellerWith(db, [cells(A)])
   const endpointId = await addEndpoint(db, resellerId)
   await appendRecords(db, { resellerId, ...A }, [{}, {}, {}])
-  const range = (from: number, through: number) =>
-    replayRange(db, resellerId, { endpointId, from, through })
+  const range = (from: number, to: number) => replayRange(db, resellerId, { endpointId, from, to })
   const ahead = new Date(Date.now() + 60_000)
 
   expect(await range(3, 3)).toBe(0)
-  await expect(range(3, 2)).rejects.toThrow('from is 3, but must not be greater than through, 2')
+  await expect(range(3, 2)).rejects.toThrow('from is 3, but must not be greater than to, 2')
   await expect(range(4, 9)).rejects.toThrow('from is 4, but the feed ends at 3')
-  await expect(replayFailed(db, resellerId, { since: ahead })).rejects.toMatchObject({
-    args: { pointer: '/since' },
+  await expect(replayFailed(db, resellerId, { diedFrom: ahead })).rejects.toMatchObject({
+    args: { pointer: '/diedFrom' },
   })
 })
 
@@ -195,7 +194,7 @@ it('deliveries and attempts are deleted after thirty days, but none that is pend
   await dispatcher.recorded(3)
   await sql`update delivery set ended_at = now() - interval '31 days' where seq = 1`.execute(db)
   await sql`update delivery_attempt set started_at = now() - interval '31 days'`.execute(db)
-  await replayRange(db, resellerId, { endpointId: id, from: 2, through: 2 })
+  await replayRange(db, resellerId, { endpointId: id, from: 2, to: 2 })
 
   await sql`
     insert into target_pace (purpose, target_hash, next_at)

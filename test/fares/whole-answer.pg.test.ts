@@ -11,6 +11,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { readVerifyAnswer } from '../../src/upstream/fares/read-verify-answer.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { questionWith } from '../../src/upstream/question.ts'
+import { findFare } from '../../src/views/fare-operations.ts'
 import { termsWith } from '../sandbox/support.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
@@ -177,6 +178,24 @@ describe('all of an answer', () => {
     expect(feed.map((change) => change.flights)).toEqual([flights, flights])
     const { rows } = await sql`select * from farewatch.availability_changes`.execute(db)
     expect(JSON.stringify([seen, lost, feed, rows])).not.toMatch(/"identity"|"itinerary"/)
+  })
+
+  it('is in the view of the fare, which keeps its flights when they are sold out', async ({ db }) => {
+    const { fareId } = await addFare(db)
+    await record(db, fareId, checked(0), ...readAnswer())
+    const [outbound, back] = [legIn(OUT), legIn(BACK)]
+
+    const seen = await findFare(db, fareId)
+    for (const at of [2, 4]) await record(db, fareId, checked(at), gone, gone)
+    const lost = await findFare(db, fareId)
+
+    expect(seen).toMatchObject({ state: 'bookable', outbound, return: back })
+    const sold = { belief: 'unavailable', price: null, passengerPrices: null }
+    expect(lost).toMatchObject({
+      state: 'not_bookable',
+      outbound: { ...outbound, ...sold },
+      return: { ...back, ...sold },
+    })
   })
 
   it('is filled in where an older version has not kept it, without a record', async ({ db }) => {

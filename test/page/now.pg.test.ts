@@ -75,7 +75,7 @@ describe.runIf(canBrowse)('the Now view', () => {
     await passSeconds(db, 120)
     await record(db, await fareOf(db, '101'), new Date(), available('110.00'))
 
-    await page.getByText('price up from 100.00 to 110.00 EUR').waitFor()
+    await page.getByText('price up 10 % from 100.00 to 110.00 EUR').waitFor()
     await page.getByRole('img', { name: /of fares in the last hour|No fare changed/ }).waitFor()
     // Ages of all fares, checks and workers are the operator's.
     expect(await page.getByText('How long ago were the fares checked?').count()).toBe(0)

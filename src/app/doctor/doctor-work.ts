@@ -8,7 +8,7 @@ import { deliveryLateMs, LIMITS, longRoundMs } from '../../views/status-limits.t
 import type { Status } from '../../views/status-shapes.ts'
 import { isForgotten, isPausedNow } from '../../views/work-warnings.ts'
 import { listAllSchedulers } from '../periodic.ts'
-import { SYNC_NAMES, schedulesOf } from '../settings-for.ts'
+import { syncNameOf, schedulesOf } from '../settings-for.ts'
 import { checksStopText, heldText, pauseText, sinceText, unkeptText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
@@ -31,7 +31,7 @@ export async function examineSchedules(deps: DoctorDeps, status: Status): Promis
   const findings: Finding[] = []
   const due: string[] = []
   for (const { list: listName, times } of schedulesOf(deps.app.config)) {
-    const name = SYNC_NAMES[listName]
+    const name = syncNameOf(listName)
     const found = saved.find((one) => one.name === name)
     if (found === undefined || 'everyMs' in found.times) {
       const says = `${name} is not in the queue`

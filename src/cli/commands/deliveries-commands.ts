@@ -160,10 +160,10 @@ interface Replayed {
 
 function replayFrom(db: Db, resellerId: number, { endpointId, from, to }: Replayed) {
   if (typeof from === 'object' && to === undefined) {
-    return replayAllFailed(db, resellerId, { endpointId, since: from })
+    return replayAllFailed(db, resellerId, { endpointId, diedFrom: from })
   }
   if (typeof from === 'number' && to !== undefined && endpointId !== undefined) {
-    return replayRange(db, resellerId, { endpointId, from, through: to })
+    return replayRange(db, resellerId, { endpointId, from, to })
   }
   throw new UsageError('--from takes an instant alone, or a number with --to and --endpoint')
 }

@@ -134,7 +134,8 @@ function contradictionLines(fare: FareDetail): string[] {
 
 function fareText(fare: FareDetail): string {
   const { returnFlightId, next, lastReason, lastCheckAt, lastCheckWhy, priceReason } = fare
-  const back = returnFlightId === null ? '' : ` with return ${returnFlightId} (${fare.return})`
+  const back =
+    returnFlightId === null ? '' : ` with return ${returnFlightId} (${fare.return?.belief})`
   const pricedAt = fare.priceCheckedAt?.toISOString() ?? 'never'
   const why = priceReason === null ? '' : ` (price last shown ${pricedAt}: ${priceReason})`
   const price = fare.price === null ? why : `, ${fare.price.amount} ${fare.price.currency}${why}`
@@ -147,7 +148,7 @@ function fareText(fare: FareDetail): string {
   const check =
     next === null ? 'no more checks' : `next check ${next.at.toISOString()}: ${next.why}`
   return [
-    `fare ${fare.fareId}: flight ${fare.flightId} (${fare.outbound})${back}`,
+    `fare ${fare.fareId}: flight ${fare.flightId} (${fare.outbound.belief})${back}`,
     `  ${fare.state}${price}; last good check ${good}${reason}`,
     ...contradictionLines(fare),
     `  ${last}${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,

@@ -100,7 +100,7 @@ export function addWatchListCommands(program: Command): void {
     .addOption(new Option('--state <state...>', 'only believed to be so').choices(BELIEF_STATES))
     .option('--place <place>', 'only from or to this airport code or city')
     .option('--departs-from <day>', 'only departing on this day or later', dayOption)
-    .option('--departs-through <day>', 'only departing on this day or earlier', dayOption)
+    .option('--departs-to <day>', 'only departing on this day or earlier', dayOption)
     .addHelpText('after', example('watch-lists export --reseller northwind > all.csv'))
     .action(exportLists)
   for (const [name, verb] of Object.entries(VERBS)) addVerb(lists, name, verb)

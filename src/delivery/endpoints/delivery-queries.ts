@@ -1,5 +1,6 @@
 import { DELIVERY_STATES, type DeliveryState } from '../../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
+import type { PagePosition } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import type { Delivery } from './delivery-shapes.ts'
 import { ATTEMPT, type EndpointOwner, splitAttempt, type WithAttempt } from './endpoint-queries.ts'
@@ -122,11 +123,15 @@ export async function listAttempts(
   return rows
 }
 
-/** A fare may have thousands of watches, and each its endpoints. */
-const MAX_LISTED = 200
-
-/** The deliveries of a change of a fare to the endpoints of all resellers. */
-export function listChangeDeliveries(db: Db, changeSeq: number): Promise<Delivery[]> {
+/**
+ * The deliveries of a change of a fare to the endpoints of all resellers, newest first. A fare may have thousands of
+ * watches, and each its endpoints.
+ */
+export function listChangeDeliveries(
+  db: Db,
+  changeSeq: number,
+  { after = null, limit }: PagePosition<string | null>,
+): Promise<Delivery[]> {
   return readDeliveries(db, {
     chosen: sql`
       select d.*
@@ -135,8 +140,10 @@ export function listChangeDeliveries(db: Db, changeSeq: number): Promise<Deliver
         join webhook_endpoint own on own.reseller_id = w.reseller_id
         join delivery d on d.endpoint_id = own.id and d.seq = w.seq
        where c.seq = ${changeSeq}
-       limit ${MAX_LISTED}
+         and (${after}::uuid is null or d.id < ${after}::uuid)
+       order by d.id desc
+       limit ${limit}
     `,
-    order: sql`r.name, e.created_at, e.id, d.seq`,
+    order: sql`d.id desc`,
   })
 }

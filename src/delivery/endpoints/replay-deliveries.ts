@@ -30,11 +30,11 @@ export async function replayRange(
   {
     endpointId,
     from,
-    through,
-  }: { readonly endpointId: string; readonly from: number; readonly through: number },
+    to,
+  }: { readonly endpointId: string; readonly from: number; readonly to: number },
 ): Promise<number> {
-  if (from > through) {
-    throw emptyRange('from', `from is ${from}, but must not be greater than through, ${through}`)
+  if (from > to) {
+    throw emptyRange('from', `from is ${from}, but must not be greater than to, ${to}`)
   }
   const { last } = await selectOne(
     sql<{ last: number }>`select last_seq as last from reseller where id = ${resellerId}`,
@@ -43,7 +43,7 @@ export async function replayRange(
   if (from > last) throw emptyRange('from', `from is ${from}, but the feed ends at ${last}`)
   return replay(
     db,
-    sql`${isOfReseller(resellerId, endpointId)} and d.seq between ${from} and ${through}`,
+    sql`${isOfReseller(resellerId, endpointId)} and d.seq between ${from} and ${to}`,
   )
 }
 
@@ -54,16 +54,16 @@ export async function replayRange(
 export async function replayFailed(
   db: Db,
   resellerId: number,
-  { endpointId, since }: { readonly endpointId?: string | undefined; readonly since: Date },
+  { endpointId, diedFrom }: { readonly endpointId?: string | undefined; readonly diedFrom: Date },
 ): Promise<number> {
   const { isAhead } = await selectOne(
-    sql<{ isAhead: boolean }>`select ${since}::timestamptz > clock_timestamp() as "isAhead"`,
+    sql<{ isAhead: boolean }>`select ${diedFrom}::timestamptz > clock_timestamp() as "isAhead"`,
     db,
   )
-  if (isAhead) throw emptyRange('since', `since is in the future: ${since.toISOString()}`)
+  if (isAhead) throw emptyRange('diedFrom', `diedFrom is in the future: ${diedFrom.toISOString()}`)
   return replay(
     db,
-    sql`${isOfReseller(resellerId, endpointId)} and d.state = 'dead' and d.ended_at >= ${since}`,
+    sql`${isOfReseller(resellerId, endpointId)} and d.state = 'dead' and d.ended_at >= ${diedFrom}`,
   )
 }
 

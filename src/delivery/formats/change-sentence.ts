@@ -156,11 +156,13 @@ function lostLegText({ outbound, return: back }: Belief): string | undefined {
   return VOCABULARY.legs[outbound.belief === 'unavailable' ? 'outbound' : 'return']
 }
 
-/** The amount before a step of the price in one currency, by its direction. */
+/** The amount before a step of the price in one currency, by its direction, and by how much unless that is less than half a percent. */
 function stepOf(was: Money | undefined, is: Money | undefined) {
   if (!was || !is || was.currency !== is.currency) return {}
   const isUp = toCents(is.amount) > toCents(was.amount)
-  return isUp ? { risenFrom: was.amount } : { fallenFrom: was.amount }
+  const share = Math.abs(Number(is.amount) / Number(was.amount) - 1)
+  const percent = share >= 0.005 && Number.isFinite(share) ? (100 * share).toFixed() : undefined
+  return { percent, [isUp ? 'risenFrom' : 'fallenFrom']: was.amount }
 }
 
 /**

@@ -4,9 +4,9 @@ import { isArchivedAfter, readFeedBounds, throwMissing } from '../../feeds/feed-
 import type { FeedSource } from '../../feeds/watch-feed-queries.ts'
 import { DELIVERY_STATES } from '../../platform/base/kinds.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { cursorsOf, onlyPage, pageOf, pageParameters } from '../../platform/http/pages.ts'
+import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import { Instant, MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { composeMessages } from '../dispatch/claim-deliveries.ts'
 import {
   listAttempts,
@@ -25,6 +25,7 @@ import {
   retryDelivery,
 } from '../endpoints/replay-deliveries.ts'
 import type { Message } from '../formats/format.ts'
+import { WebhookEventShape } from './event-shapes.ts'
 import { explain } from './explain-operations.ts'
 
 const { operator, reseller } = operations<FeedSource>()
@@ -39,7 +40,7 @@ const DeliveryDetails = object(
   {
     ...Delivery.properties,
     body: orNull(
-      Type.Unsafe<Body>(object({ type: Type.String(), timestamp: Instant, data: Type.Unknown() })),
+      Type.Unsafe<Body>(WebhookEventShape),
       'What is sent: the body of a webhook, and what the text of a message for people is made of. Null if the record is ' +
         'archived.',
     ),
@@ -57,7 +58,9 @@ const one = {
   problems: ['not_found'],
   example: { params: EXAMPLE_DELIVERY },
 } as const
-const cursors = cursorsOf('deliveries', Delivery.properties.id)
+const idOf = ({ id }: Delivery) => id
+const cursors = cursorsOf('deliveries', Delivery.properties.id, idOf)
+const changeCursors = cursorsOf('change-deliveries', Delivery.properties.id, idOf)
 
 const listOwn = reseller({
   id: 'listDeliveries',
@@ -90,14 +93,12 @@ const listOwn = reseller({
   answer: { about: 'A page of deliveries.', schema: pageOf(Delivery) },
   problems: ['not_found', 'request.invalid_cursor'],
   handler: async (owner, { query }) => {
-    const { limit, cursor, ...filter } = query
+    const { limit: _, cursor: _c, ...filter } = query
     const { endpoint: endpointId, state: states, seq } = filter
-    const after = cursors.read(cursor, filter)
     if (endpointId !== undefined) await requireEndpoint(owner, endpointId)
     const { db, resellerId } = owner
-    const wanted = { resellerId, endpointId, states, seq, after, limit: limit + 1 }
-    const found = await listDeliveries(db, wanted)
-    return cursors.page(found, { limit, bound: filter, positionOf: ({ id }) => id })
+    const wanted = { resellerId, endpointId, states, seq }
+    return cursors.page(query, (page) => listDeliveries(db, { ...wanted, ...page }), filter)
   },
 })
 
@@ -109,17 +110,16 @@ const ofChange = operator({
   summary: 'List the deliveries of a change to the endpoints of all resellers',
   scope: 'operate',
   params: RecordParams,
-  answer: {
-    about: 'At most 200 deliveries, by reseller.',
-    schema: pageOf(Delivery),
-  },
+  query: object(pageParameters({ preset: 200, max: 1000 })),
+  answer: { about: 'A page of deliveries, newest first.', schema: pageOf(Delivery) },
   example: { params: { seq: '1' } },
-  problems: ['changes.archived'],
-  handler: async ({ db }, { params: { seq } }) => {
-    const items = await listChangeDeliveries(db, seq)
+  problems: ['changes.archived', 'request.invalid_cursor'],
+  handler: async ({ db }, { params: { seq }, query }) => {
+    const read = (page: PagePosition<string>) => listChangeDeliveries(db, seq, page)
+    const found = await changeCursors.page(query, read, seq)
     const bounds = await readFeedBounds(db, 'availability')
-    if (items.length === 0 && isArchivedAfter(bounds, seq - 1)) throwMissing(bounds, seq)
-    return onlyPage(items)
+    if (found.items.length === 0 && isArchivedAfter(bounds, seq - 1)) throwMissing(bounds, seq)
+    return found
   },
 })
 
@@ -181,15 +181,15 @@ const replay = reseller({
   tag: TAG,
   summary: 'Send the deliveries of an endpoint again: a range of numbers, or all that died',
   description:
-    'Give `from` and `through`, the first and the last number of your feed, or `since`: all deliveries that died after this ' +
-    `instant. At most ${MAX_REPLAYED} are sent by one request; with \`since\`, repeat it until \`replayed\` is 0. Deliveries ` +
+    'Give `from` and `to`, the first and the last number of your feed, or `diedFrom`: all deliveries that have died since this ' +
+    `instant. At most ${MAX_REPLAYED} are sent by one request; with \`diedFrom\`, repeat it until \`replayed\` is 0. Deliveries ` +
     'keep their `webhook-id`.',
   scope: 'watch',
   params: EndpointParams,
   body: object({
     from: Type.Optional(Seq),
-    through: Type.Optional(Seq),
-    since: Type.Optional(Type.String({ format: 'date-time' })),
+    to: Type.Optional(Seq),
+    diedFrom: Type.Optional(Type.String({ format: 'date-time' })),
   }),
   answer: {
     about: 'The deliveries are sent within seconds.',
@@ -197,19 +197,19 @@ const replay = reseller({
     schema: object({ replayed: Type.Integer() }),
   },
   problems: ['not_found'],
-  example: { params: EXAMPLE_ENDPOINT, body: { from: 1, through: 100 } },
-  handler: async (owner, { params: { endpointId }, body: { from, through, since } }) => {
+  example: { params: EXAMPLE_ENDPOINT, body: { from: 1, to: 100 } },
+  handler: async (owner, { params: { endpointId }, body: { from, to, diedFrom } }) => {
     await requireEndpoint(owner, endpointId)
     const { db, resellerId } = owner
-    if (from !== undefined && through !== undefined && since === undefined) {
-      return { replayed: await replayRange(db, resellerId, { endpointId, from, through }) }
+    if (from !== undefined && to !== undefined && diedFrom === undefined) {
+      return { replayed: await replayRange(db, resellerId, { endpointId, from, to }) }
     }
-    if (from === undefined && through === undefined && since !== undefined) {
-      const given = { endpointId, since: instantOf(since) }
+    if (from === undefined && to === undefined && diedFrom !== undefined) {
+      const given = { endpointId, diedFrom: instantOf(diedFrom) }
       return { replayed: await replayFailed(db, resellerId, given) }
     }
     throw new ProblemError('request.invalid_body', {
-      detail: 'give either from and through, or since',
+      detail: 'give either from and to, or diedFrom',
     })
   },
 })
@@ -220,8 +220,8 @@ function instantOf(text: string): Date {
   const year = instant.getUTCFullYear()
   if (year >= 1970 && year <= 9999) return instant
   throw new ProblemError('request.invalid_body', {
-    pointer: '/since',
-    detail: 'since must be an instant such as 2030-01-31T12:00:00Z',
+    pointer: '/diedFrom',
+    detail: 'diedFrom must be an instant such as 2030-01-31T12:00:00Z',
   })
 }
 

@@ -35,8 +35,8 @@ const query = object({
       description: 'Only changes of these places and of routes from or to them.',
     }),
   ),
-  since: Type.Optional(instant('Only changes recorded at this instant or later.')),
-  until: Type.Optional(instant('Only changes recorded before this instant.')),
+  from: Type.Optional(instant('Only changes recorded at this instant or later.')),
+  to: Type.Optional(instant('Only changes recorded before this instant.')),
 })
 
 const listRouteChanges = shared({

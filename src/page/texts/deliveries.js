@@ -93,9 +93,9 @@ export const deliveries = {
     sendExample: 'Send example',
     exampleSent: 'An example without a number is on its way. It appears in the log.',
     replay: 'Send records again, from number',
-    through: 'to',
-    /** @param {number} from @param {number} through */
-    askReplay: (from, through) => `Send the records ${from} to ${through} again?`,
+    to: 'to',
+    /** @param {number} from @param {number} to */
+    askReplay: (from, to) => `Send the records ${from} to ${to} again?`,
     again: 'Send again',
     /** @param {number} n */
     replayed: (n) =>

@@ -16,7 +16,7 @@ export const watches = {
     place: 'Place',
     placeHint: 'PMI or Palma',
     departsFrom: 'Departs from',
-    departsThrough: 'to',
+    departsTo: 'to',
     clear: 'Clear the filters',
     /** @param {string} percent */
     share: (percent) => `${percent} bookable`,

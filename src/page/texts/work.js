@@ -195,9 +195,9 @@ export const work = {
     notFound: 'No tracked fare has this outbound flight.',
     notFoundHelp: 'Changes of fares link to their fare.',
     found: 'Several fares have this outbound flight. Choose one.',
-    /** @param {number} id @param {string | null} back @param {number} watchers */
-    choice: (id, back, watchers) =>
-      `fare ${id}${back === null ? '' : `, return ${back}`}: ${watchers === 1 ? '1 watch' : `${watchers} watches`}`,
+    /** @param {any} fare */
+    choice: ({ fareId, returnFlightId: back, watchers }) =>
+      `fare ${fareId}${back === null ? '' : `, return ${back}`}: ${watchers === 1 ? '1 watch' : `${watchers} watches`}`,
     /** @param {number} id */
     fareTitle: (id) => `Fare ${id}`,
     state: 'State',
@@ -213,6 +213,5 @@ export const work = {
     noBeliefs: 'It had no good check yet.',
     records: 'Records',
     noRecords: 'It has not changed yet.',
-    until: 'now',
   },
 }

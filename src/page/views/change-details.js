@@ -1,12 +1,11 @@
-import { feedOf, flightText, priceText, stateName } from '../describe.js'
+import { feedOf, priceText, stateName } from '../describe.js'
 import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Offer } from '../offer.js'
+import { Leg } from '../offer.js'
 import { Loaded } from '../parts.js'
 import { callApi } from '../session.js'
-import { textOf, texts } from '../texts.js'
+import { texts } from '../texts.js'
 import { Clock } from '../times.js'
-import { vocabulary } from '../vocabulary.js'
 import { Deliveries } from './delivery-log.js'
 
 /** Where the records of a feed have their evidence and deliveries. */
@@ -48,7 +47,7 @@ function Side({ title, state, feed }) {
     <h3>${title}</h3>
     ${feed === 'route' ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${texts.changes.nothing}</p>`}
     ${state?.state && html`<p>${stateName(state.state)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
-    ${legs.map((leg) => html`<p>${flightText(leg.flight) ?? texts.changes.noFlight}: ${textOf(vocabulary.beliefs, leg.belief)}${leg.price ? `, ${priceText(leg.price)}` : ''} <${Offer} leg=${leg} /></p>`)}
+    ${legs.map((leg) => html`<p><${Leg} leg=${leg} name=${texts.changes.noFlight} /></p>`)}
   </section>`
 }
 

@@ -141,22 +141,20 @@ function Replay({ endpoint: { id, dead }, onChanged }) {
 function ReplayForm({ id, dead, first, head, onChanged }) {
   const { busy, act, report } = useReportedAction(onChanged)
   const [from, setFrom] = useState(head)
-  const [through, setThrough] = useState(head)
+  const [to, setTo] = useState(head)
   const t = texts.endpointActions
   const replay = async (/** @type {object} */ body) => {
     const path = `/webhook-endpoints/${id}/replay`
     return t.replayed((await callApi(path, { method: 'POST', body })).replayed)
   }
-  const submit = onSubmit(
-    () => confirm(t.askReplay(from, through)) && act(() => replay({ from, through })),
-  )
+  const submit = onSubmit(() => confirm(t.askReplay(from, to)) && act(() => replay({ from, to })))
   const number = (/** @type {number} */ value, /** @type {(n: number) => void} */ set) =>
     html`<input type="number" required min=${first} max=${head} value=${value} onInput=${(/** @type {any} */ e) => set(e.currentTarget.valueAsNumber)} />`
   return html`<form class="toolbar replay" onSubmit=${submit}>
       <label>${t.replay} ${number(from, setFrom)}</label>
-      <label>${t.through} ${number(through, setThrough)}</label>
+      <label>${t.to} ${number(to, setTo)}</label>
       <button type="submit" disabled=${busy}>${t.again}</button>
-      ${dead > 0 && html`<${Action} label=${t.allDead(dead)} busy=${busy} onClick=${() => confirm(t.askAllDead(dead)) && act(() => replay({ since: EVER }))} />`}
+      ${dead > 0 && html`<${Action} label=${t.allDead(dead)} busy=${busy} onClick=${() => confirm(t.askAllDead(dead)) && act(() => replay({ diedFrom: EVER }))} />`}
     </form>
     ${report}`
 }

@@ -9,12 +9,13 @@ import {
 } from '../describe.js'
 import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
+import { Leg, Timeline } from '../offer.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
 import { readLast } from '../recent-changes.js'
 import { callApi } from '../session.js'
-import { textOf, texts } from '../texts.js'
+import { texts } from '../texts.js'
 import { Age, Clock } from '../times.js'
-import { vocabulary } from '../vocabulary.js'
+import { termsText } from '../vocabulary.js'
 
 const EVERY_MS = 15_000
 /** How many changes are read for the fares that changed last, and how many fares are shown. */
@@ -71,8 +72,8 @@ function Choices({ found }) {
     return html`<${Empty} title=${texts.schedule.notFound}>${texts.schedule.notFoundHelp}<//>`
   }
   return html`<p>${texts.schedule.found}</p><ul class="plain-list">${found.map(
-    ({ fareId, returnFlightId, watchers }) =>
-      html`<li><a href=${linkTo('schedule', String(fareId))}>${texts.schedule.choice(fareId, returnFlightId, watchers)}</a></li>`,
+    (fare) =>
+      html`<li><a href=${linkTo('schedule', String(fare.fareId))}>${texts.schedule.choice(fare)}</a>, ${termsText(fare)}</li>`,
   )}</ul>`
 }
 
@@ -87,7 +88,11 @@ function Fare({ fareId }) {
     <h3>${texts.schedule.fareTitle(data.fareId)}</h3>
     <${Facts} fare=${data} />
     <div class="sides">
-      <section><h3>${texts.schedule.beliefs}</h3><${Timeline} timeline=${data.timeline} /></section>
+      <section><h3>${texts.schedule.beliefs}</h3>${
+        data.timeline.length === 0
+          ? html`<p class="muted">${texts.schedule.noBeliefs}</p>`
+          : html`<${Timeline} timeline=${data.timeline} />`
+      }</section>
       <section><h3>${texts.schedule.records}</h3><${Changes} changes=${data.changes} /></section>
     </div>
   `}<//>`
@@ -95,25 +100,17 @@ function Fare({ fareId }) {
 
 /** @param {{ fare: any }} props */
 function Facts({ fare }) {
-  const { state, price, flightId, returnFlightId, outbound, next, turns } = fare
+  const { state, price, flightId, returnFlightId, next, turns } = fare
   const { lastGoodCheckAt, lastReason } = fare
   return html`<dl>
     <dt>${texts.schedule.state}</dt><dd>${stateName(state)}${price === null ? '' : `, ${priceText(price)}`}${fare.hiddenReason && html` <span class="muted">${hiddenText(fare)}</span>`}</dd>
-    <dt>${texts.schedule.flight}</dt><dd>${flightId}: ${textOf(vocabulary.beliefs, outbound)}</dd>
-    ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd>${returnFlightId}: ${textOf(vocabulary.beliefs, fare.return ?? 'unknown')}</dd>`}
+    <dt>${texts.schedule.flight}</dt><dd><${Leg} leg=${fare.outbound} name=${flightId} /></dd>
+    ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd><${Leg} leg=${fare.return} name=${returnFlightId} /></dd>`}
+    <dt>${texts.watch.passengers}</dt><dd>${termsText(fare)}</dd>
     <dt>${texts.schedule.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.schedule.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
     <dt>${texts.schedule.next}</dt><dd>${next ? html`<${Age} at=${next.at} />: ${next.why}` : texts.schedule.noNext}</dd>
     ${turns && html`<dt>${texts.schedule.pace}</dt><dd>${turns.why}</dd>`}
   </dl>`
-}
-
-/** @param {{ timeline: any[] }} props */
-function Timeline({ timeline }) {
-  if (timeline.length === 0) return html`<p class="muted">${texts.schedule.noBeliefs}</p>`
-  return html`<ul class="plain-list">${timeline.map(
-    ({ validFrom, validTo, state, price }) => html`<li>
-      <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.schedule.until}: ${stateName(state)}${price === null ? '' : `, ${priceText(price)}`}</li>`,
-  )}</ul>`
 }
 
 /** @param {{ changes: any[] }} props */

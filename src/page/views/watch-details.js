@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
-import { flightText, hiddenText, priceText, stateName } from '../describe.js'
+import { hiddenText, priceText, stateName } from '../describe.js'
 import { linkTo, linkWithin, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Offer } from '../offer.js'
+import { Leg, Timeline } from '../offer.js'
 import { Action, Failure, Loaded } from '../parts.js'
 import { PriceLine } from '../price-line.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
-import { Age, Clock, durationText } from '../times.js'
+import { Age, durationText } from '../times.js'
 import { termsText, vocabulary } from '../vocabulary.js'
 import { WatchForm } from './watch-form.js'
 
@@ -44,19 +44,10 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
           : html`<${PriceLine} prices=${prices} />`
       }
       <h3>${texts.watch.beliefs}</h3>
-      <ul class="plain-list">${timeline.map(
-        (/** @type {any} */ { validFrom, validTo, state, price }) => html`<li>
-          <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.watch.now}:
-          ${' '}${stateName(state)}${price ? `, ${priceText(price)}` : ''}</li>`,
-      )}</ul>
+      <${Timeline} timeline=${timeline} />
       ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${changed} />`}
     `}<//>
   </aside>`
-}
-
-/** A leg as it is believed, or with the flight that is known of it. @param {any} leg @param {any} flight */
-function offered(leg, flight) {
-  return leg?.flight ? leg : { flight }
 }
 
 /** @param {{ watch: any }} props */
@@ -67,8 +58,8 @@ function Facts({ watch }) {
     <dt>${texts.watch.state}</dt><dd>${textOf(vocabulary.statuses, status)}: ${stateName(belief.state)}${belief.price ? `, ${priceText(belief.price)}` : ''}${hiddenReason && html` <span class="muted">${hiddenText(watch)}</span>`}</dd>
     ${contradictedSince && html`<dt>${texts.watch.contradicted}</dt><dd><${Age} at=${contradictedSince} /></dd>`}
     ${heldSince && html`<dt>${texts.watch.held}</dt><dd><${Age} at=${heldSince} /> <span class="muted">${texts.watch.heldHelp}</span></dd>`}
-    <dt>${texts.watch.flight}</dt><dd>${flightText(belief.outbound.flight ?? lastFlight?.outbound) ?? watch.flightId} <${Offer} leg=${offered(belief.outbound, lastFlight?.outbound)} /></dd>
-    ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd>${flightText(belief.return?.flight ?? lastFlight?.return) ?? watch.returnFlightId} <${Offer} leg=${offered(belief.return, lastFlight?.return)} /></dd>`}
+    <dt>${texts.watch.flight}</dt><dd><${Leg} leg=${belief.outbound} known=${lastFlight?.outbound} name=${watch.flightId} /></dd>
+    ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd><${Leg} leg=${belief.return} known=${lastFlight?.return} name=${watch.returnFlightId} /></dd>`}
     ${lastFlight?.price && html`<dt>${texts.watch.lastSeen}</dt><dd>${priceText(lastFlight.price)}, <${Age} at=${lastFlight.at} /></dd>`}
     <dt>${texts.watch.passengers}</dt><dd>${termsText(watch)}</dd>
     <dt>${texts.watch.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.watch.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>

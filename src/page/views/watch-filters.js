@@ -4,7 +4,7 @@ import { textOf, texts } from '../texts.js'
 import { vocabulary } from '../vocabulary.js'
 
 /** The filters of the API that the address keeps, by their names there. */
-const FILTERS = ['state', 'status', 'place', 'departsFrom', 'departsThrough']
+const FILTERS = ['state', 'status', 'place', 'departsFrom', 'departsTo']
 const STATES = ['bookable', 'not_bookable', 'unknown']
 const STATUSES = ['new', 'stale', 'expired', 'paused']
 
@@ -30,7 +30,7 @@ export function WatchFilters({ query, onQuery, text, onText }) {
       <div class="toolbar">
         <${StateFilter} query=${query} onQuery=${onQuery} />
         <${PlaceFilter} place=${query.get('place') ?? ''} onQuery=${onQuery} />
-        ${day('departsFrom', t.departsFrom)} ${day('departsThrough', t.departsThrough)}
+        ${day('departsFrom', t.departsFrom)} ${day('departsTo', t.departsTo)}
         ${set > 0 && html`<button type="button" class="plain" onClick=${clear}>${t.clear}</button>`}
       </div>
     </details>

@@ -278,7 +278,9 @@ export const CHANGE_KINDS = {
     about: 'The price changed by at least the thresholds of the watch.',
     tone: 'warn',
     sentences: [
+      'price up {percent} % from {risenFrom} to {price}',
       'price up from {risenFrom} to {price}',
+      'price down {percent} % from {fallenFrom} to {price}',
       'price down from {fallenFrom} to {price}',
       'price {price} (was {was})',
       'price {price}',

@@ -1,3 +1,4 @@
+import type { Logger } from '../base/logger.ts'
 import { type Db, sql } from './database.ts'
 
 /** What an operator changed. */
@@ -28,6 +29,32 @@ export async function recordAction(
     .insertInto('audit_entry')
     .values({ made_by: by, action, target: target ?? null, reason: reason ?? null })
     .execute()
+}
+
+interface OperatorDeps {
+  readonly db: Db
+  readonly log: Logger
+}
+
+/** An operation of HTTP, as far as its records name it. */
+interface Requested {
+  readonly caller: { readonly limitKey: string }
+  readonly request: { readonly id: string }
+}
+
+/** Logs what an operator has changed by a request, with what else the line says, and records it. */
+export async function recordOperation(
+  { db, log }: OperatorDeps,
+  { caller, request }: Requested,
+  {
+    action,
+    target,
+    ...object
+  }: { readonly action: string; readonly target: string; readonly [name: string]: unknown },
+): Promise<void> {
+  const by = caller.limitKey
+  log.info({ by, requestId: request.id, ...object }, action)
+  await recordAction(db, { by, action, target })
 }
 
 /** What operators changed, the latest first. @param before the id after which the last page ended. */

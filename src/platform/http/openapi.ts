@@ -43,7 +43,14 @@ const WITH_BODY: readonly ProblemCode[] = [
 const WITH_REPEATS: readonly ProblemCode[] = ['request.still_running', 'request.other_repeated']
 
 export interface OpenApiOptions {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly info: {
+    readonly title: string
+    readonly version: string
+    readonly description: string
+    readonly license: { readonly name: string; readonly identifier: string }
+  }
+  /** What the operations of each tag are about. */
+  readonly tags: Readonly<Record<string, string>>
   /** The body of each operation's response to its example request, by the operation's id. */
   readonly answers: Readonly<Record<string, unknown>>
   /** The bodies that are sent to receivers, by their `type`. */
@@ -64,7 +71,7 @@ interface SentEvent {
  */
 export function openApiDocument(
   operations: readonly AnyOperation[],
-  { info, answers, events, eventUnion }: OpenApiOptions,
+  { info, tags, answers, events, eventUnion }: OpenApiOptions,
 ) {
   const sent = createSchemaComponents()
   const responses: Shared = {}
@@ -95,7 +102,10 @@ export function openApiDocument(
     openapi: '3.1.0',
     info,
     servers: [{ url: '/' }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
+      name,
+      description: tags[name],
+    })),
     paths,
     webhooks: Object.fromEntries(webhooks) as Record<string, object>,
     components: {
@@ -172,6 +182,19 @@ function webhookObject(components: SchemaComponents, { about, schema, example }:
   }
 }
 
+/** What the parameters of paths are. */
+const PATH_PARAMETERS: Readonly<Record<string, string>> = {
+  reseller: 'The name of the reseller.',
+  keyId: 'The id of the key.',
+  fareId: 'The id of the fare.',
+  incidentId: 'The id of the incident.',
+  runId: 'The id of the run.',
+  seq: 'The number of the record in its feed.',
+  placeId: 'The id of the place in the route lists.',
+  departureId: 'The id of the place of departure in the route lists.',
+  destinationId: 'The id of the destination in the route lists.',
+}
+
 /** Parts of operations by name, for `components`. */
 type Shared = Record<string, object>
 
@@ -191,7 +214,7 @@ function parametersOf(
 ) {
   const required = (schema as { required?: string[] } | undefined)?.required ?? []
   return Object.entries(propertiesOf(schema)).map(([name, property]) => {
-    const { description, ...rest } = property
+    const { description = where === 'path' ? PATH_PARAMETERS[name] : undefined, ...rest } = property
     return {
       name,
       in: where,

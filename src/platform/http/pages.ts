@@ -49,22 +49,25 @@ export function onlyPage<T>(items: T[]): Page<T> {
   return { items, next: null }
 }
 
-interface Cursors<Position> {
+interface Cursors<Row, Position> {
   /**
-   * The position after which the page begins; undefined on the first page. Throws if the cursor is not of this
-   * list.
-   */
-  read(cursor: string | undefined, bound: unknown): Position | undefined
-  /**
-   * Builds a page from rows that were read with a limit of one more than the page's. An extra row means that there is
-   * a next page.
+   * Reads a page. `read` is given a limit of one more than the page's: an extra row means that there is a next page.
+   * Throws if the cursor is not of this list.
    * @param bound what the cursor is bound to: the ids in the path, the filters, and the reseller's name if the list is
    *   one reseller's.
    */
-  page<T>(
-    rows: readonly T[],
-    args: { limit: number; bound: unknown; positionOf: (row: T) => Position },
-  ): Page<T>
+  page<T extends Row>(
+    query: { readonly limit: number; readonly cursor?: string },
+    read: (page: PagePosition<Position>) => Promise<readonly T[]>,
+    bound?: unknown,
+  ): Promise<Page<T>>
+}
+
+/** What a page shows. */
+export interface PagePosition<Position> {
+  /** The position after which the page begins; undefined on the first page. */
+  readonly after: Position | undefined
+  readonly limit: number
 }
 
 /** An instant as a position, in milliseconds: Postgres lacks years that a Date has. Ours are from 1970 to 9999. */
@@ -81,20 +84,25 @@ const CHECK_CHARS = 12
  * refused.
  * @param list the name of the list.
  */
-export function cursorsOf<P extends TSchema>(list: string, position: P): Cursors<Static<P>> {
+export function cursorsOf<Row, P extends TSchema>(
+  list: string,
+  position: P,
+  positionOf: (row: Row) => Static<P>,
+): Cursors<Row, Static<P>> {
   const check = Compile(position)
+  const positionIn = (cursor: string, bound: unknown): Static<P> => {
+    const [body = '', ...sum] = cursor.split('.')
+    const value = sum.join('.') === checkOf(list, body, bound) ? parse(body) : undefined
+    if (check.Check(value) && isComparable(value)) return value as Static<P>
+    throw new ProblemError('request.invalid_cursor', {
+      parameter: 'cursor',
+      detail: 'cursor must be `next` of a page of this list, requested with the same parameters',
+    })
+  }
   return {
-    read: (cursor, bound) => {
-      if (cursor === undefined) return undefined
-      const [body = '', ...sum] = cursor.split('.')
-      const value = sum.join('.') === checkOf(list, body, bound) ? parse(body) : undefined
-      if (check.Check(value) && isComparable(value)) return value as Static<P>
-      throw new ProblemError('request.invalid_cursor', {
-        parameter: 'cursor',
-        detail: 'cursor must be `next` of a page of this list, requested with the same parameters',
-      })
-    },
-    page: (rows, { limit, bound, positionOf }) => {
+    page: async ({ limit, cursor }, read, bound = null) => {
+      const after = cursor === undefined ? undefined : positionIn(cursor, bound)
+      const rows = await read({ after, limit: limit + 1 })
       const items = rows.slice(0, limit)
       const last = items.at(-1)
       if (rows.length <= limit || last === undefined) return { items, next: null }

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Logger } from '../../platform/base/logger.ts'
-import { recordAction } from '../../platform/db/audit.ts'
+import { recordOperation } from '../../platform/db/audit.ts'
 import { sql } from '../../platform/db/database.ts'
-import { logOperation, operations } from '../../platform/http/operation.ts'
+import { operations } from '../../platform/http/operation.ts'
 import { onlyPage, pageOf } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, instant, object, orNull, RowId } from '../../platform/http/schemas.ts'
@@ -116,7 +116,7 @@ const HeldRunReview = object(
 
 const reviewHeld = operator({
   ...common,
-  id: 'reviewHeldRun',
+  id: 'readHeldRun',
   method: 'GET',
   path: '/api/v1/held-runs/{runId}',
   summary: 'Read why a run is held and what approving it would do now',
@@ -171,14 +171,10 @@ const approveHeld = operator({
     'sync.busy',
   ],
   example: { params: { runId: '4' } },
-  handler: async (deps, { params: { runId }, caller, request }) => {
+  handler: async (deps, { params: { runId }, ...checked }) => {
     await withBusyTimeout((signal) => approveRun(deps, runId, signal))
-    logOperation(deps.log, { caller, request }, { event: 'held run approved', runId })
-    await recordAction(deps.db, {
-      by: caller.limitKey,
-      action: 'held run approved',
-      target: `run ${runId}`,
-    })
+    const target = `run ${runId}`
+    await recordOperation(deps, checked, { action: 'held run approved', target, runId })
     const run = await findFinishedRun(deps.db, runId)
     if (run === undefined) throw new RunNotFoundError(runId)
     return run
@@ -200,14 +196,10 @@ const rejectHeld = operator({
   },
   problems: ['not_found', 'sync.not_held', 'sync.busy'],
   example: { params: { runId: '4' } },
-  handler: async (deps, { params: { runId }, caller, request }) => {
+  handler: async (deps, { params: { runId }, ...checked }) => {
     await withBusyTimeout((signal) => rejectRun(deps, runId, signal))
-    logOperation(deps.log, { caller, request }, { event: 'held run rejected', runId })
-    await recordAction(deps.db, {
-      by: caller.limitKey,
-      action: 'held run rejected',
-      target: `run ${runId}`,
-    })
+    const target = `run ${runId}`
+    await recordOperation(deps, checked, { action: 'held run rejected', target, runId })
     return { dropped: [runId] }
   },
 })

@@ -1,7 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
-import { cursorsOf, InstantPosition, pageOf, pageParameters } from '../../platform/http/pages.ts'
+import {
+  cursorsOf,
+  InstantPosition,
+  type PagePosition,
+  pageOf,
+  pageParameters,
+} from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { Place } from './route-operations.ts'
@@ -54,8 +60,12 @@ const RouteParams = object({ departureId: PlaceId, destinationId: PlaceId })
 type RoutePair = Static<typeof RouteParams>
 
 const Position = object({ of: Of, validFrom: InstantPosition })
-const routeCursors = cursorsOf('route-history', Position)
-const placeCursors = cursorsOf('place-history', InstantPosition)
+type Position = Static<typeof Position>
+const routeCursors = cursorsOf('route-history', Position, ({ of, validFrom }: RouteInterval) => {
+  return { of, validFrom: validFrom.getTime() }
+})
+const beginOf = ({ validFrom }: Static<typeof PlaceInterval>) => validFrom.getTime()
+const placeCursors = cursorsOf('place-history', InstantPosition, beginOf)
 
 const readRouteHistory = shared({
   id: 'readRouteHistory',
@@ -71,18 +81,11 @@ const readRouteHistory = shared({
   answer: { about: 'The route, and a page of its intervals, newest first.', schema: RouteHistory },
   problems: ['not_found', 'request.invalid_cursor'],
   example: { params: { departureId: 'PMI', destinationId: 'MAD' } },
-  handler: async ({ db }, { params, query: { limit, cursor } }) => {
+  handler: async ({ db }, { params, query }) => {
     const route = await findKnownRoute(db, params)
     if (route === undefined) throw noSuchRoute(params)
-    const position = routeCursors.read(cursor, params)
-    const after = position && { of: position.of, validFrom: new Date(position.validFrom) }
-    const intervals = await listRouteIntervals(db, params, { limit: limit + 1, after })
-    const page = routeCursors.page(intervals, {
-      limit,
-      bound: params,
-      positionOf: ({ of, validFrom }) => ({ of, validFrom: validFrom.getTime() }),
-    })
-    return { ...route, ...page }
+    const read = (page: PagePosition<Position>) => listRouteIntervals(db, params, page)
+    return { ...route, ...(await routeCursors.page(query, read, params)) }
   },
 })
 
@@ -110,32 +113,19 @@ const readPlace = shared({
   },
   problems: ['not_found', 'request.invalid_cursor'],
   example: { params: { placeId: 'PMI' } },
-  handler: async ({ db }, { params: { placeId }, query: { limit, cursor } }) => {
+  handler: async ({ db }, { params: { placeId }, query }) => {
     const place = await findKnownPlace(db, placeId)
     if (place === undefined) {
       const detail = `no list ever had a place ${quoted(placeId)}`
       throw new ProblemError('not_found', { missing: 'place', detail })
     }
-    const position = placeCursors.read(cursor, placeId)
-    const after = position === undefined ? undefined : new Date(position)
-    const intervals = await listPlaceIntervals(db, placeId, { limit: limit + 1, after })
-    const page = placeCursors.page(intervals, {
-      limit,
-      bound: placeId,
-      positionOf: ({ validFrom }) => validFrom.getTime(),
-    })
-    return { ...place, ...page }
+    const read = (page: PagePosition<number>) => listPlaceIntervals(db, placeId, page)
+    return { ...place, ...(await placeCursors.page(query, read, placeId)) }
   },
 })
 
 /** The histories of single routes and places. */
 export const HISTORY_OPERATIONS = [readRouteHistory, readPlace]
-
-interface HistoryPage<Position> {
-  readonly limit: number
-  /** The last interval of the page before. */
-  readonly after?: Position | undefined
-}
 
 /** A route that is or was live; undefined if it never was. */
 async function findKnownRoute(
@@ -163,13 +153,13 @@ async function findKnownRoute(
 async function listRouteIntervals(
   db: Db,
   { departureId, destinationId }: RoutePair,
-  { limit, after }: HistoryPage<Pick<RouteInterval, 'of' | 'validFrom'>>,
+  { limit, after }: PagePosition<Position>,
 ): Promise<RouteInterval[]> {
   const ofRoute = sql`departure_id = ${departureId} and destination_id = ${destinationId}`
   const earlier =
     after === undefined
       ? sql`true`
-      : sql`(valid_from, of) < (${after.validFrom}, ${after.of}::text)`
+      : sql`(valid_from, of) < (${new Date(after.validFrom)}, ${after.of}::text)`
   const { rows } = await sql<RouteInterval>`
     select of, available, valid_from as "validFrom", valid_to as "validTo"
       from (select 'existence'::text as of, null::boolean as available, valid_from, valid_to
@@ -193,14 +183,16 @@ async function findKnownPlace(db: Db, placeId: string): Promise<Static<typeof Pl
 }
 
 /** The attributes of a place over time, the newest first. */
-async function listPlaceIntervals(db: Db, placeId: string, { limit, after }: HistoryPage<Date>) {
+async function listPlaceIntervals(db: Db, placeId: string, { limit, after }: PagePosition<number>) {
   const intervals = db
     .selectFrom('place_version')
     .select(['iata', 'city', 'country', 'valid_from as validFrom', 'valid_to as validTo'])
     .where('place_id', '=', placeId)
     .orderBy('valid_from', 'desc')
     .limit(limit)
-  return (after === undefined ? intervals : intervals.where('valid_from', '<', after)).execute()
+  return after === undefined
+    ? intervals.execute()
+    : intervals.where('valid_from', '<', new Date(after)).execute()
 }
 
 function lastKnownPlace(placeId: string): RawBuilder<unknown> {

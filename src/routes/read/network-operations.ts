@@ -23,7 +23,7 @@ const LocatedPlace = object(
   { title: 'LocatedPlace' },
 )
 
-const cursors = cursorsOf('places', Type.String())
+const cursors = cursorsOf('places', Type.String(), ({ id }: { id: string }) => id)
 
 const listPlaces = shared({
   id: 'listPlaces',
@@ -38,10 +38,7 @@ const listPlaces = shared({
     schema: pageOf(LocatedPlace),
   },
   problems: ['request.invalid_cursor'],
-  handler: async ({ db }, { query: { limit, cursor } }) => {
-    const places = await readPlaces(db, { after: cursors.read(cursor, null), limit: limit + 1 })
-    return cursors.page(places, { limit, bound: null, positionOf: ({ id }) => id })
-  },
+  handler: ({ db }, { query }) => cursors.page(query, (page) => readPlaces(db, page)),
 })
 
 const Change = object(

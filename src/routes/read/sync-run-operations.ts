@@ -88,7 +88,7 @@ const RunDetails = object(
 
 export const RunParams = object({ runId: RowId })
 
-const cursors = cursorsOf('sync-runs', RowId)
+const cursors = cursorsOf('sync-runs', RowId, ({ runId }: { runId: number }) => runId)
 
 const listRuns = shared({
   id: 'listSyncRuns',
@@ -109,15 +109,14 @@ const listRuns = shared({
   answer: { about: 'A page of finished runs.', schema: pageOf(SyncRun) },
   problems: ['request.invalid_cursor'],
   example: { query: { list: 'routes', limit: '1' } },
-  handler: async ({ db }, { query: { limit, cursor, ...filter } }) => {
-    const after = cursors.read(cursor, filter)
-    const runs = await listSyncRuns(db, { ...filter, limit: limit + 1, after })
-    return cursors.page(runs, { limit, bound: filter, positionOf: ({ runId }) => runId })
+  handler: ({ db }, { query }) => {
+    const { limit: _, cursor: _c, ...filter } = query
+    return cursors.page(query, (page) => listSyncRuns(db, { ...filter, ...page }), filter)
   },
 })
 
 const showSyncRun = shared({
-  id: 'showSyncRun',
+  id: 'readSyncRun',
   method: 'GET',
   path: '/api/v1/sync-runs/{runId}',
   tag: 'Freshness',

@@ -72,7 +72,8 @@ export function lockOwnWatches({ db, resellerId }: Tenant): Promise<void> {
 }
 
 const SUMMER = { list: 'summer' }
-const cursors = cursorsOf('watch-lists', Type.String({ maxLength: 200 }))
+const NamePosition = Type.String({ maxLength: 200 })
+const cursors = cursorsOf('watch-lists', NamePosition, ({ name }: { name: string }) => name)
 
 const listLists = reseller({
   id: 'listWatchLists',
@@ -84,12 +85,8 @@ const listLists = reseller({
   query: object(pageParameters({ preset: 100, max: 1000 })),
   answer: { about: 'A page of watch lists.', schema: pageOf(WatchList) },
   problems: ['request.invalid_cursor'],
-  handler: async ({ db, resellerId, resellerName }, { query: { limit, cursor } }) => {
-    const bound = resellerName
-    const after = cursors.read(cursor, bound)
-    const lists = await listWatchLists({ db, resellerId }, { after, limit: limit + 1 })
-    return cursors.page(lists, { limit, bound, positionOf: ({ name }) => name })
-  },
+  handler: ({ db, resellerId, resellerName }, { query }) =>
+    cursors.page(query, (page) => listWatchLists({ db, resellerId }, page), resellerName),
 })
 
 const makeList = reseller({
@@ -131,7 +128,7 @@ const readList = reseller({
 })
 
 const renameList = reseller({
-  id: 'renameWatchList',
+  id: 'updateWatchList',
   method: 'PATCH',
   lock: lockOwnWatches,
   path: '/api/v1/watch-lists/{list}',

@@ -23,6 +23,7 @@ export const watchMembers = {
   list: Type.String(),
   reference: Type.String(),
   watchId: Type.String({
+    format: 'uuid',
     description: 'Identifies the watch in the records of your feed. It never changes.',
   }),
   ...QUESTION_MEMBERS,

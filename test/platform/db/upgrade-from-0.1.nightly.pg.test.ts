@@ -1,97 +1,18 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
+import { execFileSync } from 'node:child_process'
 import path from 'node:path'
-import { promisify } from 'node:util'
-import { afterAll, expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { migrate } from '../../../src/platform/db/migrate.ts'
 import { SchemaBefore01Error } from '../../../src/platform/db/schema-version.ts'
 import { runFarewatch } from '../../support/child-process.ts'
 import { it } from '../../support/test-database.ts'
-import { until } from '../../support/until.ts'
 import { catalogueOf } from './catalogue.ts'
 import { createEmptyDatabase, openAnother } from './empty-database.ts'
+import { checkOut, has, ROOT, temporaryFolder, upUntil } from './older-version.ts'
 
-const ROOT = path.resolve(import.meta.dirname, '../../..')
 /** The commit that the refusal of an older schema names. */
 const VERSION_0_1 = /commit ([0-9a-f]{40})/.exec(new SchemaBefore01Error('').message)?.[1] ?? ''
 /** A version of the time before 0.1, of whose schema 0.1 is two steps ahead. */
 const BEFORE_0_1 = 'ba28b37038a363779d6a661eeb77b5c68c054b6f'
-
-/** A source archive without its history cannot show this. */
-function has(commit: string): boolean {
-  try {
-    execFileSync('git', ['-C', ROOT, 'cat-file', '-e', `${commit}^{commit}`], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
-async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-upgrade-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
-
-const checkouts = new Map<string, Promise<string>>()
-
-/** The program as of a commit, with its own packages. */
-function checkOut(commit: string): Promise<string> {
-  const known = checkouts.get(commit) ?? checkOutNew(commit)
-  checkouts.set(commit, known)
-  return known
-}
-
-async function checkOutNew(commit: string): Promise<string> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-version-'))
-  const archive = execFileSync('git', ['-C', ROOT, 'archive', commit], { maxBuffer: 2 ** 28 })
-  execFileSync('tar', ['-x', '-C', folder], { input: archive })
-  await promisify(execFile)(process.execPath, [path.join(folder, 'bin/install.mjs')], {
-    cwd: folder,
-  })
-  return folder
-}
-
-afterAll(async () => {
-  for (const folder of checkouts.values()) await rm(await folder, { recursive: true, force: true })
-})
-
-interface Ended {
-  readonly exit: number | string
-  readonly output: string
-}
-
-/**
- * Runs `farewatch up` of a version on a home. Once its log has a line, unless it ends before, does something, and then stops it in
- * order.
- */
-async function upUntil(
-  line: string,
-  root: string,
-  home: string,
-  meanwhile: () => Promise<unknown> = () => Promise.resolve(),
-): Promise<Ended> {
-  const env = { PATH: process.env.PATH, FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' }
-  const child = spawn(path.join(root, 'bin/farewatch'), ['up'], {
-    cwd: home,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-  }
-  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
-  await Promise.race([until(`"${line}"`, () => output.includes(line)), ended])
-  await meanwhile()
-  child.kill('SIGTERM')
-  return { exit: await ended, output }
-}
 
 /** When the history in a home begins, as a version reads it. */
 function firstRun(root: string, home: string): string {
