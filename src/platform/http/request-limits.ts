@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
 import { createKeyedSemaphore, createSemaphore, type Release } from '../base/semaphore.ts'
 import type { Caller, Operation, UnknownCaller, WhileWaiting } from './operation.ts'
-import { ProblemError } from './problems.ts'
+import { ProblemError, problemCodeOf } from './problems.ts'
 
 export interface RequestLimitOptions {
   /** Of a key, and of an address without one. A window of ten seconds has ten times as many. */
@@ -29,8 +29,12 @@ const LOOP_DELAY_MS = 1_000
 const MAX_WAITING = 100
 /** Node ends a request that has not arrived after 30 s. */
 const WAIT_MS = 10_000
-/** A client that repeats refused requests at once would keep the process busy with refusals. */
-const REFUSAL_MS = 200
+/**
+ * Without it, a client that repeats refused requests at once would keep the process busy with refusals. A megabyte of
+ * brackets takes a quarter of a second to parse: its caller keeps its place for the time that leaves three quarters to
+ * others.
+ */
+const REFUSAL_MS = 1_000
 /** Half of the API's connections. The others remain for reads. */
 const WRITES_AT_A_TIME = 5
 /** Places of a key; of a reseller for writes. Streams do not wait for one. */
@@ -65,7 +69,8 @@ export function addRequestLimits(
   shedLoad(server, options)
   const { refusalMs = REFUSAL_MS } = options
   server.addHook('onSend', async (_request, reply, payload) => {
-    if (reply.hasHeader('retry-after')) await delay(refusalMs)
+    const isRefused = problemCodeOf(reply) === 'request.invalid_body'
+    if (isRefused || reply.hasHeader('retry-after')) await delay(refusalMs)
     return payload
   })
   return { count: createCount(server, options), enter: createPlaces(options) }

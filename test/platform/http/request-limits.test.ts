@@ -337,6 +337,20 @@ describe('a body', () => {
     expect(await answer).toMatchObject({ status: 200, bytes: 20_000_000 })
   })
 
+  it('that is refused keeps the place of its reseller for a while', async () => {
+    const { handlers, write } = await anApi({ refusalMs: 300 })
+    const fromMs = performance.now()
+    const refused = write('1a', '[')
+    await once(refused.request, 'finish')
+    const next = write('1b', BODY).answer
+    await handlers.begun(1)
+    handlers.endOne()
+
+    expect(performance.now() - fromMs).toBeGreaterThan(295)
+    expect(await refused.answer).toMatchObject({ status: 400, code: 'request.invalid_body' })
+    expect(await next).toMatchObject(DONE)
+  })
+
   it.each(['[', '{},', '{"a":1,'])('of a megabyte of %s is refused', async (text) => {
     const { write } = await anApi()
 
