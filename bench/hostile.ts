@@ -24,7 +24,8 @@ const CHOSEN = process.argv.slice(4)
 const REQUESTS_PER_SECOND = 40
 const ROWS = 100
 const FLOOD_ROWS = 5_000
-const GOAL = 2
+const GOAL = 3
+const CSV_ROWS = 100_000
 const CONNECTIONS = 40
 /** A flood first uses up its burst of requests, which is not what lasts. */
 const FLOOD_WARM_UP_MS = Math.min(2_000, SECONDS * 200)
@@ -51,6 +52,15 @@ function watches(rows: number, threshold: string): string {
     priceThresholdAmount: threshold,
   }))
   return JSON.stringify({ watches: all })
+}
+
+function csv(rows: number, threshold: string): string {
+  const lines = Array.from(
+    { length: rows },
+    (_, i) => `R${i},${101_000_000_000 + i},0,2,${threshold}`,
+  )
+  const header = 'reference,flight_id,residents_adults,non_residents_adults,price_threshold_amount'
+  return [header, ...lines].join('\n')
 }
 
 function headersOf(key: string): Record<string, string> {
@@ -97,19 +107,23 @@ async function measure(api: string, key: string): Promise<Latencies> {
 
 async function floodsOf(api: string, key: string, folder: string): Promise<Flood[]> {
   const bearer = (text: string) => ['-H', `authorization: Bearer ${text}`]
-  const posting = async (name: string, body: string) => {
-    const file = path.join(folder, `${name}.json`)
+  const posting = async (name: string, body: string, type = 'application/json') => {
+    const file = path.join(folder, name)
     await writeFile(file, body)
-    const type = ['-H', 'content-type: application/json']
-    return ['-m', 'POST', '-i', file, ...type, ...bearer(key), `${api}/watch-lists/l/watches`]
+    const sent = ['-i', file, '-H', `content-type: ${type}`, ...bearer(key)]
+    return ['-m', 'POST', ...sent, `${api}/watch-lists/l/watches`]
   }
   const importing = (threshold: string) => posting(threshold, watches(FLOOD_ROWS, threshold))
   const mix = 'residents[adults]=0&nonResidents[adults]=1'
   return [
     // Two bodies in turn: each import changes every watch.
     { name: 'imports', cannons: [await importing('1'), await importing('2')] },
-    { name: 'brackets', cannons: [await posting('brackets', '['.repeat(3_000_000))] },
-    { name: 'empty objects', cannons: [await posting('objects', `[${'{},'.repeat(999_998)}{}]`)] },
+    { name: 'csv', cannons: [await posting('csv', csv(FLOOD_ROWS, '1'), 'text/csv')] },
+    { name: 'long csv', cannons: [await posting('long', csv(CSV_ROWS, '1'), 'text/csv')] },
+    { name: 'brackets', cannons: [await posting('brackets', '['.repeat(1_000_000))] },
+    { name: 'too long', cannons: [await posting('too-long', '['.repeat(3_000_000))] },
+    { name: 'empty objects', cannons: [await posting('objects', `[${'{},'.repeat(333_000)}{}]`)] },
+    { name: 'names', cannons: [await posting('names', namesOf(80_000))] },
     {
       name: 'verifies',
       cannons: [[...bearer(key), `${api}/flights/fares/verify?flightId=101000000000&${mix}`]],
@@ -147,6 +161,11 @@ async function whileFlooded<T>({ cannons }: Flood, during: () => Promise<T>): Pr
       if (cannon.exitCode === null) await once(cannon, 'exit')
     }
   }
+}
+
+/** An object of so many names that no schema has. */
+function namesOf(count: number): string {
+  return JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, 1])))
 }
 
 function median(values: readonly number[]): number {
@@ -205,7 +224,7 @@ interface Prepared {
 async function run({ api, quiet, hostile }: Prepared, folder: string): Promise<void> {
   await measure(api, quiet)
   console.log(`${ROUNDS} rounds of ${SECONDS} s, load average ${loads()}\n`)
-  console.log('ms              p50 calm  flooded p99 calm  flooded   ratio  goal 2')
+  console.log('ms              p50 calm  flooded p99 calm  flooded   ratio  goal 3')
   const floods = await floodsOf(api, hostile, folder)
   for (const flood of floods.filter(({ name }) => CHOSEN.length === 0 || CHOSEN.includes(name))) {
     const calm: Latencies[] = []

@@ -7,7 +7,6 @@ import type { Db } from '../platform/db/database.ts'
 import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
 import { followHints } from '../platform/db/listener.ts'
 import { createApi } from '../platform/http/api.ts'
-import { createRateLimit } from '../platform/http/rate-limit.ts'
 import { drainOnClose, type HttpServer } from '../platform/http/server.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { createKeyAccess, type KeyAccess } from '../resellers/check-keys.ts'
@@ -62,7 +61,7 @@ export function createApiServer(app: App, queue: QueueSystem): HttpServer {
     onAnswered: requestCounter(app.metrics),
     access,
     transactions: createTransactions<ApiDeps>(),
-    limit: createRateLimit({ requestsPerSecond: config.API_REQUESTS_PER_SECOND, nowMs }),
+    requestsPerSecond: config.API_REQUESTS_PER_SECOND,
   })
   // Before the connections close, so that waiting requests still receive an answer.
   server.addHook('preClose', () => onDemand.close())

@@ -91,7 +91,6 @@ const signIn = open({
     'The page calls it. `bin/farewatch up` and `bin/farewatch keys link` print links with a code of ten minutes.',
   scope: 'read',
   body: object({ code: Type.String({ minLength: 1, maxLength: 200 }) }),
-  bodyLimitBytes: 1_000,
   answer: {
     about: 'The keys, whose texts appear nowhere else.',
     status: 201,

@@ -3,6 +3,7 @@ import { nameFault } from '../platform/base/text.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
 import { operations } from '../platform/http/operation.ts'
 import { ProblemError, ProblemFault } from '../platform/http/problems.ts'
+import type { BodyFile } from '../platform/http/read-body.ts'
 import { object, orNull } from '../platform/http/schemas.ts'
 import { TERM_CHANGES, TERM_INPUTS } from '../upstream/question-shapes.ts'
 import { changeWatch } from '../watches/change-watches.ts'
@@ -15,16 +16,14 @@ import {
 } from '../watches/operations/watch-list-operations.ts'
 import { WatchParams } from '../watches/operations/watch-operations.ts'
 import { InvalidRowsError } from '../watches/rows/check-rows.ts'
-import { type InvalidRow, type RowSource, rowsOf, sourceOf } from '../watches/rows/watch-row.ts'
+import { type InvalidRow, type RowSource, rowsOf } from '../watches/rows/watch-row.ts'
 import {
-  type Cells,
   cellsOfInput,
   csvFaultsOf,
+  csvSource,
   errorsOfInput,
   faultsOf,
   faultsWithin,
-  invalidRowsOf,
-  readCsvBody,
   type WatchInput,
 } from '../watches/watch-input.ts'
 import { showNamed } from './watch-states.ts'
@@ -36,7 +35,7 @@ const { reseller } = operations<WatchViewDeps>()
 const TAG = 'Watches'
 const REFUSALS = ['resellers.disabled', 'quota.max_delays'] as const
 const MAX_WATCHES = 5_000
-const MAX_BODY_BYTES = 3_000_000
+const MAX_CSV_ROWS = 100_000
 /** How many errors of a body are reported one by one. */
 const SHOWN_ERRORS = 50
 
@@ -92,10 +91,9 @@ const saveWatches = reseller({
     }),
   }),
   body: object({ watches: Type.Array(WatchInputShape, { minItems: 1, maxItems: MAX_WATCHES }) }),
-  bodyLimitBytes: MAX_BODY_BYTES,
   csv: {
     about:
-      'A file of watches as `bin/farewatch watch-lists import` reads it, of at most 5,000 rows. The column `list` may be ' +
+      'A file of watches as `bin/farewatch watch-lists import` reads it, of at most 20 MB and 100,000 rows. The column `list` may be ' +
       'missing or empty. `pointer` of an error is the line and the column: `/3/departs_on`.',
     example:
       'reference,flight_id,residents_adults,non_residents_adults,price_threshold_percent\nA-2,101103206541,0,2,5\n',
@@ -105,7 +103,8 @@ const saveWatches = reseller({
     schema: object(
       {
         watches: Type.Array(WatchShape, {
-          description: 'The watches of the request, by reference. None in a dry run.',
+          description:
+            'The watches of the request, by reference. None in a dry run, and of over 5,000 rows of CSV.',
         }),
         added: Type.Integer(),
         changed: Type.Integer(),
@@ -145,7 +144,7 @@ const saveWatches = reseller({
     { params: { list }, query, body, csv },
   ) => {
     if (query.createList) assertListName(list)
-    const rows = csv === undefined ? await jsonRows(list, body.watches) : await csvRows(list, csv)
+    const rows = csv === undefined ? await jsonRows(list, body.watches) : csvRows(list, csv)
     const args = { resellerId, source: rows.source, ...(query.createList ? {} : { list }) }
     const plan = query.dryRun ? planWatchImport(db, args) : importWatchList(db, args)
     const { added, changed, unchanged, ended, cleared, warnings } = await orNotFound(
@@ -153,7 +152,8 @@ const saveWatches = reseller({
     )
     // The counts of tracked fares are left out: they would reveal which fares other resellers watch.
     const doubts = warnings.rows.flatMap(rows.faultsOf)
-    const { references } = query.dryRun ? { references: [] } : rows
+    const isShown = !query.dryRun && rows.references.length <= MAX_WATCHES
+    const references = isShown ? rows.references : []
     const watches = await showNamed(db, { resellerId, minRecheckSeconds }, { list, references })
     return { watches, added, changed, unchanged, ended, cleared, warnings: doubts }
   },
@@ -235,19 +235,14 @@ async function jsonRows(list: string, watches: readonly WatchInput[]): Promise<B
   const rows = watches.map((watch) => cellsOfInput(list, watch))
   const faults = await errorsOfInput(rows)
   if (faults.length > 0) throw invalidRows(faults, faults.length)
-  return { source: rowsOf('the body', rows), references: referencesOf(rows), faultsOf }
+  const references = rows.map(({ reference = '' }) => reference)
+  return { source: rowsOf('the body', rows), references, faultsOf }
 }
 
-async function csvRows(list: string, csv: Buffer): Promise<BodyRows> {
-  const rows = await readCsvBody(csv, { list, maxRows: MAX_WATCHES })
-  const source = sourceOf('the body', rows)
-  const invalid = await invalidRowsOf(source)
-  if (invalid.count > 0) throw invalidRows(invalid.rows.flatMap(csvFaultsOf), invalid.errors)
-  return { source, references: referencesOf(rows.map(({ cells }) => cells)), faultsOf: csvFaultsOf }
-}
-
-function referencesOf(rows: readonly Cells[]): string[] {
-  return rows.map(({ reference = '' }) => reference)
+function csvRows(list: string, csv: BodyFile): BodyRows {
+  const references: string[] = []
+  const source = csvSource(csv, { list, maxRows: MAX_CSV_ROWS, references })
+  return { source, references, faultsOf: csvFaultsOf }
 }
 
 function orInvalidSettings<T>(work: Promise<T>): Promise<T> {

@@ -3,8 +3,8 @@ import { quote } from '../platform/base/text.ts'
 import { ProblemError, type ProblemFault } from '../platform/http/problems.ts'
 import { type FieldValue, QUESTION_FIELDS, type QuestionInput } from '../upstream/question.ts'
 import { readCsv } from './files/read-csv.ts'
-import { MalformedWatchFileError, textOfBytes } from './files/read-text-blocks.ts'
-import { checkRow, checkRows, InvalidRows } from './rows/check-rows.ts'
+import { MalformedWatchFileError, type TextSource } from './files/read-text-blocks.ts'
+import { checkRow } from './rows/check-rows.ts'
 import type { SettingsInput } from './rows/settings.ts'
 import {
   cellsAt,
@@ -92,23 +92,35 @@ function placeOf(column: string): string {
 /** The list is in the path. */
 const REQUIRED = REQUIRED_COLUMNS.filter((column) => column !== 'list')
 
-/** Reads a CSV body whose rows all belong to one list. Throws a ProblemError if the body is no CSV of watches. */
-export async function readCsvBody(
-  body: Buffer,
-  { list, maxRows }: { readonly list: string; readonly maxRows: number },
-): Promise<RawRow[]> {
-  const rows: RawRow[] = []
+interface CsvRows {
+  readonly list: string
+  readonly maxRows: number
+  /** The references of the rows, from the beginning each time that the body is read. */
+  readonly references: string[]
+}
+
+/** A CSV body whose rows all belong to one list. Reading throws a ProblemError if the body is no CSV of watches. */
+export function csvSource(body: TextSource, rows: CsvRows): RowSource {
+  return { name: body.name, read: () => readCsvBody(body, rows) }
+}
+
+async function* readCsvBody(
+  body: TextSource,
+  { list, maxRows, references }: CsvRows,
+): AsyncGenerator<RawRow[]> {
+  references.length = 0
   try {
-    for await (const batch of readCsv(textOfBytes('the body', body), REQUIRED)) {
-      for (const row of batch) rows.push(rowOfList(row, list))
-      if (rows.length > maxRows) throw invalid('', `must not have more than ${maxRows} rows`)
+    for await (const batch of readCsv(body, REQUIRED)) {
+      for (const { cells } of batch) references.push(cells.reference ?? '')
+      if (references.length > maxRows) throw invalid('', `must not have more than ${maxRows} rows`)
+      yield batch.map((row) => rowOfList(row, list))
+      await otherWork()
     }
   } catch (err) {
     if (err instanceof MalformedWatchFileError) throw invalid(`/${err.line}`, err.message)
     throw err
   }
-  if (rows.length === 0) throw invalid('', 'the body has no row after its header')
-  return rows
+  if (references.length === 0) throw invalid('', 'the body has no row after its header')
 }
 
 function rowOfList({ cells, errors, ...row }: RawRow, list: string): RawRow {
@@ -123,14 +135,6 @@ function rowOfList({ cells, errors, ...row }: RawRow, list: string): RawRow {
 
 function invalid(pointer: string, detail: string): ProblemError {
   return new ProblemError('request.invalid_body', { pointer, detail })
-}
-
-/** The invalid rows of a CSV body. */
-export async function invalidRowsOf(source: RowSource): Promise<InvalidRows> {
-  const invalid = new InvalidRows()
-  // Lets other requests run meanwhile.
-  for await (const _ of checkRows(source, invalid)) await otherWork()
-  return invalid
 }
 
 /** The errors of one row of a CSV body. The pointer is its line and the column; the line alone if it is about several. */

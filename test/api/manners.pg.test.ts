@@ -161,7 +161,7 @@ describe('the rate limit', () => {
   it('requests without a valid key are counted by address, apart from those with a key', async ({
     db,
   }) => {
-    const base = await startApi(db, { requestsPerSecond: 0.2, nowMs: () => 0 })
+    const base = await startApi(db, { requestsPerSecond: 0.2 })
     const url = `${base}/api/v1/status`
 
     const statuses = [await ask(url), await ask(url, { headers: bearer('fwk_x') }), await ask(url)]

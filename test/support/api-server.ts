@@ -19,7 +19,6 @@ import type { Db } from '../../src/platform/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/platform/db/database-health.ts'
 import type { Listener } from '../../src/platform/db/listener.ts'
 import { createApi } from '../../src/platform/http/api.ts'
-import { createRateLimit } from '../../src/platform/http/rate-limit.ts'
 import type { RequestLimitOptions } from '../../src/platform/http/request-limits.ts'
 import { listen } from '../../src/platform/http/server.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
@@ -33,6 +32,7 @@ import { readFreshness, type WorkState } from '../../src/views/status-operations
 import { disableReseller, enableReseller } from '../../src/watches/change-watches.ts'
 import { NO_CHATS } from '../delivery/message-fixtures.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
+import { requestLimits } from './request-limits.ts'
 import { silentLog } from './silent-log.ts'
 
 export const PUBLIC_URL = 'https://fares.example'
@@ -43,7 +43,7 @@ export interface ApiArgs {
   /** Default: any free port. */
   readonly port?: number
   readonly requestsPerSecond?: number
-  readonly requestLimits?: RequestLimitOptions
+  readonly requestLimits?: Partial<RequestLimitOptions>
   /** False: a request that would wait for a new record gets its answer at once. */
   readonly waits?: false
   /** Called for each poll of the feeds that requests wait for. */
@@ -60,7 +60,7 @@ export interface ApiArgs {
   readonly allowedNetworks?: readonly string[]
   /** Default: what does the work is not known. */
   readonly readWork?: () => Promise<WorkState>
-  /** The clock of the key cache and the rate limit, in milliseconds. Default: performance.now. */
+  /** The clock of the key cache, in milliseconds. Default: performance.now. */
   readonly nowMs?: () => number
   /** Overrides for verify. By default every fare is unavailable and the budget is 1,000 requests a second. */
   readonly verify?: Partial<OnDemandDeps>
@@ -150,8 +150,8 @@ export async function openApi(
     readFreshness: () => readFreshness({ db, clock: systemClock }),
     access,
     transactions: createTransactions<ApiDeps>(),
-    ...(args.requestLimits === undefined ? {} : { requestLimits: args.requestLimits }),
-    limit: createRateLimit({ requestsPerSecond, nowMs, pause: async () => undefined }),
+    ...requestLimits(requestsPerSecond),
+    ...args.requestLimits,
   })
   server.addHook('preClose', () => onDemand.close())
   server.addHook('preClose', async () => feedHeads.close())

@@ -7,7 +7,7 @@ import { texts } from '../texts.js'
 import { FaultList, Faults } from './watch-form.js'
 
 /** As large as the API reads at once. */
-const MAX_BYTES = 3_000_000
+const MAX_BYTES = 20_000_000
 
 /**
  * Imports a CSV file that is dropped or chosen: first shows what it would change, then asks.
@@ -69,7 +69,7 @@ function Preview({ file, list, onEnd }) {
     setPlan(undefined)
   }
   if (file.size > MAX_BYTES) {
-    return html`<p role="alert"><${Badge} level="bad">${texts.import.tooLarge('3 MB')}<//></p>`
+    return html`<p role="alert"><${Badge} level="bad">${texts.import.tooLarge('20 MB')}<//></p>`
   }
   return html`<div class="preview">
     <label>${texts.import.into} <input value=${name} onInput=${rename} /></label>

@@ -1,16 +1,10 @@
-import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type AuthorizeDeps, authorize, countRequest, reauthorize } from './authorize.ts'
-import { type JsonSize, jsonMeter, sizeOfSchema } from './json-size.ts'
-import type { Caller, Operation, Transactions, UnknownCaller, WhileWaiting } from './operation.ts'
+import { type AuthorizeDeps, authorize, reauthorize } from './authorize.ts'
+import type { Caller, Operation, Transactions, UnknownCaller } from './operation.ts'
 import { ProblemError } from './problems.ts'
-import { addCsvBodies, bodyReader } from './read-body.ts'
+import { addCsvBodies, BodyFile, bodyReader } from './read-body.ts'
 import { checkQuery, parameterReader } from './read-parameters.ts'
-import {
-  createRequestLimits,
-  type LimitedRequest,
-  type RequestLimitOptions,
-} from './request-limits.ts'
+import { type Place, type RequestLimits, signalOfEnd } from './request-limits.ts'
 import { safeWrites } from './safe-writes.ts'
 
 export interface AddOperationsOptions<D> extends AuthorizeDeps {
@@ -18,13 +12,12 @@ export interface AddOperationsOptions<D> extends AuthorizeDeps {
   /** Passed to every handler. */
   readonly deps: D
   readonly transactions: Transactions<D>
-  /** For tests. */
-  readonly requestLimits?: RequestLimitOptions
+  readonly limits: RequestLimits
 }
 
-interface LimitedCaller {
+interface Entered {
   readonly caller: Caller | UnknownCaller
-  readonly limited: LimitedRequest
+  readonly place: Place
 }
 
 /**
@@ -32,38 +25,27 @@ interface LimitedCaller {
  * handled and answered.
  */
 export function addOperations<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
-  const callers = new WeakMap<FastifyRequest, LimitedCaller>()
-  const enter = createRequestLimits(options.requestLimits)
-  const callerOf = (request: FastifyRequest): LimitedCaller => {
+  const callers = new WeakMap<FastifyRequest, Entered>()
+  const enteredOf = (request: FastifyRequest): Entered => {
     const found = callers.get(request)
     if (found === undefined) throw new Error('the request was not authorized')
     return found
   }
   for (const operation of options.operations) {
     const handle = createHandler(operation, options)
-    const size = operation.body === undefined ? undefined : sizeOfSchema(operation.body)
     const add = (scope: FastifyInstance) =>
       scope.route({
         method: operation.method,
         url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
         config: { operation: operation.id },
-        ...(operation.bodyLimitBytes === undefined ? {} : { bodyLimit: operation.bodyLimitBytes }),
         // Before the body is read, so that no client can send megabytes without a key.
         onRequest: async (request, reply) => {
+          const ended = signalOfEnd(reply.raw)
           const caller = await authorize(options, operation, { request, reply })
-          const limited = await enter(operation, caller, { request, reply })
-          callers.set(request, { caller, limited })
+          const place = await options.limits.enter(operation, caller, ended)
+          callers.set(request, { caller, place })
         },
-        preParsing: (request, _reply, body, done) => {
-          const check = size === undefined || isCsv(request) ? undefined : jsonCheck(size)
-          done(null, callerOf(request).limited.countBody(body as Readable, check))
-        },
-        handler: (request, reply) => {
-          const { caller, limited } = callerOf(request)
-          return limited.run((whileWaiting) =>
-            handle({ request, reply, caller, whileWaiting, countAnswer: limited.countAnswer }),
-          )
-        },
+        handler: (request, reply) => handle({ request, reply, ...enteredOf(request) }),
       })
     if (operation.csv === undefined) {
       add(server)
@@ -77,70 +59,69 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
   }
 }
 
-function isCsv({ headers }: FastifyRequest): boolean {
-  return /^text\/csv/i.test(headers['content-type'] ?? '')
-}
-
-/** Refuses a body while it arrives, so that no more of it is kept, read or parsed. */
-function jsonCheck(size: JsonSize): (piece: Buffer) => void {
-  const isOver = jsonMeter(size)
-  return (piece) => {
-    if (!isOver(piece)) return
-    const { values, depth, names } = size
-    throw new ProblemError('request.invalid_body', {
-      detail: `the body has over ${values} values, some that lie over ${depth} deep, or an object of over ${names} names`,
-    })
-  }
-}
-
-interface Handling {
+interface Handling extends Entered {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly caller: Caller | UnknownCaller
-  readonly whileWaiting: WhileWaiting
-  readonly countAnswer: LimitedRequest['countAnswer']
 }
 
 function createHandler<D>(operation: Operation<D>, options: AddOperationsOptions<D>) {
   const { access, deps } = options
   const writes = safeWrites(operation, options)
-  const { params, query, body, upstream, answer } = operation
-  const readParams = params === undefined ? undefined : parameterReader(params)
-  const readQuery = query === undefined ? undefined : parameterReader(query)
-  const readBody = body === undefined ? undefined : bodyReader(body)
-  return async ({ request, reply, caller, whileWaiting, countAnswer }: Handling) => {
-    const given = checkQuery({ query, upstream: upstream === true }, { request, reply })
-    const checked = {
-      params: readParams?.(request.params as Record<string, unknown>) ?? {},
-      query: readQuery?.(given) ?? {},
-      ...(Buffer.isBuffer(request.body)
-        ? { body: undefined, csv: request.body }
-        : { body: readBody?.(request.body) }),
-      caller,
-      reauthorize: () => reauthorize({ access }, operation, request),
-      whileWaiting,
-      request,
-      reply,
+  const { answer } = operation
+  const read = requestReader(operation)
+  return async ({ request, reply, caller, place }: Handling) => {
+    const { body: given } = request
+    const csv = given instanceof BodyFile ? given : undefined
+    try {
+      // What is invalid is dropped before it waits for others.
+      const checked = { ...read(request, reply, csv), caller, request, reply }
+      // Before the handler, which may set another status and send the response itself.
+      reply.code(answer.status ?? 200)
+      if (answer.type !== undefined) reply.type(answer.type)
+      const answered = await place.run((whileWaiting) => {
+        const reauthorized = () => reauthorize({ access }, operation, request)
+        return writes.run(deps, { ...checked, reauthorize: reauthorized, whileWaiting })
+      })
+      return send(reply, answered, answer.status)
+    } finally {
+      await csv?.close()
     }
-    // Before the handler, which may set another status and send the response itself.
-    reply.code(answer.status ?? 200)
-    if (answer.type !== undefined) reply.type(answer.type)
-    const answered = await writes.run(deps, checked)
-    if (reply.sent || answered === reply) return reply
-    if (answer.status === 204) return reply.send()
-    const body = typeof answered === 'string' ? answered : reply.serialize(answered)
-    countAnswer(Buffer.byteLength(body))
-    if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
-    return reply.send(body)
   }
 }
 
+/** Creates the function that validates what a request gives. */
+function requestReader<D>({ params, query, body, upstream }: Operation<D>) {
+  const readParams = params === undefined ? undefined : parameterReader(params)
+  const readQuery = query === undefined ? undefined : parameterReader(query)
+  const readBody = body === undefined ? undefined : bodyReader(body)
+  return (request: FastifyRequest, reply: FastifyReply, csv: BodyFile | undefined) => {
+    const given = checkQuery({ query, upstream: upstream === true }, { request, reply })
+    return {
+      params: readParams?.(request.params as Record<string, unknown>) ?? {},
+      query: readQuery?.(given) ?? {},
+      body: csv === undefined ? readBody?.(request.body) : undefined,
+      csv,
+    }
+  }
+}
+
+function send(reply: FastifyReply, answered: unknown, status: number | undefined): FastifyReply {
+  if (reply.sent || answered === reply) return reply
+  if (status === 204) return reply.send()
+  if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
+  return reply.send(typeof answered === 'string' ? answered : reply.serialize(answered))
+}
+
 /** Answers 404 for an unknown path and 405 for an unknown method of a known path, before a body is read. */
-export function addNoOperation<D>(server: FastifyInstance, options: AddOperationsOptions<D>): void {
-  const known = pathsOf(options.operations)
+export function addNoOperation(
+  server: FastifyInstance,
+  operations: Parameters<typeof pathsOf>[0],
+  limits: RequestLimits,
+): void {
+  const known = pathsOf(operations)
   server.addHook('onRequest', async (request, reply) => {
     if (!request.is404) return
-    await countRequest(options.limit, `address ${request.ip}`, reply)
+    await limits.count(request, reply)
     const [path = ''] = request.url.split('?')
     const methods = known.find(({ pattern }) => pattern.test(path))?.methods
     if (methods === undefined) {

@@ -1,21 +1,22 @@
 import { readFileSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import compress from '@fastify/compress'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
 import { type AddOperationsOptions, addNoOperation, addOperations } from './add-operations.ts'
 import { apiPage } from './api-page.ts'
-import { countRequest } from './authorize.ts'
 import { docsPage, escaped, markdown } from './docs-html.ts'
 import { PROBLEMS, problemPage } from './problem-codes.ts'
 import { ProblemError, problemCodeOf } from './problems.ts'
 import { addJsonBodies } from './read-body.ts'
-import { BODY_BYTES_PER_MS } from './request-limits.ts'
+import { addRequestLimits, type RequestLimitOptions } from './request-limits.ts'
 import { COMPRESS_FROM_BYTES, ENCODINGS } from './responses.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
 import { addPageFiles, addWebPage, assetOf, sendAsset } from './web-page.ts'
 
-interface ApiOptions<D> extends HttpServerOptions, AddOperationsOptions<D> {
+interface ApiOptions<D>
+  extends HttpServerOptions,
+    RequestLimitOptions,
+    Omit<AddOperationsOptions<D>, 'limits'> {
   /** The OpenAPI document, served at /openapi.json and /docs. */
   readonly document: object
   /** What everybody may know: how old the data is. */
@@ -62,25 +63,14 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
       })
     }
   })
-  server.addHook('onSend', (request, reply, payload, done) => {
-    const isLater = reply.hasHeader('retry-after')
-    // All others are sent at once: a handler that sends its answer itself keeps its place until then.
-    if (!isLater && !hasUnreadBody(request)) return done(null, payload)
-    void (async () => {
-      if (isLater) await options.limit.pause()
-      if (!(await dropBody(request))) reply.header('connection', 'close')
-      done(null, payload)
-    })()
-  })
+  const limits = addRequestLimits(server, options)
   reportAnswers(server, options)
-  addNoOperation(server, options)
+  addNoOperation(server, options.operations, limits)
   // The hook of the compression sees only routes that are added later. The documentation needs no key, so it comes before:
   // a caller without a key cannot make the server compress.
   addPageFiles(server)
   server.register((scope, _options, done) => {
-    scope.addHook('onRequest', (request, reply) =>
-      countRequest(options.limit, `address ${request.ip}`, reply),
-    )
+    scope.addHook('onRequest', (request, reply) => limits.count(request, reply))
     addDocsPages(scope, options.document)
     addWebPage(scope, options)
     done()
@@ -91,42 +81,10 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
     globalDecompression: false,
   })
   server.register((scope, _options, done) => {
-    addOperations(scope, options)
+    addOperations(scope, { ...options, limits })
     done()
   })
   return server
-}
-
-/**
- * Reads what is left of a refused body, at a pace, and says whether that was all. Node would read all of it at
- * once after the response: refused bodies of megabytes would keep the garbage collector busy, at the cost of other
- * callers. Of a body that is longer than permitted the rest is not read.
- */
-async function dropBody(request: FastifyRequest): Promise<boolean> {
-  const { raw, routeOptions } = request
-  if (!hasUnreadBody(request)) return true
-  let permitted = routeOptions.bodyLimit
-  if (declaredBytes(request) > permitted) return false
-  try {
-    for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      permitted -= chunk.length
-      if (permitted < 0) return false
-      await delay(chunk.length / BODY_BYTES_PER_MS)
-    }
-  } catch {
-    // The client has disconnected and reads no answer.
-  }
-  return true
-}
-
-function hasUnreadBody(request: FastifyRequest): boolean {
-  const { headers, readableEnded } = request.raw
-  const hasBody = declaredBytes(request) > 0 || headers['transfer-encoding'] !== undefined
-  return hasBody && !readableEnded
-}
-
-function declaredBytes({ headers }: FastifyRequest): number {
-  return Number(headers['content-length'] ?? 0)
 }
 
 function reportAnswers<D>(server: HttpServer, { onAnswered }: ApiOptions<D>): void {

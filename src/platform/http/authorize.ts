@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access, Caller, KeyCheck, Operation, UnknownCaller } from './operation.ts'
 import { ProblemError } from './problems.ts'
-import type { RateLimit } from './rate-limit.ts'
+import type { RequestLimits } from './request-limits.ts'
 
 export interface AuthorizeDeps {
   readonly access: Access
-  readonly limit: RateLimit
+  readonly limits: Pick<RequestLimits, 'count'>
 }
 
 type Requirements = Pick<Operation<never>, 'scope' | 'audience' | 'upstream'>
@@ -21,22 +21,21 @@ const CHALLENGE = 'Bearer realm="farewatch"'
  * and all of it comes before the request is parsed: a caller without permission learns nothing about its parameters.
  */
 export async function authorize(
-  { access, limit }: AuthorizeDeps,
+  { access, limits }: AuthorizeDeps,
   required: Requirements,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
 ): Promise<Caller | UnknownCaller> {
   refuseKeyInQuery(required, request)
-  const address = `address ${request.ip}`
   if (required.audience === 'everybody') {
-    await countRequest(limit, address, reply)
-    return { kind: 'unknown', scopes: [], limitKey: address }
+    await limits.count(request, reply)
+    return { kind: 'unknown', scopes: [], limitKey: `address ${request.ip}` }
   }
   const found = await identify(access, required, request)
   if (typeof found === 'string') {
-    await countRequest(limit, address, reply)
+    await limits.count(request, reply)
     throw unauthorized(found)
   }
-  await countRequest(limit, found.limitKey, reply)
+  await limits.count(request, reply, found.limitKey)
   assertAllowed(required, found)
   return found
 }
@@ -90,22 +89,6 @@ export function keyOf(
     throw new ProblemError('request.doubled_parameter', { parameter: TOKEN_PARAMETER })
   }
   return typeof token === 'string' ? token : undefined
-}
-
-/** Counts a request against a limit and sets the rate-limit headers. Rejects once the limit is used up. */
-export async function countRequest(
-  { take, quota, windowSeconds }: RateLimit,
-  key: string,
-  reply: FastifyReply,
-): Promise<void> {
-  const { allowed, remaining, resetSeconds, retryAfterSeconds } = take(key)
-  reply.header('ratelimit-policy', `"default";q=${quota};w=${windowSeconds}`)
-  reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`)
-  if (allowed) return
-  throw new ProblemError('access.too_many_requests', {
-    headers: { 'retry-after': String(retryAfterSeconds) },
-    detail: `${quota} requests may be made at once, and as many again in ${windowSeconds} seconds`,
-  })
 }
 
 function unauthorized(what: Unauthenticated): ProblemError {

@@ -26,6 +26,7 @@ const COMMON: readonly ProblemCode[] = [
   'access.too_many_requests',
   'internal',
   'store.unavailable',
+  'server.busy',
 ]
 const WITH_KEY: readonly ProblemCode[] = [
   'access.no_key',
@@ -37,7 +38,6 @@ const WITH_BODY: readonly ProblemCode[] = [
   'request.invalid_body',
   'request.too_large',
   'request.unsupported_type',
-  'server.busy',
 ]
 
 const WITH_REPEATS: readonly ProblemCode[] = ['request.still_running', 'request.other_repeated']

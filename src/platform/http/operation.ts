@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts'
 import type { ResellerId } from '../base/reseller-id.ts'
 import type { ProblemCode } from './problem-codes.ts'
 import { ProblemError } from './problems.ts'
+import type { BodyFile } from './read-body.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Nothing = TObject<Record<never, never>>
@@ -31,8 +32,7 @@ interface Declaration<P extends TSchema, Q extends TSchema, B extends TSchema, A
   /** A parameter that the schema lacks is refused. Lists are separated by commas or repeated. */
   readonly query?: Q
   readonly body?: B
-  readonly bodyLimitBytes?: number
-  /** The body may also be `text/csv`: the handler receives its bytes as `csv`, and no `body`. */
+  /** The body may also be `text/csv`, of up to 20 MB: the handler receives it as `csv`, and no `body`. */
   readonly csv?: { readonly about: string; readonly example: string }
   readonly answer: {
     readonly about: string
@@ -75,7 +75,7 @@ export interface Checked<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
-  readonly csv?: Buffer | undefined
+  readonly csv?: BodyFile | undefined
   readonly caller: Caller
   /** Handlers that waited call it before they answer. It throws if the key has been revoked meanwhile. */
   readonly reauthorize: () => Promise<void>

@@ -67,8 +67,8 @@ export const PROBLEMS = {
   'request.too_large': {
     status: 413,
     title: 'The body is too large',
-    cause: 'The body is larger than the operation takes.',
-    remedy: 'Divide it into several requests.',
+    cause: 'The body has over 1 MB, or over 20 MB as CSV.',
+    remedy: 'Divide it into several requests, or send CSV where the operation takes it.',
   },
   'request.address_too_long': {
     status: 414,
@@ -163,7 +163,7 @@ export const PROBLEMS = {
   'access.too_many_requests': {
     status: 429,
     title: 'Too many requests',
-    cause: 'Requests, writes or streams of the key or the address arrive faster than their rate.',
+    cause: 'The key or the address has made too many requests, or has too many in progress.',
     remedy: REPEAT_LATER,
   },
   'quota.endpoints': {
@@ -340,8 +340,8 @@ export const PROBLEMS = {
   },
   'server.busy': {
     status: 503,
-    title: 'Too many bodies are being read; try again',
-    cause: 'Large bodies of many clients arrive at once.',
+    title: 'The process is overloaded; try again',
+    cause: 'The process has too little memory or time for further requests.',
     remedy: REPEAT_LATER,
   },
   'store.unavailable': {

@@ -1,5 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
+import { createHash, type Hash, randomUUID } from 'node:crypto'
+import { type FileHandle, open, unlink, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { TValidationError } from 'typebox/error'
@@ -14,7 +20,7 @@ const MAX_POINTER_CHARS = 200
  * Creates the reader of a JSON body. Instants in it stay text.
  *
  * The compiled check comes first and ends at the first fault, so that no other step meets more values, or deeper ones,
- * than the schema allows. Three megabytes of empty objects would otherwise block the process for seconds.
+ * than the schema allows.
  */
 export function bodyReader(schema: TSchema): (given: unknown) => unknown {
   const check = lazily(() => Compile(schema))
@@ -23,10 +29,7 @@ export function bodyReader(schema: TSchema): (given: unknown) => unknown {
       throw new ProblemError('request.invalid_body', { detail: 'a body of JSON is needed' })
     }
     if (!check().Check(given)) {
-      // The validator collects the errors of all elements, so the longest lists are refused before.
-      const long = longList(schema, given)
-      if (long !== undefined) throw invalidBody(long)
-      throw invalidBody(wrongWith(schema, check().Errors(given)))
+      throw invalidBody(wrongWith(schema, check().Errors(excerptOf(given))))
     }
     const place = findUnstorable(given)
     if (place !== undefined) throw invalidBody({ pointer: place, detail: UNSTORABLE })
@@ -46,15 +49,17 @@ function invalidBody({ pointer, detail }: BodyFault): ProblemError {
   })
 }
 
-/** The first member that is a list of more values than its schema allows. */
-function longList(schema: TSchema, given: unknown): BodyFault | undefined {
-  for (const [name, shape] of Object.entries(propertiesOf(schema))) {
-    const { maxItems } = shape
-    const list = (given as Record<string, unknown>)[name]
-    if (typeof maxItems !== 'number' || !Array.isArray(list) || list.length <= maxItems) continue
-    return { pointer: `/${name}`, detail: wanted(shape) }
-  }
-  return undefined
+/** More than a schema allows. */
+const EXCERPT = { items: 5_001, names: 100, depth: 20 }
+
+/** As much of a body as shows what is wrong: to find the errors, the validator walks through all that it is given. */
+function excerptOf(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === EXCERPT.depth) return null
+  const inner = (one: unknown) => excerptOf(one, depth + 1)
+  if (Array.isArray(value)) return value.slice(0, EXCERPT.items).map(inner)
+  const names = Object.keys(value).slice(0, EXCERPT.names)
+  return Object.fromEntries(names.map((name) => [name, inner((value as Shape)[name])]))
 }
 
 const UNSTORABLE = 'text may hold no NUL and no half of a surrogate pair'
@@ -135,86 +140,73 @@ export function addJsonBodies(server: FastifyInstance): void {
     (request, bytes: Buffer, done) => {
       if (bytes.length === 0) return done(null, undefined)
       if (!isUtf8(bytes)) return done(unreadable('the body is not UTF-8'))
-      const text = bytes.toString()
-      return parse(request, text, (fault, value) =>
-        // The parser's own message may quote the body.
-        fault === null ? done(null, value) : done(unreadable(whyNotJson(text))),
+      // The parser's own message may quote the body.
+      return parse(request, bytes.toString(), (fault, value) =>
+        done(fault && unreadable('the body is not JSON, or has the name __proto__'), value),
       )
     },
   )
 }
 
-function whyNotJson(text: string): string {
-  const at = findJsonFault(text)
-  if (at === undefined) return 'the name __proto__, or constructor with prototype, is not allowed'
-  const place = placeIn(text, at)
-  return at === text.length
-    ? `the body ends too early, at ${place}`
-    : `the body is not JSON at ${place}`
-}
+const CSV_BYTES = 20_000_000
+const PIECE_BYTES = 32 * 1024
 
-/** Without a list of the lines: three megabytes may be three million lines. */
-function placeIn(text: string, at: number): string {
-  let lines = 1
-  let start = 0
-  for (let end = text.indexOf('\n'); end !== -1 && end < at; end = text.indexOf('\n', start)) {
-    lines += 1
-    start = end + 1
-  }
-  return `line ${lines}, column ${at - start + 1}`
-}
-
-const SPACES = /[ \t\n\r]+/y
-const SCALAR =
-  /"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/uy
-
-/**
- * The index at which a text stops being JSON; undefined if it is JSON. The parser's message has the index in some
- * cases only.
- */
-export function findJsonFault(text: string): number | undefined {
-  /** What closes each open object and list. */
-  const closers: string[] = []
-  let expected: 'value' | 'name' | 'colon' | 'comma' = 'value'
-  let isOpened = false
-  let at = 0
-  for (; at < text.length; at++) {
-    const char = text.charAt(at)
-    SPACES.lastIndex = at
-    if (SPACES.test(text)) {
-      at = SPACES.lastIndex - 1
-      continue
-    }
-    const wasOpened = isOpened
-    isOpened = false
-    if (char === closers.at(-1) && (expected === 'comma' || wasOpened)) {
-      closers.pop()
-      expected = 'comma'
-    } else if (expected === 'comma') {
-      if (char !== ',' || closers.length === 0) return at
-      expected = closers.at(-1) === '}' ? 'name' : 'value'
-    } else if (expected === 'colon') {
-      if (char !== ':') return at
-      expected = 'value'
-    } else if (expected === 'value' && (char === '{' || char === '[')) {
-      closers.push(char === '{' ? '}' : ']')
-      expected = char === '{' ? 'name' : 'value'
-      isOpened = true
-    } else {
-      SCALAR.lastIndex = at
-      if (!SCALAR.test(text) || (expected === 'name' && char !== '"')) return at
-      at = SCALAR.lastIndex - 1
-      expected = expected === 'name' ? 'colon' : 'comma'
-    }
-  }
-  return expected === 'comma' && closers.length === 0 ? undefined : at
-}
-
-/** Makes the routes of a scope accept CSV, which their handlers receive as bytes. */
+/** Makes the routes of a scope accept CSV, which their handlers receive as a file. */
 export function addCsvBodies(scope: FastifyInstance): void {
-  scope.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (_request, bytes, done) =>
-    done(null, bytes),
-  )
+  const parse = async ({ headers }: FastifyRequest, body: IncomingMessage) => {
+    if (Number(headers['content-length'] ?? 0) > CSV_BYTES) throw new ProblemError(TOO_LARGE)
+    return BodyFile.of(body)
+  }
+  scope.addContentTypeParser('text/csv', parse)
+}
+
+const TOO_LARGE = 'request.too_large'
+
+/** A body in a file without a name, which the system deletes with the process at the latest. It can be read again. */
+export class BodyFile {
+  readonly name = 'the body'
+  readonly sha256: Buffer
+  readonly #file: FileHandle
+
+  private constructor(file: FileHandle, sha256: Buffer) {
+    this.#file = file
+    this.sha256 = sha256
+  }
+
+  static async of(body: Readable): Promise<BodyFile> {
+    const path = join(tmpdir(), `farewatch-${randomUUID()}`)
+    const file = await open(path, 'wx+', 0o600)
+    const hash = createHash('sha256')
+    try {
+      await unlink(path)
+      await writeFile(file, counted(body, hash))
+    } catch (err) {
+      await file.close()
+      // Else the disk is at fault.
+      throw body.errored ? unreadable('the body ends too early') : err
+    }
+    return new BodyFile(file, hash.digest())
+  }
+
+  /** In small pieces: other requests run between two of them. */
+  read(): AsyncIterable<Buffer> {
+    return this.#file.createReadStream({ start: 0, autoClose: false, highWaterMark: PIECE_BYTES })
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+}
+
+/** A body that is refused is not destroyed, because that would close the connection before the response. */
+async function* counted(body: Readable, hash: Hash): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > CSV_BYTES) throw new ProblemError(TOO_LARGE)
+    hash.update(piece)
+    yield piece
+  }
 }
 
 function unreadable(detail: string): ProblemError {

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { keyOf } from './authorize.ts'
 import type { Operation, Transactions } from './operation.ts'
 import { ProblemError } from './problems.ts'
+import { BodyFile } from './read-body.ts'
 import { propertiesOf } from './read-parameters.ts'
 
 type Asked = Parameters<Operation<never>['run']>[1]
@@ -91,7 +92,7 @@ async function runOnce<D>(
 
 /** Everything that makes a request what it is. */
 function textOf(operation: string, { url, body }: FastifyRequest): Buffer {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body ?? null))
+  const bytes = body instanceof BodyFile ? body.sha256 : Buffer.from(JSON.stringify(body ?? null))
   return Buffer.concat([Buffer.from(`${operation} ${url}\n`), bytes])
 }
 

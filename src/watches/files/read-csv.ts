@@ -31,12 +31,12 @@ export async function* readCsv(
   let header: readonly Column[] | undefined
   let batch: RawRow[] = []
   for await (const { record, info } of readRecords(source)) {
-    if (header === undefined) {
-      if (!SEPARATOR_LINE.test(record[0] ?? '')) header = readHeader(file, record, required)
-      continue
-    }
-    if (record.every((cell) => cell === '')) continue
-    batch.push(rowOf(header, record, info.lines))
+    // A spreadsheet writes as many cells in each line as its widest one has.
+    const cells = record.slice(0, record.findLastIndex((cell) => cell !== '') + 1)
+    if (cells.length === 0) continue
+    if (header === undefined && SEPARATOR.test(cells.join(''))) continue
+    if (header === undefined) header = readHeader(file, cells, required)
+    else batch.push(rowOf(header, cells, info.lines))
     if (batch.length === BATCH_ROWS) {
       yield batch
       batch = []
@@ -48,14 +48,13 @@ export async function* readCsv(
 
 /** A spreadsheet program writes semicolons where the decimal sign is a comma. No name of a column holds either. */
 const DELIMITERS = [';', '\t']
-/** A line by which some programs name the separator, before the header. */
-const SEPARATOR_LINE = /^"?sep=(.?)/i
+/** The first line that some spreadsheets write. */
+const SEPARATOR = /^sep=([,;\t|]?)$/i
 
-function delimiterOf(firstLine: string): string {
-  const named = SEPARATOR_LINE.exec(firstLine)?.[1]
-  return (
-    named || (DELIMITERS.find((one) => firstLine.includes(one) && !firstLine.includes(',')) ?? ',')
-  )
+function delimiterOf(header: string): string {
+  const [, named] = SEPARATOR.exec(header.slice(0, 'sep=;'.length)) ?? []
+  if (named) return named
+  return DELIMITERS.find((one) => header.includes(one) && !header.includes(',')) ?? ','
 }
 
 async function* readRecords(source: TextSource): AsyncGenerator<CsvRecord> {
@@ -102,17 +101,8 @@ function csvErrorText({ code, message }: CsvError): string {
   return message
 }
 
-/** Without the empty cells that a spreadsheet program adds to the end of a row. */
-function filledCells(record: readonly string[]): readonly string[] {
-  return record.slice(0, record.findLastIndex((cell) => cell !== '') + 1)
-}
-
-function readHeader(
-  file: string,
-  record: readonly string[],
-  required: readonly Column[],
-): Column[] {
-  const names = filledCells(record).map((name) => name.toLowerCase())
+function readHeader(file: string, cells: readonly string[], required: readonly Column[]): Column[] {
+  const names = cells.map((cell) => cell.toLowerCase())
   const fail = (problem: string): never => {
     throw new MalformedWatchFileError(file, 1, `${problem}; the columns are ${COLUMNS.join(', ')}`)
   }
@@ -137,9 +127,8 @@ function rowOf(header: readonly Column[], record: readonly string[], endLine: nu
     cells[column] = unescapeFormula(record[index] ?? '')
   }
   const errors: RowError[] = []
-  const filled = filledCells(record).length
-  if (filled > header.length) {
-    const message = `has ${filled} cells, but the header has ${header.length}`
+  if (record.length > header.length) {
+    const message = `has ${record.length} cells, but the header has ${header.length}`
     errors.push({ column: 'the row', message })
   }
   const innerLines = record.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0)

@@ -1,9 +1,7 @@
 import { createReadStream } from 'node:fs'
-import { setImmediate as otherWork } from 'node:timers/promises'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
 
 const NEWLINE = 0x0a
-const PIECE_BYTES = 32 * 1024
 /** A line must fit into memory. A file without a line break in so many bytes is not a watch list. */
 const MAX_LINE_BYTES = 64 * 2 ** 20
 
@@ -15,19 +13,6 @@ export interface TextSource {
 
 export function textOfFile(file: string): TextSource {
   return { name: file, read: () => readFile(file) }
-}
-
-/** Text in memory, in pieces. Other requests run between two of them. */
-export function textOfBytes(name: string, bytes: Buffer): TextSource {
-  return {
-    name,
-    async *read() {
-      for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
-        yield bytes.subarray(from, from + PIECE_BYTES)
-        await otherWork()
-      }
-    },
-  }
 }
 
 /**

@@ -67,15 +67,8 @@ export interface RowSource {
 const ROWS_AT_A_TIME = 500
 
 /** Rows that do not come from a file. The line of a row is its number. */
-export function rowsOf(name: string, rows: readonly RawRow['cells'][]): RowSource {
-  return sourceOf(
-    name,
-    rows.map((cells, index) => ({ line: index + 1, cells, errors: [] })),
-  )
-}
-
-/** Rows that have been read already. */
-export function sourceOf(name: string, rows: readonly RawRow[]): RowSource {
+export function rowsOf(name: string, cells: readonly RawRow['cells'][]): RowSource {
+  const rows = cells.map((ofRow, index) => ({ line: index + 1, cells: ofRow, errors: [] }))
   return { name, read: () => inBatches(rows) }
 }
 

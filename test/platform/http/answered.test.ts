@@ -3,8 +3,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { type Answered, createApi } from '../../../src/platform/http/api.ts'
 import type { Access } from '../../../src/platform/http/operation.ts'
 import { operations } from '../../../src/platform/http/operation.ts'
-import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
 import { noTransactions } from '../../support/no-transactions.ts'
+import { requestLimits } from '../../support/request-limits.ts'
 import { silentLog } from '../../support/silent-log.ts'
 
 const readThing = operations<object>().shared({
@@ -34,7 +34,7 @@ async function answeredOf(paths: readonly string[]): Promise<Answered[]> {
     transactions: noTransactions(),
     document: {},
     access,
-    limit: createRateLimit({ requestsPerSecond: 1_000, nowMs: () => 0 }),
+    ...requestLimits(),
     onAnswered: (one) => answered.push(one),
   })
   onTestFinished(() => server.close())

@@ -6,10 +6,10 @@ import { createApi } from '../../../src/platform/http/api.ts'
 import type { Access, Caller, Scope } from '../../../src/platform/http/operation.ts'
 import { type Operation, operations } from '../../../src/platform/http/operation.ts'
 import { ProblemError } from '../../../src/platform/http/problems.ts'
-import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
 import { isNotModified, streamText } from '../../../src/platform/http/responses.ts'
 import { collectLog } from '../../support/collected-log.ts'
 import { noTransactions } from '../../support/no-transactions.ts'
+import { requestLimits } from '../../support/request-limits.ts'
 
 /** The dependencies of these handlers, instead of a database. */
 interface Shelf {
@@ -39,7 +39,6 @@ const make = reseller({
   path: '/own',
   scope: 'watch',
   body: Type.Object({ name: Type.String({ maxLength: 5 }) }, SHAPE),
-  bodyLimitBytes: 100,
   answer: { about: 'Made.', status: 201 },
   handler: async (_deps, { body }) => ({ made: body.name }),
 })
@@ -73,11 +72,6 @@ const access: Access = {
 
 function anApi(list = SOME) {
   const { log, lines } = collectLog()
-  const limit = createRateLimit({
-    requestsPerSecond: 1_000,
-    nowMs: () => 0,
-    pause: async () => undefined,
-  })
   const server = createApi({
     log,
     operations: list,
@@ -85,7 +79,7 @@ function anApi(list = SOME) {
     transactions: noTransactions(),
     document: {},
     access,
-    limit,
+    ...requestLimits(),
   })
   onTestFinished(() => server.close())
   const ask = async (
@@ -120,9 +114,8 @@ function doing(handler: Parameters<typeof shared>[0]['handler']): Operation<Shel
 
 describe('an operation', () => {
   it.each([
-    ['{"name":', 'the body ends too early, at line 1, column 9'],
-    ['{\n  "name": lamp\n}', 'the body is not JSON at line 2, column 11'],
-    ['{"__proto__":{}}', 'the name __proto__, or constructor with prototype, is not allowed'],
+    ['{"name":', 'the body is not JSON, or has the name __proto__'],
+    ['{"__proto__":{}}', 'the body is not JSON, or has the name __proto__'],
     [Buffer.from('{"name":"caf\xe9"}', 'latin1'), 'the body is not UTF-8'],
     ['', 'a body of JSON is needed'],
   ])('the problem of the unreadable body %j says what is wrong', async (payload, detail) => {

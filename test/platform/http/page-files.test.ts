@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createApi } from '../../../src/platform/http/api.ts'
-import { createRateLimit } from '../../../src/platform/http/rate-limit.ts'
 import { noTransactions } from '../../support/no-transactions.ts'
+import { requestLimits } from '../../support/request-limits.ts'
 import { silentLog } from '../../support/silent-log.ts'
 
 function startApi() {
@@ -12,7 +12,7 @@ function startApi() {
     transactions: noTransactions(),
     document: {},
     access: { callerOf: async () => 'unknown' },
-    limit: createRateLimit({ requestsPerSecond: 1, nowMs: () => 0 }),
+    ...requestLimits(1),
     isUnavailable: () => false,
   })
 }
