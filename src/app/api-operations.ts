@@ -38,8 +38,8 @@ import { SAVE_WATCH_OPERATIONS } from '../views/save-watches-operations.ts'
 import {
   STATUS_HISTORY_OPERATIONS,
   type StatusHistories,
-} from '../views/status-history-operations.ts'
-import { STATUS_OPERATIONS, type WorkState } from '../views/status-operations.ts'
+} from '../health/status-history-operations.ts'
+import { STATUS_OPERATIONS, type WorkState } from '../health/status-operations.ts'
 import { VOCABULARY_OPERATIONS } from '../views/vocabulary-operations.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../views/watch-history-operations.ts'
 import { WATCH_VIEW_OPERATIONS } from '../views/watch-view-operations.ts'

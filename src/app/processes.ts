@@ -7,7 +7,7 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { PROGRESS_MS } from '../platform/db/live-processes.ts'
 import { databaseSkewMs, selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
-import type { KnownProcess } from '../views/status-shapes.ts'
+import type { KnownProcess } from '../health/status-shapes.ts'
 import type { App } from './app.ts'
 
 const REFRESH_MS = 20_000

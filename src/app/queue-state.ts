@@ -9,7 +9,7 @@ import type {
 } from '../platform/queue/queue-system.ts'
 import { SYNC_QUEUE } from '../routes/sync.ts'
 import { VERIFY_QUEUE } from '../schedule/claim.ts'
-import type { QueueState } from '../views/status-shapes.ts'
+import type { QueueState } from '../health/status-shapes.ts'
 import { listAllSchedulers, PERIODIC_QUEUE } from './periodic.ts'
 
 /** Every queue. */

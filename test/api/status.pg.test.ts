@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
-import type { Status } from '../../src/views/status-shapes.ts'
+import type { Status } from '../../src/health/status-shapes.ts'
 import { available, record, silent, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'

@@ -126,6 +126,11 @@ export function storeGauges({ gauge }: Declare) {
       'farewatch_system_gauges_read_timestamp_seconds',
       'When this process last read the gauges of the whole system.',
     ),
+    warnings: gauge(
+      'farewatch_warnings',
+      'Warnings of the status, by code and level: bad (an operator must act), warn. Absent where there is none.',
+      ['code', 'level'],
+    ),
     databaseSize: gauge('farewatch_db_size_bytes', 'Size of the database.'),
     partSize: gauge(
       'farewatch_db_part_size_bytes',

@@ -2,9 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished } from 'vitest'
-import { examineAnalysts } from '../../../src/app/doctor/doctor-database.ts'
-import type { DoctorDeps } from '../../../src/app/doctor/doctor-finding.ts'
-import { createAnalyst, endLongSessions } from '../../../src/platform/db/analyst-logins.ts'
+import { judge } from '../../../src/health/checks.ts'
+import { DOCTOR_CHECKS } from '../../../src/health/doctor-checks.ts'
+import {
+  createAnalyst,
+  endLongSessions,
+  readAnalystRisks,
+} from '../../../src/platform/db/analyst-logins.ts'
+import { reading } from '../../health/doctor-fixture.ts'
 import { sql } from '../../../src/platform/db/database.ts'
 import { migrate } from '../../../src/platform/db/migrate.ts'
 import { adminQuery } from '../../support/postgres-server.ts'
@@ -43,12 +48,13 @@ describe('a login of an analyst', () => {
     databaseUrl,
   }) => {
     const { role, client } = await connectAs(databaseUrl, 'analyst', ANALYST)
-    const doctor = () => examineAnalysts({ app: { database } } as unknown as DoctorDeps)
+    const doctor = async () =>
+      judge(DOCTOR_CHECKS, { ...reading, analysts: await readAnalystRisks(database.db) })
     // A clone of a database has the default rights.
     expect(await doctor()).toMatchObject([
       {
-        says: expect.stringMatching(
-          /may make temporary tables; may write temporary files without a limit$/,
+        text: expect.stringMatching(
+          /may make temporary tables; may write temporary files without a limit\.$/,
         ) as string,
       },
     ])
