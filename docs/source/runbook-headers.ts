@@ -17,7 +17,8 @@ export function runbooksPage() {
 /** What the program knows: which codes, what to run, what to do, which alert and what happens without action. */
 function headOf(section: string, helps: readonly CodeHelp[]): string {
   const codes = helps.map(({ code }) => code)
-  const names = codes.length === 1 && codes[0] === section ? [] : [`codes: ${codes.map(code).join(', ')}`]
+  const names =
+    codes.length === 1 && codes[0] === section ? [] : [`codes: ${codes.map(code).join(', ')}`]
   const commands = distinct(helps.map(({ check }) => check?.command)).map(
     (one) => `run: ${code(`farewatch ${one}`)}`,
   )

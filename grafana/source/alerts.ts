@@ -112,7 +112,8 @@ and sum ${BY} (increase(farewatch_api_requests_total{status=~"5..", code!="verif
     / sum by (job, environment, endpoint) (rate(farewatch_upstream_requests_total[5m]))
     > 0.5`,
     summary: 'Most requests to {{ $labels.endpoint }} fail',
-    otherwise: 'beliefs stay as they are, grow old, and are shown as unknown after ten minutes or more.',
+    otherwise:
+      'beliefs stay as they are, grow old, and are shown as unknown after ten minutes or more.',
   },
   // If all processes have the refused credential, the circuit breaker opens and stays open. If only one process has an old
   // credential, the others close the breaker again and again; the second part finds that process by its own refusals while
@@ -214,8 +215,7 @@ and sum ${BY} (increase(farewatch_api_request_duration_seconds_count{operation!~
     after: '5m',
     expr: `time() - max by (job, environment, tick) (farewatch_tick_last_success_timestamp_seconds)
   > 300 + 2.5 * max by (job, environment, tick) (farewatch_tick_interval_seconds)`,
-    summary:
-      'The tick {{ $labels.tick }} has not succeeded for {{ $value | humanizeDuration }}',
+    summary: 'The tick {{ $labels.tick }} has not succeeded for {{ $value | humanizeDuration }}',
     otherwise: 'its work is not done. The other ticks succeed.',
   },
   {
@@ -349,17 +349,11 @@ export function alertsFile(): string {
     { name: 'farewatch.records', rules: RECORDS },
     {
       name: 'farewatch.critical',
-      rules: [
-        ...SEEN.filter(({ alert }) => alert !== undefined).map(seenRule),
-        ...criticalRules(),
-      ],
+      rules: [...SEEN.filter(({ alert }) => alert !== undefined).map(seenRule), ...criticalRules()],
     },
     {
       name: 'farewatch.degraded',
-      rules: [
-        degradedRule(),
-        ...SEEN.filter(({ alert }) => alert === undefined).map(seenRule),
-      ],
+      rules: [degradedRule(), ...SEEN.filter(({ alert }) => alert === undefined).map(seenRule)],
     },
   ]
   return HEAD + stringify({ groups }, { lineWidth: 0, blockQuote: 'literal' })

@@ -1,10 +1,5 @@
-import {
-  type DoctorReading,
-  doctorWarnings,
-  type Fact,
-  factsOf,
-} from '../health/doctor-checks.ts'
 import { worstFirst } from '../health/checks.ts'
+import { type DoctorReading, doctorWarnings, type Fact, factsOf } from '../health/doctor-checks.ts'
 import { readStatus } from '../health/status-operations.ts'
 import type { StatusWarning } from '../health/status-shapes.ts'
 import { daysUntilFull, readGrowth, readPartSizes } from '../history/roll-up-days.ts'

@@ -1,7 +1,7 @@
 import { readDeliveryGauges } from '../delivery/dispatch/delivery-gauges.ts'
 import { readFeedGauges } from '../feeds/feed-bounds.ts'
-import { daysUntilFull, readGrowth, readPartSizes } from '../history/roll-up-days.ts'
 import { readStatus } from '../health/status-operations.ts'
+import { daysUntilFull, readGrowth, readPartSizes } from '../history/roll-up-days.ts'
 import { endsWithin } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import { PAUSED_WORK } from '../platform/base/kinds.ts'
@@ -102,7 +102,10 @@ async function setGauges(app: App, db: Db, queue: QueueSystem): Promise<void> {
 /** The alerts are these warnings, so that they judge as the status does. */
 async function setWarningGauge(app: App, db: Db, queue: QueueSystem): Promise<void> {
   // No check needs the delays of a day, and reading them takes the longest.
-  const { warnings } = await readStatus({ ...statusDeps(app, queue, db), readDelays: async () => [] })
+  const { warnings } = await readStatus({
+    ...statusDeps(app, queue, db),
+    readDelays: async () => [],
+  })
   app.metrics.warnings.reset()
   for (const { code, level } of warnings) app.metrics.warnings.inc({ code, level })
 }

@@ -272,7 +272,8 @@ function openBreakers({ upstream }: StatusReading, kind: 'auth' | 'errors', text
     .filter(({ breaker }) => breaker === kind)
     .map(({ endpoint, cause, lastGoodAt, since }) => {
       const why = cause === null ? '' : ` (${cause})`
-      const good = lastGoodAt === null ? '' : `, the last good answer came at ${lastGoodAt.toISOString()}`
+      const good =
+        lastGoodAt === null ? '' : `, the last good answer came at ${lastGoodAt.toISOString()}`
       return bad(`${text.replace('{}', endpoint)}${why}${good}. Single calls test it.`, { since })
     })
 }
@@ -349,7 +350,9 @@ const BUDGET: StatusChecks = {
     find: ({ budget, upstream }) => {
       if (budget === null || budget.share === 1 || upstream.pausedUntil !== null) return []
       const share = `${Math.round(budget.share * 100)} %`
-      return [warn(`The upstream allows ${share} of ${budget.requestsPerSecond} requests a second.`)]
+      return [
+        warn(`The upstream allows ${share} of ${budget.requestsPerSecond} requests a second.`),
+      ]
     },
   },
 }
@@ -462,7 +465,8 @@ const STOPPED = {
   alert: {
     name: 'WorkStopped',
     after: '5m',
-    otherwise: 'lists, checks or deliveries stand still. What is due is in PostgreSQL and not lost.',
+    otherwise:
+      'lists, checks or deliveries stand still. What is due is in PostgreSQL and not lost.',
   },
 } as const
 
@@ -502,17 +506,14 @@ const WORK: StatusChecks = {
   },
   no_process: {
     ...STOPPED,
-    find: ({ processes }) =>
-      processes?.length === 0 ? [bad('No worker and no API runs.')] : [],
+    find: ({ processes }) => (processes?.length === 0 ? [bad('No worker and no API runs.')] : []),
   },
   role_missing: {
     ...STOPPED,
     find: ({ processes, at }) => {
       if (processes === null || processes.length === 0) return []
       const missing = missingRoles(processes, at)
-      return missing.length === 0
-        ? []
-        : [bad(`No process has these roles: ${missing.join(', ')}.`)]
+      return missing.length === 0 ? [] : [bad(`No process has these roles: ${missing.join(', ')}.`)]
     },
   },
   process_silent: {

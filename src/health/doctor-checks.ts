@@ -1,7 +1,7 @@
 import { aheadText, durationText } from '../platform/base/text.ts'
-import { blockerText, type listBlockers } from '../platform/db/database-health.ts'
 import type { readAnalystRisks } from '../platform/db/analyst-logins.ts'
 import type { Disk } from '../platform/db/database-health.ts'
+import { blockerText, type listBlockers } from '../platform/db/database-health.ts'
 import type { Generation } from '../platform/db/generations.ts'
 import type { RedisFacts, StoreFacts } from '../platform/queue/queue-system.ts'
 import type { listBreakers } from '../upstream/breaker/breaker-state.ts'
@@ -29,7 +29,9 @@ export interface DoctorReading {
   readonly generation?: (Generation & { readonly isKnown: boolean }) | undefined
   readonly store?: StoreFacts | undefined
   /** Periodic work whose last run failed. */
-  readonly failing?: readonly { readonly name: string; readonly failure: string | null }[] | undefined
+  readonly failing?:
+    | readonly { readonly name: string; readonly failure: string | null }[]
+    | undefined
   readonly waiting?: readonly WaitingJobs[] | undefined
   readonly breakers?: ReturnType<typeof listBreakers> | undefined
   readonly pastDepartures?: number | undefined
@@ -332,7 +334,7 @@ const UPSTREAM: Checks<DoctorReading> = {
     about: 'fares',
     runbook: 'doctor',
     command:
-      "sql \"select fare_id, flight_id from farewatch.fares_current where last_reason = 'contract_violation'\"",
+      'sql "select fare_id, flight_id from farewatch.fares_current where last_reason = \'contract_violation\'"',
     todo: 'Report the answers to the upstream, or delete the watches of flights that are gone.',
     find: ({ pastDepartures = 0 }) =>
       pastDepartures === 0

@@ -17,10 +17,14 @@ import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { readBudgetAhead } from '../upstream/budget/reserve-slots.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { listHabits } from '../upstream/flights/answer-habits.ts'
-import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { readBeliefAges } from '../views/belief-ages.ts'
-import { type DelayReader, readDetectionDelays, readWaitingChanges } from '../views/detection-delays.ts'
+import {
+  type DelayReader,
+  readDetectionDelays,
+  readWaitingChanges,
+} from '../views/detection-delays.ts'
 import { listIncidents, readHeld } from '../views/incident-operations.ts'
+import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
 import { judge, STATUS_CHECKS } from './checks.ts'
 import {
   type BudgetUse,

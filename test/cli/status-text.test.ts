@@ -63,7 +63,11 @@ describe('the status', () => {
     }
     const warnings = judge(STATUS_CHECKS, broken)
 
-    expect(statusText({ ...broken, warnings }, CALLS, 80).split('\n').slice(2, 14)).toEqual([
+    expect(
+      statusText({ ...broken, warnings }, CALLS, 80)
+        .split('\n')
+        .slice(2, 14),
+    ).toEqual([
       'WRONG    disk_filling: The disk of the database has 346 MB free (9 %).',
       '         → bin/farewatch doctor',
       '         → Free some space or use a larger disk. Delete no file in the data',

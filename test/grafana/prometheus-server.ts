@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { parse, stringify } from 'yaml'
-import { freePort } from '../support/redis-tier.ts'
 import { DEGRADED } from '../../grafana/source/alerts.ts'
+import { freePort } from '../support/redis-tier.ts'
 import { until } from '../support/until.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../grafana/prometheus')

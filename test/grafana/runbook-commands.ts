@@ -24,7 +24,9 @@ export function runbookCommands(words: RunbookWords, of?: string): RunbookComman
     const filled = line
       .replace('--reseller NAME', '--reseller ana')
       .replace('--flight ID', `--flight ${words.flightId}`)
-    const args = [...filled.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare = '']) => quoted ?? bare)
+    const args = [...filled.matchAll(/"([^"]*)"|(\S+)/g)].map(
+      ([, quoted, bare = '']) => quoted ?? bare,
+    )
     return { line, args }
   })
 }

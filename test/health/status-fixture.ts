@@ -108,18 +108,18 @@ export const WELL: Status = {
 
 /** Where the calls of the last hour went. */
 export const CALLS: CallSums = {
-    byLane: [
-      { lane: 'scheduled', calls: 9_000 },
-      { lane: 'on_demand', calls: 1_000 },
-    ],
-    byReseller: [
-      { reseller: 'northwind', calls: 6_000 },
-      { reseller: 'fabrikam', calls: 3_000 },
-      { reseller: null, calls: 1_000 },
-    ],
-    byPriority: [
-      { priority: 'normal', calls: 8_000 },
-      { priority: null, calls: 1_000 },
-      { priority: 'urgent', calls: 1_000 },
-    ],
-  }
+  byLane: [
+    { lane: 'scheduled', calls: 9_000 },
+    { lane: 'on_demand', calls: 1_000 },
+  ],
+  byReseller: [
+    { reseller: 'northwind', calls: 6_000 },
+    { reseller: 'fabrikam', calls: 3_000 },
+    { reseller: null, calls: 1_000 },
+  ],
+  byPriority: [
+    { priority: 'normal', calls: 8_000 },
+    { priority: null, calls: 1_000 },
+    { priority: 'urgent', calls: 1_000 },
+  ],
+}

@@ -56,13 +56,19 @@ function warningText(warning: StatusWarning, width: number): string {
 
 function routeLines({ routes, lists, at }: Status): Line[] {
   const live =
-    routes === null ? 'not known' : `${count(routes.live)} live, ${count(routes.available)} available`
+    routes === null
+      ? 'not known'
+      : `${count(routes.live)} live, ${count(routes.available)} available`
   const each = lists.map(({ list, lastSuccessAt, lastAttemptAt, nextDueAt: due }): Line => {
     const accepted =
       lastSuccessAt === null ? 'never accepted' : `accepted ${agoText(lastSuccessAt, at)}`
-    const isNewer = lastAttemptAt !== null && (lastSuccessAt === null || lastAttemptAt > lastSuccessAt)
+    const isNewer =
+      lastAttemptAt !== null && (lastSuccessAt === null || lastAttemptAt > lastSuccessAt)
     const tried = isNewer ? `, tried ${agoText(lastAttemptAt, at)}` : ''
-    return ['', `${list}: ${accepted}${tried}${due === null ? '' : `, ${due < at ? '' : 'next '}${dueText(due, at)}`}`]
+    return [
+      '',
+      `${list}: ${accepted}${tried}${due === null ? '' : `, ${due < at ? '' : 'next '}${dueText(due, at)}`}`,
+    ]
   })
   return [['routes', live], ...each]
 }
@@ -162,7 +168,8 @@ function percent(share: number): string {
 function queueLines({ queue, at }: Status): Line[] {
   if (queue === null || queue.fault !== null) return []
   const store = queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'
-  const tick = queue.lastTick === null ? 'no tick yet' : `last tick ${agoText(queue.lastTick.at, at)}`
+  const tick =
+    queue.lastTick === null ? 'no tick yet' : `last tick ${agoText(queue.lastTick.at, at)}`
   const figures = queue.queues.map(({ queue: name, waiting, active, delayed, dead }): Line => {
     const died = dead === 0 ? '' : `, ${count(dead)} dead`
     return [
