@@ -29,7 +29,7 @@ interface Seen {
   /** What happens if no operator acts. */
   readonly otherwise: string
   /** How long it goes on after its cause. Unset: 2m, which covers a restart of all processes. */
-  readonly keeps?: '0m' | '5m'
+  readonly keeps?: '0m' | '2m' | '5m'
 }
 
 const RECORDS: readonly Rule[] = [

@@ -127,11 +127,7 @@ async function setStorageGauges(db: Db, metrics: App['metrics']): Promise<void> 
 /** Sets the gauges of pauses from their table. */
 export async function readPauseGauges(db: Db, metrics: App['metrics']): Promise<void> {
   const running = (await listPauses(db)).filter((pause) => pause.running)
-  metrics.pausedWithoutEnd.reset()
   for (const what of PAUSED_WORK) {
-    const own = running.filter((pause) => pause.what === what)
-    metrics.paused.set({ what }, own.length > 0 ? 1 : 0)
-    const open = own.find(({ until }) => until === null)
-    if (open !== undefined) metrics.pausedWithoutEnd.set({ what }, open.from.getTime() / 1000)
+    metrics.paused.set({ what }, running.some((pause) => pause.what === what) ? 1 : 0)
   }
 }

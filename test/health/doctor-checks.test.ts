@@ -14,7 +14,8 @@ const redis = (changed: Partial<typeof REDIS>): Partial<DoctorReading> => ({
 const ROLES = { user: 'fares', exists: true, member: true, readsPrivate: false }
 const ANALYSTS = { logins: ['eva'], mayLock: true, maySignal: true, mayStore: false, unlimited: [] }
 const GENERATION = {
-  ...{ number: 2, reason: 'identity', beganAt: new Date(0), database: null, timeline: null },
+  ...{ number: 2, beganAt: new Date(0), database: null, timeline: null },
+  reason: 'identity',
   isKnown: false,
 } as const
 const BREAKER = { endpoint: 'verify', open: null, failures: 9, failedAtMs: reading.nowMs - 1_000 }

@@ -178,7 +178,7 @@ const LOGS = {
   }),
   HEARTBEAT_URL: orEmpty(
     url(
-      'URL that a worker requests each minute (POST) while each part of the work makes progress, with what is wrong; a service such as healthchecks.io notifies when it is silent',
+      'URL that a worker requests each minute while all parts of the work make progress, with what is wrong: its service notifies when it is silent',
       {
         protocols: ['http:', 'https:'],
         secret: true,

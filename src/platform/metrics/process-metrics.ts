@@ -111,11 +111,6 @@ export function queueGauges({ gauge }: Declare) {
       ['role'],
     ),
     paused: gauge('farewatch_paused', '1 while operators have paused the work, else 0.', ['what']),
-    pausedWithoutEnd: gauge(
-      'farewatch_paused_without_end_timestamp_seconds',
-      'Since when the work has been paused until someone resumes it; absent if it is not.',
-      ['what'],
-    ),
   }
 }
 
