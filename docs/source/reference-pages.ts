@@ -218,11 +218,12 @@ function alertsPart(): string {
     return [
       code(name),
       isRest ? 'warning' : 'critical',
-      isRest ? `what else is WRONG for 15 minutes; ${links}` : links,
+      isRest ? '15m' : (of[0]?.after ?? ''),
+      isRest ? `what else is WRONG; over a time ${links}` : links,
       isRest ? 'See the runbook of its label `code`.' : (of[0]?.otherwise ?? ''),
     ]
   })
-  return tableOf(['alert', 'severity', 'fires for', 'without action'], cells)
+  return tableOf(['alert', 'severity', 'after', 'fires for', 'without action'], cells)
 }
 
 function code(text: string): string {
