@@ -31,7 +31,7 @@ export const OVERVIEW: Dashboard = {
           {
             title: 'Age of the route lists, in intervals',
             about:
-              'Time since the last accepted list, divided by the interval of its schedule. Healthy: about 1 or less. RouteSyncStale fires after two and a half intervals.',
+              'Time since the last accepted list, divided by the interval of its schedule. Healthy: about 1 or less. list_failing is WRONG after two and a half intervals.',
             unit: 'short',
             limits: [1.25, 2.5],
             runbook: 'list_failing',
