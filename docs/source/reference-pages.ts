@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import { codeHelps, DEGRADED } from '../../grafana/source/alerts.ts'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fares/decide.ts'
@@ -13,6 +14,7 @@ import { SETTING_GROUPS } from '../../src/platform/config/settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { eventFiles, eventsPart } from './event-pages.ts'
+import { runbooksPage } from './runbook-headers.ts'
 import { workedQuestionsPart } from './worked-questions.ts'
 
 type Registry = ReturnType<typeof createMetrics>['registry']
@@ -31,6 +33,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   'metrics.md': {
     'metrics of one process': () => metricsTable(createMetrics().registry),
     'metrics of the whole system': () => metricsTable(createMetrics().systemRegistry),
+    alerts: alertsPart,
   },
 }
 
@@ -56,7 +59,7 @@ export function referencePages(): ReferencePage[] {
     )
     return { name, path, current, generated }
   })
-  return [...pages, ...eventFiles()]
+  return [...pages, runbooksPage(), ...eventFiles()]
 }
 
 function withPart(page: string, part: string, text: string): string {
@@ -200,6 +203,27 @@ function metricsTable(registry: Registry): string {
       return [code(metric.name), String(metric.type), labelNames.map(code).join(', '), help]
     })
   return tableOf(['metric', 'type', 'labels', 'what'], rows)
+}
+
+/** The alerts that have a name of their own, and that of all the rest. */
+function alertsPart(): string {
+  const rows = codeHelps().flatMap(({ section, alert }) =>
+    alert === undefined ? [] : [{ section, ...alert }],
+  )
+  const byName = Map.groupBy(rows, ({ name }) => name)
+  const cells = [...byName].map(([name, of]) => {
+    const sections = [...new Set(of.map(({ section }) => section))]
+    const links = sections.map((one) => `[${one}](runbooks.md#${one})`).join(', ')
+    const isRest = name === DEGRADED
+    return [
+      code(name),
+      isRest ? 'warning' : 'critical',
+      isRest ? '15m' : (of[0]?.after ?? ''),
+      isRest ? `what else is WRONG; over a time ${links}` : links,
+      isRest ? 'See the runbook of its label `code`.' : (of[0]?.otherwise ?? ''),
+    ]
+  })
+  return tableOf(['alert', 'severity', 'after', 'fires for', 'without action'], cells)
 }
 
 function code(text: string): string {

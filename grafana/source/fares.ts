@@ -36,7 +36,7 @@ export const FARES: Dashboard = {
               'Shown as unknown because the last good check is older than ten minutes and than six expected intervals. Healthy: 0 or nearly 0.',
             unit: 'short',
             limits: [1, 10],
-            runbook: 'BeliefsStale',
+            runbook: 'fares_stale',
           },
         ),
         stat([{ expr: 'max by (kind) (farewatch_incidents_open)', legend: '{{kind}}' }], {
@@ -44,14 +44,14 @@ export const FARES: Dashboard = {
           about: 'By kind. Healthy: 0 of each kind.',
           unit: 'short',
           limits: [1, 2],
-          runbook: 'MassLossIncident',
+          runbook: 'mass',
         }),
         stat([{ expr: 'max by (wait) (farewatch_changes_waiting)', legend: '{{wait}}' }], {
           title: 'Changes that wait',
           about:
             'Fares whose last answers contradict what was known, and nothing is recorded yet. Healthy: few wait for a confirmation, none is late (over five minutes) or held.',
           unit: 'short',
-          runbook: 'ChangesLate',
+          runbook: 'changes_late',
         }),
         stat('sum(increase(farewatch_changes_held_total[$__range]))', {
           title: 'Changes held',
@@ -59,7 +59,7 @@ export const FARES: Dashboard = {
             'Changes in the time range that were held because an incident was open. Healthy: 0.',
           unit: 'short',
           limits: [1, 100],
-          runbook: 'MassLossIncident',
+          runbook: 'mass',
         }),
         stat([{ expr: 'max by (feed) (farewatch_feed_last_seq)', legend: '{{feed}}' }], {
           title: 'Records in the feeds',
@@ -85,7 +85,7 @@ export const FARES: Dashboard = {
               'Half, 95 % and all of the fares had a good check within this time. Healthy: the line of 95 % stays near the expected interval.',
             unit: 's',
             limits: [600, 3_600],
-            runbook: 'BeliefsStale',
+            runbook: 'fares_stale',
           },
         ),
         timeseries(
@@ -100,7 +100,7 @@ export const FARES: Dashboard = {
             about: 'Unknown legs per second, by reason. They change no belief. Healthy: near 0.',
             unit: 'reqps',
             stacked: true,
-            runbook: 'UpstreamErrors',
+            runbook: 'calls_failing',
           },
         ),
         timeseries(quantiles('farewatch_check_duration_seconds'), {
@@ -109,7 +109,7 @@ export const FARES: Dashboard = {
             'How long verify requests take. Healthy: below 1 s. A request times out after 10 s.',
           unit: 's',
           limits: [2.5, 10],
-          runbook: 'UpstreamErrors',
+          runbook: 'calls_failing',
         }),
       ],
     },
@@ -128,7 +128,7 @@ export const FARES: Dashboard = {
             about: 'Changes recorded in five minutes, by kind. Healthy: a steady mixture of kinds.',
             unit: 'short',
             stacked: true,
-            runbook: 'MassLossIncident',
+            runbook: 'mass',
           },
         ),
         timeseries(quantiles('farewatch_change_lag_seconds'), {
@@ -137,7 +137,7 @@ export const FARES: Dashboard = {
             'Healthy: below 1 s for gains and prices, and 20 to 30 s for losses, which need a confirmation.',
           unit: 's',
           limits: [60, 300],
-          runbook: 'BeliefsStale',
+          runbook: 'fares_stale',
         }),
         timeseries(
           [
@@ -175,7 +175,7 @@ export const FARES: Dashboard = {
             about:
               'The changes of the last day, and those that wait now. A change happened between the last check without it and the first with it: estimated at half of this time, and at most all of it. Healthy: below what you promise.',
             unit: 's',
-            runbook: 'ChangesLate',
+            runbook: 'changes_late',
           },
         ),
         timeseries(
@@ -191,7 +191,7 @@ export const FARES: Dashboard = {
               'Since its first answer, by how it waits. Healthy: below a minute for a confirmation, and no line for late and held ones.',
             unit: 's',
             limits: [60, 300],
-            runbook: 'ChangesLate',
+            runbook: 'changes_late',
           },
         ),
         timeseries(
@@ -207,7 +207,7 @@ export const FARES: Dashboard = {
               'Slots per second, by the priority of the watches. none: lists, questions on demand and fares without a watch. Healthy: every priority that watches have gets a share.',
             unit: 'reqps',
             stacked: true,
-            runbook: 'BeliefsStale',
+            runbook: 'fares_stale',
           },
         ),
       ],
@@ -237,7 +237,7 @@ export const FARES: Dashboard = {
             title: 'Fares with the oldest good check',
             about: 'Healthy: none is stale. last_reason is why the last check gave no result.',
             unit: 'short',
-            runbook: 'BeliefsStale',
+            runbook: 'fares_stale',
           },
         ),
         table(

@@ -31,10 +31,10 @@ export const OVERVIEW: Dashboard = {
           {
             title: 'Age of the route lists, in intervals',
             about:
-              'Time since the last accepted list, divided by the interval of its schedule. Healthy: about 1 or less. RouteSyncStale fires after two and a half intervals.',
+              'Time since the last accepted list, divided by the interval of its schedule. Healthy: about 1 or less. list_failing is WRONG after two and a half intervals.',
             unit: 'short',
             limits: [1.25, 2.5],
-            runbook: 'RouteSyncStale',
+            runbook: 'list_failing',
           },
         ),
         // Without any belief there is no ratio, but a count of 0.
@@ -44,7 +44,7 @@ export const OVERVIEW: Dashboard = {
             'The share of fares that the API shows as unknown (stale). Healthy: 0 or nearly 0. Flight ids that the upstream no longer knows stay stale until they expire.',
           unit: 'percentunit',
           limits: [0.02, 0.1],
-          runbook: 'BeliefsStale',
+          runbook: 'fares_stale',
         }),
         stat(
           [
@@ -60,7 +60,7 @@ export const OVERVIEW: Dashboard = {
               'Half and 95 % of the fares had a good check within this part of the time after which a belief is stale: ten minutes, or six expected intervals if that is longer. Healthy: below 50 %.',
             unit: 'percentunit',
             limits: [0.5, 1],
-            runbook: 'BeliefsStale',
+            runbook: 'fares_stale',
           },
         ),
         stat('sum(max by (list) (farewatch_sync_held_runs))', {
@@ -69,7 +69,7 @@ export const OVERVIEW: Dashboard = {
             'Healthy: 0. A held list changes nothing until an operator decides or later lists resolve it.',
           unit: 'short',
           limits: [1, 3],
-          runbook: 'RouteSyncHeld',
+          runbook: 'list_held',
         }),
         stat([{ expr: 'max by (kind) (farewatch_incidents_open)', legend: '{{kind}}' }], {
           title: 'Open incidents',
@@ -77,7 +77,7 @@ export const OVERVIEW: Dashboard = {
             'By kind. Healthy: 0 of each kind. While an incident is open, changes of its kind wait.',
           unit: 'short',
           limits: [1, 2],
-          runbook: 'MassLossIncident',
+          runbook: 'mass',
         }),
       ],
     },
@@ -90,7 +90,7 @@ export const OVERVIEW: Dashboard = {
           unit: 'percentunit',
           limits: [0.5, 1],
           smallIsBad: true,
-          runbook: 'ProcessGone',
+          runbook: 'process_silent',
         }),
         stat(
           `1 - (sum(rate(farewatch_api_requests_total{status=~"5..", code!="verify.unknown"}[$__rate_interval])) or 0 * sum(farewatch:processes:count))
@@ -102,7 +102,7 @@ export const OVERVIEW: Dashboard = {
             unit: 'percentunit',
             limits: [0.95, 0.99],
             smallIsBad: true,
-            runbook: 'ApiErrors',
+            runbook: 'api_errors',
           },
         ),
         stat(
@@ -113,14 +113,14 @@ export const OVERVIEW: Dashboard = {
               'Duration of API requests, without those that wait on purpose, complete lists and imports. Healthy: tens of milliseconds.',
             unit: 's',
             limits: [0.5, 1],
-            runbook: 'ApiSlow',
+            runbook: 'api_slow',
           },
         ),
         stat('max(farewatch_db_size_bytes)', {
           title: 'Database size',
           about: 'Healthy: it grows with what changes, not with what is checked.',
           unit: 'bytes',
-          runbook: 'DiskFilling',
+          runbook: 'disk_filling',
         }),
         stat('min(farewatch:db_disk_free:ratio)', {
           title: 'Free disk',
@@ -129,7 +129,7 @@ export const OVERVIEW: Dashboard = {
           unit: 'percentunit',
           limits: [0.1, 0.2],
           smallIsBad: true,
-          runbook: 'DiskFilling',
+          runbook: 'disk_filling',
         }),
       ],
     },
@@ -148,7 +148,7 @@ export const OVERVIEW: Dashboard = {
             about: 'Legs per second, by outcome. Healthy: a small share is unknown.',
             unit: 'reqps',
             stacked: true,
-            runbook: 'UpstreamErrors',
+            runbook: 'calls_failing',
           },
         ),
         timeseries(
@@ -164,7 +164,7 @@ export const OVERVIEW: Dashboard = {
             about:
               'Requests per second, never above the budget. Healthy: close to the budget while fares are due; lower only if all fares are inside their minimum interval.',
             unit: 'reqps',
-            runbook: 'BudgetThrottled',
+            runbook: 'budget_limited',
           },
         ),
         timeseries(
@@ -179,7 +179,7 @@ export const OVERVIEW: Dashboard = {
             about: 'The most recent poll of any worker, by queue. Healthy: a few seconds.',
             unit: 's',
             limits: [30, 120],
-            runbook: 'WorkerNotPolling',
+            runbook: 'work_stopped',
           },
         ),
       ],
@@ -200,7 +200,7 @@ export const OVERVIEW: Dashboard = {
               'Changes recorded in five minutes. Healthy: a steady mixture, without a jump of became_unavailable.',
             unit: 'short',
             stacked: true,
-            runbook: 'MassLossIncident',
+            runbook: 'mass',
           },
         ),
         timeseries(
@@ -215,7 +215,7 @@ export const OVERVIEW: Dashboard = {
             about: 'Changes applied in an hour. Healthy: few, after the due times of the schedule.',
             unit: 'short',
             stacked: true,
-            runbook: 'RouteSyncHeld',
+            runbook: 'list_held',
           },
         ),
         table(

@@ -22,7 +22,7 @@ interface About {
   readonly limits?: readonly [warning: number, bad: number]
   /** Whether small values are the bad ones. */
   readonly smallIsBad?: boolean
-  /** The alert whose runbook applies when the value is bad; `all` links to all runbooks. */
+  /** The section of the runbooks that applies when the value is bad; `all` links to all runbooks. */
   readonly runbook?: string
 }
 

@@ -35,7 +35,7 @@ export const QUEUE: Dashboard = {
             about:
               'By role and version. Healthy: as many as were started, and one version after a deploy.',
             unit: 'short',
-            runbook: 'WorkerNotPolling',
+            runbook: 'work_stopped',
           },
         ),
         stat('count(farewatch_routes_live) or vector(0)', {
@@ -45,7 +45,7 @@ export const QUEUE: Dashboard = {
           unit: 'short',
           limits: [1, 1],
           smallIsBad: true,
-          runbook: 'NoSystemGauges',
+          runbook: 'gauges_missing',
         }),
         stat(
           [
@@ -60,7 +60,7 @@ export const QUEUE: Dashboard = {
               'Jobs without attempts left. Healthy: 0. Dead checks are harmless: later checks replace them.',
             unit: 'short',
             limits: [1, 10],
-            runbook: 'DeadJobs',
+            runbook: 'jobs_dead',
           },
         ),
         stat('min(farewatch_db_up{instance=~"$instance"})', {
@@ -70,7 +70,7 @@ export const QUEUE: Dashboard = {
           unit: 'short',
           limits: [1, 1],
           smallIsBad: true,
-          runbook: 'DatabaseTrouble',
+          runbook: 'database_trouble',
         }),
         stat(
           [
@@ -85,7 +85,7 @@ export const QUEUE: Dashboard = {
               'The largest difference between the clocks of a process and a store. Healthy: below 0.1 s. Above 30 s workers lose their jobs.',
             unit: 's',
             limits: [2, 10],
-            runbook: 'ClockSkew',
+            runbook: 'clock_wrong',
           },
         ),
       ],
@@ -104,7 +104,7 @@ export const QUEUE: Dashboard = {
             title: 'Jobs in the queues',
             about: 'Healthy: nearly none wait. Delayed jobs are retries and snoozed syncs.',
             unit: 'short',
-            runbook: 'WorkerNotPolling',
+            runbook: 'work_stopped',
           },
         ),
         timeseries(quantiles('farewatch_queue_wait_seconds', ['queue'], '{queue=~"$queue"}'), {
@@ -112,7 +112,7 @@ export const QUEUE: Dashboard = {
           about: 'Time from the due time of a job to its first attempt. Healthy: below 1 s.',
           unit: 's',
           limits: [1, 10],
-          runbook: 'WorkerNotPolling',
+          runbook: 'work_stopped',
         }),
         timeseries(
           quantiles('farewatch_queue_job_duration_seconds', ['queue'], '{queue=~"$queue"}'),
@@ -139,7 +139,7 @@ export const QUEUE: Dashboard = {
             about:
               'Attempts at jobs per second, by outcome. Healthy: only done. snoozed is a sync that is snoozed while the upstream is paused.',
             unit: 'reqps',
-            runbook: 'DeadJobs',
+            runbook: 'jobs_dead',
           },
         ),
         timeseries(
@@ -154,7 +154,7 @@ export const QUEUE: Dashboard = {
             about:
               'Jobs in five minutes whose worker died. Healthy: 0, except after a process was killed.',
             unit: 'short',
-            runbook: 'WorkerNotPolling',
+            runbook: 'work_stopped',
           },
         ),
         timeseries(
@@ -169,7 +169,7 @@ export const QUEUE: Dashboard = {
             about: 'Requests per second, by status. Healthy: few 429 and no 5xx.',
             unit: 'reqps',
             stacked: true,
-            runbook: 'DatabaseTrouble',
+            runbook: 'database_trouble',
           },
         ),
         timeseries(
@@ -198,7 +198,7 @@ export const QUEUE: Dashboard = {
             about:
               'Results per second. Healthy: nearly all delivered. One endpoint that fails causes few: its circuit breaker opens.',
             unit: 'reqps',
-            runbook: 'WebhooksLate',
+            runbook: 'deliveries_late',
           },
         ),
         timeseries(quantiles('farewatch_webhook_lag_seconds', [], '{instance=~"$instance"}'), {
@@ -206,7 +206,7 @@ export const QUEUE: Dashboard = {
           about: 'Time from a record to the answer 2xx. Healthy: below 0.25 s, except for retries.',
           unit: 's',
           limits: [1, 60],
-          runbook: 'WebhooksLate',
+          runbook: 'deliveries_late',
         }),
         timeseries(
           [
@@ -227,7 +227,7 @@ export const QUEUE: Dashboard = {
             about:
               'Healthy: nearly none wait. Deliveries to an endpoint that fails wait for days before they are dead.',
             unit: 'short',
-            runbook: 'WebhookEndpointFailing',
+            runbook: 'endpoints_failing_for_hours',
           },
         ),
         timeseries(
@@ -242,7 +242,7 @@ export const QUEUE: Dashboard = {
             about:
               'Since the delivery is due, by the condition of its endpoint: busy ones answer slowly. Healthy: below a second for healthy endpoints.',
             unit: 's',
-            runbook: 'WebhooksLate',
+            runbook: 'deliveries_late',
           },
         ),
       ],
@@ -276,7 +276,7 @@ export const QUEUE: Dashboard = {
             about:
               'In five minutes, by reason. Healthy: client, and shutdown at a deploy. slow is a client that reads too slowly, failed an error of ours.',
             unit: 'short',
-            runbook: 'StreamsFailing',
+            runbook: 'streams_failing',
           },
         ),
         timeseries(
@@ -311,7 +311,7 @@ export const QUEUE: Dashboard = {
               'The 99th percentile between two scrapes. Healthy: below 50 ms. With a much larger lag workers lose the locks of their jobs.',
             unit: 's',
             limits: [0.1, 1],
-            runbook: 'WorkerNotPolling',
+            runbook: 'work_stopped',
           },
         ),
         timeseries(
@@ -343,7 +343,7 @@ export const QUEUE: Dashboard = {
             about:
               'Healthy: no query waits, and fewer connections are busy than the pool may open (farewatch_db_pool_max_connections).',
             unit: 'short',
-            runbook: 'DatabaseTrouble',
+            runbook: 'database_trouble',
           },
         ),
         timeseries(
@@ -359,7 +359,7 @@ export const QUEUE: Dashboard = {
               'Time of the smallest query, including the wait for a connection. Healthy: milliseconds.',
             unit: 's',
             limits: [0.1, 1],
-            runbook: 'DatabaseTrouble',
+            runbook: 'database_trouble',
           },
         ),
       ],

@@ -27,7 +27,7 @@ export const ROUTES: Dashboard = {
           title: 'Live routes',
           about: 'Healthy: within a few per cent of yesterday.',
           unit: 'short',
-          runbook: 'RouteSyncHeld',
+          runbook: 'list_held',
         }),
         stat('max(farewatch_routes_available)', {
           title: 'Available routes',
@@ -46,7 +46,7 @@ export const ROUTES: Dashboard = {
             title: 'Last accepted list',
             about: 'Healthy: less than one interval of the schedule ago.',
             unit: 'dateTimeFromNow',
-            runbook: 'RouteSyncStale',
+            runbook: 'list_failing',
           },
         ),
         stat(
@@ -61,7 +61,7 @@ export const ROUTES: Dashboard = {
             about: 'Healthy: 0. At most one of each list is held.',
             unit: 'short',
             limits: [1, 3],
-            runbook: 'RouteSyncHeld',
+            runbook: 'list_held',
           },
         ),
         stat(
@@ -75,7 +75,7 @@ export const ROUTES: Dashboard = {
             title: 'Next due times',
             about: 'Healthy: in the future. If one stays in the past, no worker runs.',
             unit: 'dateTimeFromNow',
-            runbook: 'WorkerNotPolling',
+            runbook: 'work_stopped',
           },
         ),
       ],
@@ -92,7 +92,7 @@ export const ROUTES: Dashboard = {
             title: 'Routes over time',
             about: 'Healthy: no sudden drop. The guard holds a list that would cause one.',
             unit: 'short',
-            runbook: 'RouteSyncHeld',
+            runbook: 'list_held',
           },
         ),
         timeseries(
@@ -108,7 +108,7 @@ export const ROUTES: Dashboard = {
               'Runs that ended within an hour, by status. Healthy: only applied and unchanged.',
             unit: 'short',
             stacked: true,
-            runbook: 'RouteSyncStale',
+            runbook: 'list_failing',
           },
         ),
         timeseries(
@@ -183,7 +183,7 @@ export const ROUTES: Dashboard = {
             about:
               'Newest first. Healthy: applied or unchanged. The reason explains any other status.',
             unit: 'short',
-            runbook: 'RouteSyncStale',
+            runbook: 'list_failing',
           },
         ),
         table(

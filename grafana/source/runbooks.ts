@@ -9,7 +9,7 @@ interface Section {
   readonly markdown: string
 }
 
-/** The sections of docs/reference/runbooks.md: one for each alert. */
+/** The sections of docs/reference/runbooks.md: one for each thing that can be wrong. */
 export function runbookSections(): Section[] {
   const [, ...sections] = readFileSync(PAGE, 'utf8').split(/^## /m)
   return sections.map((section) => {
@@ -23,12 +23,12 @@ function withoutPageLinks(markdown: string): string {
   return markdown.replaceAll(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, '$1')
 }
 
-/** The link of a panel to the runbook of an alert, or to `all` runbooks. */
-export function runbookLink(alert: string): object {
-  if (alert === 'all') return { title: 'Runbooks', url: `/d/${UID}`, targetBlank: true }
-  const at = runbookSections().findIndex(({ title }) => title === alert)
-  if (at === -1) throw new Error(`docs/reference/runbooks.md has no section ${alert}`)
-  return { title: `Runbook: ${alert}`, url: `/d/${UID}?viewPanel=${at + 1}`, targetBlank: true }
+/** The link of a panel to a section of the runbooks, or to `all`. */
+export function runbookLink(code: string): object {
+  if (code === 'all') return { title: 'Runbooks', url: `/d/${UID}`, targetBlank: true }
+  const at = runbookSections().findIndex(({ title }) => title === code)
+  if (at === -1) throw new Error(`docs/reference/runbooks.md has no section ${code}`)
+  return { title: `Runbook: ${code}`, url: `/d/${UID}?viewPanel=${at + 1}`, targetBlank: true }
 }
 
 export function runbooksDashboard(): Dashboard {

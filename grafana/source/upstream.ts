@@ -33,7 +33,7 @@ export const UPSTREAM: Dashboard = {
             unit: 'percentunit',
             limits: [0.9, 0.99],
             smallIsBad: true,
-            runbook: 'UpstreamErrors',
+            runbook: 'calls_failing',
           },
         ),
         stat(
@@ -48,7 +48,7 @@ export const UPSTREAM: Dashboard = {
             about: '1 while requests are blocked, except probes. Healthy: 0.',
             unit: 'short',
             limits: [1, 1],
-            runbook: 'UpstreamAuthFailing',
+            runbook: 'credential_refused',
           },
         ),
         stat('max(farewatch_upstream_budget_ratio)', {
@@ -58,21 +58,21 @@ export const UPSTREAM: Dashboard = {
           unit: 'percentunit',
           limits: [0.5, 0.8],
           smallIsBad: true,
-          runbook: 'BudgetThrottled',
+          runbook: 'budget_limited',
         }),
         stat('clamp_min(max(farewatch_upstream_paused_until_timestamp_seconds) - time(), 0)', {
           title: 'Remaining pause',
           about: 'How long the upstream has asked us to wait. Healthy: 0.',
           unit: 's',
           limits: [1, 120],
-          runbook: 'UpstreamPaused',
+          runbook: 'upstream_paused',
         }),
         stat('max(farewatch_max_delays_unkept)', {
           title: 'Resellers with unkept delays',
           about: 'Resellers whose longest delays are not kept. Healthy: 0.',
           unit: 'short',
           limits: [1, 1],
-          runbook: 'MaxDelaysUnkept',
+          runbook: 'max_delays_unkept',
         }),
         stat('max(farewatch_checks_round_seconds)', {
           title: 'Expected interval of a fare',
@@ -80,7 +80,7 @@ export const UPSTREAM: Dashboard = {
             'The time that one check of every fare takes at the present budget. Healthy: below an hour, and not longer than resellers were promised.',
           unit: 's',
           limits: [1_800, 3_600],
-          runbook: 'BudgetTooSmall',
+          runbook: 'budget_too_small',
         }),
       ],
     },
@@ -99,7 +99,7 @@ export const UPSTREAM: Dashboard = {
             about: 'Requests per second. Healthy: nearly all are ok.',
             unit: 'reqps',
             stacked: true,
-            runbook: 'UpstreamErrors',
+            runbook: 'calls_failing',
           },
         ),
         timeseries(
@@ -112,7 +112,7 @@ export const UPSTREAM: Dashboard = {
             title: 'Duration of requests',
             about: 'Healthy: a flat line, below 1 s for verify.',
             unit: 's',
-            runbook: 'UpstreamErrors',
+            runbook: 'calls_failing',
           },
         ),
         timeseries(
@@ -130,7 +130,7 @@ export const UPSTREAM: Dashboard = {
             title: '429 responses and quick retries',
             about: 'Per minute. Healthy: no 429, and quick retries that end as recovered.',
             unit: 'cpm',
-            runbook: 'BudgetThrottled',
+            runbook: 'budget_limited',
           },
         ),
       ],
@@ -151,7 +151,7 @@ export const UPSTREAM: Dashboard = {
               'Slots per second, by lane. Healthy: mostly scheduled checks. The other lanes together take at most two fifths. Many retries mean that the upstream fails.',
             unit: 'reqps',
             stacked: true,
-            runbook: 'UpstreamErrors',
+            runbook: 'calls_failing',
           },
         ),
         timeseries(
@@ -166,7 +166,7 @@ export const UPSTREAM: Dashboard = {
             about:
               'Healthy: few in all lanes except scheduled. Some scheduled checks always wait, because the budget limits them.',
             unit: 'short',
-            runbook: 'BeliefsStale',
+            runbook: 'fares_stale',
           },
         ),
         timeseries(
@@ -181,7 +181,7 @@ export const UPSTREAM: Dashboard = {
             about:
               'Healthy: seconds for confirmation, and near the expected interval for scheduled.',
             unit: 's',
-            runbook: 'BeliefsStale',
+            runbook: 'fares_stale',
           },
         ),
         timeseries(

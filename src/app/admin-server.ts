@@ -1,3 +1,5 @@
+import { readStatus } from '../health/status-operations.ts'
+import type { StatusWarning } from '../health/status-shapes.ts'
 import { endsWithin, withTimeout } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import { isLoopback } from '../platform/base/loopback.ts'
@@ -10,6 +12,7 @@ import { createHttpServer, type HttpServer } from '../platform/http/server.ts'
 import { renderMetrics } from '../platform/metrics/metrics.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { type App, STORE_TIMEOUT_MS } from './app.ts'
+import { statusDeps } from './read-work.ts'
 import type { SystemGauges } from './system-gauges.ts'
 import type { Work } from './work.ts'
 
@@ -24,7 +27,7 @@ export interface AdminDeps {
   readonly serving: () => boolean
   /** Why the process must restart; null while it makes progress. */
   readonly fault: () => string | null
-  readonly queue: Pick<QueueSystem, 'kind' | 'facts'>
+  readonly queue: QueueSystem
   readonly systemGauges: SystemGauges
   /** Whether the process is shutting down. */
   readonly draining: () => boolean
@@ -46,8 +49,8 @@ interface Check {
  * /livez checks the event loop and the progress of the work. After a 503 the process ends itself; a restart helps.
  * /readyz fails only for what another process could do better: while this one starts, stops, or makes no progress
  * although the stores answer. It asks no store, because a slow one would take every process out of service at once:
- * requests answer 503 by themselves, and alerts report it. It lists the failed checks; `?verbose` lists all, and the
- * answers of the stores.
+ * requests answer 503 by themselves, and alerts report it. It lists the failed checks; `?verbose` lists all, the answers
+ * of the stores, and the warnings of the status.
  */
 export function createAdminServer(deps: AdminDeps): HttpServer {
   const { app } = deps
@@ -72,10 +75,14 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
     const failing = checks.filter(({ fault }) => fault !== null)
     const ready = failing.length === 0
     const verbose = Object.hasOwn(request.query as object, 'verbose')
-    return reply.code(ready ? 200 : 503).send({
-      status: ready ? 'ready' : 'not ready',
-      checks: verbose ? [...checks, ...(await checkStores(deps, database.db))] : failing,
-    })
+    const status = ready ? 'ready' : 'not ready'
+    reply.code(ready ? 200 : 503)
+    if (!verbose) return { status, checks: failing }
+    const [stores, warnings] = await Promise.all([
+      checkStores(deps, database.db),
+      readWarnings(deps, database.db),
+    ])
+    return { status, checks: [...checks, ...stores], warnings }
   })
   server.get('/metrics', async ({ headers }, reply) => {
     await setProcessGauges(app, deps.work(), deps.queue)
@@ -106,6 +113,15 @@ async function checkStores(deps: AdminDeps, db: Db): Promise<Check[]> {
     return { name: `worker ${queue}`, fault: null, lastActivityAt }
   })
   return [...stores, ...workers]
+}
+
+/** Null while the database does not answer in time. */
+async function readWarnings({ app, queue }: AdminDeps, db: Db): Promise<StatusWarning[] | null> {
+  const status = readStatus({ ...statusDeps(app, queue, db), readDelays: async () => [] })
+  return withTimeout(status, STORE_TIMEOUT_MS).then(
+    ({ warnings }) => warnings,
+    () => null,
+  )
 }
 
 function startingFault({ works, work, serving }: AdminDeps): string | null {

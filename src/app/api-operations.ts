@@ -16,6 +16,11 @@ import {
 import { WATCH_CHANGE_OPERATIONS } from '../feeds/operations/watch-change-operations.ts'
 import type { Streams } from '../feeds/stream/streams.ts'
 import type { FeedSource } from '../feeds/watch-feed-queries.ts'
+import {
+  STATUS_HISTORY_OPERATIONS,
+  type StatusHistories,
+} from '../health/status-history-operations.ts'
+import { STATUS_OPERATIONS, type WorkState } from '../health/status-operations.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Scrub } from '../platform/base/secrets.ts'
@@ -35,11 +40,6 @@ import type { DelayReader } from '../views/detection-delays.ts'
 import { FARE_OPERATIONS } from '../views/fare-operations.ts'
 import { INCIDENT_OPERATIONS } from '../views/incident-operations.ts'
 import { SAVE_WATCH_OPERATIONS } from '../views/save-watches-operations.ts'
-import {
-  STATUS_HISTORY_OPERATIONS,
-  type StatusHistories,
-} from '../views/status-history-operations.ts'
-import { STATUS_OPERATIONS, type WorkState } from '../views/status-operations.ts'
 import { VOCABULARY_OPERATIONS } from '../views/vocabulary-operations.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../views/watch-history-operations.ts'
 import { WATCH_VIEW_OPERATIONS } from '../views/watch-view-operations.ts'

@@ -11,6 +11,7 @@ import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts
 import type { App } from './app.ts'
 import type { ClaimCapacity } from './claim-capacity.ts'
 import { countRuns } from './count-work.ts'
+import { heartbeatLoop } from './heartbeat.ts'
 import { schedulerLoop } from './periodic.ts'
 import { countCheckers } from './processes.ts'
 import { verifyRulesOf } from './settings-for.ts'
@@ -65,7 +66,9 @@ export function startLoops(
   const of = (role: WorkRole, loop: () => Loop) => (roles.includes(role) ? [start(loop())] : [])
   const checks = of('check', () => dispatchLoop(app, queue, capacity))
   const schedulers = of('sync', () => schedulerLoop(app, queue))
-  const others = [...of('check', () => departureLoop(app)), ...more.map(start)]
+  const url = app.config.HEARTBEAT_URL
+  const heartbeat = url === undefined ? [] : of('sync', () => heartbeatLoop(app, queue, url))
+  const others = [...heartbeat, ...of('check', () => departureLoop(app)), ...more.map(start)]
   const unsubscribe = [
     listener.subscribe('due', hinted(...checks)),
     listener.subscribe('schedule', hinted(...schedulers)),

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import packageJson from '../../package.json' with { type: 'json' }
+import type { KnownProcess } from '../health/status-shapes.ts'
 import { type Clock, endsWithin, withTimeout } from '../platform/base/clock.ts'
 import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { PROGRESS_MS } from '../platform/db/live-processes.ts'
 import { databaseSkewMs, selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
-import type { KnownProcess } from '../views/status-shapes.ts'
 import type { App } from './app.ts'
 
 const REFRESH_MS = 20_000

@@ -1,3 +1,4 @@
+import type { QueueState } from '../health/status-shapes.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
@@ -9,7 +10,6 @@ import type {
 } from '../platform/queue/queue-system.ts'
 import { SYNC_QUEUE } from '../routes/sync.ts'
 import { VERIFY_QUEUE } from '../schedule/claim.ts'
-import type { QueueState } from '../views/status-shapes.ts'
 import { listAllSchedulers, PERIODIC_QUEUE } from './periodic.ts'
 
 /** Every queue. */

@@ -1,5 +1,6 @@
 import { readDeliveryGauges } from '../delivery/dispatch/delivery-gauges.ts'
 import { readFeedGauges } from '../feeds/feed-bounds.ts'
+import { readStatus } from '../health/status-operations.ts'
 import { daysUntilFull, readGrowth, readPartSizes } from '../history/roll-up-days.ts'
 import { endsWithin } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
@@ -14,6 +15,7 @@ import { readCheckGauges, readFareGauges } from '../views/fare-gauges.ts'
 import { type App, STORE_TIMEOUT_MS } from './app.ts'
 import { readProcessGauges } from './processes.ts'
 import { setQueueGauges } from './queue-state.ts'
+import { statusDeps } from './read-work.ts'
 import { setIntervalGauges } from './settings-for.ts'
 
 /** The gauges of the whole system. Every process reads them from the shared stores and exports them. */
@@ -59,7 +61,7 @@ export function createSystemGauges(app: App, queue: QueueSystem): SystemGauges {
       metrics.gaugesRead.set(clock.now().getTime() / 1_000)
       hasValues = true
     } catch (err) {
-      // While a lock delays the reading, the last values stay, and SystemGaugesOld reports their age. While the database is
+      // While a lock delays the reading, the last values stay, and NoSystemGauges reports their age. While the database is
       // down, there are none.
       hasValues &&= isStatementTimeout(err)
       log.warn({ reason: messageOf(err) }, 'cannot read the gauges of the whole system')
@@ -82,7 +84,8 @@ export function createSystemGauges(app: App, queue: QueueSystem): SystemGauges {
   }
 }
 
-async function setGauges({ config, metrics }: App, db: Db, queue: QueueSystem): Promise<void> {
+async function setGauges(app: App, db: Db, queue: QueueSystem): Promise<void> {
+  const { config, metrics } = app
   await readSyncGauges(db, metrics)
   await setHealthGauges(db, metrics)
   await readCheckGauges(db, metrics, config.UPSTREAM_REQUESTS_PER_SECOND)
@@ -93,6 +96,18 @@ async function setGauges({ config, metrics }: App, db: Db, queue: QueueSystem): 
   await readPauseGauges(db, metrics)
   await readProcessGauges(db, metrics)
   await setStorageGauges(db, metrics)
+  await setWarningGauge(app, db, queue)
+}
+
+/** The alerts are these warnings, so that they judge as the status does. */
+async function setWarningGauge(app: App, db: Db, queue: QueueSystem): Promise<void> {
+  // No check needs the delays of a day, and reading them takes the longest.
+  const { warnings } = await readStatus({
+    ...statusDeps(app, queue, db),
+    readDelays: async () => [],
+  })
+  app.metrics.warnings.reset()
+  for (const { code, level } of warnings) app.metrics.warnings.inc({ code, level })
 }
 
 async function setStorageGauges(db: Db, metrics: App['metrics']): Promise<void> {
@@ -112,11 +127,7 @@ async function setStorageGauges(db: Db, metrics: App['metrics']): Promise<void> 
 /** Sets the gauges of pauses from their table. */
 export async function readPauseGauges(db: Db, metrics: App['metrics']): Promise<void> {
   const running = (await listPauses(db)).filter((pause) => pause.running)
-  metrics.pausedWithoutEnd.reset()
   for (const what of PAUSED_WORK) {
-    const own = running.filter((pause) => pause.what === what)
-    metrics.paused.set({ what }, own.length > 0 ? 1 : 0)
-    const open = own.find(({ until }) => until === null)
-    if (open !== undefined) metrics.pausedWithoutEnd.set({ what }, open.from.getTime() / 1000)
+    metrics.paused.set({ what }, running.some((pause) => pause.what === what) ? 1 : 0)
   }
 }

@@ -3,12 +3,11 @@ import { html } from './html.js'
 import { Badge } from './parts.js'
 import { texts } from './texts.js'
 import { Clock } from './times.js'
-import { vocabulary } from './vocabulary.js'
 
 /**
  * A warning of the status, as the API judges it.
  * @typedef {{ about: string, code: string, level: 'warn' | 'bad', subject: string | null, text: string,
- *   since: string | null, until: string | null }} StatusWarning
+ *   since: string | null, until: string | null, command: string | null, todo: string | null }} StatusWarning
  */
 
 /**
@@ -57,16 +56,13 @@ export function Warning({ warning, caller }) {
 }
 
 /** What one does about it. @param {StatusWarning} warning @param {import('./session.js').Caller} caller */
-function helpFor({ about, code, subject }, { isOperator, reseller }) {
+function helpFor({ about, code, subject, command, todo }, { reseller }) {
   if (about === 'deliveries' && reseller !== null) {
     return html`<a href=${linkTo('deliveries')}>${texts.now.endpoints}</a>`
   }
-  if (!isOperator) return null
+  if (command === null) return null
   if (code === 'list_held' && subject !== null) {
     return html`<a href=${linkTo('runs', subject)}>${texts.now.review(subject)}</a>`
   }
-  const helps = /** @type {Record<string, { command: string, says: string }>} */ (texts.now.helps)
-  const help = code in vocabulary.incidents ? texts.now.incidents : helps[code]
-  if (help === undefined) return null
-  return html`<code>${help.command}</code> ${help.says}`
+  return html`<code>${command}</code> ${todo}`
 }

@@ -3,7 +3,21 @@ import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { selectOne } from '../platform/db/transaction.ts'
 import { OWN_SECONDS, QUEUES } from '../schedule/queues.ts'
 import { countOf, presentOf, SAMPLE } from './fare-sample.ts'
-import type { BeliefAges } from './status-shapes.ts'
+
+/** How old the last good checks are, and which fares have none that can be shown. */
+interface BeliefAges {
+  readonly fares: number
+  readonly unanswered: number
+  readonly stale: number
+  readonly silent: number
+  readonly silentReason: string | null
+  readonly ageSeconds: {
+    readonly p50: number
+    readonly p90: number
+    readonly p99: number
+    readonly max: number
+  } | null
+}
 
 interface AgesRow extends Omit<BeliefAges, 'ageSeconds'> {
   readonly ages: readonly [number, number, number, number] | null

@@ -2,13 +2,27 @@ import { createTtlCache } from '../platform/base/cache.ts'
 import { FARE_CHANGE_KINDS } from '../platform/base/change-kinds.ts'
 import { WATCH_PRIORITIES } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
-import { LIMITS } from './status-limits.ts'
-import {
-  CHANGE_WAITS,
-  type ChangeWait,
-  DELAY_GROUPS,
-  type DetectionDelay,
-} from './status-shapes.ts'
+
+/** How a change waits for its record. */
+export const CHANGE_WAITS = ['confirmation', 'late', 'held'] as const
+/** A change that waits for its confirmation is late after this time. */
+const LATE_SECONDS = 300
+/** All changes, then by priority from the highest. */
+export const DELAY_GROUPS = ['all', ...WATCH_PRIORITIES.toReversed()] as const
+
+interface Delay {
+  readonly p50: number
+  readonly p95: number
+}
+
+/** How late the changes of a group were recorded. */
+interface DetectionDelay {
+  readonly priority: (typeof DELAY_GROUPS)[number]
+  readonly changes: number
+  readonly waiting: number
+  readonly midpointSeconds: Delay
+  readonly atMostSeconds: Delay
+}
 
 /** From the middle of the time in which a change happened to its record. */
 export const MIDPOINT_SECONDS = sql`extract(epoch from recorded_at - last_good_check_at - (detected_at - last_good_check_at) / 2)::float8`
@@ -87,7 +101,7 @@ export async function readDetectionDelays(db: Db): Promise<DetectionDelay[]> {
 
 /** The changes that wait in one way. */
 interface WaitRow {
-  readonly wait: ChangeWait
+  readonly wait: (typeof CHANGE_WAITS)[number]
   readonly fares: number
   /** When the first answer began that showed the first of them. */
   readonly since: Date
@@ -99,7 +113,7 @@ interface WaitRow {
 export async function readWaitingChanges(db: Db): Promise<WaitRow[]> {
   const { rows } = await sql<WaitRow>`
     select case when held_since is not null then 'held'
-                when recorded_at - detected_at > make_interval(secs => ${LIMITS.lateChangeSeconds}) then 'late'
+                when recorded_at - detected_at > make_interval(secs => ${LATE_SECONDS}) then 'late'
                 else 'confirmation' end as wait,
            count(*) as fares, min(detected_at) as since, max(confirmed_at) as until
       from (${WAITING_CHANGES}) w

@@ -6,9 +6,8 @@ import { selectOne } from '../platform/db/transaction.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
-import { readDetectionDelays, readWaitingChanges } from './detection-delays.ts'
+import { CHANGE_WAITS, readDetectionDelays, readWaitingChanges } from './detection-delays.ts'
 import { countOf, presentOf, SAMPLE } from './fare-sample.ts'
-import { CHANGE_WAITS } from './status-shapes.ts'
 
 /** The shares of the fares with a belief whose age is exported: the median, nearly all, all. */
 const SHARES = [0.5, 0.95, 1]

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
+import type { Status } from '../../src/health/status-shapes.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
-import type { Status } from '../../src/views/status-shapes.ts'
 import { available, record, silent, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
@@ -31,14 +31,14 @@ describe('the status', () => {
     expect(await operatorStatus(db)).toEqual({
       at: expect.any(String) as string,
       lists: [
-        { list: 'routes', lastSuccessAt: null, lastAttemptAt: null, nextDueAt: null, held: 0 },
-        {
-          list: 'with-availability',
+        ...['routes', 'with-availability'].map((list) => ({
+          list,
           lastSuccessAt: null,
           lastAttemptAt: null,
           nextDueAt: null,
+          intervalSeconds: null,
           held: 0,
-        },
+        })),
       ],
       heldRuns: [],
       beliefs: {
@@ -73,12 +73,15 @@ describe('the status', () => {
         oldest: { healthy: null, busy: null, failing: null },
         oldestPendingAt: null,
         disabled: {},
+        unreached: [],
       },
       contradicted: null,
       unusualAnswers: [],
       queue: null,
       disk: null,
       processes: null,
+      routes: null,
+      feeds: null,
       warnings: ['routes', 'with-availability'].map((list) => ({
         about: 'routes',
         code: 'list_never_accepted',
@@ -87,6 +90,8 @@ describe('the status', () => {
         text: `No list ${list} has been accepted yet.`,
         since: null,
         until: null,
+        command: 'bin/farewatch sync runs --limit 5',
+        todo: expect.any(String) as string,
       })),
       versions: {
         farewatch: '0.0.0',
@@ -179,7 +184,7 @@ describe('the status', () => {
     const first = await statusOf(db, await keyOf(alpha))
     const second = await statusOf(db, await keyOf(beta))
 
-    const hidden = { budget: null, detectionDelays: null }
+    const hidden = { budget: null, detectionDelays: null, routes: null, feeds: null }
     expect(first).toMatchObject({ beliefs: { fares: 1 }, ...hidden })
     expect(second).toMatchObject({ beliefs: { fares: 1 }, ...hidden })
     const oldest = [first, second].map(

@@ -1,11 +1,11 @@
 import { describe, expect } from 'vitest'
-import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
-import { examineProcesses } from '../../src/app/doctor/doctor-queue.ts'
 import { announceProcess, listProcesses } from '../../src/app/processes.ts'
 import { processText } from '../../src/app/state-text.ts'
-import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
+import { judge, STATUS_CHECKS } from '../../src/health/checks.ts'
+import { isWithoutProgress } from '../../src/health/limits.ts'
+import type { Clock } from '../../src/platform/base/clock.ts'
 import { type Database, sql } from '../../src/platform/db/database.ts'
-import { isWithoutProgress } from '../../src/views/status-limits.ts'
+import { WELL } from '../health/status-fixture.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
@@ -81,13 +81,13 @@ describe('a running process', () => {
       return found.length > 0 && found
     })
 
-    const [finding] = await examineProcesses({
-      app: { database, clock: systemClock },
-    } as unknown as DoctorDeps)
+    const processes = await listProcesses(database.db)
+    const found = judge(STATUS_CHECKS, { ...WELL, at: new Date(), processes })
+    const warning = found.find(({ code }) => code === 'clock_wrong')
 
     expect(listed?.clockAheadSeconds).toBeCloseTo(-5, 0)
-    expect(finding).toMatchObject({ about: 'clock', level: 'wrong' })
-    expect(finding?.says).toMatch(/\(pid \d+\) .*, CLOCK [45]\.\d s behind that of the database$/)
+    expect(warning).toMatchObject({ level: 'bad' })
+    expect(warning?.text).toMatch(/\(pid \d+\) is [45]\.\d s behind that of the database\.$/)
     await own.close()
   })
 
@@ -128,7 +128,7 @@ describe('a running process', () => {
       return listed.length === 2 && listed.every((one) => !isWithoutProgress(one, new Date()))
     })
 
-    expect(gone && processText(gone, new Date())).toMatch(/NO PROGRESS for 5 min$/)
+    expect(gone && processText(gone, new Date())).toMatch(/progress 5 min ago$/)
     const roles = (await listProcesses(database.db)).map(({ role }) => role)
     expect(roles).toEqual(['api', 'worker'])
     await next.close()

@@ -64,9 +64,10 @@ it('roles run apart: each process does its part, a missing one is named, and a p
   await start('sync')
   await start('check')
   const status = await farewatch('status')
-  expect(status.stdout).toContain('checks PAUSED since')
-  expect(status.stdout).toContain('until it is resumed: maintenance (cli)')
-  expect(status.stdout).toContain('NO PROCESS for deliver')
+  expect(status.stdout).toContain(
+    'checks_paused: No fare is checked, as operators have paused it: maintenance.',
+  )
+  expect(status.stdout).toContain('role_missing: No process has these roles: deliver.')
   expect(await done(db)).toEqual(NOTHING)
 
   await farewatch('resume', 'checks', 'syncs')
@@ -79,7 +80,7 @@ it('roles run apart: each process does its part, a missing one is named, and a p
   await farewatch('resume')
   await start('deliver')
   await until('the delivery', async () => (await done(db)).delivered === 1)
-  expect((await farewatch('status')).stdout).not.toContain('NO PROCESS')
+  expect((await farewatch('status')).stdout).not.toContain('role_missing')
   const { stdout } = await farewatch('audit', 'list', '--json')
   const actions = stdout
     .trim()

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { DoctorDeps } from '../../src/app/doctor/doctor-finding.ts'
-import { examineEncryption } from '../../src/app/doctor/doctor-upstream.ts'
-import { warnOfTokenInClear } from '../../src/app/settings-for.ts'
+import { sendsTokenInClear, warnOfTokenInClear } from '../../src/app/settings-for.ts'
+import { judge } from '../../src/health/checks.ts'
+import { DOCTOR_CHECKS } from '../../src/health/doctor-checks.ts'
 import type { Config } from '../../src/platform/config/settings.ts'
+import { reading } from '../health/doctor-fixture.ts'
 import { collectLog } from '../support/collected-log.ts'
 
 describe('a warning of an access token in clear', () => {
@@ -10,7 +11,8 @@ describe('a warning of an access token in clear', () => {
     const { log, lines } = collectLog('warn')
     const config = { UPSTREAM_BASE_URL: url, UPSTREAM_ACCESS_TOKEN: token } as Config
     warnOfTokenInClear({ config, log })
-    const doctor = examineEncryption({ app: { config } } as unknown as DoctorDeps)
+    const shell = { ...reading.shell, sendsTokenInClear: sendsTokenInClear(config) }
+    const doctor = judge(DOCTOR_CHECKS, { ...reading, shell })
     return [lines.length, doctor.length]
   }
 

@@ -1,8 +1,7 @@
 import net from 'node:net'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished } from 'vitest'
-import { examineDisk } from '../../src/app/doctor/doctor-database.ts'
-import type { DoctorDeps, Finding } from '../../src/app/doctor/doctor-finding.ts'
+import type { Examination } from '../../src/app/doctor.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { listBlockers } from '../../src/platform/db/database-health.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
@@ -19,18 +18,24 @@ import { aWorld, killJobs, ownRedis, queueOf, STORES } from './operator-fixtures
 
 interface Report {
   readonly exit: number | string
-  readonly wrong: number
-  readonly findings: readonly Finding[]
-  about(name: string): readonly Finding[]
+  readonly facts: Readonly<Record<string, string>>
+  /** Each with its level. */
+  readonly codes: readonly string[]
+  of(code: string): Examination['warnings'][number] | undefined
 }
 
 async function doctor(env: Readonly<Record<string, string>>): Promise<Report> {
   const { exit, stdout, stderr } = await runFarewatch(['doctor', '--json'], env)
   // The queue library prints a warning of its own about Redis.
   expect(stderr.replace(/^IMPORTANT! Eviction policy .*\n/, '')).toBe('')
-  const { wrong, findings } = JSON.parse(stdout) as Omit<Report, 'exit' | 'about'>
-  const about = (name: string) => findings.filter((finding) => finding.about === name)
-  return { exit, wrong, findings, about }
+  expect(stdout).not.toMatch(/hunter2|a-token-of-tests/)
+  const { warnings, facts } = JSON.parse(stdout) as Examination
+  return {
+    exit,
+    facts: Object.fromEntries(facts.map(({ about, text }) => [about, text])),
+    codes: warnings.map(({ level, code }) => `${level} ${code}`),
+    of: (code) => warnings.find((one) => one.code === code),
+  }
 }
 
 /** A session of its own. */
@@ -57,20 +62,6 @@ async function breakThings(db: Db): Promise<void> {
 }
 
 describe('farewatch doctor', () => {
-  it('does not say "ok disk" of a disk that it does not see', async ({ databaseUrl }) => {
-    const database = openDatabase({
-      url: `${databaseUrl}?options=-c%20role%3Dfarewatch_analyst`,
-      applicationName: 'test',
-      log: silentLog,
-    })
-    onTestFinished(() => database.close())
-
-    const { about, level, says } = await examineDisk({ app: { database } } as unknown as DoctorDeps)
-
-    expect([about, level]).toEqual(['space', 'ok'])
-    expect(says).toContain('cannot be seen from here')
-  })
-
   it('finds nothing wrong while a worker runs', async ({ databaseUrl }) => {
     const lists = await startListServer()
     onTestFinished(() => lists.close())
@@ -82,67 +73,57 @@ describe('farewatch doctor', () => {
       ADMIN_PORT: '0',
     }
     const worker = startInTest(['worker'], env)
-    await until('the first list', () => worker.stdout().includes('"msg":"route sync finished"'))
+    await until('the lists', () => worker.stdout().split('"msg":"route sync finished"').length > 2)
 
     const report = await until('a tick', async () => {
       const made = await doctor(env)
-      return made.about('workers')[0]?.level === 'ok' && made
+      return made.of('no_tick') === undefined && made
     })
+    const status = await runFarewatch(['status'], env)
 
-    // The disk of the test machine may be full.
-    const others = report.findings.filter(({ about }) => about !== 'disk')
-    expect(others.filter(({ level }) => level === 'wrong')).toEqual([])
-    expect(report.about('processes')).toMatchObject([
-      {
-        level: 'ok',
-        says: expect.stringMatching(
-          new RegExp(
-            `^worker \\S+ on host \\S+ \\(pid ${worker.child.pid}\\) since 20.*, progress \\d+ s ago$`,
-          ),
-        ) as string,
-      },
-    ])
-    expect(report.about('workers')[0]?.says).toMatch(/^the last periodic work ended \d+ s ago$/)
-    expect(report.about('schedules')[0]?.says).toMatch(
-      /^due: sync-routes in .*, sync-with-availability in /,
-    )
-    expect(JSON.stringify(report.findings)).not.toContain('a-token-of-tests')
+    // The disk of the test machine may be full, and an analyst of another test may be there.
+    const others = report.codes.filter((code) => !/disk_filling|analysts_unlimited/.test(code))
+    expect(others).toEqual([])
+    expect(report.facts).toMatchObject({
+      database: expect.stringMatching(/^PostgreSQL \d+/) as string,
+      schema: expect.stringMatching(/^up to date: \d{4}_/) as string,
+      queue: 'in PostgreSQL',
+    })
+    expect(status.exit).toBe(report.exit)
   })
 
-  it('gives advice about each problem', async ({ db, databaseUrl }) => {
+  it('shows what the status shows, with the same texts and the same exit code', async ({
+    db,
+    databaseUrl,
+  }) => {
     const world = await aWorld(databaseUrl, 'postgres')
-    await killJobs(queueOf(world), { queue: 'verify', count: 2, message: 'no luck' })
+    await killJobs(queueOf(world), { queue: 'route-sync', count: 2, message: 'no luck' })
     await breakThings(db)
 
     const report = await doctor(world.env)
-    // The state that all processes share counts, not what this shell knows of the upstream.
-    const { stdout } = await runFarewatch(['doctor'], { DATABASE_URL: databaseUrl })
+    const shown = await runFarewatch(['doctor'], world.env)
+    const status = await runFarewatch(['status', '--json'], world.env)
 
-    expect(report.exit).toBe(1)
-    const todos = report.findings
-      .filter(({ level }) => level === 'wrong')
-      .map(({ about, says, todo }) => `${about}: ${says} -> ${todo}`)
-    expect(todos).toEqual(
+    const { warnings } = JSON.parse(status.stdout) as Examination
+    expect(warnings.length).toBeGreaterThan(5)
+    for (const { code, text } of warnings) expect(report.of(code)?.text, code).toBe(text)
+    expect([report.exit, status.exit]).toEqual([1, 1])
+    expect(report.codes).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(
-          /^workers: no periodic work has ever ended.* -> .*bin\/farewatch worker/,
-        ),
-        expect.stringMatching(/^dead jobs: 2 of verify, .*Error: no luck -> .*jobs retry verify/),
-        expect.stringMatching(/^schedules: sync-routes is not in the queue -> start a worker/),
-        expect.stringMatching(/^held runs: run 1 of routes is held.*empty -> .*sync review 1$/),
-        expect.stringMatching(/^incidents: mass_loss since .* -> bin\/farewatch incidents list$/),
-        expect.stringMatching(
-          /^credential: the upstream refuses it for verify \(401\) since 1970-01-01 00:01:00 UTC .*, last good answer 1970-01-01 00:00:59 UTC; .* -> write a new one into the file/,
-        ),
+        'bad no_process',
+        'bad jobs_dead',
+        'bad list_held',
+        'bad mass_loss',
+        'bad credential_refused',
       ]),
     )
-    expect(stdout).toMatch(
-      /^ok {7}database {6}PostgreSQL .*\nok {7}schema .*\nWRONG {4}credential {4}the upstream refuses it for verify /,
+    expect(report.of('credential_refused')?.text).toBe(
+      'The upstream refuses our credential for verify (401), the last good answer came at 1970-01-01T00:00:59.000Z. Single calls test it.',
     )
-    expect(stdout).toMatch(
-      /\nWRONG {4}held runs {5}run 1 .*\n {23}→ bin\/farewatch sync review 1\n/,
+    expect(shown.stdout).toMatch(
+      /\nWRONG {4}jobs_dead: Dead jobs: 2 of route-sync\.\n {9}→ bin\/farewatch jobs list\n/,
     )
-    expect(stdout).toMatch(new RegExp(`\n\n${report.wrong} wrong, \\d warnings?\n$`))
+    expect(shown.stdout).toMatch(/\n\d+ wrong, \d+ warnings?\n$/)
   })
 
   it('reports until when a pause lasts, and when the last call was refused while the breaker is closed', async ({
@@ -164,19 +145,15 @@ describe('farewatch doctor', () => {
 
     const report = await doctor(env)
 
-    expect(report.about('budget')).toMatchObject([
-      {
-        level: 'warning',
-        says: `the upstream asked for a pause until ${rows[0]?.until.toISOString()}`,
-      },
-    ])
-    expect(report.about('upstream')).toEqual([])
-    expect(report.about('credential')).toMatchObject([
-      {
-        level: 'warning',
-        says: `the upstream refused calls to verify, the last one at ${new Date(failedAtMs).toISOString()}`,
-      },
-    ])
+    expect(report.of('upstream_paused')).toMatchObject({
+      level: 'warn',
+      until: rows[0]?.until.toISOString(),
+    })
+    expect(report.of('calls_failing')).toBeUndefined()
+    expect(report.of('credential_refused')).toMatchObject({
+      level: 'warn',
+      since: new Date(failedAtMs).toISOString(),
+    })
   })
 
   it('names the session that others wait for, and so does a status that waits for it', async ({
@@ -206,9 +183,8 @@ describe('farewatch doctor', () => {
     await Promise.all([held, ended])
 
     const named = `session ${pid} of "`
-    expect(report.about('locks')).toMatchObject([{ level: 'wrong' }])
-    expect(report.about('locks')[0]?.says).toContain(named)
-    expect(report.about('locks')[0]?.todo).toContain(`select pg_terminate_backend(${pid})`)
+    expect(report.of('session_blocks')).toMatchObject({ level: 'bad', subject: String(pid) })
+    expect(report.of('session_blocks')?.text).toContain(named)
     expect(status.exit).toBe(1)
     expect(status.stderr).toMatch(/^farewatch: the status did not come within 15 s: session /m)
     expect(status.stderr).toContain(named)
@@ -225,9 +201,8 @@ describe('farewatch doctor', () => {
     const report = await doctor({ DATABASE_URL: databaseUrl })
 
     expect(report.exit).toBe(1)
-    expect(report.about('schema')[0]?.todo).toBe('bin/farewatch migrate')
-    expect(report.about('the rest')[0]?.says).toContain('because of the schema')
-    expect(report.about('schedules')).toEqual([])
+    expect(report.of('schema_wrong')?.command).toBe('bin/farewatch migrate')
+    expect(report.of('no_process')).toBeUndefined()
   })
 
   it('reports which database is down or does not answer', async () => {
@@ -240,9 +215,8 @@ describe('farewatch doctor', () => {
       const report = await doctor({ DATABASE_URL: url })
 
       expect(report.exit).toBe(1)
-      expect(report.findings).toHaveLength(2)
-      expect(report.about('database')[0]?.says).toContain(`127.0.0.1:${port}/fares`)
-      expect(JSON.stringify(report)).not.toContain('hunter2')
+      expect(report.codes.filter((code) => code.startsWith('bad'))).toEqual(['bad database_down'])
+      expect(report.of('database_down')?.text).toContain(`127.0.0.1:${port}/fares`)
     }
   })
 
@@ -264,15 +238,12 @@ describe('farewatch doctor', () => {
       redis.disconnect()
       const away = await doctor({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` })
 
-      expect(badly.about('queue').map(({ level, says }) => [level, says.split(':')[0]])).toEqual([
-        ['wrong', 'Redis may evict jobs'],
-        ['warning', 'Redis keeps no append-only file'],
-      ])
-      expect(well.about('queue')).toMatchObject([
-        { level: 'ok', says: expect.stringContaining('noeviction, append-only file') as string },
-      ])
-      expect(away.about('queue')[0]?.says).toContain('check that Redis runs')
-      expect(away.about('workers')).toEqual([])
+      expect(badly.codes).toEqual(
+        expect.arrayContaining(['bad redis_evicts', 'warn redis_forgets']),
+      )
+      expect(well.facts.queue).toContain('noeviction, append-only file')
+      expect(away.of('queue_down')?.text).toContain('check that Redis runs')
+      expect(away.of('no_tick')).toBeUndefined()
     },
   )
 })

@@ -30,7 +30,7 @@ describe.each(STORES)('a system with its queue in %s', (store) => {
     watch.child.kill('SIGINT')
 
     expect(stdout).toMatch(
-      /^farewatch \d+\.\d+\.\d+, PostgreSQL \d+.*UTC\n\nroutes {5}2 live, \d available\n/,
+      /^farewatch \d+\.\d+\.\d+, PostgreSQL \d+.*UTC\n\n[\s\S]*\nroutes {5}2 live, \d available\n/,
     )
     expect(stdout).toMatch(/\n {11}routes: accepted \d+ s ago, next in /)
     expect(stdout).toMatch(

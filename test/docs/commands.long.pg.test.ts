@@ -38,7 +38,7 @@ const REFUSED: readonly (readonly [RegExp, RegExp])[] = [
   [/"format": "email"/, /address_not_allowed/],
   [/Last-Event-ID: 7/, /changes\.beyond_head/],
   [/sync (review|approve|reject) (42|RUN)/, /run/],
-  [/farewatch doctor/, /ok {2}/],
+  [/farewatch doctor/, /database +PostgreSQL/],
 ]
 
 /** Commands that run until they are stopped. Some take the ports that are printed: 8090 and 8092. */

@@ -56,7 +56,7 @@ export async function failReceiver({
       db,
     )
   }
-  return { alerts: ['WebhookEndpointFailing', 'DeliveriesDying'], prometheus, end }
+  return { alerts: ['endpoints_failing_for_hours', 'deliveries_dying'], prometheus, end }
 }
 
 /** Longest delays that need more than the share of their reseller. */
@@ -64,7 +64,7 @@ export async function askTooMuch({ database, prometheus }: LiveFixture): Promise
   const ask = (seconds: number | null) =>
     sql`update watch set max_delay_seconds = ${seconds}`.execute(database.db)
   await ask(1)
-  return { alerts: ['MaxDelaysUnkept'], prometheus, end: () => ask(null) }
+  return { alerts: ['max_delays_unkept'], prometheus, end: () => ask(null) }
 }
 
 /** Sets the clock of a process back by five seconds. */
@@ -96,5 +96,5 @@ export async function startWrongProcess(
   await until('the second process', () => started.stdout().includes('"msg":"ready"'), 300_000)
   const prometheus = await startOf(`127.0.0.1:${port}`)
   onTestFinished(() => prometheus.close())
-  return { alerts: ['ClockSkew', 'BudgetTooSmall'], prometheus, end: stop }
+  return { alerts: ['clock_wrong', 'budget_too_small'], prometheus, end: stop }
 }

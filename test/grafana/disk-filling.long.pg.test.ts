@@ -6,7 +6,6 @@ import { hasPrometheus } from '../support/promtool.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { until } from '../support/until.ts'
 import { startPrometheus } from './prometheus-server.ts'
-import { runbookCommands } from './runbook-commands.ts'
 
 /** Less than a gigabyte is too little, whatever the share. A tmpfs takes only the memory of its files. */
 const SMALL_MB = 700
@@ -40,8 +39,7 @@ describe.runIf(disk !== undefined && hasPrometheus())('a disk with too little sp
     onTestFinished(() => disk.close())
     const { prometheus, run } = await startFixture(disk.folder)
     const isFiring = async () => (await prometheus.firing()).includes('DiskFilling')
-    const [doctor] = runbookCommands('DiskFilling', { flightId: '', fareId: '', runId: '' })
-    const isHealthy = async () => doctor?.isHealthy?.(await run(doctor.args))
+    const isHealthy = async () => !(await run(['doctor'])).stdout.includes('disk_filling')
 
     await until('DiskFilling fires', isFiring)
     expect(await isHealthy()).toBe(false)

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { runbookSections } from '../../grafana/source/runbooks.ts'
 import type { FaultRule } from '../../sandbox/faults/fault-rule.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { createQueueSystem } from '../../src/platform/queue/queue-system.ts'
@@ -19,11 +18,8 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
 
   beforeAll(async () => {
     fixture = await prepareLiveFixture()
-    const { flightId, database } = fixture
-    const { rows } = await sql<{ id: string }>`
-      select id::text from tracked_fare where flight_id = ${flightId}
-    `.execute(database.db)
-    words = { flightId, fareId: rows[0]?.id ?? '', runId: '1' }
+    const { flightId } = fixture
+    words = { flightId }
     const created = Array.from({ length: 8 }, () =>
       fixture.run('keys', 'create', '--reseller', 'ana'),
     )
@@ -42,105 +38,100 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
   const silent = (alert: string) =>
     until(`${alert} ends`, async () => !(await fixture.prometheus.firing()).includes(alert))
 
-  async function isHealthy({
-    line,
-    args,
-    isHealthy,
-  }: RunbookCommand): Promise<boolean | undefined> {
+  async function run({ line, args }: RunbookCommand): Promise<void> {
     const { exit, stdout, stderr } = await fixture.run(...args)
     // 2 is wrong usage.
     expect([0, 1, 3, 4, 5], `${line}\n${stdout}${stderr}`).toContain(exit)
     expect(`${stdout}${stderr}`, line).not.toMatch(/postgres(ql)?:\/\/[^ ]*:[^ ]*@/)
-    return isHealthy?.({ exit, stdout })
   }
 
-  /** Runs the commands of the runbook. */
-  async function runCheck(alert: string): Promise<(boolean | undefined)[]> {
-    const results: (boolean | undefined)[] = []
-    for (const command of runbookCommands(alert, words)) results.push(await isHealthy(command))
-    return results
+  /** Runs the commands of a section of the runbooks. */
+  async function runCheck(section: string): Promise<void> {
+    for (const command of runbookCommands(words, section)) await run(command)
   }
 
-  /** Runs the commands of the runbook while the alert fires. At least one must not print what is healthy. */
-  const expectCause = async (alert: string) => expect(await runCheck(alert), alert).toContain(false)
+  const codesOf = async () => {
+    const { stdout } = await fixture.run('doctor', '--json')
+    const { warnings } = JSON.parse(stdout) as { warnings: { code: string; level: string }[] }
+    return warnings.filter(({ level }) => level === 'bad').map(({ code }) => code)
+  }
 
-  it('every healthy sign of the runbooks is what the program prints when all is well', async () => {
+  /** Runs the commands of the runbook while the alert fires, and expects that doctor says the same. */
+  async function expectCause(code: string): Promise<void> {
+    await runCheck(code)
+    expect(await codesOf()).toContain(code)
+  }
+
+  it('nothing is wrong when all is well, and every command of the runbooks runs', async () => {
     await until('two accepted lists', async () => {
       const { stdout } = await fixture.run('sync', 'runs', '--json')
       return stdout.includes('"routes"') && stdout.includes('with-availability')
     })
-    const commands = runbookSections().flatMap(({ title }) => runbookCommands(title, words))
-    const distinct = new Map(commands.map((command) => [command.line, command]))
-    expect(distinct.size).toBeGreaterThan(20)
-
-    const unhealthy: string[] = []
-    for (const [line, command] of distinct) {
-      if ((await isHealthy(command)) === false) unhealthy.push(line)
-    }
-    expect(unhealthy).toEqual([])
+    for (const command of runbookCommands(words)) await run(command)
+    // The disk of the test machine may be full.
+    expect((await codesOf()).filter((code) => code !== 'disk_filling')).toEqual([])
     // Each command is a process.
   }, 400_000)
 
-  it('RouteSyncHeld fires for a held list until an operator rejects the list', async () => {
+  it('list_held fires for a held list until an operator rejects the list', async () => {
     setFaults({ name: 'half-list', endpoint: 'routes' })
     expect(await fixture.run('sync', '--list', 'routes')).toMatchObject({ exit: 3 })
-    await firing('RouteSyncHeld')
+    await firing('list_held')
     const { stdout } = await fixture.run('sync', 'review', '--json')
     const { runId } = JSON.parse(stdout) as { runId: number }
-    words = { ...words, runId: String(runId) }
-    await expectCause('RouteSyncHeld')
+    await expectCause('list_held')
 
     setFaults()
-    expect(await fixture.run('sync', 'reject', words.runId)).toMatchObject({ exit: 0 })
+    expect(await fixture.run('sync', 'reject', String(runId))).toMatchObject({ exit: 0 })
 
-    await silent('RouteSyncHeld')
+    await silent('list_held')
   })
 
-  it('MassLossIncident fires until an operator closes the incident', async () => {
+  it('MassIncident fires for losses until an operator closes the incident', async () => {
     // Losses are confirmed after about 20 s.
     setFaults({ name: 'all-unavailable' })
-    await firing('MassLossIncident')
-    await expectCause('MassLossIncident')
+    await firing('MassIncident')
+    await expectCause('mass_loss')
 
     // Once the answers are right again, the incident ends by itself.
     expect(await fixture.run('incidents', 'close', 'mass_loss')).toMatchObject({ exit: 0 })
     setFaults()
 
-    await silent('MassLossIncident')
+    await silent('MassIncident')
   })
 
-  it('MassChangeIncident fires until an operator closes the incident', async () => {
+  it('MassIncident fires for other changes until an operator closes the incident', async () => {
     setFaults({ name: 'odd-prices', form: 'currency' })
-    await firing('MassChangeIncident')
-    await expectCause('MassChangeIncident')
+    await firing('MassIncident')
+    await expectCause('mass_price_change')
 
     const closed = await fixture.run('incidents', 'close', 'mass_price_change')
     expect(closed).toMatchObject({ exit: 0 })
     setFaults()
 
-    await silent('MassChangeIncident')
+    await silent('MassIncident')
   })
 
-  it('RouteSyncStale fires when the list of two due times does not arrive', async () => {
+  it('list_failing fires when the list of two due times does not arrive', async () => {
     setFaults({ name: 'status', endpoint: 'with-availability', code: 500 })
-    await firing('RouteSyncStale')
-    await expectCause('RouteSyncStale')
+    await firing('list_failing')
+    await expectCause('list_failing')
 
     setFaults()
     await fixture.run('upstream', 'probe')
 
-    await silent('RouteSyncStale')
+    await silent('list_failing')
   })
 
   it('UpstreamErrors and BeliefsStale fire until the upstream answers and all fares are checked', async () => {
     setFaults({ name: 'status', code: 500 })
     await firing('UpstreamErrors')
-    await expectCause('UpstreamErrors')
+    await expectCause('calls_failing')
     await sql`update fare_state set last_good_check_at = last_good_check_at - interval '2 hours'`.execute(
       fixture.database.db,
     )
     await firing('BeliefsStale')
-    await expectCause('BeliefsStale')
+    await expectCause('fares_stale')
 
     setFaults()
     await fixture.run('upstream', 'probe', '--flight', words.flightId)
@@ -152,7 +143,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
   it('UpstreamAuthFailing fires until the credential is accepted again', async () => {
     setFaults({ name: 'status', code: 401 })
     await firing('UpstreamAuthFailing')
-    await expectCause('UpstreamAuthFailing')
+    await expectCause('credential_refused')
 
     setFaults()
     expect(await fixture.run('upstream', 'probe', '--flight', words.flightId)).toMatchObject({
@@ -162,20 +153,20 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
     await silent('UpstreamAuthFailing')
   })
 
-  it('UpstreamPaused and BudgetThrottled fire while the upstream asks us to wait', async () => {
+  it('upstream_paused and budget_limited fire while the upstream asks us to wait', async () => {
     setFaults({ name: 'rate-limited', retryAfter: 'seconds', seconds: 20 })
-    await firing('UpstreamPaused')
-    await expectCause('UpstreamPaused')
-    await firing('BudgetThrottled')
-    await expectCause('BudgetThrottled')
+    await firing('upstream_paused')
+    await runCheck('upstream_paused')
+    await firing('budget_limited')
+    await runCheck('budget_limited')
 
     setFaults()
 
-    await silent('UpstreamPaused')
-    await silent('BudgetThrottled')
+    await silent('upstream_paused')
+    await silent('budget_limited')
   })
 
-  it('DeadJobs fires until the dead job is dropped', async () => {
+  it('jobs_dead fires until the dead job is dropped', async () => {
     const { port } = fixture.redis.options
     const queue = createQueueSystem({
       connection: { kind: 'redis', url: `redis://127.0.0.1:${port}` },
@@ -184,45 +175,45 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
     })
     await queue.enqueue(SYNC_QUEUE, { payload: { list: 'no such list' }, attempts: 1 })
     await queue.close({ graceMs: 1_000 })
-    await firing('DeadJobs')
-    await expectCause('DeadJobs')
+    await firing('jobs_dead')
+    await expectCause('jobs_dead')
 
     expect(await fixture.run('jobs', 'drop', SYNC_QUEUE, '--all', '--yes')).toMatchObject({
       exit: 0,
     })
 
-    await silent('DeadJobs')
+    await silent('jobs_dead')
   })
 
-  it('TickFailing fires while the tick of every minute fails', async () => {
+  it('tick_failing fires while the tick of every minute fails', async () => {
     const { db } = fixture.database
     await sql`alter table fare_schedule rename to fare_schedule_away`.execute(db)
-    await firing('TickFailing')
-    await expectCause('TickFailing')
+    await firing('tick_failing')
+    await runCheck('tick_failing')
 
     await sql`alter table fare_schedule_away rename to fare_schedule`.execute(db)
 
-    await silent('TickFailing')
+    await silent('tick_failing')
     await silent('NoSystemGauges')
   })
 
-  it('DatabaseClockSetBack fires when the clock of the database was set back', async () => {
+  it('clock_set_back fires when the clock of the database was set back', async () => {
     await sql`update schedule_facts set claimed_at = clock_timestamp() + interval '1 hour'`.execute(
       fixture.database.db,
     )
-    await firing('DatabaseClockSetBack')
-    await runCheck('DatabaseClockSetBack')
+    await firing('clock_set_back')
+    await runCheck('clock_set_back')
   })
 
   it('DatabaseTrouble, NoSystemGauges and ApiErrors fire while the database is unreachable', async () => {
     await fixture.proxy.shut()
     const clients = useApi('status')
     await firing('DatabaseTrouble')
-    await expectCause('DatabaseTrouble')
+    await runCheck('database_trouble')
     await firing('NoSystemGauges')
-    await expectCause('NoSystemGauges')
+    await runCheck('gauges_missing')
     await firing('ApiErrors')
-    await expectCause('ApiErrors')
+    await runCheck('api_errors')
 
     await fixture.proxy.open()
     await clients.stop()
@@ -230,71 +221,67 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
     for (const alert of ['DatabaseTrouble', 'NoSystemGauges', 'ApiErrors']) await silent(alert)
   })
 
-  it('ApiSlow fires while requests wait for a lock', async () => {
+  it('api_slow fires while requests wait for a lock', async () => {
     const clients = useApi('watch-lists')
     const locks = lockAgainAndAgain('watch_list', 1.5)
-    await firing('ApiSlow')
-    await runCheck('ApiSlow')
+    await firing('api_slow')
+    await runCheck('api_slow')
 
     await locks.stop()
     await clients.stop()
 
-    await silent('ApiSlow')
+    await silent('api_slow')
   })
 
-  it('SystemGaugesOld fires while their reading waits for locks', async () => {
+  it('NoSystemGauges fires while their reading waits for locks', async () => {
     const locks = lockAgainAndAgain('delivery', 8)
-    await firing('SystemGaugesOld')
-    await runCheck('SystemGaugesOld')
+    await firing('NoSystemGauges')
+    await runCheck('gauges_missing')
 
     await locks.stop()
 
-    await silent('SystemGaugesOld')
+    await silent('NoSystemGauges')
   })
 
-  it('RedisMemoryFilling fires until Redis may use more memory', async () => {
+  it('redis_memory fires until Redis may use more memory', async () => {
     const info = await fixture.redis.info('memory')
     const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1])
     await fixture.redis.config('SET', 'maxmemory', String(Math.round(1.15 * used)))
-    await firing('RedisMemoryFilling')
-    await expectCause('RedisMemoryFilling')
+    await firing('redis_memory')
+    await expectCause('redis_memory')
 
     await fixture.redis.config('SET', 'maxmemory', '0')
 
-    await silent('RedisMemoryFilling')
+    await silent('redis_memory')
   })
 
-  it('ApiDown fires when only workers are left, WorkerNotPolling when only the API is left', async () => {
+  it('ApiDown fires when only workers are left, WorkStopped when only the API is left', async () => {
     await fixture.restart('worker')
     await firing('ApiDown')
-    await runCheck('ApiDown')
+    await runCheck('api_down')
     await fixture.restart('api')
     await silent('ApiDown')
-    await firing('WorkerNotPolling')
-    await until('a silence of a minute', async () => {
-      const { stdout } = await fixture.run('status')
-      return stdout.includes('NO TICK')
-    })
-    await expectCause('WorkerNotPolling')
+    await firing('WorkStopped')
+    await expectCause('role_missing')
 
     await fixture.restart('up')
 
-    await silent('WorkerNotPolling')
+    await silent('WorkStopped')
   })
 
-  it('ProcessGone and every alert on missing values fire when no process is left', async () => {
+  it('process_silent and every alert on missing values fire when no process is left', async () => {
     await fixture.restart()
-    for (const alert of ['ProcessGone', 'ApiDown', 'WorkerNotPolling', 'NoSystemGauges']) {
+    for (const alert of ['process_silent', 'ApiDown', 'NoSystemGauges']) {
       await firing(alert)
     }
     const found = await fixture.prometheus.query('ALERTS{alertstate="firing"}')
-    await runCheck('ProcessGone')
+    await runCheck('process_silent')
     const labels = found.map((alert) => [alert.labels.job, alert.labels.environment])
     expect(new Set(labels.map(String))).toEqual(new Set(['farewatch,production']))
 
     await fixture.restart('up')
 
-    for (const alert of ['ProcessGone', 'ApiDown', 'WorkerNotPolling', 'NoSystemGauges']) {
+    for (const alert of ['process_silent', 'ApiDown', 'NoSystemGauges']) {
       await silent(alert)
     }
   })

@@ -12,11 +12,11 @@ const LONGEST_MS = 25 * MINUTE_MS
 const FIRES_WITHIN: Readonly<Record<string, number>> = {
   UpstreamErrors: 7,
   RedisDown: 5,
-  ClockSkew: 7,
-  WebhookEndpointFailing: 7,
-  DeliveriesDying: 8,
-  BudgetTooSmall: 17,
-  MaxDelaysUnkept: 17,
+  clock_wrong: 17,
+  endpoints_failing_for_hours: 17,
+  deliveries_dying: 18,
+  budget_too_small: 17,
+  max_delays_unkept: 17,
 }
 /** A rate over five minutes, and `keep_firing_for` another five. */
 const ENDS_WITHIN = 13

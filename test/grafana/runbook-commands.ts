@@ -1,55 +1,32 @@
-import { runbookSections } from '../../grafana/source/runbooks.ts'
+import { codeHelps } from '../../grafana/source/alerts.ts'
 
-/** A command of the part "Check" of a runbook. */
+/** A command that a section of the runbooks names. */
 export interface RunbookCommand {
   readonly line: string
   readonly args: readonly string[]
-  /** Whether a result is what the runbook calls healthy. Undefined if the runbook names no healthy result. */
-  readonly isHealthy?: (result: {
-    readonly exit: number | string
-    readonly stdout: string
-  }) => boolean
 }
 
 /** What stands for the words in capitals of a command. */
 export interface RunbookWords {
   readonly flightId: string
-  readonly fareId: string
-  readonly runId: string
 }
 
-/** The commands under "Check" in the runbook of an alert. */
-export function runbookCommands(alert: string, words: RunbookWords): RunbookCommand[] {
-  const { markdown = '' } = runbookSections().find(({ title }) => title === alert) ?? {}
-  const [, block = ''] = /```sh\n([\s\S]*?)```/.exec(markdown) ?? []
-  return block
-    .trim()
-    .split('\n')
-    .map((line) => {
-      const [command = '', comment = ''] = line.split(/\s+# /)
-      const filled = command
-        .replace('--reseller NAME', '--reseller ana')
-        .replace('--flight ID', `--flight ${words.flightId}`)
-        .replace('show ID', `show ${words.fareId}`)
-        .replace('review RUN', `review ${words.runId}`)
-      const found = [...filled.matchAll(/"([^"]*)"|(\S+)/g)].map(
-        ([, quoted, bare]) => quoted ?? bare,
-      )
-      const [, ...args] = found.filter((word) => word !== undefined)
-      return { line, args, ...healthOf(comment) }
-    })
-}
+/** They ask for input, or change the schema. */
+const LEFT_OUT = ['psql', 'migrate']
 
-function healthOf(comment: string): Pick<RunbookCommand, 'isHealthy'> {
-  const [, healthy] = /^healthy: ([^;]*)/.exec(comment) ?? []
-  if (healthy === undefined) return {}
-  if (healthy.startsWith('exit code 0')) return { isHealthy: ({ exit }) => exit === 0 }
-  const signs = [...healthy.matchAll(/(no )?"([^"]+)"/g)].map(([, no, sign = '']) => ({
-    sign,
-    isShown: no === undefined,
-  }))
-  if (signs.length === 0) throw new Error(`the runbook quotes nothing as healthy: ${comment}`)
-  return {
-    isHealthy: ({ stdout }) => signs.some(({ sign, isShown }) => stdout.includes(sign) === isShown),
-  }
+/** The commands at the head of a section of the runbooks, or of all. */
+export function runbookCommands(words: RunbookWords, of?: string): RunbookCommand[] {
+  const lines = codeHelps()
+    .filter(({ section, code }) => of === undefined || section === of || code === of)
+    .flatMap(({ check }) => check?.command ?? [])
+    .filter((line) => !LEFT_OUT.includes(line))
+  return [...new Set(lines)].map((line) => {
+    const filled = line
+      .replace('--reseller NAME', '--reseller ana')
+      .replace('--flight ID', `--flight ${words.flightId}`)
+    const args = [...filled.matchAll(/"([^"]*)"|(\S+)/g)].map(
+      ([, quoted, bare = '']) => quoted ?? bare,
+    )
+    return { line, args }
+  })
 }

@@ -1,27 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { type App, openApp, openQueue } from '../../app/app.ts'
-import { examine, isWrong } from '../../app/doctor/doctor.ts'
-import type { Finding, FindingLevel } from '../../app/doctor/doctor-finding.ts'
+import { type Examination, examine } from '../../app/doctor.ts'
 import { listAllSchedulers, runNow } from '../../app/periodic.ts'
-import { type Overview, readOverview, scheduleOf } from '../../app/read-overview.ts'
+import { scheduleOf, statusDeps } from '../../app/read-work.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
+import { readStatus, type Schedule } from '../../health/status-operations.ts'
+import type { Status, StatusWarning } from '../../health/status-shapes.ts'
 import { type Clock, systemClock, TimeoutError, withTimeout } from '../../platform/base/clock.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { openDatabase } from '../../platform/db/database.ts'
 import { blockerText, endSession, listBlockers } from '../../platform/db/database-health.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import type { Schedule } from '../../views/status-operations.ts'
+import { type CallSums, readCallSeries, sumCalls } from '../../schedule/budget-operations.ts'
 import { type CliContext, createContext, withQueue } from '../context.ts'
 import { EXIT, exitSoon, untilInterrupted } from '../exit-codes.ts'
-import { dueText, statusText } from '../text/status-text.ts'
+import { dueText, statusText, warningsText } from '../text/status-text.ts'
 import {
   agoText,
-  countOf,
   escapeControls,
   example,
-  hangingIndent,
+  labelledLines,
   printable,
   secondText,
   table,
@@ -45,13 +45,14 @@ const ERASE_ALL = '\x1b[2J'
 export function addStatusCommand(program: Command): void {
   program
     .command('status')
-    .description('Show the state of everything on one screen, problems in capitals')
+    .description('Show what is wrong, and the state of everything on one screen')
     .option('--watch', 'repeat every two seconds until Ctrl-C')
     .option('--json', 'print one line of JSON each time')
     .addHelpText(
       'after',
       `
-Exits with 1 if an operator must act: if a warning in --json is "bad".
+Exits with 1 if something is WRONG: an operator must act. A warning is worth
+knowing. /docs/runbooks of the API has a section about each of them.
 ${example('status --watch')}`,
     )
     .action(printStatus)
@@ -60,16 +61,32 @@ ${example('status --watch')}`,
 async function printStatus({ watch = false, json = false }: StatusOptions): Promise<void> {
   await withQueue('status', async (app, queue, context) => {
     const { width } = context.terminal
-    const textOf = (overview: Overview) =>
-      json ? JSON.stringify(overview) : statusText(overview, width)
-    const read = () => readOverview(app, queue)
+    const { db } = app.database
+    const read = async (): Promise<Shown> => {
+      const [status, calls] = await Promise.all([
+        readStatus(statusDeps(app, queue)),
+        readCallSeries(db),
+      ])
+      return { ...status, callsLastHour: sumCalls(calls) }
+    }
+    const textOf = (shown: Shown) =>
+      json ? JSON.stringify(shown) : statusText(shown, shown.callsLastHour, width)
     if (watch) return keepPrinting(async () => textOf(await read()), context, app.clock)
-    const overview = await withTimeout(read(), STATUS_MS).catch(async (err: unknown) => {
+    const shown = await withTimeout(read(), STATUS_MS).catch(async (err: unknown) => {
       throw await explainWait(app, err)
     })
-    context.terminal.out(textOf(overview))
-    return overview.warnings.some(({ level }) => level === 'bad') ? EXIT.failed : EXIT.ok
+    context.terminal.out(textOf(shown))
+    return exitOf(shown.warnings)
   })
+}
+
+/** The status of the API, and what the budget was used for. */
+interface Shown extends Status {
+  readonly callsLastHour: CallSums
+}
+
+function exitOf(warnings: readonly StatusWarning[]): number {
+  return warnings.some(({ level }) => level === 'bad') ? EXIT.failed : EXIT.ok
 }
 
 /** The database answers, but the status did not come in time. */
@@ -187,26 +204,27 @@ export function addDoctorCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Checks the database, the queue, the workers and the state of the work. Changes
-nothing and does not call the upstream. WRONG needs action; a warning is worth
-knowing. Exits with 1 if something is wrong.
+The checks of "status", and those that take more time: locks, clocks, roles, the
+disk, settings of Redis and of this shell. Changes nothing and does not call the
+upstream. Exits with 1 if something is WRONG: an operator must act.
 ${example('doctor')}`,
     )
     .action(async ({ json }: { json?: boolean }) => {
       const context = createContext({ quiet: true })
-      const findings = await untilInterrupted(examineAll(context), context.signal)
-      const wrong = findings.filter(isWrong).length
-      context.terminal.print(json, { at: systemClock.now(), wrong, findings }, () =>
-        findingsText(findings, context.terminal.width),
-      )
-      process.exitCode = wrong === 0 ? EXIT.ok : EXIT.failed
+      const { warnings, facts } = await untilInterrupted(examineAll(context), context.signal)
+      context.terminal.print(json, { at: systemClock.now(), warnings, facts }, () => {
+        const { width } = context.terminal
+        const rows = facts.map(({ about, text }) => [about, printable(text)] as const)
+        return [labelledLines(rows, width), '', warningsText(warnings, width)].join('\n')
+      })
+      process.exitCode = exitOf(warnings)
     })
 }
 
 /** Unlike withApp it accepts a database that does not answer or lacks migrations. */
-async function examineAll({ config, log }: CliContext): Promise<Finding[]> {
+async function examineAll({ config, log }: CliContext): Promise<Examination> {
   const embedded = await embedMissing(config, { log, clock: systemClock, sandbox: 'none' })
-  // The findings report stores that do not answer, so the log need not.
+  // The warnings report stores that do not answer, so the log need not.
   const silent = log.child({}, { level: 'silent' })
   const app = openApp({ config: embedded.config, log: silent, clock: systemClock, role: 'doctor' })
   const queue = openQueue(app)
@@ -221,38 +239,4 @@ async function examineAll({ config, log }: CliContext): Promise<Finding[]> {
     await embedded.release()
     exitSoon()
   }
-}
-
-const WORDS: Readonly<Record<FindingLevel, string>> = {
-  ok: 'ok',
-  warning: 'warning',
-  wrong: 'WRONG',
-}
-const COLOURS: Readonly<Record<FindingLevel, string>> = {
-  ok: '\x1b[32m',
-  warning: '\x1b[33m',
-  wrong: '\x1b[31m',
-}
-const RESET = '\x1b[0m'
-
-/** One line a finding with its advice below, then the totals. */
-function findingsText(findings: readonly Finding[], width: number): string {
-  const lines = findings.map((finding) => findingText(finding, width))
-  return [...lines, '', totalsText(findings)].join('\n')
-}
-
-function findingText({ about, level, says, todo }: Finding, width: number): string {
-  const word = WORDS[level].padEnd(9)
-  const label = `${word}${about.padEnd(14)}`
-  const text = hangingIndent(label, printable(says), width)
-  const isTerminal = process.stdout.isTTY === true
-  const coloured = isTerminal ? `${COLOURS[level]}${word}${RESET}${text.slice(word.length)}` : text
-  if (todo === null) return coloured
-  return `${coloured}\n${hangingIndent(`${' '.repeat(label.length)}→ `, printable(todo), width)}`
-}
-
-function totalsText(findings: readonly Finding[]): string {
-  const of = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length
-  const warnings = of('warning') === 0 ? '' : `, ${countOf(of('warning'), 'warning')}`
-  return of('wrong') === 0 ? `nothing is wrong${warnings}` : `${of('wrong')} wrong${warnings}`
 }

@@ -1,97 +1,85 @@
-import type { Overview } from '../../app/read-overview.ts'
-import {
-  breakerText,
-  checksStopText,
-  heldText,
-  pauseText,
-  processText,
-  sinceText,
-  unkeptText,
-} from '../../app/state-text.ts'
+import { pauseText, processText } from '../../app/state-text.ts'
+import type { Status, StatusWarning } from '../../health/status-shapes.ts'
 import { durationText } from '../../platform/base/text.ts'
-import type { BudgetLimit } from '../../upstream/budget/budget-limit.ts'
-import {
-  areMostUnknown,
-  deliveryLateMs,
-  isAlmostFull,
-  isOverdue,
-  isTickLate,
-  longRoundMs,
-} from '../../views/status-limits.ts'
-import type { QueueState } from '../../views/status-shapes.ts'
-import { freeText, isPausedNow, missingRoles } from '../../views/work-warnings.ts'
+import type { CallSums } from '../../schedule/budget-operations.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
-/** The state of everything in about twenty lines, problems in capitals. */
-export function statusText(overview: Overview, width: number): string {
-  const { at, versions } = overview
+type Line = readonly [name: string, text: string]
+
+/** What is wrong, and the state of everything in about twenty lines. */
+export function statusText(status: Status, calls: CallSums, width: number): string {
+  const { at, versions, warnings } = status
   const head = `farewatch ${versions.farewatch}, PostgreSQL ${versions.postgresql}, ${secondText(at)} UTC`
-  const none = overview.processes.length === 0
-  const lines: [string, string][] = [
-    ...(none
-      ? [['processes', 'NONE RUNS: what follows is how the last one left it'] as [string, string]]
-      : []),
-    [
-      'routes',
-      `${count(overview.routes.live)} live, ${count(overview.routes.available)} available`,
-    ],
-    ...listLines(overview),
-    ...heldLines(overview),
-    ...fareLines(overview),
-    ...delayLines(overview),
-    ...overview.unkeptMaxDelays.map((one): [string, string] => [
-      '',
-      `MAX DELAYS of ${one.reseller} NOT KEPT: ${unkeptText(one)}`,
-    ]),
-    ...budgetLines(overview),
-    ...callLines(overview),
-    ['upstream', upstreamText(overview)],
-    ...pauseLines(overview),
-    ['incidents', incidentsText(overview)],
-    ...queueLines(overview.queue, at),
-    ...processLines(overview),
-    ...feedLines(overview),
-    ['deliveries', deliveriesText(overview)],
-    ...diskLines(overview),
+  const lines: readonly Line[] = [
+    ...routeLines(status),
+    ...fareLines(status),
+    ...delayLines(status),
+    ...budgetLines(status, calls),
+    ...plannedLines(status),
+    ...queueLines(status),
+    ...processLines(status),
+    ...feedLines(status),
+    ['deliveries', deliveriesText(status)],
   ]
   const body = lines.map(([name, text]) => hangingIndent(name.padEnd(11), printable(text), width))
-  return [head, '', ...body].join('\n')
+  return [head, '', warningsText(warnings, width), '', ...body].join('\n')
 }
 
-function listLines(overview: Overview): [string, string][] {
-  const { lists, at } = overview
-  const isPaused = isPausedNow(overview, 'syncs')
-  return lists.map(({ list, lastSuccessAt, lastAttemptAt, nextDueAt: due }) => {
+const WORDS = { bad: 'WRONG', warn: 'warning' } as const
+const COLOURS = { bad: '\x1b[31m', warn: '\x1b[33m' } as const
+const RESET = '\x1b[0m'
+
+/** Each warning with its times, and below it what shows more and what to do; then how many there are. */
+export function warningsText(warnings: readonly StatusWarning[], width: number): string {
+  const of = (level: StatusWarning['level']) => warnings.filter((one) => one.level === level).length
+  const minor = of('warn') === 0 ? '' : `, ${countOf(of('warn'), 'warning')}`
+  const total = of('bad') === 0 ? `nothing is wrong${minor}` : `${of('bad')} wrong${minor}`
+  return [...warnings.map((one) => warningText(one, width)), total].join('\n')
+}
+
+function warningText(warning: StatusWarning, width: number): string {
+  const { level, code, text, since, until, command, todo } = warning
+  const word = WORDS[level].padEnd(9)
+  const times = [
+    ...(since === null ? [] : [`since ${secondText(since)} UTC`]),
+    ...(until === null ? [] : [`until ${secondText(until)} UTC`]),
+  ]
+  const says = `${code}: ${text}${times.length === 0 ? '' : ` (${times.join(', ')})`}`
+  const line = hangingIndent(word, printable(says), width)
+  const shown =
+    process.stdout.isTTY === true
+      ? `${COLOURS[level]}${word}${RESET}${line.slice(word.length)}`
+      : line
+  const help = [command, todo].filter((one) => one !== null)
+  return [shown, ...help.map((one) => hangingIndent(`${' '.repeat(9)}→ `, one, width))].join('\n')
+}
+
+function routeLines({ routes, lists, at }: Status): Line[] {
+  const live =
+    routes === null
+      ? 'not known'
+      : `${count(routes.live)} live, ${count(routes.available)} available`
+  const each = lists.map(({ list, lastSuccessAt, lastAttemptAt, nextDueAt: due }): Line => {
     const accepted =
-      lastSuccessAt === null ? 'NEVER ACCEPTED' : `accepted ${agoText(lastSuccessAt, at)}`
-    const tried =
-      lastAttemptAt === null || (lastSuccessAt !== null && lastAttemptAt <= lastSuccessAt)
-        ? ''
-        : `, tried ${agoText(lastAttemptAt, at)}`
-    return ['', `${list}: ${accepted}${tried}${due === null || isPaused ? '' : nextText(due, at)}`]
+      lastSuccessAt === null ? 'never accepted' : `accepted ${agoText(lastSuccessAt, at)}`
+    const isNewer =
+      lastAttemptAt !== null && (lastSuccessAt === null || lastAttemptAt > lastSuccessAt)
+    const tried = isNewer ? `, tried ${agoText(lastAttemptAt, at)}` : ''
+    return [
+      '',
+      `${list}: ${accepted}${tried}${due === null ? '' : `, ${due < at ? '' : 'next '}${dueText(due, at)}`}`,
+    ]
   })
+  return [['routes', live], ...each]
 }
 
-function nextText(due: Date, at: Date): string {
-  const text = dueText(due, at)
-  return text.startsWith('OVERDUE') ? `, ${text}` : `, next ${text}`
-}
-
-/** "in 42 min", "now" or "OVERDUE 5 min". */
+/** @example dueText(due, at) // 'in 42 min', or 'due for 5 min' */
 export function dueText(due: Date, at: Date): string {
   const ms = due.getTime() - at.getTime()
-  if (ms >= 0) return `in ${durationText(ms)}`
-  return isOverdue(due, at) ? `OVERDUE ${durationText(-ms)}` : 'now'
+  return ms >= 0 ? `in ${durationText(ms)}` : `due for ${durationText(-ms)}`
 }
 
-function heldLines({ heldRuns }: Overview): [string, string][] {
-  return heldRuns.map(({ runId, list, reason }) => [
-    '',
-    `HELD run ${runId} of ${list}: ${reason?.text ?? 'no reason given'}`,
-  ])
-}
-
-function fareLines({ beliefs }: Overview): [string, string][] {
+function fareLines({ beliefs }: Status): Line[] {
   const { fares, stale, silent, unanswered, ageSeconds } = beliefs
   if (fares === 0) return [['fares', 'none watched']]
   const notes = [
@@ -110,7 +98,7 @@ function fareLines({ beliefs }: Overview): [string, string][] {
   ]
 }
 
-function delayLines({ detectionDelays, contradicted, at }: Overview): [string, string][] {
+function delayLines({ detectionDelays, contradicted, at }: Status): Line[] {
   const [all, ...groups] = detectionDelays ?? []
   // With one priority its line would say the same again.
   const shown = groups.length > 1 ? groups : []
@@ -128,45 +116,34 @@ function delayLines({ detectionDelays, contradicted, at }: Overview): [string, s
   return [...delays, ...waiting].map((text) => ['', text])
 }
 
-const WAITS = { confirmation: 'to be confirmed', late: 'LATE', held: 'held' } as const
+const WAITS = { confirmation: 'to be confirmed', late: 'late', held: 'held' } as const
 
 /** Tenths below ten seconds, because a delay may be short. */
 function shortText(seconds: number): string {
   return seconds < 10 ? `${seconds.toFixed(1)} s` : durationText(seconds * 1000)
 }
 
-function pauseLines({ pauses, at }: Overview): [string, string][] {
-  return pauses.map((one, i) => [i === 0 ? 'pauses' : '', pauseText(one, at)])
+/** What operators will pause. A pause that runs is a warning. */
+function plannedLines({ pauses, at }: Status): Line[] {
+  return pauses.filter(({ running }) => !running).map((one) => ['planned', pauseText(one, at)])
 }
 
-function budgetLines(overview: Overview): [string, string][] {
-  const { budget } = overview
+function budgetLines({ budget }: Status, calls: CallSums): Line[] {
   if (budget === null) return []
-  const { requestsPerSecond, share, used, checksLastMinute, unknownLastMinute, limit } = budget
-  const spendable = share < 1 ? `, ONLY ${percent(share)} may be spent` : ''
-  // The last whole minute says nothing about checks that have been stopped since.
-  const stop = checksStopText(overview)
-  const use = stop === null ? `${percent(used)} used${spendable}` : `checks STOPPED: ${stop}`
-  const roundMs = longRoundMs(overview)
-  const round =
-    roundMs === null ? '' : `; TOO SMALL: one check of all fares takes ${durationText(roundMs)}`
+  const { requestsPerSecond, share, used, checksLastMinute, unknownLastMinute } = budget
+  const allowed = share < 1 ? `, ${percent(share)} may be used now` : ''
   const unknown = unknownLastMinute === 0 ? '' : `, ${count(unknownLastMinute)} of them unknown`
   return [
-    ['budget', `${requestsPerSecond} requests a second, ${use}${round}`],
-    ...(limit === null ? [] : [['', limitText(limit)] as [string, string]]),
+    ['budget', `${requestsPerSecond} requests a second, ${percent(used)} used${allowed}`],
     ['', `${countOf(checksLastMinute, 'check')} in the last whole minute${unknown}`],
+    ...callLines(calls),
   ]
-}
-
-function limitText({ requestsPerSecond, until, reason, by }: BudgetLimit): string {
-  return `LIMITED to ${requestsPerSecond} requests a second until ${secondText(until)} UTC: ${reason} (${by})`
 }
 
 const SHOWN_CALLERS = 5
 
 /** Where the calls of the last hour went. One reseller alone, or one priority, would say nothing. */
-function callLines({ callsLastHour }: Overview): [string, string][] {
-  const { byLane, byReseller, byPriority } = callsLastHour
+function callLines({ byLane, byReseller, byPriority }: CallSums): Line[] {
   const total = byLane.reduce((sum, { calls }) => sum + calls, 0)
   const shares = (rows: readonly { readonly name: string; readonly calls: number }[]) =>
     rows.map(({ name, calls }) => `${name} ${percent(calls / total)}`).join(', ')
@@ -188,83 +165,36 @@ function percent(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-function upstreamText({ upstream, budget, at }: Overview): string {
-  const { pausedUntil, openBreakers } = upstream
-  const parts = [
-    ...(pausedUntil === null
-      ? []
-      : [
-          `PAUSED until ${secondText(pausedUntil)} UTC (${durationText(pausedUntil.getTime() - at.getTime())})`,
-        ]),
-    ...openBreakers.map((open) => {
-      const { endpoint, breaker } = open
-      const what =
-        breaker === 'auth' ? `${endpoint} REFUSES OUR CREDENTIAL` : `calls to ${endpoint} FAIL`
-      return `${what}${breakerText(open, at)}`
-    }),
-  ]
-  if (parts.length > 0) return parts.join('; ')
-  return areMostUnknown(budget) ? 'MOST CHECKS are unknown' : 'no trouble'
+function queueLines({ queue, at }: Status): Line[] {
+  if (queue === null || queue.fault !== null) return []
+  const store = queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'
+  const tick =
+    queue.lastTick === null ? 'no tick yet' : `last tick ${agoText(queue.lastTick.at, at)}`
+  const figures = queue.queues.map(({ queue: name, waiting, active, delayed, dead }): Line => {
+    const died = dead === 0 ? '' : `, ${count(dead)} dead`
+    return [
+      '',
+      `${name}: ${count(waiting)} waiting, ${count(active)} active, ${count(delayed)} delayed${died}`,
+    ]
+  })
+  return [['queue', `in ${store}, ${tick}`], ...figures]
 }
 
-function incidentsText({ incidents, held, at }: Overview): string {
-  const open = incidents.map(
-    ({ kind, openedAt }) => `${kind.toUpperCase()} since ${sinceText(openedAt, at)}`,
-  )
-  const waiting = held.map((one) => heldText(one, at))
-  return [...(open.length === 0 ? ['none open'] : open), ...waiting].join('; ')
-}
-
-function queueLines({ kind, fault, lastTick, queues }: QueueState, at: Date): [string, string][] {
-  const store = kind === 'redis' ? 'Redis' : 'PostgreSQL'
-  if (fault !== null) return [['queue', `NO ANSWER: ${fault}`]]
-  const ticked = lastTick === null ? 'NO TICK YET' : tickText(lastTick.at, at)
-  const figures = queues.map(({ queue, waiting, active, delayed, dead }): [string, string] => [
-    '',
-    `${queue}: ${count(waiting)} waiting, ${count(active)} active, ${count(delayed)} delayed${deadText(dead)}`,
-  ])
-  return [['queue', `in ${store}, ${ticked}`], ...figures]
-}
-
-/** Endpoints that their resellers paused receive nothing on purpose, so they are no problem. */
-function deliveriesText({ deliveries, at }: Overview): string {
-  const { pending, dead, diedLastHour, endpoints, disabled, failingForHours } = deliveries
+function deliveriesText({ deliveries }: Status): string {
+  const { pending, dead, endpoints, disabled } = deliveries
   const { paused = 0, gone = 0, failing = 0 } = disabled
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
   if (enabled + paused + gone + failing === 0) return 'no endpoints'
-  const lateMs = deliveryLateMs(deliveries, at)
-  const late = lateMs === null ? '' : `, the oldest LATE by ${durationText(lateMs)}`
-  const died = diedLastHour === 0 ? '' : ` (${count(diedLastHour)} DIED in the last hour)`
-  const hours = failingForHours === 0 ? '' : ` (${count(failingForHours)} for hours)`
   const notes = [
-    ...(endpoints.failing > 0 ? [`${count(endpoints.failing)} FAILING${hours}`] : []),
-    ...(gone + failing > 0 ? [`${count(gone + failing)} DISABLED`] : []),
+    ...(endpoints.failing > 0 ? [`${count(endpoints.failing)} failing`] : []),
+    ...(gone + failing > 0 ? [`${count(gone + failing)} disabled`] : []),
     ...(paused > 0 ? [`${count(paused)} paused`] : []),
   ]
-  return `${count(pending)} pending${late}, ${count(dead)} dead${died}; ${[`${countOf(enabled, 'endpoint')} enabled`, ...notes].join(', ')}`
+  return `${count(pending)} pending, ${count(dead)} dead; ${[`${countOf(enabled, 'endpoint')} enabled`, ...notes].join(', ')}`
 }
 
-function tickText(tickedAt: Date, at: Date): string {
-  return isTickLate(tickedAt, at)
-    ? `NO TICK for ${durationText(at.getTime() - tickedAt.getTime())}`
-    : `last tick ${agoText(tickedAt, at)}`
-}
-
-function deadText(dead: number): string {
-  return dead === 0 ? '' : `, ${count(dead)} DEAD`
-}
-
-function processLines({ processes, at }: Overview): [string, string][] {
-  if (processes.length === 0) return []
-  const missing = missingRoles(processes, at)
-  const lacking = missing.length === 0 ? [] : [`NO PROCESS for ${missing.join(', ')}`]
-  const texts = [...processes.map((one) => processText(one, at)), ...lacking]
-  return texts.map((text, i) => [i === 0 ? 'processes' : '', text])
-}
-
-/** A disk with enough space is no news. */
-function diskLines({ disk }: Overview): [string, string][] {
-  return disk !== null && isAlmostFull(disk) ? [['disk', `ONLY ${freeText(disk)}`]] : []
+function processLines({ processes, at }: Status): Line[] {
+  return (processes ?? []).map((one, i) => [i === 0 ? 'processes' : '', processText(one, at)])
 }
 
 const FEED_NAMES: Readonly<Record<string, string>> = {
@@ -273,8 +203,8 @@ const FEED_NAMES: Readonly<Record<string, string>> = {
   watch: 'resellers',
 }
 
-function feedLines({ feeds, at }: Overview): [string, string][] {
-  const parts = feeds.map(({ feed, lastSeq, lastRecordAt }) => {
+function feedLines({ feeds, at }: Status): Line[] {
+  const parts = (feeds ?? []).map(({ feed, lastSeq, lastRecordAt }) => {
     const last = lastRecordAt === 0 ? '' : ` (${agoText(new Date(lastRecordAt * 1000), at)})`
     return `${FEED_NAMES[feed] ?? feed} ${count(lastSeq)}${last}`
   })

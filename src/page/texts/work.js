@@ -1,46 +1,3 @@
-const INCIDENTS = { command: 'bin/farewatch incidents list', says: 'shows what waits.' }
-const DOCTOR = { command: 'bin/farewatch doctor', says: 'names the cause.' }
-const PROBE = { command: 'bin/farewatch upstream probe', says: 'calls the upstream once.' }
-const ENDPOINTS = {
-  command: 'bin/farewatch endpoints list --reseller NAME',
-  says: 'shows those of a reseller.',
-}
-const BUDGET = {
-  command: 'UPSTREAM_REQUESTS_PER_SECOND',
-  says: 'is the budget: a larger one helps, or fewer watches.',
-}
-
-/** What an operator does about a warning, by its code. */
-const HELPS = {
-  list_overdue: DOCTOR,
-  list_never_accepted: DOCTOR,
-  list_failing: { command: 'bin/farewatch sync runs', says: 'names the cause.' },
-  fares_stale: BUDGET,
-  fares_silent: PROBE,
-  credential_refused: PROBE,
-  calls_failing: PROBE,
-  checks_unknown: PROBE,
-  changes_held: INCIDENTS,
-  answers_unusual: { command: 'bin/farewatch answers list', says: 'lists them.' },
-  deliveries_late: DOCTOR,
-  endpoints_failing: ENDPOINTS,
-  endpoints_failing_for_hours: { command: 'bin/farewatch doctor', says: 'names them.' },
-  deliveries_dying: {
-    command: 'bin/farewatch deliveries list --state dead',
-    says: 'shows why.',
-  },
-  budget_too_small: BUDGET,
-  changes_late: DOCTOR,
-  max_delays_unkept: { command: 'bin/farewatch status', says: 'says why.' },
-  clock_wrong: DOCTOR,
-  endpoints_disabled: { command: 'bin/farewatch doctor', says: 'names them.' },
-  queue_down: DOCTOR,
-  no_tick: DOCTOR,
-  no_process: DOCTOR,
-  process_silent: DOCTOR,
-  jobs_dead: { command: 'bin/farewatch jobs list', says: 'shows why.' },
-}
-
 /** The Now view and the Schedule view. */
 export const work = {
   now: {
@@ -158,8 +115,6 @@ export const work = {
     deadJobs: 'dead jobs',
     /** @param {string} run */
     review: (run) => `Review run ${run}`,
-    helps: HELPS,
-    incidents: INCIDENTS,
     /** @param {string} farewatch @param {string} schema @param {string} postgresql */
     versions: (farewatch, schema, postgresql) =>
       `farewatch ${farewatch}, schema ${schema}, PostgreSQL ${postgresql}; as of`,

@@ -189,6 +189,16 @@ const LOGS = {
     max: 1,
     preset: 1,
   }),
+  HEARTBEAT_URL: orEmpty(
+    url(
+      'URL that a worker requests each minute while all parts of the work make progress, with what is wrong: its service notifies when it is silent',
+      {
+        protocols: ['http:', 'https:'],
+        secret: true,
+        example: 'https://hc-ping.com/a1b2c3d4-0000-0000-0000-000000000000',
+      },
+    ),
+  ),
   NO_PROGRESS_SECONDS: integer(
     'a worker ends itself if it makes no progress for this time although its stores answer',
     { min: 10, max: 3600, preset: 180 },

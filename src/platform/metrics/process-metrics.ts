@@ -111,11 +111,6 @@ export function queueGauges({ gauge }: Declare) {
       ['role'],
     ),
     paused: gauge('farewatch_paused', '1 while operators have paused the work, else 0.', ['what']),
-    pausedWithoutEnd: gauge(
-      'farewatch_paused_without_end_timestamp_seconds',
-      'Since when the work has been paused until someone resumes it; absent if it is not.',
-      ['what'],
-    ),
   }
 }
 
@@ -125,6 +120,11 @@ export function storeGauges({ gauge }: Declare) {
     gaugesRead: gauge(
       'farewatch_system_gauges_read_timestamp_seconds',
       'When this process last read the gauges of the whole system.',
+    ),
+    warnings: gauge(
+      'farewatch_warnings',
+      'Warnings of the status, by code and level: bad (an operator must act), warn. Absent where there is none.',
+      ['code', 'level'],
     ),
     databaseSize: gauge('farewatch_db_size_bytes', 'Size of the database.'),
     partSize: gauge(

@@ -2,11 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished } from 'vitest'
-import { examineAnalysts } from '../../../src/app/doctor/doctor-database.ts'
-import type { DoctorDeps } from '../../../src/app/doctor/doctor-finding.ts'
-import { createAnalyst, endLongSessions } from '../../../src/platform/db/analyst-logins.ts'
+import { judge } from '../../../src/health/checks.ts'
+import { DOCTOR_CHECKS } from '../../../src/health/doctor-checks.ts'
+import {
+  createAnalyst,
+  endLongSessions,
+  readAnalystRisks,
+} from '../../../src/platform/db/analyst-logins.ts'
 import { sql } from '../../../src/platform/db/database.ts'
 import { migrate } from '../../../src/platform/db/migrate.ts'
+import { reading } from '../../health/doctor-fixture.ts'
 import { adminQuery } from '../../support/postgres-server.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
@@ -43,12 +48,13 @@ describe('a login of an analyst', () => {
     databaseUrl,
   }) => {
     const { role, client } = await connectAs(databaseUrl, 'analyst', ANALYST)
-    const doctor = () => examineAnalysts({ app: { database } } as unknown as DoctorDeps)
+    const doctor = async () =>
+      judge(DOCTOR_CHECKS, { ...reading, analysts: await readAnalystRisks(database.db) })
     // A clone of a database has the default rights.
     expect(await doctor()).toMatchObject([
       {
-        says: expect.stringMatching(
-          /may make temporary tables; may write temporary files without a limit$/,
+        text: expect.stringMatching(
+          /may make temporary tables; may write temporary files without a limit\.$/,
         ) as string,
       },
     ])
@@ -63,12 +69,12 @@ describe('a login of an analyst', () => {
 
     await database.pool.query('grant execute on function pg_advisory_lock(bigint) to public')
 
-    expect(await doctor()).toEqual([
+    expect(await doctor()).toMatchObject([
       {
-        about: 'analysts',
-        level: 'warning',
-        says: expect.stringMatching(new RegExp(`${role}.* may take advisory locks`)),
-        todo: expect.stringContaining('deploy/analyst-limits.sql'),
+        code: 'analysts_unlimited',
+        level: 'warn',
+        text: expect.stringMatching(new RegExp(`${role}.* may take advisory locks`)) as string,
+        todo: expect.stringContaining('deploy/analyst-limits.sql') as string,
       },
     ])
   })

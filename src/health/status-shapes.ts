@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { PAUSED_WORK, WATCH_PRIORITIES } from '../platform/base/kinds.ts'
+import { PAUSED_WORK } from '../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { ListName, Reason } from '../routes/read/sync-run-operations.ts'
-import { AnswerHabitShape } from './answer-operations.ts'
-import { HeldFaresShape, IncidentShape } from './incident-operations.ts'
+import { AnswerHabitShape } from '../views/answer-operations.ts'
+import { CHANGE_WAITS, DELAY_GROUPS } from '../views/detection-delays.ts'
+import { HeldFaresShape, IncidentShape } from '../views/incident-operations.ts'
 
 const { kind, openedAt } = IncidentShape.properties
 const MaybeInstant = orNull(Instant)
@@ -13,6 +14,10 @@ const List = object({
   lastSuccessAt: orNull(Instant, 'When the last accepted list was fetched.'),
   lastAttemptAt: MaybeInstant,
   nextDueAt: orNull(Instant, 'When the next list is due to be fetched.'),
+  intervalSeconds: orNull(
+    Type.Number(),
+    'The longest time between two due times. Null as `nextDueAt`: until a worker has started, or while the queue is down.',
+  ),
   held: Type.Integer({ description: 'Number of lists that wait for review.' }),
 })
 
@@ -121,6 +126,18 @@ const Deliveries = object(
       failing: Type.Optional(Count),
       not_allowed: Type.Optional(Count),
     }),
+    unreached: Type.Array(
+      object({
+        id: Type.String(),
+        reseller: Type.String(),
+        reason: orNull(oneOf(['gone', 'failing']), 'Null while it is enabled.'),
+        failingSince: MaybeInstant,
+      }),
+      {
+        description:
+          'Endpoints that are disabled because of their receiver, or fail for hours: at most five. Empty for a reseller.',
+      },
+    ),
   },
   {
     description:
@@ -131,10 +148,6 @@ const Deliveries = object(
       'hour. `failingForHours`: at how many enabled endpoints every attempt has failed for two hours.',
   },
 )
-
-/** How a change waits for its record. */
-export const CHANGE_WAITS = ['confirmation', 'late', 'held'] as const
-export type ChangeWait = (typeof CHANGE_WAITS)[number]
 
 const Contradicted = orNull(
   object({
@@ -204,7 +217,9 @@ const WARNING_SUBJECTS = [
 const WarningShape = object(
   {
     about: oneOf(WARNING_SUBJECTS),
-    code: Type.String({ description: 'A stable name, such as `list_overdue`.' }),
+    code: Type.String({
+      description: 'A stable name, such as `list_overdue`. /docs/runbooks has a section about it.',
+    }),
     level: oneOf(['warn', 'bad'], { description: '`bad`: an operator must act.' }),
     subject: orNull(
       Type.String(),
@@ -213,12 +228,12 @@ const WarningShape = object(
     text: Type.String({ description: 'A sentence.' }),
     since: MaybeInstant,
     until: orNull(Instant, 'When it ends by itself. Null if it does not, or if that is not known.'),
+    command: orNull(Type.String(), 'The command that shows more. Null for a reseller.'),
+    todo: orNull(Type.String(), 'What an operator does. Null for a reseller.'),
   },
   { title: 'StatusWarning' },
 )
 
-/** All changes, then by priority from the highest. */
-export const DELAY_GROUPS = ['all', ...WATCH_PRIORITIES.toReversed()] as const
 const Delay = object({ p50: Seconds, p95: Seconds })
 const DetectionDelayShape = object({
   priority: oneOf(DELAY_GROUPS, {
@@ -302,6 +317,17 @@ export const StatusShape = object(
       object({ freeBytes: Type.Integer(), totalBytes: Type.Integer() }),
       'The disk of the database. Null if it is on another machine, and for a reseller.',
     ),
+    routes: orNull(object({ live: Count, available: Count }), 'Null for a reseller.'),
+    feeds: orNull(
+      Type.Array(
+        object({
+          feed: Type.String(),
+          lastSeq: Count,
+          lastRecordAt: Type.Number({ description: 'Seconds since 1970; 0 before the first.' }),
+        }),
+      ),
+      'The feeds; those of all resellers are one. Null for a reseller.',
+    ),
     warnings: Type.Array(WarningShape, {
       description: 'What is not well, the worst first. Empty if all is well.',
     }),
@@ -316,8 +342,6 @@ export const StatusShape = object(
 
 export type Status = Static<typeof StatusShape>
 export type BudgetUse = Static<typeof Budget>
-export type BeliefAges = Static<typeof Beliefs>
-export type DetectionDelay = Static<typeof DetectionDelayShape>
 export type QueueState = Static<typeof Queue>
 /** A worker or an API of any host, running or not stopped in order. */
 export type KnownProcess = Static<typeof Process>

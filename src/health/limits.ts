@@ -1,15 +1,19 @@
+import type { PausedWork, WorkRole } from '../platform/base/kinds.ts'
 import type { Disk } from '../platform/db/database-health.ts'
-import { PROGRESS_MS } from '../platform/db/live-processes.ts'
+import { missingWork, PROGRESS_MS } from '../platform/db/live-processes.ts'
 import { presentRate } from '../upstream/budget/budget-limit.ts'
 import type { UnkeptMaxDelays } from '../watches/max-delays.ts'
 import type { BudgetUse, KnownProcess, Status } from './status-shapes.ts'
 
-/** What the status, `doctor` and the alerts judge by. A test compares the alerts. */
+/** What the checks judge by. */
 export const LIMITS = {
-  /** With a larger share of stale fares an operator must act. */
+  /** With a larger share of stale fares an operator must act, if there are so many. */
   staleShare: 0.1,
-  /** A change that waits for its confirmation is late after this time. */
-  lateChangeSeconds: 300,
+  staleFares: 10,
+  /** The same, however few there are. */
+  staleMost: 0.5,
+  /** Two due times of a list have brought none, and the second sync has had time to end. */
+  missedLists: 2.5,
   /** So many late changes, if they concern a larger share of the fares, are not those of a few odd fares. */
   lateChanges: 10,
   lateChangeShare: 0.01,
@@ -26,6 +30,8 @@ export const LIMITS = {
   redisMemoryShare: 0.8,
 } as const
 
+/** A pause without an end that is this old was probably forgotten. */
+const FORGOTTEN_MS = 12 * 3_600_000
 /** A tick starts due work within five seconds. */
 const OVERDUE_MS = 30_000
 /** Each role of a worker has ticks of a minute that one process runs for all. A restart may be between two of them. */
@@ -97,4 +103,21 @@ export function longRoundMs({
   if (budget === null) return null
   const seconds = beliefs.fares / presentRate(budget.requestsPerSecond, budget.limit)
   return seconds > LIMITS.roundSeconds ? 1_000 * seconds : null
+}
+
+/** The work that no process does that makes progress. */
+export function missingRoles(processes: readonly KnownProcess[], at: Date): WorkRole[] {
+  return missingWork(processes.filter((one) => !isWithoutProgress(one, at)).map(({ role }) => role))
+}
+
+type Pause = Status['pauses'][number]
+
+/** Whether a pause without an end has lasted so long that it was probably forgotten. */
+export function isForgotten({ from, until }: Pick<Pause, 'from' | 'until'>, at: Date): boolean {
+  return until === null && at.getTime() - from.getTime() > FORGOTTEN_MS
+}
+
+/** Whether operators have paused some work. */
+export function isPausedNow({ pauses }: Pick<Status, 'pauses'>, what: PausedWork): boolean {
+  return pauses.some((pause) => pause.running && pause.what === what)
 }

@@ -9,7 +9,7 @@ import { operations } from '../platform/http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { ListName } from '../routes/read/sync-run-operations.ts'
 import { ACCEPTED, ARRIVED_AT } from '../routes/runs.ts'
-import { HAS_DELAY, MIDPOINT_SECONDS, WAITING_CHANGES } from './detection-delays.ts'
+import { HAS_DELAY, MIDPOINT_SECONDS, WAITING_CHANGES } from '../views/detection-delays.ts'
 import { scopeOf } from './status-operations.ts'
 
 /** The spans in hours, and how many minutes a step of each has. */

@@ -1,5 +1,7 @@
 import { readDeliveryState } from '../delivery/dispatch/delivery-gauges.ts'
+import { listUnreached } from '../delivery/endpoints/endpoint-queries.ts'
 import type { Clock } from '../platform/base/clock.ts'
+import { longestGapMs } from '../platform/base/cron.ts'
 import type { RouteListName } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
@@ -15,26 +17,33 @@ import { readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import { readBudgetAhead } from '../upstream/budget/reserve-slots.ts'
 import { isPaused } from '../upstream/budget/throttle.ts'
 import { listHabits } from '../upstream/flights/answer-habits.ts'
+import { readBeliefAges } from '../views/belief-ages.ts'
+import {
+  type DelayReader,
+  readDetectionDelays,
+  readWaitingChanges,
+} from '../views/detection-delays.ts'
+import { listIncidents, readHeld } from '../views/incident-operations.ts'
 import { findUnkeptMaxDelays } from '../watches/max-delays.ts'
-import { readBeliefAges } from './belief-ages.ts'
-import { type DelayReader, readDetectionDelays, readWaitingChanges } from './detection-delays.ts'
-import { listIncidents, readHeld } from './incident-operations.ts'
+import { judge, STATUS_CHECKS } from './checks.ts'
 import {
   type BudgetUse,
   type KnownProcess,
   type QueueState,
   type Status,
   StatusShape,
+  type StatusWarning,
   type UpstreamState,
 } from './status-shapes.ts'
-import { warningsOf } from './status-warnings.ts'
 
-/** What does the work: the queues, the processes, and the disk of the database. */
+/** What does the work: the queues, the processes and the disk of the database; and how much there is. */
 export interface WorkState {
   readonly queue: QueueState
   readonly schedules: readonly Schedule[]
   readonly processes: KnownProcess[]
   readonly disk: Status['disk']
+  readonly routes: Status['routes']
+  readonly feeds: Status['feeds']
 }
 
 /** When periodic work is due: by a pattern in a time zone, or at an interval. */
@@ -50,7 +59,7 @@ export interface Schedule {
   readonly lastDueAt: Date | null
 }
 
-interface StatusDeps {
+export interface StatusDeps {
   readonly db: Db
   readonly clock: Clock
   /** The budget of upstream requests for all processes together. */
@@ -91,28 +100,55 @@ export async function readStatus(
     ])
   const { schedules, ...shown } = work
   const asked = { requestsPerSecond, share: health.share }
+  const isOperator = resellerId === undefined
+  const at = clock.now()
   const status = {
-    at: clock.now(),
-    lists: lists.map((one) => ({ ...one, nextDueAt: nextDueAt(schedules, one.list) })),
+    at,
+    lists: lists.map((one) => ({ ...one, ...timesOf(schedules, one.list, at) })),
     heldRuns: heldRuns.map(heldRun),
     beliefs,
     upstream: upstreamState(health),
-    pauses: resellerId === undefined ? pauses : pauses.map(withoutOperators),
+    pauses: isOperator ? pauses : pauses.map(withoutOperators),
     incidents: incidents.map(({ kind, openedAt }) => ({ kind, openedAt })),
     held,
-    deliveries,
-    ...(resellerId === undefined ? { ...(await readForOperators(deps, asked)), ...shown } : HIDDEN),
+    deliveries: {
+      ...deliveries,
+      unreached: isOperator ? await listUnreached(db, NAMED_ENDPOINTS) : [],
+    },
+    ...(isOperator ? { ...(await readForOperators(deps, asked)), ...shown } : HIDDEN),
     unkeptMaxDelays: unkept,
     versions: { farewatch: version, ...(await readVersions(db)) },
   }
-  return { ...status, warnings: warningsOf(status) }
+  const warnings = judge(STATUS_CHECKS, status)
+  return { ...status, warnings: isOperator ? warnings : warnings.map(withoutHelp) }
 }
 
-const UNKNOWN_WORK = { queue: null, processes: null, disk: null, schedules: [] }
+/** A warning names so many endpoints at most. */
+const NAMED_ENDPOINTS = 5
+const UNKNOWN_WORK = {
+  queue: null,
+  processes: null,
+  disk: null,
+  routes: null,
+  feeds: null,
+  schedules: [],
+}
 
 /** Null while no worker has started, or while the queue does not answer. */
-function nextDueAt(schedules: readonly Schedule[], list: RouteListName): Date | null {
-  return schedules.find((one) => one.list === list)?.nextDueAt ?? null
+function timesOf(schedules: readonly Schedule[], list: RouteListName, at: Date) {
+  const found = schedules.find((one) => one.list === list)
+  if (found === undefined) return { nextDueAt: null, intervalSeconds: null }
+  const { nextDueAt, cron, zone, everySeconds } = found
+  const intervalSeconds =
+    cron === null || zone === null
+      ? everySeconds
+      : longestGapMs({ pattern: cron, zone }, at) / 1_000
+  return { nextDueAt, intervalSeconds }
+}
+
+/** Commands are those of operators. */
+function withoutHelp(warning: StatusWarning): StatusWarning {
+  return { ...warning, command: null, todo: null }
 }
 
 /** A reason may name what resellers are not to know. */
@@ -129,6 +165,8 @@ const HIDDEN = {
   queue: null,
   processes: null,
   disk: null,
+  routes: null,
+  feeds: null,
 }
 
 async function readForOperators(
