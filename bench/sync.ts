@@ -189,7 +189,9 @@ async function measureResellers(db: Db, upstream: UpstreamClient, server: ListSe
   await addResellers(db)
   const chosen = await rounds()
   const { records } = await selectOne(
-    sql<{ records: number }>`select coalesce(sum(last_seq), 0)::bigint / ${ROUNDS + 2} as records from reseller`,
+    sql<{
+      records: number
+    }>`select coalesce(sum(last_seq), 0)::bigint / ${ROUNDS + 2} as records from reseller`,
     db,
   )
   console.log(

@@ -39,7 +39,7 @@ create or replace view farewatch.watch_changes as
 select w.reseller_id || ':' || w.seq as row_key, w.reseller_id, r.name as reseller, w.seq, w.watch_id, w.reference, w.list,
        coalesce(c.kind, e.kind, n.kind) as kind, coalesce(c.reason, e.reason) as reason,
        coalesce(c.schema_version, e.schema_version, 4) as schema_version,
-       coalesce(c.tracked_fare_id, e.tracked_fare_id) as tracked_fare_id, w.change_id, w.watch_event_id,
+       coalesce(c.tracked_fare_id, e.tracked_fare_id) as fare_id, w.change_id, w.watch_event_id,
        shown_belief(coalesce(c.before, e.before)) as belief_before, shown_belief(coalesce(c.after, e.after)) as belief,
        coalesce(c.last_good_check_at, e.last_good_check_at) as last_good_check_at,
        coalesce(c.detected_at, e.detected_at, n.first_missed_at) as detected_at, w.recorded_at, c.evidence_hash, c.provenance,
@@ -52,6 +52,6 @@ select w.reseller_id || ':' || w.seq as row_key, w.reseller_id, r.name as resell
  where w.seq >= r.first_seq;
 comment on column farewatch.watch_changes.watch_id is 'The watch that it is about; null where the routes that the reseller chose have it.';
 comment on column farewatch.watch_changes.kind is 'watch_started, or a kind of availability_changes or route_changes.';
-comment on column farewatch.watch_changes.tracked_fare_id is 'The fare of the watch; null in changes of routes.';
+comment on column farewatch.watch_changes.fare_id is 'The fare of the watch; null in changes of routes.';
 comment on column farewatch.watch_changes.detected_at is 'When the check began that found the change; of a route, when the list arrived.';
 comment on column farewatch.watch_changes.route_seq is 'The record in route_changes; null for what happens to fares and watches.';

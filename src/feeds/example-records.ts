@@ -7,7 +7,12 @@ import {
   type WatchChangeKind,
 } from '../platform/base/change-kinds.ts'
 import { questionWith } from '../upstream/question.ts'
-import { type FeedRecord, type RouteRecord, toWatchChange, type WatchChange } from './watch-record.ts'
+import {
+  type FeedRecord,
+  type RouteRecord,
+  toWatchChange,
+  type WatchChange,
+} from './watch-record.ts'
 
 const PMI = { id: '103', city: 'Palma de Mallorca', country: 'Spain' }
 const BCN = { id: '102', city: 'Barcelona', country: 'Spain' }
@@ -84,7 +89,7 @@ const FARES: Readonly<Record<ExampleFare, ShownFare | null>> = {
   'other flight': bookable(OTHER, '348.81'),
 }
 
-type Unnumbered<R extends FeedRecord> = Omit<R, 'seq' | 'generation'>
+type Unnumbered<R> = R extends FeedRecord ? Omit<R, 'seq' | 'generation'> : never
 
 function exampleOfRoute(kind: RouteChangeKind): Unnumbered<RouteRecord> {
   const [departure, destination] = [

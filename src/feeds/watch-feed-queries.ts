@@ -133,7 +133,9 @@ function shown(query: ReturnType<typeof records>) {
     LIST.as('list'),
     KIND.as('kind'),
     sql<ChangeReason | null>`coalesce(${ref('c.reason')}, ${ref('e.reason')})`.as('reason'),
-    sql<number>`coalesce(${ref('c.schema_version')}, ${ref('e.schema_version')}, 4)`.as('schemaVersion'),
+    sql<number>`coalesce(${ref('c.schema_version')}, ${ref('e.schema_version')}, 4)`.as(
+      'schemaVersion',
+    ),
     ...QUESTION_SELECTION,
     fn.coalesce('c.before', 'e.before', 'n.before').as('before'),
     fn.coalesce('c.after', 'e.after', 'n.after').as('after'),
@@ -158,11 +160,7 @@ function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
   const { kinds, list, reference, flightId } = filter
   return records(db)
     .where('w.reseller_id', '=', resellerId)
-    .$if(kinds !== undefined, (query) =>
-      query.where(
-        sql<boolean>`${KIND} = any(${kinds}::text[])`,
-      ),
-    )
+    .$if(kinds !== undefined, (query) => query.where(sql<boolean>`${KIND} = any(${kinds}::text[])`))
     .$if(list !== undefined, (query) => query.where(LIST, '=', list ?? ''))
     .$if(reference !== undefined, (query) => query.where('w.reference', '=', reference ?? ''))
     .$if(flightId !== undefined, (query) =>

@@ -172,10 +172,7 @@ const change = operator({
   answer: { about: 'The reseller with its new settings.', schema: Reseller },
   problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { share: 2 } },
-  handler: async (
-    { db, log },
-    { params: { reseller: name }, body, caller, request },
-  ) => {
+  handler: async ({ db, log }, { params: { reseller: name }, body, caller, request }) => {
     const changed = await changeReseller(db, name, body)
     logOperation(log, { caller, request }, { event: 'reseller changed', reseller: name, ...body })
     await recordAction(db, {
@@ -214,7 +211,14 @@ const changeOwn = reseller({
   scope: 'watch',
   body: Settings,
   answer: { about: 'Your settings.', schema: Settings },
-  example: { body: { routes: { countries: ['Norway'], pairs: [{ departure: 'PMI', destination: 'OSL', eitherDirection: true }] } } },
+  example: {
+    body: {
+      routes: {
+        countries: ['Norway'],
+        pairs: [{ departure: 'PMI', destination: 'OSL', eitherDirection: true }],
+      },
+    },
+  },
   handler: async ({ db, log, resellerName }, { body, caller, request }) => {
     const { routes } = await changeReseller(db, resellerName, body)
     logOperation(log, { caller, request }, { event: 'settings changed', ...body })

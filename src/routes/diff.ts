@@ -11,8 +11,8 @@ import {
   countPendingAbsences,
   deleteConfirmed,
   deleteReturned,
-  type ListArgs,
   LIVE,
+  type ListArgs,
   type Losses,
   readLossHistory,
 } from './absences.ts'

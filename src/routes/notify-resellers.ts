@@ -87,7 +87,7 @@ export async function notifyResellers(tx: Tx, runId: number): Promise<void> {
                    union all
                   select n.*
                     from jsonb_array_elements(routes -> 'pairs') p
-                   cross join lateral ${namesOf(sql`p ->> 'departure'`, sql`p ->> 'destination'`, sql`(p -> 'eitherDirection')::boolean`)}
+                   cross join lateral ${namesOf(sql`(p ->> 'departure')`, sql`(p ->> 'destination')`, sql`(p -> 'eitherDirection')::boolean`)}
                  ) n (what, name)
             where routes is not null
             union all

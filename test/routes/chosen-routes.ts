@@ -1,10 +1,6 @@
 import type { Random } from '../../bench/schedule/random.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import {
-  type ChosenRoutes,
-  changeReseller,
-  createReseller,
-} from '../../src/resellers/resellers.ts'
+import { type ChosenRoutes, changeReseller, createReseller } from '../../src/resellers/resellers.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import type { DailyLists, Interval } from './daily-lists.ts'
 

@@ -1,9 +1,10 @@
 import { describe, expect } from 'vitest'
+import { createRandom } from '../../bench/schedule/random.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
-import { createRandom } from '../../bench/schedule/random.ts'
 import { openWithSetClock } from '../support/set-clock.ts'
 import { it } from '../support/test-database.ts'
+import { addChoosers, changesOfCodes, chosenOf, readChosen } from './chosen-routes.ts'
 import {
   type DailyLists,
   type Expected,
@@ -12,7 +13,6 @@ import {
   type Interval,
   readDailyLists,
 } from './daily-lists.ts'
-import { addChoosers, changesOfCodes, chosenOf, readChosen } from './chosen-routes.ts'
 import { prove } from './prove-fixtures.ts'
 import { syncBody } from './sync-fixtures.ts'
 
@@ -114,7 +114,8 @@ describe('lists of every day', () => {
     expect(await readLive(db, network.live.keys())).toEqual(network.live)
     const changes = changesOfCodes(byId.history, { firstDay: byId.days[0] ?? '', ...daily })
     const feeds = await readChosen(db)
-    for (const [id, chosen] of choosers) expect(feeds.get(id) ?? []).toEqual(chosenOf(changes, chosen))
+    for (const [id, chosen] of choosers)
+      expect(feeds.get(id) ?? []).toEqual(chosenOf(changes, chosen))
     expect(feeds.size).toBeGreaterThan(50)
     if (FOLDER === undefined) {
       expect([...network.history.values()].flat().length).toBeLessThan(

@@ -2,11 +2,7 @@ import { describe, expect } from 'vitest'
 import { readFeedPage } from '../../src/feeds/watch-feed-queries.ts'
 import type { RouteRecord } from '../../src/feeds/watch-record.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import {
-  type ChosenRoutes,
-  changeReseller,
-  createReseller,
-} from '../../src/resellers/resellers.ts'
+import { type ChosenRoutes, changeReseller, createReseller } from '../../src/resellers/resellers.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
 import { it } from '../support/test-database.ts'
 import { NO_GUARD, place, route, routes, sync } from './sync-fixtures.ts'
@@ -43,7 +39,9 @@ async function feedOf(db: Db, resellerId: number): Promise<string[]> {
 }
 
 describe('changes of routes in the feeds of resellers', () => {
-  it('a reseller gets the changes of its countries, places and pairs, and no other', async ({ db }) => {
+  it('a reseller gets the changes of its countries, places and pairs, and no other', async ({
+    db,
+  }) => {
     const oslo = { ...route('PMI-OSL'), destination: place('OSL', { country: 'Norway' }) }
     const byCountry = await resellerOf(db, { countries: ['Norway'] }, 'country')
     const byPlace = await resellerOf(db, { places: ['LIS', 'BCN'] }, 'place')
@@ -90,6 +88,7 @@ describe('changes of routes in the feeds of resellers', () => {
   it('a route that can be booked, and cannot any more, is recorded', async ({ db }) => {
     const resellerId = await resellerOf(db, { places: ['MAD'] })
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    await sync(db, routes('PMI-BCN'), AVAILABLE)
 
     await sync(db, routes('PMI-BCN', 'PMI-MAD'), AVAILABLE)
     await sync(db, routes('PMI-BCN'), AVAILABLE)
@@ -100,7 +99,9 @@ describe('changes of routes in the feeds of resellers', () => {
     ])
   })
 
-  it('a pair of codes under other ids is no news, in one list or in the next ones', async ({ db }) => {
+  it('a pair of codes under other ids is no news, in one list or in the next ones', async ({
+    db,
+  }) => {
     const resellerId = await resellerOf(db, { places: ['PMI', 'MAD'] })
     const renumbered = { ...route('PMI-MAD'), destination: place('9', { iata: 'MAD' }) }
     await sync(db, routes('PMI-MAD', 'PMI-BCN'))
@@ -168,7 +169,10 @@ describe('changes of routes in the feeds of resellers', () => {
     const resellers = []
     for (const [i, one] of chosen.entries()) resellers.push(await resellerOf(db, one, `R${i}`))
     const other = await resellerOf(db, { places: ['PMI'] }, 'other')
-    const moved = { ...route('PMI-MAD'), destination: place('MAD', { city: 'Elvas', country: 'Portugal' }) }
+    const moved = {
+      ...route('PMI-MAD'),
+      destination: place('MAD', { city: 'Elvas', country: 'Portugal' }),
+    }
     await sync(db, routes('PMI-MAD'))
 
     await sync(db, [moved], AT_ONCE)

@@ -14,7 +14,7 @@ import { disableReseller, enableReseller } from '../../watches/change-watches.ts
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { withApp } from '../context.ts'
 import { UsageError } from '../exit-codes.ts'
-import { numberOption } from '../option-parsers.ts'
+import { numberOption, pairOf } from '../option-parsers.ts'
 import { count, countOf, example, printable, table } from '../text/text-format.ts'
 
 const NEEDS = { role: 'resellers' }
@@ -167,23 +167,15 @@ async function setNamed(
   })
 }
 
-const PAIR = /^([A-Z0-9]{3})([-=])([A-Z0-9]{3})$/
-
 /** @example routesOf(['Norway', 'PMI=OSL']) // {countries: ['Norway'], pairs: [{departure: 'PMI', …}]} */
 function routesOf(names: readonly string[]): ChosenRoutes | null {
   if (names.length === 1 && names[0] === 'none') return null
-  const kindOf = (name: string) =>
-    PAIR.test(name) ? 'pairs' : /^[A-Z0-9]{3}$/.test(name) ? 'places' : 'countries'
-  const { pairs, ...others } = Object.groupBy(names, kindOf)
-  return {
-    ...others,
-    ...(pairs && { pairs: pairs.map(pairOf) }),
-  }
-}
-
-function pairOf(name: string) {
-  const [, departure = '', sign = '', destination = ''] = PAIR.exec(name) ?? []
-  return { departure, destination, eitherDirection: sign === '=' }
+  const pairs = names.flatMap((name) => pairOf(name) ?? [])
+  const others = Object.groupBy(
+    names.filter((name) => pairOf(name) === undefined),
+    (name) => (/^[A-Z0-9]{3}$/.test(name) ? 'places' : 'countries'),
+  )
+  return { ...others, ...(pairs.length > 0 && { pairs }) }
 }
 
 async function printResellers({ json }: { json?: boolean }): Promise<void> {

@@ -20,6 +20,9 @@ export interface ShownChange extends QuestionInput {
   readonly context?: WatchChange['context']
 }
 
+/** A record about a route or a place, which is told from others by its run. */
+export type ShownRouteChange = Omit<RouteRecord, 'seq' | 'generation'>
+
 const { kinds: KINDS, states, beliefs, reasons: REASONS } = VOCABULARY
 /** Records of other versions may have other codes. */
 const STATES: Readonly<Record<string, (typeof states)[keyof typeof states]>> = states
@@ -35,7 +38,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
  * @param year the year in which it is read. Dates of other years show theirs.
  * @example changeSentence(record, 2026) // 'PMI → BCN, 24 Nov 10:25, Llevant Airways 1579: sold out (was 348.81 EUR)'
  */
-export function changeSentence(change: ShownChange | RouteRecord, year: number): string {
+export function changeSentence(change: ShownChange | ShownRouteChange, year: number): string {
   if ('runId' in change) return cleanText(routeText(change, year), MAX_CHARS)
   const { before } = change
   const after = change.after as Belief
@@ -47,7 +50,7 @@ export function changeSentence(change: ShownChange | RouteRecord, year: number):
 }
 
 /** @example 'New route: Palma – Oslo, first seen today (PMI–OSL)' */
-function routeText(record: RouteRecord, year: number): string {
+function routeText(record: ShownRouteChange, year: number): string {
   const { kind, route, place, firstSeenAt, detectedAt } = record
   const join = (text: (place: ShownPlace) => string) =>
     route ? `${text(route.departure)} – ${text(route.destination)}` : undefined

@@ -1,6 +1,5 @@
-import type { RouteRecord } from '../../feeds/watch-record.ts'
 import { cleanText, nameText, plainLine } from '../../platform/base/text.ts'
-import { changeSentence, type ShownChange } from './change-sentence.ts'
+import { changeSentence, type ShownChange, type ShownRouteChange } from './change-sentence.ts'
 import type { Message } from './format.ts'
 
 /** How many messages one e-mail or chat message joins at most. */
@@ -10,7 +9,7 @@ const MAX_LINES = 50
 const SHOWN_REFERENCE_CHARS = 80
 
 /** A record as a format receives it. */
-type Shown = (ShownChange | RouteRecord) & {
+type Shown = (ShownChange | ShownRouteChange) & {
   readonly seq: number
   readonly reference: string | null
   readonly list: string | null

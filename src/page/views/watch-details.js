@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { flightText, hiddenText, priceText, stateName } from '../describe.js'
+import { flightText, hiddenText, priceText, stateName, subjectOf } from '../describe.js'
 import { linkTo, linkWithin, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Offer } from '../offer.js'
@@ -36,22 +36,29 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
   return html`<aside class="drawer" aria-label=${reference}>
     <div class="row"><h2>${reference}</h2><a class="close" href=${linkWithin('watches', list)}>${texts.close}</a></div>
     <${Loaded} of=${found}>${(/** @type {any} */ { watch, prices, timeline }) => html`
-      <${Facts} watch=${watch} />
-      <h3>${texts.watch.prices}</h3>
-      ${
-        prices.length === 0
-          ? html`<p class="muted">${texts.watch.noPrice}</p>`
-          : html`<${PriceLine} prices=${prices} />`
-      }
-      <h3>${texts.watch.beliefs}</h3>
-      <ul class="plain-list">${timeline.map(
-        (/** @type {any} */ { validFrom, validTo, state, price }) => html`<li>
-          <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.watch.now}:
-          ${' '}${stateName(state)}${price ? `, ${priceText(price)}` : ''}</li>`,
-      )}</ul>
+      ${watch.route ? html`<p>${subjectOf(watch).title}</p><p class="help">${texts.watch.routeHelp}</p>` : html`<${Fare} watch=${watch} prices=${prices} timeline=${timeline} />`}
       ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${changed} />`}
     `}<//>
   </aside>`
+}
+
+/** @param {{ watch: any, prices: any[], timeline: any[] }} props */
+function Fare({ watch, prices, timeline }) {
+  return html`
+    <${Facts} watch=${watch} />
+    <h3>${texts.watch.prices}</h3>
+    ${
+      prices.length === 0
+        ? html`<p class="muted">${texts.watch.noPrice}</p>`
+        : html`<${PriceLine} prices=${prices} />`
+    }
+    <h3>${texts.watch.beliefs}</h3>
+    <ul class="plain-list">${timeline.map(
+      ({ validFrom, validTo, state, price }) => html`<li>
+        <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.watch.now}:
+        ${' '}${stateName(state)}${price ? `, ${priceText(price)}` : ''}</li>`,
+    )}</ul>
+  `
 }
 
 /** A leg as it is believed, or with the flight that is known of it. @param {any} leg @param {any} flight */

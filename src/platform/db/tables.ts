@@ -385,6 +385,7 @@ export interface Reseller {
   last_seq: Generated<number>
   name: string
   numbers_from: Generated<number>
+  routes: ColumnType<unknown, string, string> | null
   share: Generated<number>
 }
 
@@ -539,6 +540,9 @@ export interface Watch {
   began_at: Generated<Date>
   created_at: Generated<Date>
   departs_on: ColumnType<Date, string, string> | null
+  departure: string | null
+  destination: string | null
+  either_direction: boolean | null
   ended_at: Date | null
   id: Generated<string>
   intents_notified: Generated<string[]>
@@ -560,7 +564,7 @@ export interface Watch {
   reference: string
   reseller_id: number
   started_at: Date | null
-  tracked_fare_id: number
+  tracked_fare_id: number | null
   watch_list_id: string
 }
 
@@ -571,12 +575,13 @@ export interface WatchChange {
   notified_amount: string | null
   notified_currency: string | null
   recorded_at: Generated<Date>
-  reference: string
+  reference: string | null
   reseller_id: number
+  route_seq: number | null
   saving: string | null
   seq: number
   watch_event_id: string | null
-  watch_id: string
+  watch_id: string | null
   written_in: Generated<string>
 }
 
