@@ -1,7 +1,7 @@
 /* Generated from the migrated database by `npm run db:types`. Do not edit: change a migration and run it again. */
 
 import type { ColumnType } from 'kysely'
-import type { AvailabilityChangeKind, MassKind } from '../base/change-kinds.ts'
+import type { AvailabilityChangeKind, MassKind, RouteChangeKind } from '../base/change-kinds.ts'
 import type {
   Belief,
   BeliefState,
@@ -401,6 +401,23 @@ export interface ResellerQueue {
   v: Generated<number>
 }
 
+export interface RouteChange {
+  after: ColumnType<unknown, string, string> | null
+  before: ColumnType<unknown, string, string> | null
+  departure_id: string | null
+  destination_id: string | null
+  first_missed_at: Date
+  first_seen_at: Date | null
+  id: Generated<string>
+  kind: RouteChangeKind
+  last_seen_at: Date | null
+  place_id: string | null
+  recorded_at: Generated<Date>
+  route: ColumnType<unknown, string, string> | null
+  seq: number
+  sync_run_id: number
+}
+
 export interface ScheduleFacts {
   available_changes: Generated<number>
   available_exposure: Generated<number>
@@ -670,6 +687,7 @@ export interface DB {
   renumbered_place: RenumberedPlace
   reseller: Reseller
   reseller_queue: ResellerQueue
+  route_change: RouteChange
   schedule_facts: ScheduleFacts
   sign_in_code: SignInCode
   snapshot: Snapshot
