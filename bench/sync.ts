@@ -2,7 +2,8 @@
  * Measures a sync of the routes list on PostgreSQL with durable settings, in one run and on the same bytes. Compares it
  * with the floor (download and hash if nothing has changed, else download, read and stage) and with three common
  * alternatives: one upsert per row (extrapolated from a part), upserts in batches, and a full rewrite. Prints medians of
- * the rounds (the alternatives run in the first round alone), the rows that each churn wrote, and the peak memory.
+ * the rounds (the alternatives run in the first round alone), the rows that each churn wrote, what a thousand resellers
+ * that chose routes add to a list, and the peak memory.
  *
  *   npm run bench:sync -- [routes] [rounds]
  */
@@ -154,6 +155,51 @@ function print(steps: readonly Step[]): void {
   console.log('in brackets: how many times ours')
 }
 
+const RESELLERS = 1_000
+/** Each list adds so many routes and removes as many, of the list before the last. */
+const MOVED = 1_000
+
+/** Resellers that chose a country, ten places or twenty pairs each. */
+async function addResellers(db: Db): Promise<void> {
+  await sql`
+    insert into reseller (name, routes)
+    select 'R' || i, case i % 3
+             when 0 then jsonb_build_object('countries', jsonb_build_array('Country ' || i % 90))
+             when 1 then jsonb_build_object('places', (select jsonb_agg('X' || (i * 10 + n)) from generate_series(0, 9) n))
+             else jsonb_build_object('pairs', (select jsonb_agg(jsonb_build_object('departure', 'X' || (i + n), 'destination', 'X' || (${PLACES} + n)))
+                                                 from generate_series(0, 19) n)) end
+      from generate_series(1, ${RESELLERS}) i
+  `.execute(db)
+}
+
+async function measureResellers(db: Db, upstream: UpstreamClient, server: ListServer) {
+  const churn = MOVED / ROUTES
+  let generation = 500
+  const rounds = async () => {
+    const took: number[] = []
+    for (let round = -2; round < ROUNDS; round += 1) {
+      generation += 1
+      server.body = listOf(generation, churn)
+      const { ms } = await syncOnce(db, upstream)
+      if (round >= 0) took.push(ms)
+    }
+    return median(took)
+  }
+  const alone = await rounds()
+  await addResellers(db)
+  const chosen = await rounds()
+  const { records } = await selectOne(
+    sql<{
+      records: number
+    }>`select coalesce(sum(last_seq), 0)::bigint / ${ROUNDS + 2} as records from reseller`,
+    db,
+  )
+  console.log(
+    `\n${2 * MOVED} changes: ${alone.toFixed(0)} ms; with ${RESELLERS} resellers that chose routes ${chosen.toFixed(0)} ms ` +
+      `(${(chosen / alone).toFixed(2)} times), ${records} records`,
+  )
+}
+
 async function measureMemory(databaseUrl: string, server: ListServer): Promise<void> {
   server.body = listOf(1_000, 0.01)
   const child = fork(path.join(import.meta.dirname, 'sync-once.ts'), [databaseUrl, server.url])
@@ -186,6 +232,7 @@ try {
     `load ${load()}; ${ROUTES} routes, ${megabytes} MB; baseline ${first.ms.toFixed(0)} ms`,
   )
   print(await measure(database.db, upstream, server))
+  await measureResellers(database.db, upstream, server)
   await measureMemory(postgres.url, server)
   console.log(`load ${load()}`)
 } finally {

@@ -180,7 +180,7 @@ async function watch(db: Db, questions: readonly Question[]): Promise<number[]> 
     .orderBy(sql`reference::int`)
     .execute()
   if (watches.length < questions.length) throw new Error('a question is no valid watch')
-  return watches.map(({ id }) => id)
+  return watches.flatMap(({ id }) => id ?? [])
 }
 
 /** Some versions check more slowly while the upstream is in trouble. No breaker opens here: others use the whole budget. */

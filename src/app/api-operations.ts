@@ -26,7 +26,7 @@ import type { Logger } from '../platform/base/logger.ts'
 import type { Scrub } from '../platform/base/secrets.ts'
 import type { Operation } from '../platform/http/operation.ts'
 import { KEY_OPERATIONS } from '../resellers/key-operations.ts'
-import { RESELLER_OPERATIONS } from '../resellers/reseller-operations.ts'
+import { RESELLER_OPERATIONS, SETTING_OPERATIONS } from '../resellers/reseller-operations.ts'
 import type { GuardLimits } from '../routes/guard.ts'
 import type { RenderedLists } from '../routes/read/export-routes.ts'
 import { HELD_RUN_OPERATIONS } from '../routes/read/held-run-operations.ts'
@@ -99,6 +99,7 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...SYNC_RUN_OPERATIONS,
   ...HELD_RUN_OPERATIONS,
   ...RESELLER_OPERATIONS,
+  ...SETTING_OPERATIONS,
   ...KEY_OPERATIONS,
   ...INCIDENT_OPERATIONS,
   ...ANSWER_OPERATIONS,

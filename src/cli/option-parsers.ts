@@ -40,6 +40,13 @@ function lengthText(seconds: number): string {
   return `${seconds / size}${unit}`
 }
 
+/** A pair of IATA codes, in one direction or in either; undefined if the text is none. */
+export function pairOf(text: string) {
+  const [, departure, sign, destination] = /^([A-Z0-9]{3})([-=])([A-Z0-9]{3})$/.exec(text) ?? []
+  if (departure === undefined || destination === undefined) return undefined
+  return { departure, destination, ...(sign === '=' && { eitherDirection: true }) }
+}
+
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
 /** Reads an id that a list prints. */

@@ -150,13 +150,13 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
   const isNew = (await findWatchList({ db, resellerId }, LIST)) === undefined
   const watches = await listWatches(db, resellerId, { list: LIST, limit: 1000 })
   const departed = watches.filter(
-    (watch) => isSeeded(watch) && hasDeparted(world, watch.entry.question.flightId, instant),
+    (watch) => isSeeded(watch) && hasDeparted(world, flightOf(watch), instant),
   )
   const planned = isNew ? [...(world.story?.flights.keys() ?? [])] : []
   // The database may be newer than the world.
   const story = planned.filter((flightId) => !hasDeparted(world, flightId, instant))
   const missing = isNew ? FLIGHTS - story.length : departed.length
-  const watched = watches.map(({ entry }) => entry.question.flightId)
+  const watched = watches.map(flightOf)
   const quiet = searchQuietFlights(world, instant, missing, new Set([...story, ...watched]))
   const rows = [...story, ...quiet].map((flightId, i) =>
     cellsOfInput(LIST, {
@@ -177,7 +177,7 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
 export async function listDemoFlights(db: Db): Promise<string[]> {
   const { id } = await ensureDemoReseller(db)
   const watches = await listWatches(db, id, { list: LIST, limit: 1000 })
-  return watches.map(({ entry }) => entry.question.flightId)
+  return watches.flatMap(({ entry }) => entry.question?.flightId ?? [])
 }
 
 /** A flight that can be booked and that the demo reseller does not watch. */
@@ -187,21 +187,24 @@ export async function findFlightToTry(
   instant: Date,
 ): Promise<string | undefined> {
   const { id } = await ensureDemoReseller(db)
-  const watched = (await listWatches(db, id, { limit: 1000 })).map(({ entry }) => entry.question)
-  const without = new Set(watched.map(({ flightId }) => flightId))
+  const without = new Set((await listWatches(db, id, { limit: 1000 })).map(flightOf))
   return searchQuietFlights(world, instant, 1, without)[0]
 }
+
+/** Empty for a watch of a route. */
+const flightOf = ({ entry }: Watch) => entry.question?.flightId ?? ''
 
 const referenceOf = (flightId: string) => `demo-${flightId}`
 /** Version 0.1 numbered them. */
 const REFERENCE_OF_0_1 = /^demo-\d\d$/
 
 /** An edited watch has another flight than its reference says, or a setting. */
-function isSeeded({ entry, pausedAt }: Watch): boolean {
-  const { flightId, returnFlightId } = entry.question
+function isSeeded(watch: Watch): boolean {
+  const { entry, pausedAt } = watch
+  const isNamed = entry.reference === referenceOf(flightOf(watch))
   return (
-    (entry.reference === referenceOf(flightId) || REFERENCE_OF_0_1.test(entry.reference)) &&
-    returnFlightId === null &&
+    (isNamed || REFERENCE_OF_0_1.test(entry.reference)) &&
+    entry.question?.returnFlightId === null &&
     pausedAt === null &&
     SETTING_FIELDS.every((field) => (fieldValue(entry, field) ?? null) === field.default)
   )

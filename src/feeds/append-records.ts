@@ -12,7 +12,8 @@ export async function draftRouteChanges(tx: Tx, drafts: RawBuilder<unknown>): Pr
   await sql`
     create temp table route_change_draft (
       kind text, departure_id text, destination_id text, place_id text,
-      before jsonb, after jsonb, last_seen_at timestamptz, first_missed_at timestamptz
+      before jsonb, after jsonb, last_seen_at timestamptz, first_missed_at timestamptz,
+      route jsonb, first_seen_at timestamptz
     ) on commit drop
   `.execute(tx)
   await sql`
@@ -24,10 +25,10 @@ export async function draftRouteChanges(tx: Tx, drafts: RawBuilder<unknown>): Pr
 }
 
 /**
- * Appends the drafts to the feed. Call it last: it locks the head of the feed until the commit, which makes the numbers
- * dense and lets them appear in order.
+ * Appends the drafts to the feed, and returns whether there are any. Call it late: it locks the head of the feed until
+ * the commit, which makes the numbers dense and lets them appear in order.
  */
-export async function appendDraftedRouteChanges(tx: Tx, runId: number): Promise<void> {
+export async function appendDraftedRouteChanges(tx: Tx, runId: number): Promise<boolean> {
   const { rows } = await sql<{ before: number }>`
     update feed_head
        set last_seq = last_seq + drafted.count
@@ -36,16 +37,17 @@ export async function appendDraftedRouteChanges(tx: Tx, runId: number): Promise<
     returning last_seq - drafted.count as before, ${notify('route')}
   `.execute(tx)
   const [head] = rows
-  if (head === undefined) return
+  if (head === undefined) return false
   await sql`
     insert into route_change
            (seq, kind, departure_id, destination_id, place_id, before, after,
-            last_seen_at, first_missed_at, sync_run_id)
+            last_seen_at, first_missed_at, route, first_seen_at, sync_run_id)
     select ${head.before} + row_number() over (order by kind, departure_id, destination_id, place_id),
            kind, departure_id, destination_id, place_id, before, after,
-           last_seen_at, first_missed_at, ${runId}
+           last_seen_at, first_missed_at, route, first_seen_at, ${runId}
       from route_change_draft
   `.execute(tx)
+  return true
 }
 
 /** How the price of a belief compares with those of its fare before, in the form of `price_context`. */
@@ -146,14 +148,14 @@ export async function insertWatchEnds(tx: Tx, drafts: readonly WatchEndDraft[]):
 
 /**
  * Creates the temporary table `watch_change_draft`, empty, in which a transaction collects records for the feeds of
- * resellers: reseller_id, watch_id, reference, and either change_id with change_seq or watch_event_id. `fare_id` is
- * for the caller's own use.
+ * resellers: reseller_id, watch_id, reference, and either change_id with change_seq, or watch_event_id, or route_seq.
+ * `fare_id` is for the caller's own use.
  */
 export async function createWatchDrafts(tx: Tx): Promise<void> {
   await sql`
     create temp table if not exists watch_change_draft
       (reseller_id bigint, watch_id uuid, reference text, fare_id bigint, change_id uuid, change_seq bigint,
-       watch_event_id uuid, intents text[] not null default '{}', saving numeric, notified_amount numeric, notified_currency text)
+       watch_event_id uuid, route_seq bigint, intents text[] not null default '{}', saving numeric, notified_amount numeric, notified_currency text)
       on commit delete rows
   `.execute(tx)
   // The table has rows if the transaction has appended drafts before.
@@ -177,11 +179,11 @@ export async function appendWatchDrafts(tx: Tx): Promise<number> {
   `.execute(tx)
   const count = await affected(
     sql`
-      insert into watch_change (reseller_id, seq, watch_id, reference, list, change_id, watch_event_id, intents, saving,
+      insert into watch_change (reseller_id, seq, watch_id, reference, list, change_id, watch_event_id, route_seq, intents, saving,
                                 notified_amount, notified_currency)
       select d.reseller_id,
-             last_seq + row_number() over (partition by d.reseller_id order by d.change_seq, d.watch_event_id, d.watch_id),
-             d.watch_id, d.reference, l.name, d.change_id, d.watch_event_id, d.intents, d.saving, d.notified_amount, d.notified_currency
+             last_seq + row_number() over (partition by d.reseller_id order by d.change_seq, d.route_seq, d.watch_event_id, d.watch_id),
+             d.watch_id, d.reference, l.name, d.change_id, d.watch_event_id, d.route_seq, d.intents, d.saving, d.notified_amount, d.notified_currency
         from watch_change_draft d
         join reseller r on r.id = d.reseller_id
         left join watch w on w.id = d.watch_id

@@ -1,6 +1,18 @@
-import { type ExampleFare, kindOf, type WatchChangeKind } from '../platform/base/change-kinds.ts'
+import {
+  type ExampleFare,
+  type FareRecordKind,
+  isRouteKind,
+  kindOf,
+  type RouteChangeKind,
+  type WatchChangeKind,
+} from '../platform/base/change-kinds.ts'
 import { questionWith } from '../upstream/question.ts'
-import { toWatchChange, type WatchChange } from './watch-record.ts'
+import {
+  type FeedRecord,
+  type RouteRecord,
+  toWatchChange,
+  type WatchChange,
+} from './watch-record.ts'
 
 const PMI = { id: '103', city: 'Palma de Mallorca', country: 'Spain' }
 const BCN = { id: '102', city: 'Barcelona', country: 'Spain' }
@@ -77,8 +89,37 @@ const FARES: Readonly<Record<ExampleFare, ShownFare | null>> = {
   'other flight': bookable(OTHER, '348.81'),
 }
 
+type Unnumbered<R> = R extends FeedRecord ? Omit<R, 'seq'> : never
+
+function exampleOfRoute(kind: RouteChangeKind): Unnumbered<RouteRecord> {
+  const [departure, destination] = [
+    { iata: 'PMI', ...PMI },
+    { iata: 'BCN', ...BCN },
+  ]
+  const { id, ...after } = departure
+  const isPlace = kind === 'place_changed'
+  const listed = new Date('2030-01-02T03:00:00Z')
+  return {
+    kind,
+    schemaVersion: 4,
+    watchId: null,
+    reference: null,
+    list: null,
+    ...(isPlace
+      ? { place: { id, before: { ...after, city: 'Palma' }, after } }
+      : { route: { departure, destination } }),
+    firstSeenAt: isPlace ? null : listed,
+    runId: 812,
+    detectedAt: listed,
+    recordedAt: new Date('2030-01-02T03:00:04Z'),
+  }
+}
+
 /** A record of a kind as an example, without the number that a record has. It is about no real watch. */
-export function exampleRecord(kind: WatchChangeKind): Omit<WatchChange, 'seq'> {
+export function exampleRecord(kind: FareRecordKind): Unnumbered<WatchChange>
+export function exampleRecord(kind: WatchChangeKind): Unnumbered<FeedRecord>
+export function exampleRecord(kind: WatchChangeKind): Unnumbered<FeedRecord> {
+  if (isRouteKind(kind)) return exampleOfRoute(kind)
   const { example, reasons } = kindOf(kind)
   const [before, after] = [FARES[example?.before ?? 'none'], FARES[example?.after ?? 'none']]
   const isPair = !!after?.return

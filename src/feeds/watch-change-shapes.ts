@@ -1,5 +1,13 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { kindOf, MASS_KINDS, REASONS, type WatchChangeKind } from '../platform/base/change-kinds.ts'
+import {
+  type FareRecordKind,
+  isRouteKind,
+  kindOf,
+  MASS_KINDS,
+  REASONS,
+  type RouteChangeKind,
+  type WatchChangeKind,
+} from '../platform/base/change-kinds.ts'
 import type { ChangeReason } from '../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { QUESTION_MEMBERS } from '../upstream/question-shapes.ts'
@@ -45,26 +53,70 @@ const PriceContext = object(
   },
 )
 
+const ATTRIBUTES = {
+  iata: Type.String({ description: 'The IATA code. Empty if the lists give none.' }),
+  city: Type.String(),
+  country: Type.String(),
+}
+const RoutePlace = object({ id: Type.String(), ...ATTRIBUTES }, { title: 'RoutePlace' })
+const PlaceAttributes = object(ATTRIBUTES, { title: 'PlaceAttributes' })
+
+const ShownRoute = object(
+  { departure: RoutePlace, destination: RoutePlace },
+  { title: 'RecordRoute', description: 'The places as they were then.' },
+)
+export type ShownRoute = Static<typeof ShownRoute>
+
+const PlaceChange = object(
+  { id: Type.String(), before: PlaceAttributes, after: PlaceAttributes },
+  { title: 'PlaceChange' },
+)
+export type PlaceChange = Static<typeof PlaceChange>
+
+const LIST = orNull(
+  Type.String(),
+  'The present name of the list. Of a deleted watch, the name when the record was written; null in older records.',
+)
+const VERSION = Type.Integer({
+  description:
+    'The version of the record. Version 2 added watch_started, version 3 `reason`, version 4 routes.',
+})
+
+/** The members of a record about a route or a place, without its numbers. */
+function routeMembersOf(kind: RouteChangeKind) {
+  const ofWatch = 'Of the watch of the route. Null if `routes` alone chose the record.'
+  return {
+    kind: oneOf([kind]),
+    schemaVersion: VERSION,
+    list: LIST,
+    reference: orNull(Type.String(), ofWatch),
+    watchId: orNull(Type.String(), ofWatch),
+    ...(kind === 'place_changed' ? { place: PlaceChange } : { route: ShownRoute }),
+    firstSeenAt: orNull(
+      Instant,
+      'When the lists had this pair of codes first: a route that is back was seen before. Null of a place.',
+    ),
+    runId: Type.Integer({ description: 'The run whose list was accepted.' }),
+    detectedAt: instant('When the list arrived that showed it first.'),
+    recordedAt: Instant,
+  }
+}
+
 /** The reasons of a kind that has some. */
 function reasonOf(reasons: readonly ChangeReason[]): TSchema {
   const meanings = reasons.map((reason) => `${reason}: ${REASONS[reason].about}`)
   return orNull(oneOf(reasons), `${meanings.join(' ')} Null before version 3.`)
 }
 
-/** The members of a record of one kind, without its numbers. */
-function membersOf(kind: WatchChangeKind) {
+/** The members of a record about a fare, without its numbers. */
+function membersOf(kind: FareRecordKind) {
   const { reasons, example } = kindOf(kind)
   const isStart = example?.before === 'none'
   return {
     kind: oneOf([kind]),
     reason: reasons === undefined ? Type.Null() : reasonOf(reasons),
-    schemaVersion: Type.Integer({
-      description: 'The version of the record. Version 2 added watch_started, version 3 `reason`.',
-    }),
-    list: orNull(
-      Type.String(),
-      'The present name of the list. Of a deleted watch, the name when the record was written; null in older records.',
-    ),
+    schemaVersion: VERSION,
+    list: LIST,
     reference: Type.String(),
     watchId: Type.String({ format: 'uuid' }),
     link: orNull(Type.String(), 'The page of the watch. Null if it has no public address.'),
@@ -113,9 +165,10 @@ export function titleOf(name: string): string {
 /** The record of one kind; without its numbers it is an example of one. */
 export function recordOf(kind: WatchChangeKind, { isExample = false } = {}): TSchema {
   const about = { description: kindOf(kind).about }
+  const members = isRouteKind(kind) ? routeMembersOf(kind) : membersOf(kind)
   return isExample
-    ? object(membersOf(kind), about)
-    : object({ ...LINKED_NUMBERS, ...membersOf(kind) }, { ...about, title: titleOf(kind) })
+    ? object(members, about)
+    : object({ ...LINKED_NUMBERS, ...members }, { ...about, title: titleOf(kind) })
 }
 
 /** A union whose schemas differ by the only value of one member. */

@@ -10,7 +10,8 @@ import {
   readFeedBounds,
   startAfter,
 } from './feed-bounds.ts'
-import { FACT_COLUMNS, type PriceContext, toWatchChange, type WatchChange } from './watch-record.ts'
+import type { ShownRoute } from './watch-change-shapes.ts'
+import { FACT_COLUMNS, type FeedRecord, type PriceContext, toFeedRecord } from './watch-record.ts'
 
 /** Where a feed is read, and under which address its watches are shown. */
 export interface FeedSource {
@@ -40,14 +41,14 @@ export async function readWatchChanges(
   { db, publicUrl }: FeedSource,
   resellerId: number,
   { after, through, limit, filter = {} }: WatchChangePage,
-): Promise<WatchChange[]> {
+): Promise<FeedRecord[]> {
   const rows = await shown(passing(db, resellerId, filter))
     .where('w.seq', '>', after)
     .$if(through !== undefined, (query) => query.where('w.seq', '<=', through ?? 0))
     .orderBy('w.seq')
     .limit(limit)
     .execute()
-  return rows.map((row) => toWatchChange(row, publicUrl))
+  return rows.map((row) => toFeedRecord(row, publicUrl))
 }
 
 /** The place of a record: the number in the feed of a reseller. */
@@ -60,7 +61,7 @@ interface RecordPlace {
 export async function readRecords(
   { db, publicUrl }: FeedSource,
   places: readonly RecordPlace[],
-): Promise<(WatchChange & Pick<RecordPlace, 'resellerId'>)[]> {
+): Promise<(FeedRecord & Pick<RecordPlace, 'resellerId'>)[]> {
   const rows = await shown(records(db))
     .select('w.reseller_id as resellerId')
     .where(
@@ -70,7 +71,7 @@ export async function readRecords(
     )
     .modifyEnd(PREPARED)
     .execute()
-  return rows.map((row) => toWatchChange(row, publicUrl))
+  return rows.map(({ resellerId, ...row }) => ({ ...toFeedRecord(row, publicUrl), resellerId }))
 }
 
 interface PassedBeforeArgs {
@@ -97,13 +98,16 @@ async function findPassedBefore(
 /** Null only of a deleted watch, in a record from before records kept the name. */
 const LIST = sql<string | null>`coalesce(l.name, w.list)`
 
-/** The records of all feeds: `w`, with its change `c` or event `e`, fare `f` and list `l`. */
+const KIND = sql<WatchChangeKind>`coalesce(c.kind, e.kind, n.kind)`
+
+/** The records of all feeds: `w`, with its change `c`, event `e` or change of a route `n`, fare `f` and list `l`. */
 function records(db: Db) {
   return db
     .selectFrom('watch_change as w')
     .leftJoin('availability_change as c', 'c.id', 'w.change_id')
     .leftJoin('watch_event as e', 'e.id', 'w.watch_event_id')
-    .innerJoin('tracked_fare as f', (join) =>
+    .leftJoin('route_change as n', 'n.seq', 'w.route_seq')
+    .leftJoin('tracked_fare as f', (join) =>
       join.on(({ eb, fn }) =>
         eb('f.id', '=', fn.coalesce('c.tracked_fare_id', 'e.tracked_fare_id')),
       ),
@@ -121,15 +125,21 @@ function shown(query: ReturnType<typeof records>) {
     'w.watch_id as watchId',
     'w.reference',
     LIST.as('list'),
-    sql<WatchChangeKind>`coalesce(${ref('c.kind')}, ${ref('e.kind')})`.as('kind'),
+    KIND.as('kind'),
     sql<ChangeReason | null>`coalesce(${ref('c.reason')}, ${ref('e.reason')})`.as('reason'),
-    fn.coalesce('c.schema_version', 'e.schema_version').$notNull().as('schemaVersion'),
+    sql<number>`coalesce(${ref('c.schema_version')}, ${ref('e.schema_version')}, 4)`.as(
+      'schemaVersion',
+    ),
     ...QUESTION_SELECTION,
-    fn.coalesce('c.before', 'e.before').as('before'),
-    fn.coalesce('c.after', 'e.after').as('after'),
+    fn.coalesce('c.before', 'e.before', 'n.before').as('before'),
+    fn.coalesce('c.after', 'e.after', 'n.after').as('after'),
     fn.coalesce('c.last_good_check_at', 'e.last_good_check_at').as('lastGoodCheckAt'),
-    fn.coalesce('c.detected_at', 'e.detected_at').$notNull().as('detectedAt'),
+    fn.coalesce('c.detected_at', 'e.detected_at', 'n.first_missed_at').$notNull().as('detectedAt'),
     'w.recorded_at as recordedAt',
+    sql<ShownRoute | null>`n.route`.as('route'),
+    'n.place_id as placeId',
+    'n.sync_run_id as runId',
+    'n.first_seen_at as firstSeenAt',
     ...PRICE_FACTS,
     FACT_COLUMNS.outbound.as('outbound'),
     FACT_COLUMNS.back.as('back'),
@@ -144,11 +154,7 @@ function passing(db: Db, resellerId: number, filter: WatchChangeFilter) {
   const { kinds, list, reference, flightId } = filter
   return records(db)
     .where('w.reseller_id', '=', resellerId)
-    .$if(kinds !== undefined, (query) =>
-      query.where(
-        ({ ref }) => sql`coalesce(${ref('c.kind')}, ${ref('e.kind')}) = any(${kinds}::text[])`,
-      ),
-    )
+    .$if(kinds !== undefined, (query) => query.where(sql<boolean>`${KIND} = any(${kinds}::text[])`))
     .$if(list !== undefined, (query) => query.where(LIST, '=', list ?? ''))
     .$if(reference !== undefined, (query) => query.where('w.reference', '=', reference ?? ''))
     .$if(flightId !== undefined, (query) =>
@@ -171,7 +177,7 @@ const PRICE_FACTS = [
 ] as const
 
 /** A record with the number before it, so that a reader sees whether it missed one. */
-export interface LinkedChange extends WatchChange {
+export type LinkedChange = FeedRecord & {
   /** The last number before it that passes the same filter; 0 where none of the PREVIOUS_SPAN before it in its generation does. */
   readonly previous: number
 }

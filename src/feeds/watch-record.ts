@@ -1,20 +1,31 @@
-import { HELD_BY, type WatchChangeKind } from '../platform/base/change-kinds.ts'
+import {
+  type FareRecordKind,
+  HELD_BY,
+  type RouteChangeKind,
+  type WatchChangeKind,
+} from '../platform/base/change-kinds.ts'
 import type { ChangeReason } from '../platform/base/kinds.ts'
 import { type Money, moneyOf, sameMoney } from '../platform/base/money.ts'
 import { type RawBuilder, sql } from '../platform/db/database.ts'
 import type { Question } from '../upstream/question.ts'
 import type { Belief, Flight } from './change-shapes.ts'
 import { publicFare, publicFlight } from './public-fare.ts'
-import type { RecordEvidence } from './watch-change-shapes.ts'
+import type { PlaceChange, RecordEvidence, ShownRoute } from './watch-change-shapes.ts'
 
-/** A record of one reseller's feed: what changed for one of its watches. It shows nothing of other watches. */
-export interface WatchChange extends Question {
+/** What every record of a reseller's feed has. */
+interface Numbered {
   readonly seq: number
-  readonly kind: WatchChangeKind
-  /** Why the fare was lost or ended. Null for other kinds, and for records before schema version 3. */
-  readonly reason: ChangeReason | null
   /** The version of the record's schema; it rises when records may have a new shape or kind. */
   readonly schemaVersion: number
+  readonly detectedAt: Date
+  readonly recordedAt: Date
+}
+
+/** What changed for one of a reseller's watches of a fare. It shows nothing of other watches. */
+export interface WatchChange extends Numbered, Question {
+  readonly kind: FareRecordKind
+  /** Why the fare was lost or ended. Null for other kinds, and for records before schema version 3. */
+  readonly reason: ChangeReason | null
   readonly watchId: string
   /** As it was when the record was written. */
   readonly reference: string
@@ -27,7 +38,6 @@ export interface WatchChange extends Question {
   readonly before: Belief | null
   readonly after: Belief | null
   readonly lastGoodCheckAt: Date | null
-  readonly detectedAt: Date
   /** When the check began that shows `after`. Unset except for `watch_started`. */
   readonly observedAt?: Date
   /** What the watch wants of a price and the record shows. */
@@ -36,8 +46,24 @@ export interface WatchChange extends Question {
   readonly saving: Money | null
   readonly context: PriceContext | null
   readonly evidence: RecordEvidence
-  readonly recordedAt: Date
 }
+
+/** What changed of a route, or of a place, that the reseller chose. */
+export interface RouteRecord extends Numbered {
+  readonly kind: RouteChangeKind
+  /** Null, as the next two, where no watch of the route chose it. */
+  readonly watchId: string | null
+  readonly reference: string | null
+  readonly list: string | null
+  readonly route?: ShownRoute | null
+  readonly place?: PlaceChange
+  /** The accepted list. */
+  readonly runId: number
+  /** When the route was listed first. Null of a place. */
+  readonly firstSeenAt: Date | null
+}
+
+export type FeedRecord = WatchChange | RouteRecord
 
 /** A price among those of its fare before: of each UTC day the lowest, in its currency. */
 export interface PriceContext {
@@ -89,6 +115,38 @@ function shownFlight(leg: 'outbound' | 'return'): RawBuilder<unknown> {
         order by earlier.seq desc
         limit 1))
   `
+}
+
+/** A row of any record. */
+interface FeedRow
+  extends Omit<RouteRecord, 'kind' | 'place' | 'runId'>,
+    Pick<WatchChangeRow, 'before' | 'after'> {
+  readonly kind: WatchChangeKind
+  readonly placeId: string | null
+  /** Null of a record of a fare. */
+  readonly runId: number | null
+}
+
+/** @param publicUrl the address of the page; undefined if it is not known. */
+export function toFeedRecord(row: FeedRow, publicUrl: string | undefined): FeedRecord {
+  const { route, placeId, runId, firstSeenAt, ...fare } = row
+  if (runId === null) return toWatchChange(fare as unknown as WatchChangeRow, publicUrl)
+  const { before, after } = row
+  const subject =
+    placeId === null ? { route } : { place: { id: placeId, before, after } as PlaceChange }
+  return {
+    seq: row.seq,
+    kind: row.kind as RouteChangeKind,
+    schemaVersion: row.schemaVersion,
+    list: row.list,
+    reference: row.reference,
+    watchId: row.watchId,
+    ...subject,
+    firstSeenAt,
+    runId,
+    detectedAt: row.detectedAt,
+    recordedAt: row.recordedAt,
+  } as RouteRecord
 }
 
 /** A row with FACT_COLUMNS. */

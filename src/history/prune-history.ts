@@ -162,13 +162,14 @@ async function planPrune(db: Db, before: Date): Promise<PrunePlan> {
               where r.last_seq > 0),
            shared as (
              select h.feed, h.first_seq, greatest(h.first_seq, case h.feed
-                      when 'route' then least((select max(seq) from route_change), ${firstSince('route_change')})
+                      when 'route' then least((select max(seq) from route_change), ${firstSince('route_change')}, cited.route)
                       else least((select max(seq) from availability_change), ${firstSince('availability_change')},
-                                 (select min(c.seq)
-                                    from own
-                                    join watch_change w on w.reseller_id = own.id and w.seq >= own.first
-                                    join availability_change c on c.id = w.change_id)) end) as first
-               from feed_head h),
+                                 cited.availability) end) as first
+               from feed_head h
+              cross join (select min(c.seq) as availability, min(w.route_seq) as route
+                            from own
+                            join watch_change w on w.reseller_id = own.id and w.seq >= own.first
+                            left join availability_change c on c.id = w.change_id) cited),
            gone as (
              select count(*) as rows, max(written_in::text::bigint) as written
                from (${sql.join(

@@ -1,5 +1,5 @@
 import { textOf, texts } from './texts.js'
-import { localText } from './times.js'
+import { dayText, localText } from './times.js'
 import { phrase, termsText, vocabulary } from './vocabulary.js'
 
 /**
@@ -60,8 +60,10 @@ export function flightText(flight) {
  * @returns {Subject}
  */
 export function subjectOf(record) {
-  const { before, after, belief, flights, lastFlight } = record
+  const { before, after, belief, flights, lastFlight, route, place } = record
   const { flightId, reference } = record
+  if (route) return routeSubject(route)
+  if (place) return { title: place.after.iata || place.id, detail: place.after.city }
   const views = [after, before, belief].filter(Boolean)
   const flightOf = (/** @type {'outbound' | 'return'} */ leg) =>
     views.map((view) => view[leg]?.flight).find(Boolean) ?? flights?.[leg] ?? lastFlight?.[leg]
@@ -75,6 +77,14 @@ export function subjectOf(record) {
   const { title, detail } = flightSubject(outbound)
   const parts = [detail, back && flightText(back), unusual].filter(Boolean)
   return { title, detail: parts.join('; ') }
+}
+
+/** The route of a record, or of a watch, which knows the codes alone. @param {any} route @returns {Subject} */
+function routeSubject({ departure, destination, eitherDirection }) {
+  const codeOf = (/** @type {any} */ end) => end.iata || (end.id ?? end)
+  const cities = [departure.city, destination.city].filter(Boolean)
+  const title = `${codeOf(departure)} ${eitherDirection ? '⇄' : '→'} ${codeOf(destination)}`
+  return { title, detail: cities.join(' – ') }
 }
 
 /** The sentence of a record, with what its price means. @param {any} record */
@@ -94,8 +104,26 @@ function notesOf({ intents = [], saving, context }) {
   return texts.filter(Boolean)
 }
 
+/** The values of a sentence about a route or a place. @param {any} record */
+function routeValues({ route, place, firstSeenAt, detectedAt }) {
+  const nameOf = (/** @type {any} */ { iata, city, country }) => `${city} (${iata}), ${country}`
+  const { departure, destination } = route ?? {}
+  const codeOf = (/** @type {any} */ { iata, id }) => iata || id
+  return {
+    route:
+      route &&
+      `${departure.city || codeOf(departure)} – ${destination.city || codeOf(destination)}`,
+    codes: route && `${codeOf(departure)}–${codeOf(destination)}`,
+    today: firstSeenAt < detectedAt ? undefined : 'today',
+    firstSeen: firstSeenAt && dayText(new Date(firstSeenAt)),
+    place: place && nameOf(place.after),
+    placeBefore: place && nameOf(place.before),
+  }
+}
+
 /** @param {any} record */
-function eventText({ kind, reason, before, after }) {
+function eventText(record) {
+  const { kind, reason, before, after } = record
   const known = vocabulary.kinds[kind]
   if (known === undefined) return textOf({}, kind)
   const values = {
@@ -108,6 +136,7 @@ function eventText({ kind, reason, before, after }) {
     site: sitesText(after),
     siteBefore: sitesText(before),
     ...stepOf(before?.price, after?.price),
+    ...routeValues(record),
   }
   return phrase(known.sentences, values) ?? known.label
 }
@@ -170,8 +199,8 @@ export function changeLevel({ kind }) {
 
 /** The feed of a record: of routes, of all fares, or of a reseller's watches. @param {any} record */
 export function feedOf({ kind, watchId }) {
-  if (vocabulary.kinds[kind]?.feeds.includes('route')) return 'route'
-  return watchId === undefined ? 'fare' : 'watch'
+  if (watchId !== undefined) return 'watch'
+  return vocabulary.kinds[kind]?.feeds.includes('route') ? 'route' : 'fare'
 }
 
 /** What people call an endpoint. @param {any} endpoint */

@@ -100,7 +100,7 @@ export function clockText(instant) {
 }
 
 /** @param {Date} date */
-function dayText(date) {
+export function dayText(date) {
   const isThisYear = date.getFullYear() === new Date(serverNow()).getFullYear()
   return (isThisYear ? day : dayOfYear).format(date)
 }

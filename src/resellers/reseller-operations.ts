@@ -1,18 +1,18 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import type { Logger } from '../platform/base/logger.ts'
 import { recordOperation } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
-import { operations } from '../platform/http/operation.ts'
+import { logOperation, operations } from '../platform/http/operation.ts'
 import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import {
+  changeReseller,
   createReseller,
   listResellers,
   lockReseller,
   requireReseller,
   SHARE_RANGE,
-  setShare,
 } from './resellers.ts'
 
 interface ResellerDeps {
@@ -41,7 +41,7 @@ const Contents = object(
   { title: 'ResellerContents' },
 )
 
-const { operator } = operations<ResellerDeps>()
+const { operator, reseller } = operations<ResellerDeps>()
 
 const MAX_NAME_CHARS = 200
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARS })
@@ -53,12 +53,40 @@ const Share = Type.Number({
     'Its share of the checks, against the shares of the other resellers that have fares due. 1 unless it is set.',
 })
 
+const MAX_CHOSEN = 500
+const Code = Type.String({ pattern: '^[A-Z0-9]{3}$', description: 'An IATA code: `PMI`.' })
+const chosen = <T extends TSchema>(item: T, description: string) =>
+  Type.Optional(Type.Array(item, { minItems: 1, maxItems: MAX_CHOSEN, description }))
+
+const Routes = orNull(
+  object(
+    {
+      countries: chosen(
+        Type.String({ minLength: 1, maxLength: 200 }),
+        'Routes from or to one of them, and their places. Their names as the lists write them.',
+      ),
+      places: chosen(Code, 'Routes from or to one of them, and these places.'),
+      pairs: chosen(
+        object({
+          departure: Code,
+          destination: Code,
+          eitherDirection: Type.Optional(Type.Boolean({ description: 'The route back too.' })),
+        }),
+        'These routes, and their places.',
+      ),
+    },
+    { minProperties: 1, title: 'ChosenRoutes' },
+  ),
+  'Which changes of routes the feed has. Null: none but those of watches of routes.',
+)
+
 const members = {
   id: Type.Integer(),
   name: Type.String(),
   createdAt: Instant,
   disabledAt: orNull(Instant),
   share: Share,
+  routes: Routes,
 }
 const Reseller = object(members, { title: 'Reseller' })
 const Summary = object({
@@ -132,22 +160,70 @@ const change = operator({
   id: 'updateReseller',
   method: 'PATCH',
   path: '/api/v1/resellers/{reseller}',
-  summary: 'Set the share of a reseller',
+  summary: 'Change the settings of a reseller',
   description:
-    'The next checks are divided by the new share. What one reseller leaves unused goes to the others.',
+    'Changes the given members and leaves the others. The next checks are divided by the new share: what one reseller leaves unused goes to the others. The next lists follow the new routes.',
   params: object({ reseller: Name }),
   lock: ({ db }, { params }) => lockReseller(db, params.reseller),
-  body: object({ share: Share }),
-  answer: { about: 'The reseller with its new share.', schema: Reseller },
+  body: object(
+    { share: Type.Optional(Share), routes: Type.Optional(Routes) },
+    { minProperties: 1 },
+  ),
+  answer: { about: 'The reseller with its new settings.', schema: Reseller },
   problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { share: 2 } },
-  handler: async (deps, { params: { reseller: name }, body: { share }, ...checked }) => {
-    const changed = await setShare(deps.db, name, share)
-    const about = { ...changeOf(name, 'share set'), target: `${name} ${share}`, share }
-    await recordOperation(deps, checked, about)
+  handler: async (deps, { params: { reseller: name }, body, ...checked }) => {
+    const changed = await changeReseller(deps.db, name, body)
+    const target = `${name} ${JSON.stringify(body)}`
+    await recordOperation(deps, checked, { ...changeOf(name, 'changed'), target })
     return changed
   },
 })
+
+const Settings = object({ routes: Routes }, { title: 'ResellerSettings' })
+const own = { tag: 'Changes', path: '/api/v1/own-settings' } as const
+
+const readOwn = reseller({
+  ...own,
+  id: 'readOwnSettings',
+  method: 'GET',
+  summary: 'Read which changes of routes your feed has',
+  scope: 'read',
+  answer: { about: 'Your settings.', schema: Settings },
+  handler: async ({ db, resellerName }) => {
+    const { routes } = await requireReseller(db, resellerName)
+    return { routes }
+  },
+})
+
+const changeOwn = reseller({
+  ...own,
+  id: 'updateOwnSettings',
+  method: 'PATCH',
+  lock: ({ db, resellerName }) => lockReseller(db, resellerName),
+  summary: 'Choose which changes of routes your feed has',
+  description:
+    'From the next list on, your feed has the changes that one of the members chooses. An endpoint takes them if its `kinds` name them.',
+  scope: 'watch',
+  body: Settings,
+  answer: { about: 'Your settings.', schema: Settings },
+  example: {
+    body: {
+      routes: {
+        countries: ['Norway'],
+        pairs: [{ departure: 'PMI', destination: 'OSL', eitherDirection: true }],
+      },
+    },
+  },
+  handler: async ({ db, log, resellerName }, { body, caller, request }) => {
+    const { routes } = await changeReseller(db, resellerName, body)
+    logOperation(log, { caller, request }, { event: 'settings changed', ...body })
+    return { routes }
+  },
+})
+
+/** The operations with which a reseller sets what its feed has. */
+export const SETTING_OPERATIONS = [readOwn, changeOwn]
 
 const disable = operator({
   ...common,

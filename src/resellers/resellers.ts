@@ -13,6 +13,20 @@ export interface Reseller {
   readonly disabledAt: Date | null
   /** Its share of the checks, against those of the other resellers. */
   readonly share: number
+  /** Which changes of routes its feed has; null: none but those of its watches of routes. */
+  readonly routes: ChosenRoutes | null
+}
+
+/** Changes of routes: those of one of the countries or places, or of one of the pairs. */
+export interface ChosenRoutes {
+  readonly countries?: readonly string[]
+  /** IATA codes, as in pairs. */
+  readonly places?: readonly string[]
+  readonly pairs?: readonly {
+    readonly departure: string
+    readonly destination: string
+    readonly eitherDirection?: boolean
+  }[]
 }
 
 /** The least and the largest share of a reseller. */
@@ -26,7 +40,7 @@ export interface ResellerSummary extends Reseller {
   readonly active: number
 }
 
-const COLUMNS = sql`id, name, created_at as "createdAt", disabled_at as "disabledAt", share`
+const COLUMNS = sql`id, name, created_at as "createdAt", disabled_at as "disabledAt", share, routes`
 
 /** The reseller of a name, or undefined. */
 export async function findReseller(db: Db, name: string): Promise<Reseller | undefined> {
@@ -59,7 +73,7 @@ export async function listResellers(
   { after, limit }: { readonly after?: string | undefined; readonly limit?: number } = {},
 ): Promise<ResellerSummary[]> {
   const { rows } = await sql<ResellerSummary>`
-    select r.id, r.name, r.created_at as "createdAt", r.disabled_at as "disabledAt", r.share,
+    select r.id, r.name, r.created_at as "createdAt", r.disabled_at as "disabledAt", r.share, r.routes,
            (select count(*) from watch_list l where l.reseller_id = r.id) as lists,
            coalesce(w.watches, 0) as watches,
            case when r.disabled_at is null then coalesce(w.active, 0) else 0 end as active
@@ -92,13 +106,24 @@ export async function createReseller(db: Db, name: string): Promise<Reseller> {
   return created
 }
 
-/**
- * Sets the share of a reseller, a number within SHARE_RANGE, from the next claim of checks on. Throws
- * UnknownResellerError.
- */
-export async function setShare(db: Db, name: string, share: number): Promise<Reseller> {
+/** Settings to change; what is missing stays. */
+export interface ResellerChange {
+  /** Within SHARE_RANGE, from the next claim of checks on. */
+  readonly share?: number | undefined
+  /** From the next list on. */
+  readonly routes?: ChosenRoutes | null | undefined
+}
+
+/** Changes the settings of a reseller. Throws UnknownResellerError. */
+export async function changeReseller(
+  db: Db,
+  name: string,
+  { share, routes }: ResellerChange,
+): Promise<Reseller> {
   const { rows } = await sql<Reseller>`
-    update reseller set share = ${share}
+    update reseller
+       set share = coalesce(${share ?? null}, share),
+           routes = case when ${routes === undefined} then routes else ${routes ? JSON.stringify(routes) : null}::jsonb end
      where name = ${name}
     returning ${COLUMNS}
   `.execute(db)

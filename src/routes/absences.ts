@@ -23,7 +23,11 @@ export const LIVE: Readonly<Record<RouteListName, RawBuilder<unknown>>> = {
                               from route_availability_version where valid_to is null and available)`,
 }
 
-type Of<Fields extends keyof ApplyArgs> = Pick<ApplyArgs, Fields> & { readonly list: RouteListName }
+export interface ListArgs extends ApplyArgs {
+  readonly list: RouteListName
+}
+
+type Of<Fields extends keyof ApplyArgs> = Pick<ListArgs, Fields | 'list'>
 
 /** Deletes the absences of routes that are no longer in `snapshot_missing`. Returns how many. */
 export async function deleteReturned(tx: Tx, list: RouteListName): Promise<number> {

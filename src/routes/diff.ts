@@ -12,6 +12,7 @@ import {
   deleteConfirmed,
   deleteReturned,
   LIVE,
+  type ListArgs,
   type Losses,
   readLossHistory,
 } from './absences.ts'
@@ -23,6 +24,7 @@ import {
   type StagedSnapshot,
   stageSnapshot,
 } from './list.ts'
+import { describeRoutes, notifyResellers } from './notify-resellers.ts'
 import {
   advancePlaces,
   applyPlaces,
@@ -353,7 +355,7 @@ async function applyDiff(
   await deleteConfirmed(tx, { ...args, list })
   // Until it is analyzed, Postgres plans queries as if a table that a baseline filled were empty.
   if (isBaseline) await sql`analyze ${kind.tables}`.execute(tx)
-  else await appendDraftedRouteChanges(tx, args.runId)
+  else await recordChanges(tx, { ...args, list })
   const { added, gained, removed, lost } = counts
   return {
     ...counts,
@@ -362,6 +364,12 @@ async function applyDiff(
     returned,
     ...(await countPending(tx, list)),
   }
+}
+
+/** Records the drafted changes: for operators, and for the resellers that chose them. */
+async function recordChanges(tx: Tx, args: ListArgs): Promise<void> {
+  await describeRoutes(tx, args)
+  if (await appendDraftedRouteChanges(tx, args.runId)) await notifyResellers(tx, args.runId)
 }
 
 /** Counts what accepted lists show and is not confirmed yet. */

@@ -70,29 +70,19 @@ export const QUESTION_MEMBERS = membersOf<QuestionField>(QUESTION_FIELDS, {
 }) as Members<Question>
 
 /**
- * The terms of a question in a request. What it leaves out has its default. The schema checks the types only: a handler
- * reports what breaks a rule, for all rows at once.
+ * The terms of a question in a request. What it leaves out has its default, or stays as it is. The schema checks the types
+ * only: a handler reports what breaks a rule, for all rows at once.
  */
-function inputsOf(mayLack: ShapeArgs<QuestionField>['mayLack']) {
-  return membersOf<QuestionField>(TERM_FIELDS, {
-    depth: 0,
-    title: (name) => `${TITLES[name] ?? name}Input`,
-    leaf: (field) => {
-      const description = `${valuesText(field)}; missing: ${field.default}.`
-      return Type.Unsafe<unknown>({ type: field.schema.type, description })
-    },
-    mayLack,
-  })
+export const TERM_INPUTS = membersOf<QuestionField>(TERM_FIELDS, {
+  depth: 0,
+  title: (name) => `${TITLES[name] ?? name}Input`,
+  leaf: (field) => {
+    const description = `${valuesText(field)}; missing: ${field.default}.`
+    return Type.Unsafe<unknown>({ type: field.schema.type, description })
+  },
+  mayLack: () => true,
+}) as {
+  [K in keyof TermInputs]: TOptional<TermInputs[K]>
 }
 
 type TermInputs = Members<Omit<QuestionInput, 'flightId' | 'returnFlightId'>>
-
-/** Of a whole question. A group with a field that must be given must be there. */
-export const TERM_INPUTS = inputsOf(
-  (fields, depth) => depth > 0 || fields.every(({ required }) => !required),
-) as TermInputs
-
-/** Of a change to a question. */
-export const TERM_CHANGES = inputsOf(() => true) as {
-  [K in keyof TermInputs]: TOptional<TermInputs[K]>
-}

@@ -25,7 +25,7 @@ type Given<T> = T extends object ? { readonly [K in keyof T]?: Given<T[K]> | und
 /** A question as a request gives it. What it leaves out has its default. */
 export type QuestionInput = Given<Question>
 
-export type FieldValue = string | number | null
+export type FieldValue = string | number | boolean | null
 export type Parsed<T> = { readonly value: T } | { readonly error: string }
 
 /** A field of a question, and how each surface names it. Everything that knows the fields reads this list. */

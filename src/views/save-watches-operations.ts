@@ -5,7 +5,7 @@ import { operations } from '../platform/http/operation.ts'
 import { ProblemError, ProblemFault } from '../platform/http/problems.ts'
 import type { BodyFile } from '../platform/http/read-body.ts'
 import { object, orNull } from '../platform/http/schemas.ts'
-import { TERM_CHANGES, TERM_INPUTS } from '../upstream/question-shapes.ts'
+import { TERM_INPUTS } from '../upstream/question-shapes.ts'
 import { changeWatch } from '../watches/change-watches.ts'
 import { importWatchList, planWatchImport } from '../watches/import/import-watch-list.ts'
 import { SETTING_INPUTS } from '../watches/operations/setting-shapes.ts'
@@ -40,31 +40,30 @@ const MAX_CSV_ROWS = 100_000
 const SHOWN_ERRORS = 50
 
 /** The schema checks the types only. All other errors are reported for all rows at once. */
-const FlightId = Type.String({
-  description: 'The id of the outbound flight in the upstream’s search.',
-})
+const FlightId = Type.Optional(
+  orNull(
+    Type.String(),
+    'The id of the outbound flight in the upstream’s search. Missing or null in a watch of a route.',
+  ),
+)
 const settings = {
   returnFlightId: Type.Optional(orNull(Type.String())),
   ...SETTING_INPUTS,
 }
 
-const question = { flightId: FlightId, ...TERM_INPUTS }
-
 const WatchInputShape = object(
   {
     reference: Type.String({ description: 'Your name for the watch, unique within the list.' }),
-    ...question,
+    flightId: FlightId,
+    ...TERM_INPUTS,
     ...settings,
   },
   { title: 'WatchInput' },
 )
 
-const WatchSettings = object({ ...question, ...settings }, { title: 'WatchSettings' })
-
-const WatchPatch = object(
-  { flightId: Type.Optional(FlightId), ...TERM_CHANGES, ...settings },
-  { title: 'WatchPatch' },
-)
+const members = { flightId: FlightId, ...TERM_INPUTS, ...settings }
+const WatchSettings = object(members, { title: 'WatchSettings' })
+const WatchPatch = object(members, { title: 'WatchPatch' })
 
 const saveWatches = reseller({
   id: 'saveWatches',

@@ -56,7 +56,7 @@ export async function readWatchFacts(
   const rows = await db
     .selectFrom('watch as w')
     .innerJoin('reseller as r', 'r.id', 'w.reseller_id')
-    .innerJoin('tracked_fare as f', 'f.id', 'w.tracked_fare_id')
+    .leftJoin('tracked_fare as f', 'f.id', 'w.tracked_fare_id')
     .leftJoin('fare_state as s', 's.tracked_fare_id', 'w.tracked_fare_id')
     .leftJoin('fare_schedule as q', 'q.tracked_fare_id', 'w.tracked_fare_id')
     .leftJoin(queueOf(resellerId), (join) => join.onTrue())

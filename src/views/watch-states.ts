@@ -53,11 +53,11 @@ async function showWatches(
   viewed: readonly ViewedWatch[],
 ): Promise<ShownWatch[]> {
   const checked = viewed.filter(({ view }) => view.next !== null)
-  const fareIds = [...new Set(checked.map(({ watch }) => watch.trackedFareId))]
+  const fareIds = [...new Set(checked.flatMap(({ watch }) => watch.trackedFareId ?? []))]
   const args = { resellerId, fareIds, now: new Date(), minRecheckSeconds }
   const paces = await readOwnPaces(db, args)
   return viewed.map(({ watch, view }) => {
-    const pace = view.next === null ? null : (paces.get(watch.trackedFareId) ?? null)
+    const pace = view.next === null ? null : (paces.get(watch.trackedFareId ?? 0) ?? null)
     return { ...settingsOf(watch), ...view, pace }
   })
 }
@@ -227,12 +227,16 @@ function passes(
   const { belief, lastFlight } = view
   const outbound = belief.outbound.flight ?? lastFlight?.outbound
   const flights = [outbound, belief.return?.flight ?? lastFlight?.return]
+  const { route } = watch.entry
+  const ends = [
+    ...flights.flatMap((flight) => (flight ? endsOf(flight) : [])),
+    ...(route === null ? [] : [route.departure, route.destination]),
+  ]
   const day = outbound?.departure.localTime.slice(0, 10) ?? watch.entry.departsOn ?? undefined
   return (
     (status === undefined || status.includes(view.status)) &&
     (state === undefined || state.includes(belief.state)) &&
-    (place === undefined ||
-      flights.some((flight) => flight && endsOf(flight).some((iata) => codes.has(iata)))) &&
+    (place === undefined || ends.some((iata) => codes.has(iata))) &&
     (departsFrom === undefined || (day !== undefined && day >= departsFrom)) &&
     (departsTo === undefined || (day !== undefined && day <= departsTo))
   )

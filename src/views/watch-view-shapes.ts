@@ -150,7 +150,8 @@ export function viewOfWatch(
   facts: WatchFacts,
   rules: WatchRules,
 ): WatchView {
-  const hasReturn = watch.entry.question.returnFlightId !== null
+  const { question } = watch.entry
+  const hasReturn = !!question?.returnFlightId
   const unknown = publicFare(unknownView(hasReturn))
   const noPrice = { priceCheckedAt: null, priceReason: null }
   const nothing = { ...NO_CHECK, ...noPrice, ...NO_CONTRADICTION, next: null }
@@ -159,6 +160,8 @@ export function viewOfWatch(
     const lastFlight = knownFlight(facts.outboundAtPause, facts.returnAtPause, facts)
     return { status: 'paused', belief: unknown, lastFlight, ...nothing }
   }
+  if (question === null)
+    return { status: 'followed', belief: unknown, lastFlight: null, ...nothing }
   if (facts.endedAt !== null) {
     const ended = endedView(hasReturn)
     // A fare that had not departed may go on for other watches, with other flights.

@@ -128,7 +128,7 @@ async function changeSelected(
     await lockWatchesOf(tx, selection.resellerId)
     const listId = await findList(tx, selection)
     const found = await findWatches(tx, listId, selection)
-    const fareIds = [...new Set(found.map((watch) => watch.fareId))]
+    const fareIds = [...new Set(found.flatMap((watch) => watch.fareId ?? []))]
     await lockTrackedFares(tx, fareIds)
     const watches = await change(tx, { listId, watchIds: found.map((watch) => watch.id) })
     return { watches, ...(await syncTrackedFares(tx, fareIds)) }
@@ -179,7 +179,7 @@ async function changeAll(
       .distinct()
       .where('reseller_id', '=', resellerId)
       .execute()
-    const fareIds = watched.map(({ id }) => id)
+    const fareIds = watched.flatMap(({ id }) => id ?? [])
     await lockTrackedFares(tx, fareIds)
     await change(tx)
     return syncTrackedFares(tx, fareIds)
@@ -213,7 +213,7 @@ async function findWatches(
   tx: Tx,
   listId: string,
   { resellerId, list, references }: WatchSelection,
-): Promise<{ readonly id: string; readonly reference: string; readonly fareId: number }[]> {
+): Promise<{ readonly id: string; readonly reference: string; readonly fareId: number | null }[]> {
   let selected = tx
     .selectFrom('watch')
     .select(['id', 'reference', 'tracked_fare_id as fareId'])
@@ -282,9 +282,11 @@ export async function changeWatch(
 }
 
 function changedCells({ list, question, ...settings }: WatchEntry, change: WatchChange): Cells {
+  // A watch that is of a route from now on keeps nothing of its question.
+  const kept = change.route ? {} : (question ?? {})
   const changed = questionFrom((field) => {
     const value = fieldValue(change, field)
-    return value === undefined ? (fieldValue(question, field) ?? null) : value
+    return value === undefined ? (fieldValue(kept, field) ?? null) : value
   })
   return cellsOfInput(list, { ...settings, ...change, ...changed })
 }

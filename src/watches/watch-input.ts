@@ -18,9 +18,10 @@ import {
 } from './rows/watch-row.ts'
 
 /** A watch in a request body. */
-export interface WatchInput extends QuestionInput, SettingsInput {
+export interface WatchInput extends Omit<QuestionInput, 'flightId'>, SettingsInput {
   readonly reference: string
-  readonly flightId: string
+  /** Null, as if missing, in a watch of a route. */
+  readonly flightId?: string | null | undefined
 }
 
 export type Cells = RawRow['cells']

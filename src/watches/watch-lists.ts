@@ -140,7 +140,8 @@ class DuplicateWatchListError extends AppError {
 /** A watch as its reseller sees it. */
 export interface Watch {
   readonly id: string
-  readonly trackedFareId: number
+  /** Null of a watch of a route. */
+  readonly trackedFareId: number | null
   readonly entry: WatchEntry
   readonly createdAt: Date
   /** When it last began: when it was added or resumed, or when its question changed. */
@@ -185,7 +186,7 @@ export async function listWatches(db: Db, resellerId: number, page: WatchPage): 
               and watch.reference > case when l.name = ${page.after?.list ?? ''} then ${page.after?.reference ?? ''} else '' end
             order by watch.reference
             limit ${page.limit}) w
-      join tracked_fare f on f.id = w.tracked_fare_id
+      left join tracked_fare f on f.id = w.tracked_fare_id
      where l.reseller_id = ${resellerId}
        and l.name >= ${page.after?.list ?? ''}
        and (${page.list === undefined} or l.name = ${page.list ?? ''})
@@ -211,7 +212,7 @@ function watchOf(row: WatchRow): Watch {
 
 /** The columns of a WatchEntry except its names, from a watch `w` and its tracked fare `f`. */
 export const ENTRY_COLUMNS = sql.join([
-  sql`${QUESTION} as question`,
+  sql`case when w.departure is null then ${QUESTION} end as question`,
   ...Map.groupBy(SETTING_FIELDS as readonly SettingField[], ({ path }) => path[0] ?? '')
     .entries()
     .map(([name, fields]) => sql`${settingJson(fields, 1)} as ${sql.ref(name)}`),

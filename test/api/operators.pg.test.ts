@@ -233,7 +233,7 @@ describe('resellers', () => {
     expect(changed).toMatchObject({ status: 200, body: { name: 'zephyr', share: 2.5 } })
     expect(await shareOf()).toMatchObject([{ name: 'zephyr', share: 2.5 }])
     expect(logged(lines)).toContainEqual(
-      expect.objectContaining({ msg: 'reseller share set', reseller: 'zephyr', share: 2.5 }),
+      expect.objectContaining({ msg: 'reseller changed', reseller: 'zephyr', share: 2.5 }),
     )
     for (const share of [0, -1, 0.009, 1_001, 1e300, '2', null]) {
       expect(await send('PATCH', 'resellers/zephyr', { share })).toMatchObject({

@@ -32,7 +32,7 @@ it('the list of actions has what was done and who did it, the latest first', asy
 
   expect(listed.map(({ by, action, target }) => [by, action, target])).toEqual([
     ['cli', 'key created', 'key 1'],
-    ['cli', 'reseller share set', 'northwind 2'],
+    ['cli', 'reseller changed', 'northwind {"share":2}'],
     ['cli', 'reseller created', 'northwind'],
   ])
 })

@@ -12,9 +12,14 @@ import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
 import { WEBHOOK_EVENTS } from '../../src/delivery/operations/event-shapes.ts'
 import type { Belief } from '../../src/feeds/change-shapes.ts'
 import { exampleRecord } from '../../src/feeds/example-records.ts'
-import { WATCH_CHANGE_KINDS } from '../../src/platform/base/change-kinds.ts'
+import {
+  type FareRecordKind,
+  isRouteKind,
+  WATCH_CHANGE_KINDS,
+} from '../../src/platform/base/change-kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { newCaller } from '../api/reseller-calls.ts'
+import { NO_GUARD, place, route, routes, sync } from '../routes/sync-fixtures.ts'
 import { startApi, TEST_SEALER } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { cells, importRows } from '../watches/watch-fixtures.ts'
@@ -50,9 +55,24 @@ function storedOf(belief: Belief | null) {
   return { pair, ...rest }
 }
 
-/** Appends a record of each kind, with the states of its example, to the feed of the only watch. */
+const FARE_KINDS = WATCH_CHANGE_KINDS.filter((kind): kind is FareRecordKind => !isRouteKind(kind))
+
+/** Lists that lead to a record of each kind of routes, for a reseller that chose Spain. */
+async function changeRoutes(db: Db): Promise<void> {
+  const atOnce = { guard: NO_GUARD, confirmations: 1 }
+  const available = { ...atOnce, list: 'with-availability' } as const
+  const renamed = { ...route('PMI-MAD'), destination: place('MAD', { city: 'Madrid' }) }
+  await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+  await sync(db, routes('PMI-MAD'), available)
+  await sync(db, routes('PMI-MAD', 'PMI-BCN'), available)
+  await sync(db, routes('PMI-MAD'), available)
+  await sync(db, [renamed, ...routes('PMI-BCN', 'PMI-IBZ')], atOnce)
+  await sync(db, [renamed, route('PMI-BCN')], atOnce)
+}
+
+/** Appends a record of each kind of fares, with the states of its example, to the feed of the only watch. */
 async function appendEachKind(db: Db, resellerId: number): Promise<void> {
-  const records = WATCH_CHANGE_KINDS.filter((kind) => kind !== 'watch_started').map((kind) => {
+  const records = FARE_KINDS.filter((kind) => kind !== 'watch_started').map((kind) => {
     const { before, after, reason } = exampleRecord(kind)
     const states = { before: storedOf(before), after: storedOf(after) }
     return { kind, ...states, ...(reason === null ? {} : { reason }) }
@@ -83,7 +103,7 @@ describe('a receiver that has the files of docs/events alone', () => {
       cells({ reference: 'Ä/1 "x"\u202e', return_flight_id: '102' }),
     ])
     await using receiver = await startReceiver()
-    const target = { target: `${receiver.url}/hook` }
+    const target = { target: `${receiver.url}/hook`, kinds: WATCH_CHANGE_KINDS }
     const { id, secret } = (await calls.send('POST', '/webhook-endpoints', target)).body
     const gone = (await calls.send('POST', '/webhook-endpoints', target)).body
     const policy = { allowHttp: true, allowedNetworks: allowed }
@@ -98,6 +118,8 @@ describe('a receiver that has the files of docs/events alone', () => {
     await sql`update delivery set attempts = 1, due_at = now() + interval '1 hour'`.execute(db)
     await endDeliveries(db)
     await appendEachKind(db, resellerId)
+    await calls.send('PATCH', '/own-settings', { routes: { countries: ['Spain'] } })
+    await changeRoutes(db)
     for (const kind of WATCH_CHANGE_KINDS) await addExample({ db, resellerId }, String(id), kind)
     await addTestEvent({ db, resellerId }, String(id))
 

@@ -86,7 +86,7 @@ const world = withStory(createWorld({ seed: 1 }), START)
 async function watched(db: Db): Promise<Map<string, string>> {
   const { id } = await ensureDemoReseller(db)
   const watches = await listWatches(db, id, { list: 'demo', limit: 100 })
-  return new Map(watches.map(({ entry }) => [entry.reference, entry.question.flightId]))
+  return new Map(watches.map(({ entry }) => [entry.reference, entry.question?.flightId ?? '']))
 }
 
 describe('the watches of the demo', () => {

@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest'
 import { type VerifyJobDeps, verifyFaresJob } from '../../src/fares/check.ts'
-import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { FAST_LANES } from '../../src/platform/base/kinds.ts'
 import { zoneOffsetMs } from '../../src/platform/base/local-time.ts'
@@ -9,6 +8,7 @@ import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { dispatchChecks } from '../../src/schedule/claim.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import type { Question } from '../../src/upstream/question.ts'
+import { readFareRecords } from '../feeds/fare-records.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -158,7 +158,7 @@ describe('the departure of a fare', () => {
       { fare: unknown, kind: 'became_unavailable', reason: 'unknown' },
       { fare, kind: 'expired', reason: 'departed' },
     ])
-    const records = await readWatchChanges({ db }, reseller, { after: 0, limit: 10 })
+    const records = await readFareRecords({ db }, reseller, { after: 0, limit: 10 })
     expect(records.map(({ kind, reason }) => [kind, reason])).toEqual([
       ['watch_started', null],
       ['became_unavailable', 'sales_closed'],

@@ -2,7 +2,6 @@ import { describe, expect } from 'vitest'
 import { lockFares } from '../../src/fares/beliefs.ts'
 import { recordChecks } from '../../src/fares/record.ts'
 import { publicFare } from '../../src/feeds/public-fare.ts'
-import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import type { WatchChange } from '../../src/feeds/watch-record.ts'
 import type { HeldKind } from '../../src/platform/base/change-kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
@@ -10,6 +9,7 @@ import { inTransaction } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
 import { brokenFeeds } from '../chaos/records.ts'
+import { readFareRecords } from '../feeds/fare-records.ts'
 import { it } from '../support/test-database.ts'
 import {
   type Cells,
@@ -59,7 +59,7 @@ async function recordInMass(
 }
 
 async function feedOf(db: Db, resellerId: number): Promise<WatchChange[]> {
-  return readWatchChanges({ db }, resellerId, { after: 0, limit: 1_000 })
+  return readFareRecords({ db }, resellerId, { after: 0, limit: 1_000 })
 }
 
 const kindsOf = async (db: Db, resellerId: number) =>

@@ -5,13 +5,13 @@ import { viewFlight } from '../../sandbox/world/flight-view.ts'
 import type * as wire from '../../sandbox/world/wire.ts'
 import { createWorld } from '../../sandbox/world/world.ts'
 import { readAvailabilityChanges } from '../../src/feeds/operator-feed-queries.ts'
-import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { readVerifyAnswer } from '../../src/upstream/fares/read-verify-answer.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { questionWith } from '../../src/upstream/question.ts'
 import { findFare } from '../../src/views/fare-operations.ts'
+import { readFareRecords } from '../feeds/fare-records.ts'
 import { termsWith } from '../sandbox/support.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
@@ -164,7 +164,7 @@ describe('all of an answer', () => {
     for (const at of [2, 4]) await record(db, fareId, checked(at), gone, gone)
 
     const [seen, lost] = await readAvailabilityChanges(db, { after: 0, limit: 9 })
-    const feed = await readWatchChanges({ db, publicUrl: undefined }, resellerId, {
+    const feed = await readFareRecords({ db, publicUrl: undefined }, resellerId, {
       after: 0,
       limit: 9,
     })

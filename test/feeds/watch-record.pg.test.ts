@@ -1,5 +1,4 @@
 import { describe, expect } from 'vitest'
-import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import type { WatchChange } from '../../src/feeds/watch-record.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import type { FlightSummary, LegObservation } from '../../src/upstream/observation.ts'
@@ -7,6 +6,7 @@ import { appendRecords } from '../delivery/delivery-fixtures.ts'
 import { available, gone, minute, record, recordAll, trackFares } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
+import { readFareRecords } from './fare-records.ts'
 
 const MIX = { residents_adults: '1', non_residents_adults: '2', non_residents_children: '1' }
 
@@ -35,7 +35,7 @@ function flying(given: Partial<FlightSummary> = {}, price = '100.00'): LegObserv
 }
 
 async function feedOf(db: Db, resellerId: number, publicUrl?: string): Promise<WatchChange[]> {
-  return readWatchChanges({ db, publicUrl }, resellerId, { after: 0, limit: 100 })
+  return readFareRecords({ db, publicUrl }, resellerId, { after: 0, limit: 100 })
 }
 
 async function fareOf(db: Db): Promise<number> {

@@ -1,8 +1,10 @@
 import { describe, expect } from 'vitest'
+import { createRandom } from '../../bench/schedule/random.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { openWithSetClock } from '../support/set-clock.ts'
 import { it } from '../support/test-database.ts'
+import { addChoosers, changesOfCodes, chosenOf, readChosen } from './chosen-routes.ts'
 import {
   type DailyLists,
   type Expected,
@@ -91,7 +93,7 @@ async function readLive(db: Db, months: Iterable<string>): Promise<Expected['liv
 }
 
 describe('lists of every day', () => {
-  it('give the history, the churn and the network of each month that follow from the lists alone', {
+  it('give the history, the churn, the network of each month and the feeds of resellers that follow from the lists alone', {
     timeout: 7_200_000,
   }, async ({ databaseUrl }) => {
     const daily = FOLDER === undefined ? generateDailyLists(7) : readDailyLists(FOLDER)
@@ -101,6 +103,7 @@ describe('lists of every day', () => {
     const byId = expectedOf(daily)
     const clock = await openWithSetClock(databaseUrl, arrivalOf(network.days[0] ?? ''))
     const { db } = clock
+    const choosers = await addChoosers(db, 100, daily, createRandom(7))
 
     expect(await syncDaily(clock, daily)).toEqual({ accepted: network.days.length })
 
@@ -109,6 +112,11 @@ describe('lists of every day', () => {
     expect(await readHistory(db, 'farewatch.durable_route_history')).toEqual(network.history)
     expect(await readChurn(db)).toEqual(network.churn)
     expect(await readLive(db, network.live.keys())).toEqual(network.live)
+    const changes = changesOfCodes(byId.history, { firstDay: byId.days[0] ?? '', ...daily })
+    const feeds = await readChosen(db)
+    for (const [id, chosen] of choosers)
+      expect(feeds.get(id) ?? []).toEqual(chosenOf(changes, chosen))
+    expect(feeds.size).toBeGreaterThan(50)
     if (FOLDER === undefined) {
       expect([...network.history.values()].flat().length).toBeLessThan(
         [...byId.history.values()].flat().length,

@@ -22,6 +22,7 @@ function watch(minIntervalSeconds: number | null = null, pausedAt: Date | null =
     priority: 'normal',
     maxDelaySeconds: null,
     intents: null,
+    route: null,
   }
   return { entry, beganAt: at(0), pausedAt }
 }

@@ -109,12 +109,35 @@ const question = () =>
     .map((given) => questionFrom(({ column }) => given[column] ?? null))
     .filter(({ flightId, returnFlightId }) => flightId !== returnFlightId)
 
-/** A valid entry. */
-export const entry = (): fc.Arbitrary<WatchEntry> =>
+const names = () => ({
+  list: fc.oneof(fc.constantFrom('summer', 'winter'), name()),
+  reference: name(),
+})
+
+const code = () => fc.constantFrom('PMI', 'OSL', 'JFK')
+
+const ofRoute = (): fc.Arbitrary<WatchEntry> =>
   fc.record({
-    list: fc.oneof(fc.constantFrom('summer', 'winter'), name()),
-    reference: name(),
+    ...names(),
+    question: fc.constant(null),
+    priceThresholdAmount: fc.constant(null),
+    priceThresholdPercent: fc.constant(null),
+    departsOn: fc.constant(null),
+    minIntervalSeconds: fc.constant(null),
+    priority: fc.constant('normal' as const),
+    maxDelaySeconds: fc.constant(null),
+    intents: fc.constant(null),
+    route: fc.record(
+      { departure: code(), destination: code(), eitherDirection: fc.constant(true) },
+      { requiredKeys: ['departure', 'destination'] },
+    ),
+  })
+
+const ofFare = (): fc.Arbitrary<WatchEntry> =>
+  fc.record({
+    ...names(),
     question: question(),
+    route: fc.constant(null),
     priceThresholdAmount: threshold(),
     priceThresholdPercent: threshold(),
     departsOn: fc.option(date()),
@@ -123,6 +146,10 @@ export const entry = (): fc.Arbitrary<WatchEntry> =>
     maxDelaySeconds: fc.constantFrom(null, 2_592_000),
     intents: intents(),
   })
+
+/** A valid entry. */
+export const entry = (): fc.Arbitrary<WatchEntry> =>
+  fc.oneof({ arbitrary: ofFare(), weight: 5 }, ofRoute())
 
 /** Valid entries with unique names. */
 export const entries = (maxLength = 20): fc.Arbitrary<WatchEntry[]> =>

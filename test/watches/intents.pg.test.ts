@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest'
 import { createRandom } from '../../bench/schedule/random.ts'
-import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { available, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
+import { readFareRecords } from '../feeds/fare-records.ts'
 import { it } from '../support/test-database.ts'
 
 const HOUR_MS = 3_600_000
@@ -44,7 +44,7 @@ async function showPrices(
 }
 
 const feedOf = (db: Db, reseller: number) =>
-  readWatchChanges({ db }, reseller, { after: 0, limit: 1_000 })
+  readFareRecords({ db }, reseller, { after: 0, limit: 1_000 })
 
 /** What is notified of each price, by the rule as people say it. */
 function notified(prices: readonly number[], isMet: (price: number) => boolean, target: number) {

@@ -1,7 +1,11 @@
 import type { Command } from 'commander'
 import type { App } from '../../app/app.ts'
 import { publicUrlOf } from '../../app/settings-for.ts'
-import { changeSentence, type ShownChange } from '../../delivery/formats/change-sentence.ts'
+import {
+  changeSentence,
+  type ShownChange,
+  type ShownRouteChange,
+} from '../../delivery/formats/change-sentence.ts'
 import { verifyOnDemand } from '../../fares/verify.ts'
 import { type FeedBounds, readFeedBounds, startAfter } from '../../feeds/feed-bounds.ts'
 import { readAvailabilityChanges } from '../../feeds/operator-feed-queries.ts'
@@ -163,10 +167,10 @@ interface ChangesOptions {
   readonly json?: boolean
 }
 
-interface FeedRow extends ShownChange {
+type FeedRow = (ShownChange | ShownRouteChange) & {
   readonly seq: number
   readonly recordedAt: Date
-  readonly reference?: string
+  readonly reference?: string | null
 }
 
 type ReadPage = (page: { after: number; limit: number }) => Promise<FeedRow[]>
@@ -233,7 +237,7 @@ async function openFeed(
 }
 
 function lineOf(row: FeedRow): string {
-  const reference = row.reference === undefined ? '' : `${printable(row.reference)}  `
+  const reference = row.reference ? `${printable(row.reference)}  ` : ''
   const sentence = changeSentence(row, row.recordedAt.getUTCFullYear())
   return `${String(row.seq).padStart(6)}  ${row.recordedAt.toISOString()}  ${reference}${sentence}`
 }

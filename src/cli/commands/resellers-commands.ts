@@ -2,17 +2,19 @@ import type { Command } from 'commander'
 import { countContents, deleteMarked, markForDeletion } from '../../app/delete-reseller.ts'
 import { recordAction } from '../../platform/db/audit.ts'
 import {
+  type ChosenRoutes,
+  changeReseller,
   createReseller,
   listResellers,
   type ResellerSummary,
   requireReseller,
   SHARE_RANGE,
-  setShare,
 } from '../../resellers/resellers.ts'
 import { disableReseller, enableReseller } from '../../watches/change-watches.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { withApp } from '../context.ts'
-import { numberOption } from '../option-parsers.ts'
+import { UsageError } from '../exit-codes.ts'
+import { numberOption, pairOf } from '../option-parsers.ts'
 import { count, countOf, example, printable, table } from '../text/text-format.ts'
 
 const NEEDS = { role: 'resellers' }
@@ -36,16 +38,18 @@ export function addResellersCommands(program: Command): void {
     .action(printResellers)
   resellers
     .command('update <name>')
-    .description(
-      'Set the share of a reseller: 2 gets twice as many checks as 1 while both have fares due',
-    )
-    .requiredOption(
+    .description('Change the settings of a reseller; what is not given stays')
+    .option(
       '--share <n>',
-      `from ${SHARE_RANGE.min} to ${SHARE_RANGE.max}; 1 unless it is set`,
+      `from ${SHARE_RANGE.min} to ${SHARE_RANGE.max}: 2 gets twice as many checks as 1 while both have fares due`,
       numberOption(SHARE_RANGE.min, SHARE_RANGE.max),
     )
+    .option(
+      '--routes <names...>',
+      'changes of routes in its feed: places as PMI, pairs as PMI-OSL or, in either direction, PMI=OSL, countries as Norway; or none',
+    )
     .option('--json', 'print one JSON object')
-    .addHelpText('after', example('resellers update northwind --share 2'))
+    .addHelpText('after', example('resellers update northwind --routes Norway PMI=OSL'))
     .action(setNamed)
   resellers
     .command('disable <name>')
@@ -141,17 +145,37 @@ async function createNamed(name: string, { json }: { json?: boolean }): Promise<
 
 async function setNamed(
   name: string,
-  { share, json }: { share: number; json?: boolean },
+  { share, routes, json }: { share?: number; routes?: readonly string[]; json?: boolean },
 ): Promise<void> {
+  if (share === undefined && routes === undefined) {
+    throw new UsageError('give --share, --routes or both')
+  }
+  const change = { share, routes: routes && routesOf(routes) }
   await withApp(NEEDS, async ({ database }, { terminal }) => {
-    const changed = await setShare(database.db, name, share)
+    const changed = await changeReseller(database.db, name, change)
     await recordAction(database.db, {
       by: 'cli',
-      action: 'reseller share set',
-      target: `${name} ${share}`,
+      action: 'reseller changed',
+      target: `${name} ${JSON.stringify(change)}`,
     })
-    terminal.print(json, changed, () => `reseller ${printable(name)}: share ${share}`)
+    const chosen = changed.routes === null ? 'none' : JSON.stringify(changed.routes)
+    terminal.print(
+      json,
+      changed,
+      () => `reseller ${printable(name)}: share ${changed.share}, routes ${printable(chosen)}`,
+    )
   })
+}
+
+/** @example routesOf(['Norway', 'PMI=OSL']) // {countries: ['Norway'], pairs: [{departure: 'PMI', …}]} */
+function routesOf(names: readonly string[]): ChosenRoutes | null {
+  if (names.length === 1 && names[0] === 'none') return null
+  const pairs = names.flatMap((name) => pairOf(name) ?? [])
+  const others = Object.groupBy(
+    names.filter((name) => pairOf(name) === undefined),
+    (name) => (/^[A-Z0-9]{3}$/.test(name) ? 'places' : 'countries'),
+  )
+  return { ...others, ...(pairs.length > 0 && { pairs }) }
 }
 
 async function printResellers({ json }: { json?: boolean }): Promise<void> {

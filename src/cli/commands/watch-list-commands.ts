@@ -29,7 +29,7 @@ import { cellsOfInput } from '../../watches/watch-input.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { withReseller } from '../context.ts'
 import { EXIT } from '../exit-codes.ts'
-import { dayOption } from '../option-parsers.ts'
+import { dayOption, pairOf } from '../option-parsers.ts'
 import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
 import { writeOut } from '../terminal.ts'
 import { count, countOf, escapeControls, example, pick, printable } from '../text/text-format.ts'
@@ -117,7 +117,9 @@ interface AddOptions extends TermOptions {
 function addAdd(lists: Command): void {
   const add = lists
     .command('add <flight>')
-    .description('Watch one flight, or change its watch; an import does so for many')
+    .description(
+      'Watch one flight, or a route as PMI-OSL or, in either direction, PMI=OSL; an import does so for many',
+    )
     .requiredOption('--reseller <name>', 'the owner of the watch')
     .option('--list <list>', 'the watch list', 'watches')
     .option('--reference <reference>', 'the name of the watch; unset: the id of the flight')
@@ -127,7 +129,8 @@ function addAdd(lists: Command): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', example('watch-lists add 153142210230 --reseller northwind'))
     .action((flight: string, { reseller, list, json, ...given }: AddOptions) => {
-      const question = questionOfOptions(flight, given.return, given)
+      const route = pairOf(flight)
+      const question = route ? { route } : questionOfOptions(flight, given.return, given)
       const row = cellsOfInput(list, { reference: given.reference ?? flight, ...question })
       return importRows(rowsOf('the command', [row]), { reseller, list, json: json === true })
     })
@@ -272,7 +275,8 @@ const SIGNS: Readonly<Record<DiffRow['kind'], string>> = { added: '+', changed: 
 
 /** "~ summer  A-1  departs_on: 2026-08-01 -> 2026-08-02". */
 function diffLine({ kind, list, reference, cells }: DiffRow): string {
-  const value = (cell: string | number | null) => (cell === null ? 'none' : String(cell))
+  const value = (cell: DiffRow['cells'][number]['before']) =>
+    cell === null ? 'none' : String(cell)
   const changes = cells.map(
     ({ column, before, after }) => `${column}: ${value(before)} -> ${value(after)}`,
   )

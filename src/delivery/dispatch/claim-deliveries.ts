@@ -1,4 +1,5 @@
 import { type FeedSource, readRecords } from '../../feeds/watch-feed-queries.ts'
+import { messageType } from '../../platform/base/change-kinds.ts'
 import type { EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { pauseEnd } from '../../platform/db/pauses.ts'
@@ -209,7 +210,7 @@ export async function composeMessages<D extends Composable>(
       const { id, type, payload, previousSeq, recordedAt } = delivery
       const message: Message = {
         deliveryId: id,
-        type: record === undefined ? (type ?? '') : `fare.${record.kind}`,
+        type: record === undefined ? (type ?? '') : messageType(record.kind),
         timestamp: recordedAt.toISOString(),
         data: record === undefined ? payload : { ...record, previous: previousSeq },
       }

@@ -88,9 +88,12 @@ function isBelow(state: 'before' | 'after'): RawBuilder<boolean> {
   `
 }
 
-/** The filters of endpoint `e` for record `w` of what happened, `c`, to a watch whose list is `l`. */
+/**
+ * The filters of endpoint `e` for record `w` of what happened, `c`, to a watch whose list is `l`. Without kinds, changes of
+ * routes do not pass.
+ */
 export const FILTERS = {
-  kinds: sql`(e.kinds is null or c.kind = any(e.kinds))`,
+  kinds: sql`coalesce(c.kind = any(e.kinds), w.route_seq is null)`,
   reasons: sql`(e.reasons is null or coalesce(c.reason = any(e.reasons), false))`,
   lists: sql`(e.lists is null or coalesce(coalesce(l.name, w.list) = any(e.lists), false))`,
   rules: PASSES_RULES,
@@ -109,6 +112,8 @@ async function insertDeliveries(tx: Tx, steps: RawBuilder<unknown>): Promise<voi
         select c.kind, c.reason, c.before, c.after from availability_change c where c.id = w.change_id
         union all
         select v.kind, v.reason, v.before, v.after from watch_event v where v.id = w.watch_event_id
+        union all
+        select n.kind, null, n.before, n.after from route_change n where n.seq = w.route_seq
       ) c on true
       left join watch own on own.id = w.watch_id and own.reseller_id = w.reseller_id
       left join watch_list l on l.id = own.watch_list_id

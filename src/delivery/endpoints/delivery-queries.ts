@@ -6,14 +6,14 @@ import type { Delivery } from './delivery-shapes.ts'
 import { ATTEMPT, type EndpointOwner, splitAttempt, type WithAttempt } from './endpoint-queries.ts'
 import type { Attempt } from './endpoint-shapes.ts'
 
-/** Reads the chosen deliveries with their records (a change `c` or event `n` of a watch), endpoints and last attempts. */
+/** Reads the chosen deliveries with their records (a change `c` of a fare, event `n` of a watch, or change `o` of a route), endpoints and last attempts. */
 async function readDeliveries(
   db: Db,
   { chosen, order }: { readonly chosen: RawBuilder<unknown>; readonly order: RawBuilder<unknown> },
 ): Promise<Delivery[]> {
   const { rows } = await sql<WithAttempt<Omit<Delivery, 'lastAttempt'>>>`
     select d.id, r.name as reseller, d.endpoint_id as "endpointId", e.format, e.target_shown as target,
-           d.seq, d.type, coalesce(c.kind, n.kind) as kind, w.reference,
+           d.seq, d.type, coalesce(c.kind, n.kind, o.kind) as kind, w.reference,
            d.state, d.dead_reason as "deadReason", d.attempts as "attemptCount",
            d.recorded_at as "recordedAt", d.due_at as "dueAt", d.ended_at as "endedAt", ${ATTEMPT}
       from (${chosen}) d
@@ -22,6 +22,7 @@ async function readDeliveries(
       left join watch_change w on w.reseller_id = e.reseller_id and w.seq = d.seq
       left join availability_change c on c.id = w.change_id
       left join watch_event n on n.id = w.watch_event_id
+      left join route_change o on o.seq = w.route_seq
       left join lateral (
         select * from delivery_attempt where delivery_id = d.id order by started_at desc limit 1) a on true
      order by ${order}

@@ -50,7 +50,7 @@ const settings = {
   enabled: Type.Boolean(),
   kinds: orNull(
     list(oneOf(WATCH_CHANGE_KINDS, { title: 'WatchChangeKind' }), WATCH_CHANGE_KINDS.length),
-    'Only records of these kinds.',
+    'Only records of these kinds. Null: all kinds of fares, and none of routes.',
   ),
   reasons: orNull(
     list(oneOf(CHANGE_REASONS, { title: 'ChangeReason' }), CHANGE_REASONS.length),

@@ -1,5 +1,5 @@
 import type { Belief, Flight } from '../../feeds/change-shapes.ts'
-import type { WatchChange } from '../../feeds/watch-record.ts'
+import type { RouteRecord, WatchChange } from '../../feeds/watch-record.ts'
 import { type Money, sameMoney, sumMoney, toCents } from '../../platform/base/money.ts'
 import { cleanText, nameText } from '../../platform/base/text.ts'
 import { phrase, plain, VOCABULARY } from '../../platform/base/vocabulary.ts'
@@ -20,6 +20,9 @@ export interface ShownChange extends QuestionInput {
   readonly context?: WatchChange['context']
 }
 
+/** A record about a route or a place, which is told from others by its run. */
+export type ShownRouteChange = Omit<RouteRecord, 'seq' | 'generation'>
+
 const { kinds: KINDS, states, beliefs, reasons: REASONS } = VOCABULARY
 /** Records of other versions may have other codes. */
 const STATES: Readonly<Record<string, (typeof states)[keyof typeof states]>> = states
@@ -35,7 +38,8 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
  * @param year the year in which it is read. Dates of other years show theirs.
  * @example changeSentence(record, 2026) // 'PMI → BCN, 24 Nov 10:25, Llevant Airways 1579: sold out (was 348.81 EUR)'
  */
-export function changeSentence(change: ShownChange, year: number): string {
+export function changeSentence(change: ShownChange | ShownRouteChange, year: number): string {
+  if ('runId' in change) return cleanText(routeText(change, year), MAX_CHARS)
   const { before } = change
   const after = change.after as Belief
   const fare = fareText(after, before, year) ?? lastFareText(change, year) ?? idText(change)
@@ -43,6 +47,37 @@ export function changeSentence(change: ShownChange, year: number): string {
   const whom = terms === '' ? '' : `, for ${terms}`
   const event = eventText(change, { before, after, year })
   return cleanText([`${fare}${whom}: ${event}`, ...notesOf(change)].join(', '), MAX_CHARS)
+}
+
+/** @example 'New route: Palma – Oslo, first seen today (PMI–OSL)' */
+function routeText(record: ShownRouteChange, year: number): string {
+  const { kind, route, place, firstSeenAt, detectedAt } = record
+  const join = (text: (place: ShownPlace) => string) =>
+    route ? `${text(route.departure)} – ${text(route.destination)}` : undefined
+  const codeOf = ({ iata, id = '?' }: ShownPlace) => nameText(iata || id)
+  // Records of messages that wait are JSON.
+  const [seen, now] = [new Date(firstSeenAt ?? 0), new Date(detectedAt)]
+  const values = {
+    route: join((end) => nameText(end.city || codeOf(end))),
+    codes: join(codeOf)?.replace(' – ', '–'),
+    today: seen < now ? undefined : 'today',
+    firstSeen: dayText(seen.toISOString(), year),
+    place: place && placeName(place.after),
+    placeBefore: place && placeName(place.before),
+  }
+  return phrase(KINDS[kind]?.sentences ?? [], values) ?? plain(kind)
+}
+
+interface ShownPlace {
+  readonly id?: string
+  readonly iata: string
+  readonly city: string
+  readonly country: string
+}
+
+/** @example 'Palma (PMI), Spain' */
+function placeName({ iata, city, country }: ShownPlace): string {
+  return nameText(`${city || '?'} (${iata || 'no code'}), ${country || '?'}`)
 }
 
 /** What the price means to the reseller: below what it paid, and among the prices of the fare before. */
@@ -100,10 +135,16 @@ function flightText({ departure, airline, numbers }: Flight, year: number): stri
 
 /** @example dateText('2026-11-24 10:25', 2026) // '24 Nov 10:25' */
 function dateText(local: string, thisYear: number): string {
-  const [, year, month, day, time] = /^(\d{4})-(\d\d)-(\d\d) (\d\d:\d\d)$/.exec(local) ?? []
-  const name = MONTHS[Number(month) - 1]
-  if (name === undefined) return nameText(local)
-  return `${Number(day)} ${name}${Number(year) === thisYear ? '' : ` ${year}`} ${time}`
+  const isTime = /^\d{4}-\d\d-\d\d \d\d:\d\d$/.test(local)
+  const day = isTime ? dayText(local, thisYear) : undefined
+  return day === undefined ? nameText(local) : `${day} ${local.slice(11)}`
+}
+
+/** @example dayText('2026-11-24', 2026) // '24 Nov' */
+function dayText(date: string, thisYear: number): string | undefined {
+  const [year, month, day] = date.slice(0, 10).split('-').map(Number)
+  const name = MONTHS[(month ?? 0) - 1]
+  return name && `${day} ${name}${year === thisYear ? '' : ` ${year}`}`
 }
 
 function idText({ flightId, returnFlightId, fareId }: ShownChange): string {

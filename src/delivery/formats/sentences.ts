@@ -1,5 +1,5 @@
 import { cleanText, nameText, plainLine } from '../../platform/base/text.ts'
-import { changeSentence, type ShownChange } from './change-sentence.ts'
+import { changeSentence, type ShownChange, type ShownRouteChange } from './change-sentence.ts'
 import type { Message } from './format.ts'
 
 /** How many messages one e-mail or chat message joins at most. */
@@ -9,9 +9,9 @@ const MAX_LINES = 50
 const SHOWN_REFERENCE_CHARS = 80
 
 /** A record as a format receives it. */
-interface FeedRecord extends ShownChange {
+type Shown = (ShownChange | ShownRouteChange) & {
   readonly seq: number
-  readonly reference: string
+  readonly reference: string | null
   readonly list: string | null
 }
 
@@ -31,15 +31,16 @@ export function sentenceOf(message: Message): string {
   const { type, data, timestamp } = message
   if (type === 'webhook.test') return 'This is a test. Messages of farewatch arrive here.'
   if (type === 'webhook.disabled') return disabledText(data as DisabledEndpoint)
-  const record = data as FeedRecord
+  const record = data as Shown
   const own = [record.list, record.reference].filter((text) => text)
   const shown = own.map((text) => plainLine(text ?? '', SHOWN_REFERENCE_CHARS))
   const prefix = isExample(message) ? 'Example: ' : ''
-  return `${prefix}${recordText(record, timestamp)} [${shown.join(' / ')}]`
+  const watch = shown.length === 0 ? '' : ` [${shown.join(' / ')}]`
+  return `${prefix}${recordText(record, timestamp)}${watch}`
 }
 
 /** A record of a form that the sentence does not know must not hold up those that it is joined with. */
-function recordText(record: FeedRecord, timestamp: string): string {
+function recordText(record: Shown, timestamp: string): string {
   try {
     return changeSentence(record, Number(timestamp.slice(0, 4)))
   } catch {
@@ -102,15 +103,17 @@ function countFitting(lines: readonly string[], maxBytes: number): number {
   return end === -1 ? lines.length : end
 }
 
-/** @example '2 changes of your watched fares, 1 test' */
+/** @example '2 changes of your watched fares, 1 change of routes, 1 test' */
 function titleOf(messages: readonly Message[]): string {
   const changes = messages.filter(({ type }) => type.startsWith('fare.')).length
+  const routes = messages.filter(({ type }) => /^(route|place)\./.test(type)).length
   const notices = messages.filter(({ type }) => type === 'webhook.disabled').length
-  const tests = messages.length - changes - notices
+  const tests = messages.length - changes - routes - notices
   const counted = (count: number, noun: string, more = '') =>
     count === 0 ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}${more}`]
   return [
     ...counted(changes, 'change', ' of your watched fares'),
+    ...counted(routes, 'change', ' of routes'),
     ...counted(notices, 'disabled endpoint'),
     ...counted(tests, 'test'),
   ].join(', ')
@@ -123,7 +126,7 @@ function isExample({ type }: Message): boolean {
 /** The records are in the feed, so a line that is left out is not lost. */
 function restText(rest: readonly Message[]): string[] {
   if (rest.length === 0) return []
-  const seqs = rest.flatMap(({ data }) => (data as Partial<FeedRecord>).seq ?? [])
+  const seqs = rest.flatMap(({ data }) => (data as Partial<Shown>).seq ?? [])
   const where =
     seqs.length === 0 ? '' : `: numbers ${Math.min(...seqs)} to ${Math.max(...seqs)} of your feed`
   return [cleanText(`and ${rest.length} more${where}`)]

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { exampleRecord } from '../../feeds/example-records.ts'
 import { recordOf, titleOf, unionBy } from '../../feeds/watch-change-shapes.ts'
-import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
+import { messageType, WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { EVENT_REASONS } from '../../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf } from '../../platform/http/schemas.ts'
 import { EXAMPLE_ENDPOINT } from '../endpoints/endpoint-shapes.ts'
@@ -45,21 +45,21 @@ const own = (type: string, about: string, schema: TSchema, data?: object) =>
     },
   ] as const
 
-const FARES = WATCH_CHANGE_KINDS.map((kind) => {
+const RECORDS = WATCH_CHANGE_KINDS.map((kind) => {
   const schema = recordOf(kind)
   const { description = '' } = schema as { description?: string }
   const data = { seq: 41, previous: 38, ...exampleRecord(kind) }
-  return own(`fare.${kind}`, description, schema, data)
+  return own(messageType(kind), description, schema, data)
 })
 
 const EXAMPLES = WATCH_CHANGE_KINDS.map((kind) => {
-  const about = `An example of fare.${kind}, without a number.`
+  const about = `An example of ${messageType(kind)}, without a number.`
   return own(`example.${kind}`, about, recordOf(kind, { isExample: true }))
 })
 
 /** Every body that webhooks send, by its `type`, with an example. */
 export const WEBHOOK_EVENTS: Readonly<Record<string, WebhookEvent>> = Object.fromEntries([
-  ...FARES,
+  ...RECORDS,
   ...EXAMPLES,
   own('webhook.test', 'You asked for a test.', TEST, {
     ...EXAMPLE_ENDPOINT,

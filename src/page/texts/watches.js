@@ -31,6 +31,8 @@ export const watches = {
     stripUnknown: 'nothing is known yet',
   },
   watch: {
+    routeHelp:
+      'Your feed has a record when the route comes or goes, when it can be booked, and when it cannot any more.',
     prices: 'Price for all passengers',
     noPrice: 'No price is known since the watch began.',
     /** @param {string} price @param {string} currency */
@@ -73,6 +75,7 @@ export const watches = {
     returnFlightId: 'Return flight id',
     optional: 'optional',
     terms: 'For whom',
+    choices: { '': 'no', true: 'yes' },
     restart: 'If you change a flight or the passengers, the watch begins again.',
     exists: 'This list has a watch with this reference. Open it to edit it.',
   },

@@ -16,8 +16,10 @@ const PATHS = { fare: '/availability-changes', watch: '/watch-changes' }
  * @param {{ change: any, canWatch: boolean }} props
  */
 export function ChangeDetails({ change, canWatch }) {
-  const { before, after, lastGoodCheckAt, lastSeenAt, detectedAt, firstMissedAt } = change
+  const { lastGoodCheckAt, lastSeenAt, detectedAt, firstMissedAt } = change
   const feed = feedOf(change)
+  const { before, after } = change.place ?? change
+  const isRoute = feed === 'route' || change.place !== undefined
   const since = lastGoodCheckAt ?? lastSeenAt
   const until = detectedAt ?? firstMissedAt
   return html`<div class="details">
@@ -28,10 +30,13 @@ export function ChangeDetails({ change, canWatch }) {
       ${change.list && html`<dt>${texts.changes.watch}</dt><dd><a href=${linkTo('watches', change.list, change.reference)}>${change.list} / ${change.reference}</a></dd>`}
       ${feed === 'fare' && html`<dt>${texts.changes.fare}</dt><dd><a href=${linkTo('schedule', String(change.fareId))}>${texts.changes.fareLink(change.fareId)}</a></dd>`}
     </dl>
-    <div class="sides">
-      <${Side} title=${texts.changes.before} state=${before} feed=${feed} />
-      <${Side} title=${texts.changes.now} state=${after} feed=${feed} />
-    </div>
+    ${
+      !change.route &&
+      html`<div class="sides">
+      <${Side} title=${texts.changes.before} state=${before} isRoute=${isRoute} />
+      <${Side} title=${texts.changes.now} state=${after} isRoute=${isRoute} />
+    </div>`
+    }
     ${
       feed === 'route'
         ? html`<${RouteSources} change=${change} />`
@@ -40,12 +45,12 @@ export function ChangeDetails({ change, canWatch }) {
   </div>`
 }
 
-/** @param {{ title: string, state: any, feed: string }} props */
-function Side({ title, state, feed }) {
+/** @param {{ title: string, state: any, isRoute: boolean }} props */
+function Side({ title, state, isRoute }) {
   const legs = state?.outbound ? [state.outbound, state.return].filter(Boolean) : []
   return html`<section>
     <h3>${title}</h3>
-    ${feed === 'route' ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${texts.changes.nothing}</p>`}
+    ${isRoute ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${texts.changes.nothing}</p>`}
     ${state?.state && html`<p>${stateName(state.state)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
     ${legs.map((leg) => html`<p><${Leg} leg=${leg} name=${texts.changes.noFlight} /></p>`)}
   </section>`

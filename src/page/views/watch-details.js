@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { hiddenText, priceText, stateName } from '../describe.js'
+import { hiddenText, priceText, stateName, subjectOf } from '../describe.js'
 import { linkTo, linkWithin, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Leg, Timeline } from '../offer.js'
@@ -36,18 +36,25 @@ export function WatchDetails({ list, reference, canWatch, onChanged }) {
   return html`<aside class="drawer" aria-label=${reference}>
     <div class="row"><h2>${reference}</h2><a class="close" href=${linkWithin('watches', list)}>${texts.close}</a></div>
     <${Loaded} of=${found}>${(/** @type {any} */ { watch, prices, timeline }) => html`
-      <${Facts} watch=${watch} />
-      <h3>${texts.watch.prices}</h3>
-      ${
-        prices.length === 0
-          ? html`<p class="muted">${texts.watch.noPrice}</p>`
-          : html`<${PriceLine} prices=${prices} />`
-      }
-      <h3>${texts.watch.beliefs}</h3>
-      <${Timeline} timeline=${timeline} />
+      ${watch.route ? html`<p>${subjectOf(watch).title}</p><p class="help">${texts.watch.routeHelp}</p>` : html`<${Fare} watch=${watch} prices=${prices} timeline=${timeline} />`}
       ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${changed} />`}
     `}<//>
   </aside>`
+}
+
+/** @param {{ watch: any, prices: any[], timeline: any[] }} props */
+function Fare({ watch, prices, timeline }) {
+  return html`
+    <${Facts} watch=${watch} />
+    <h3>${texts.watch.prices}</h3>
+    ${
+      prices.length === 0
+        ? html`<p class="muted">${texts.watch.noPrice}</p>`
+        : html`<${PriceLine} prices=${prices} />`
+    }
+    <h3>${texts.watch.beliefs}</h3>
+    <${Timeline} timeline=${timeline} />
+  `
 }
 
 /** @param {{ watch: any }} props */

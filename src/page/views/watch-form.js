@@ -3,13 +3,15 @@ import { onSubmit, useAction } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Failure } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
-import { texts } from '../texts.js'
+import { textOf, texts } from '../texts.js'
 import { fieldOf, termOf, vocabulary } from '../vocabulary.js'
 
 /** @typedef {import('../vocabulary.js').Field} Field */
 
 /** The inputs of the values of JSON schemas. @type {Record<string, string>} */
 const TYPES = { string: 'text', integer: 'number', date: 'date' }
+/** An empty value is no. */
+const YES_OR_NO = ['', 'true']
 
 /**
  * Adds a watch, or edits one.
@@ -31,15 +33,17 @@ export function WatchForm({ list, watch, onEnd }) {
       value=${values[name]} onInput=${set(name)} /></label>`
   }
   /** @param {Field} of @param {any} given @returns {any} */
-  const input = ({ column, label, schema }, given = {}) =>
-    schema.enum
+  const input = ({ column, label, schema }, given = {}) => {
+    const choices = schema.type === 'boolean' ? YES_OR_NO : schema.enum
+    return choices
       ? html`<label>${label}<select value=${values[column]} onChange=${set(column)}>
-          ${schema.enum.map((value) => html`<option value=${value}>${value}</option>`)}</select></label>`
+          ${choices.map((value) => html`<option value=${value}>${textOf(texts.form.choices, value)}</option>`)}</select></label>`
       : html`<label>${label}<input type=${TYPES[schema.format ?? schema.type]} min=${schema.minimum} max=${schema.maximum}
           value=${values[column]} onInput=${set(column)} ...${given} /></label>`
+  }
   return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
     ${watch === undefined && field('reference', { required: true, hint: texts.form.referenceHint })}
-    ${field('flightId', { required: true })}
+    ${field('flightId', { required: !values.departure })}
     ${field('returnFlightId')}
     <p class="help">${texts.form.flightHelp}</p>
     <fieldset><legend>${texts.form.terms}</legend>${vocabulary.terms.map((term) => input(term))}</fieldset>
@@ -81,8 +85,10 @@ function valuesOf(watch) {
 function settingsOf(values) {
   const [flightId, returnFlightId] = [values.flightId?.trim(), values.returnFlightId?.trim()]
   /** @type {any} */
-  const watch = { flightId, returnFlightId: returnFlightId || null }
-  for (const { column, pointer, schema } of [...vocabulary.terms, ...vocabulary.settings]) {
+  const watch = { flightId: flightId || null, returnFlightId: returnFlightId || null }
+  // A watch of a route has no passengers.
+  const fields = flightId ? [...vocabulary.terms, ...vocabulary.settings] : vocabulary.settings
+  for (const { column, pointer, schema } of fields) {
     const [, ...path] = pointer.split('/')
     const last = path.pop() ?? ''
     const text = values[column]?.trim() ?? ''
@@ -91,7 +97,8 @@ function settingsOf(values) {
       continue
     }
     const parent = path.reduce((at, name) => (at[name] ??= {}), watch)
-    parent[last] = schema.type === 'integer' ? Number(text) : text
+    parent[last] =
+      schema.type === 'integer' ? Number(text) : schema.type === 'boolean' ? text === 'true' : text
   }
   return watch
 }

@@ -153,14 +153,15 @@ function withSubjects(watches) {
 function WatchRow({ list, watch, subject, strip, start, now, selected }) {
   const { reference, status, belief, lastFlight, hiddenReason, lastGoodCheckAt, next } = watch
   const was = priceText(lastFlight?.price)
+  const hasState = status === 'followed' && watch.route === null
   return html`<a class="watch ${selected ? 'selected' : ''}" href=${linkWithin('watches', list, reference)}>
     <span class="subject"><strong>${subject.title}</strong> <span class="muted flight">${subject.detail}</span><span class="muted small reference">${reference}</span></span>
     <span class="share">${strip && html`<${Strip} intervals=${strip.intervals} start=${start} now=${now} />`}
       ${strip && strip.bookableShare !== null && html`<span class="muted small" title=${texts.lists.shareOf(STRIP_DAYS)}>${texts.lists.share(texts.percent(strip.bookableShare))}</span>`}</span>
     <span class="price">${priceText(belief.price) ?? (was ? html`<span class="muted">${texts.was(was)}</span>` : texts.none)}</span>
-    <${Badge} level=${hiddenReason || status === 'stale' ? 'warn' : status === 'followed' ? stateLevel(belief.state) : 'idle'}>
-      ${hiddenReason ? hiddenText(watch) : status === 'followed' ? stateName(belief.state) : textOf(vocabulary.statuses, status)}<//>
-    <span class="muted age"><${Age} at=${lastGoodCheckAt} none=${texts.never} />${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
+    <${Badge} level=${hiddenReason || status === 'stale' ? 'warn' : hasState ? stateLevel(belief.state) : 'idle'}>
+      ${hiddenReason ? hiddenText(watch) : hasState ? stateName(belief.state) : textOf(vocabulary.statuses, status)}<//>
+    <span class="muted age">${watch.route === null && html`<${Age} at=${lastGoodCheckAt} none=${texts.never} />`}${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
   </a>`
 }
 

@@ -130,6 +130,7 @@ export interface ChangeKind {
 }
 
 const FARES = ['availability', 'watch'] as const
+const ROUTES = ['route', 'watch'] as const
 const legsOf = ({ outbound, return: back }: ReadFare) =>
   back === null ? [outbound] : [outbound, back]
 const isOther =
@@ -315,34 +316,42 @@ export const CHANGE_KINDS = {
     },
   },
   route_added: {
-    feeds: ['route'],
+    feeds: ROUTES,
     label: 'route added',
     about: 'The list of routes has the route, and did not have it before.',
     tone: 'good',
+    sentences: [
+      'New route: {route}, first seen {today} ({codes})',
+      'Route is back: {route}, first seen on {firstSeen} ({codes})',
+    ],
   },
   route_removed: {
-    feeds: ['route'],
+    feeds: ROUTES,
     label: 'route removed',
     about: 'The list of routes does not have the route any more.',
     tone: 'bad',
+    sentences: ['Route is gone: {route}, first seen on {firstSeen} ({codes})'],
   },
   route_gained_availability: {
-    feeds: ['route'],
+    feeds: ROUTES,
     label: 'route can be booked',
     about: 'The list of routes with availability has the route, and did not have it before.',
     tone: 'good',
+    sentences: ['Route can be booked: {route} ({codes})'],
   },
   route_lost_availability: {
-    feeds: ['route'],
+    feeds: ROUTES,
     label: 'route cannot be booked any more',
     about: 'The list of routes with availability does not have the route any more.',
     tone: 'warn',
+    sentences: ['Route cannot be booked any more: {route} ({codes})'],
   },
   place_changed: {
-    feeds: ['route'],
+    feeds: ROUTES,
     label: 'place changed',
     about: 'The code, the city or the country of a place changed.',
     tone: 'warn',
+    sentences: ['Place changed: {placeBefore} is now {place}'],
   },
 } as const satisfies Readonly<Record<string, ChangeKind>>
 
@@ -377,6 +386,7 @@ type KeysOf<T> = T extends unknown ? keyof T : never
 export type RouteChangeKind = InFeed<'route'>
 export type AvailabilityChangeKind = InFeed<'availability'>
 export type WatchChangeKind = InFeed<'watch'>
+export type FareRecordKind = Exclude<WatchChangeKind, RouteChangeKind>
 export type ConfirmedKind = Having<{ readonly shownBy: object }>
 export type HeldKind = Having<{ readonly mass: object }>
 export type MassKind = Table[HeldKind]['mass']['incident']
@@ -419,6 +429,15 @@ export const MASS_KINDS = namesOf(HELD_BY)
 /** What the table says of a mass. */
 export function massOf(kind: MassKind): NonNullable<ChangeKind['mass']> {
   return CHANGE_KINDS[HELD_BY[kind]].mass
+}
+
+export function isRouteKind(kind: string): kind is RouteChangeKind {
+  return (ROUTE_CHANGE_KINDS as readonly string[]).includes(kind)
+}
+
+/** The type of the message about a record: fare.became_available, route.added, place.changed. */
+export function messageType(kind: WatchChangeKind): string {
+  return isRouteKind(kind) ? kind.replace('_', '.') : `fare.${kind}`
 }
 
 export function isHeldKind(kind: string): kind is HeldKind {

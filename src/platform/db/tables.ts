@@ -1,7 +1,7 @@
 /* Generated from the migrated database by `npm run db:types`. Do not edit: change a migration and run it again. */
 
 import type { ColumnType } from 'kysely'
-import type { AvailabilityChangeKind, MassKind } from '../base/change-kinds.ts'
+import type { AvailabilityChangeKind, MassKind, RouteChangeKind } from '../base/change-kinds.ts'
 import type {
   Belief,
   BeliefState,
@@ -373,6 +373,7 @@ export interface Reseller {
   id: Generated<number>
   last_seq: Generated<number>
   name: string
+  routes: ColumnType<unknown, string, string> | null
   share: Generated<number>
 }
 
@@ -386,6 +387,23 @@ export interface ResellerQueue {
   scores: Generated<number>
   speed: Generated<number>
   v: Generated<number>
+}
+
+export interface RouteChange {
+  after: ColumnType<unknown, string, string> | null
+  before: ColumnType<unknown, string, string> | null
+  departure_id: string | null
+  destination_id: string | null
+  first_missed_at: Date
+  first_seen_at: Date | null
+  id: Generated<string>
+  kind: RouteChangeKind
+  last_seen_at: Date | null
+  place_id: string | null
+  recorded_at: Generated<Date>
+  route: ColumnType<unknown, string, string> | null
+  seq: number
+  sync_run_id: number
 }
 
 export interface ScheduleFacts {
@@ -528,6 +546,9 @@ export interface Watch {
   began_at: Generated<Date>
   created_at: Generated<Date>
   departs_on: ColumnType<Date, string, string> | null
+  departure: string | null
+  destination: string | null
+  either_direction: boolean | null
   ended_at: Date | null
   id: Generated<string>
   intents_notified: Generated<string[]>
@@ -549,7 +570,7 @@ export interface Watch {
   reference: string
   reseller_id: number
   started_at: Date | null
-  tracked_fare_id: number
+  tracked_fare_id: number | null
   watch_list_id: string
 }
 
@@ -560,12 +581,13 @@ export interface WatchChange {
   notified_amount: string | null
   notified_currency: string | null
   recorded_at: Generated<Date>
-  reference: string
+  reference: string | null
   reseller_id: number
+  route_seq: number | null
   saving: string | null
   seq: number
   watch_event_id: string | null
-  watch_id: string
+  watch_id: string | null
   written_in: Generated<string>
 }
 
@@ -656,6 +678,7 @@ export interface DB {
   renumbered_place: RenumberedPlace
   reseller: Reseller
   reseller_queue: ResellerQueue
+  route_change: RouteChange
   schedule_facts: ScheduleFacts
   sign_in_code: SignInCode
   snapshot: Snapshot

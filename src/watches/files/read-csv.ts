@@ -5,6 +5,7 @@ import {
   COLUMNS,
   type Column,
   isColumn,
+  neededByRoutes,
   type RawRow,
   REQUIRED_COLUMNS,
   type RowError,
@@ -112,7 +113,8 @@ function readHeader(file: string, cells: readonly string[], required: readonly C
   }
   const duplicate = names.find((name, index) => names.indexOf(name) !== index)
   if (duplicate !== undefined) fail(`the column ${duplicate} appears twice`)
-  const missing = required.filter((name) => !names.includes(name))
+  const needed = names.includes('departure') ? neededByRoutes(required) : required
+  const missing = needed.filter((name) => !names.includes(name))
   if (missing.length > 0) {
     fail(
       `the column${missing.length > 1 ? 's' : ''} ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing`,

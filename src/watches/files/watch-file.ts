@@ -104,7 +104,7 @@ function csvPage(entries: readonly WatchEntry[]): string {
       const cells = cellsOf(entry)
       return COLUMNS.map((column) => {
         const value = cells[column]
-        return typeof value === 'string' ? escapeFormula(value) : value
+        return typeof value === 'string' ? escapeFormula(value) : value?.toString()
       })
     }),
   )

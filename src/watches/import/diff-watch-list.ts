@@ -1,4 +1,5 @@
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
+import type { FieldValue } from '../../upstream/question.ts'
 import { COLUMNS, type Column, cellsOf, type WatchEntry } from '../rows/watch-row.ts'
 import { ENTRY_COLUMNS } from '../watch-lists.ts'
 import { findWarnings } from './find-warnings.ts'
@@ -27,8 +28,8 @@ export interface DiffRow {
 
 interface ChangedCell {
   readonly column: Column
-  readonly before: string | number | null
-  readonly after: string | number | null
+  readonly before: FieldValue
+  readonly after: FieldValue
 }
 
 export interface DiffOutcome extends WarnedPlan {
@@ -101,12 +102,12 @@ async function readDifferences(tx: Tx, after: number): Promise<DifferenceRow[]> 
       left join lateral (
            select d.list, d.reference, ${ENTRY_COLUMNS}
              from watch w
-             join tracked_fare f on f.id = w.tracked_fare_id
+             left join tracked_fare f on f.id = w.tracked_fare_id
             where d.kind = 'changed' and w.id = d.watch_id) before on true
       left join lateral (
            select w.list, w.reference, ${ENTRY_COLUMNS}
              from watch_plan w
-            cross join lateral (select ${stagedQuestion('w')}) f
+            cross join lateral (select w.tracked_fare_id as id, ${stagedQuestion('w')}) f
             where d.kind = 'changed' and w.watch_id = d.watch_id) after on true
      where d.position > ${after} and d.position <= ${after + PAGE_ROWS}
      order by d.position

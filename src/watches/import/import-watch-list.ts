@@ -131,7 +131,7 @@ async function addQuestions(tx: Tx): Promise<void> {
     insert into tracked_fare (${questionColumns()})
     select distinct ${STAGED_QUESTION}
       from staged_watch s
-     where not exists (select from tracked_fare f where ${SAME_QUESTION})
+     where s.flight_id <> '' and not exists (select from tracked_fare f where ${SAME_QUESTION})
      order by ${sql.join(QUESTION_FIELDS.map((_, at) => sql.lit(at + 1)))}
         on conflict do nothing
   `.execute(tx)
@@ -139,9 +139,11 @@ async function addQuestions(tx: Tx): Promise<void> {
 
 async function findAffectedFares(tx: Tx): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
-    select tracked_fare_id as id from watch_plan where watch_id is null or other_question or other_settings
-    union
-    select fare_before from watch_plan where other_question and fare_before is not null
+    select id
+      from (select tracked_fare_id as id from watch_plan where watch_id is null or other_question or other_settings
+             union
+            select fare_before from watch_plan where other_question) f
+     where id is not null
   `.execute(tx)
   return rows.map((row) => row.id)
 }

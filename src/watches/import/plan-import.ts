@@ -4,7 +4,7 @@ import { fieldValue, QUESTION_FIELDS, type QuestionField } from '../../upstream/
 import { questionColumns } from '../../upstream/question-sql.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from '../max-delays.ts'
 import { checkRows, InvalidRows, InvalidRowsError, type NumberedEntry } from '../rows/check-rows.ts'
-import { SETTING_FIELDS, type SettingField } from '../rows/settings.ts'
+import { ROUTE_FIELDS, SETTING_FIELDS, type SettingField } from '../rows/settings.ts'
 import type { RowSource, WatchEntry } from '../rows/watch-row.ts'
 import { hasPassed } from '../sync-tracked-fares.ts'
 
@@ -77,7 +77,7 @@ async function insertStaged(tx: Tx, rows: readonly NumberedEntry[]): Promise<voi
     select * from unnest(
       ${column((e) => e.list)}::text[],
       ${column((e) => e.reference)}::text[],
-      ${sql.join(QUESTION_FIELDS.map((field) => sql`${column((e) => fieldValue(e.question, field) ?? '')}::${sql.raw(field.sqlType)}[]`))},
+      ${sql.join(QUESTION_FIELDS.map((field) => sql`${column((e) => fieldValue(e.question ?? {}, field) ?? field.default ?? '')}::${sql.raw(field.sqlType)}[]`))},
       ${sql.join(SETTING_FIELDS.map((field) => sql`${column((e) => fieldValue(e, field) ?? null)}::${sql.raw(field.sqlType)}[]`))},
       ${rows.map(({ line }) => line)}::integer[])
   `.execute(tx)
@@ -157,6 +157,8 @@ export function settingColumns(
   return sql.join(fields.map(({ column }) => sql.ref(`${of}.${column}`)))
 }
 
+const routeColumns = (of: string) => settingColumns(of, ROUTE_FIELDS)
+
 /** The columns of a staged question as a tracked fare has them. */
 export function stagedQuestion(of: string): RawBuilder<unknown> {
   const columns = QUESTION_FIELDS.map(({ column, default: absent }) => {
@@ -186,7 +188,7 @@ export async function planImport(tx: Tx, resellerId: number): Promise<ImportPlan
   await sql`
     create temp table watch_plan on commit drop as
     select s.*, f.id as tracked_fare_id, w.id as watch_id, w.tracked_fare_id as fare_before,
-           w.tracked_fare_id is distinct from f.id as other_question,
+           (w.tracked_fare_id, ${routeColumns('w')}) is distinct from (f.id, ${routeColumns('s')}) as other_question,
            (${settingColumns('w')}) is distinct from (${settingColumns('s')}) as other_settings,
            w.id is not null and ${LOSES_SETTING} as loses_setting,
            w.ended_at is not null and w.paused_at is null and w.departs_on is not distinct from s.departs_on as stays_ended,

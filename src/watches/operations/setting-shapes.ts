@@ -17,11 +17,12 @@ const TITLES: Readonly<Record<string, string>> = {
   priceBelow: 'PriceBelow',
   priceDrop: 'PriceDrop',
   paid: 'PaidPrice',
+  route: 'WatchedRoute',
 }
 
-/** A price has its amount and its currency, and an intent on what was paid has that. */
+/** A price has its amount and its currency, an intent on what was paid has that, and a route its two places. */
 const isNeeded = (own: readonly SettingField[], depth: number) =>
-  depth > 1 && own.every(({ isMoney }) => isMoney)
+  own.every(({ neededAt }) => neededAt !== undefined && depth >= neededAt)
 
 type Members = { [K in keyof WatchSettings]: TUnsafe<WatchSettings[K]> }
 
@@ -46,8 +47,8 @@ type Inputs = { [K in keyof SettingsInput]-?: TOptional<TUnsafe<WatchSettings[K]
 export const SETTING_INPUTS = membersOf(FIELDS, {
   depth: 0,
   title: (name) => `${TITLES[name] ?? name}Input`,
-  leaf: ({ schema: { type }, about, isMoney }) =>
-    isMoney
+  leaf: ({ schema: { type }, about, neededAt }) =>
+    neededAt !== undefined
       ? Type.Unsafe<unknown>({ type, description: about })
       : orNull(Type.Unsafe<unknown>({ type }), about),
   group: (schema) => orNull(schema),

@@ -26,7 +26,9 @@ export const watchMembers = {
     format: 'uuid',
     description: 'Identifies the watch in the records of your feed. It never changes.',
   }),
-  ...QUESTION_MEMBERS,
+  flightId: orNull(QUESTION_MEMBERS.flightId, 'Null, as the next two, in a watch of a route.'),
+  returnFlightId: QUESTION_MEMBERS.returnFlightId,
+  passengers: orNull(QUESTION_MEMBERS.passengers),
   ...SETTING_MEMBERS,
   createdAt: Instant,
   beganAt: instant(
@@ -35,10 +37,13 @@ export const watchMembers = {
   pausedAt: orNull(Instant),
 }
 
+const NO_QUESTION = { flightId: null, returnFlightId: null, passengers: null }
+
 /** Converts a watch to these members. */
 export function settingsOf({ id, entry, createdAt, beganAt, pausedAt }: Watch) {
   const { question, list, reference, ...settings } = entry
-  return { list, reference, watchId: id, ...question, ...settings, createdAt, beganAt, pausedAt }
+  const own = question ?? NO_QUESTION
+  return { list, reference, watchId: id, ...own, ...settings, createdAt, beganAt, pausedAt }
 }
 
 const { reseller } = operations<{ readonly db: Db }>()

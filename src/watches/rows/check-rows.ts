@@ -1,18 +1,27 @@
 import { AppError } from '../../platform/base/errors.ts'
 import { nameFault, quote } from '../../platform/base/text.ts'
 import {
+  type FieldValue,
   type Parsed,
+  QUESTION_FIELDS,
   type Question,
   questionFrom,
   SAME_FLIGHT_RULE,
   TERM_FIELDS,
   violatedPassengerRule,
 } from '../../upstream/question.ts'
-import { intentFaults, settingsFrom } from './settings.ts'
+import {
+  groupFaults,
+  ROUTE_FIELDS,
+  SETTING_FIELDS,
+  type SettingField,
+  settingsFrom,
+} from './settings.ts'
 import {
   type Column,
   type InvalidRow,
   isColumn,
+  neededByRoutes,
   type RawRow,
   REQUIRED_COLUMNS,
   type RowError,
@@ -100,14 +109,18 @@ type CheckedRow = NumberedEntry | InvalidRow
 
 /** Reads the texts of a row. Reports all of its errors, not only the first. */
 export function checkRow(row: RawRow): CheckedRow {
-  const cells = createCellReader(row)
+  const textOf = (column: string) => row.cells[column as Column]?.trim() ?? ''
+  const isOfRoute = textOf('departure') !== ''
+  const required = isOfRoute ? neededByRoutes(REQUIRED_COLUMNS) : REQUIRED_COLUMNS
+  const cells = createCellReader(row, required)
+  const question = questionFrom((field) => cells.value(field.column, field.parse) ?? field.default)
   const entry: WatchEntry = {
     list: cells.text('list', nameFault) ?? '',
     reference: cells.text('reference', nameFault) ?? '',
-    question: questionFrom((field) => cells.value(field.column, field.parse) ?? field.default),
+    question: isOfRoute ? null : question,
     ...settingsFrom((field) => cells.value(field.column as Column, field.parse) ?? field.default),
   }
-  const { flightId, returnFlightId } = entry.question
+  const { flightId, returnFlightId } = question
   if (flightId !== '' && flightId === returnFlightId) {
     cells.errors.push({
       column: 'return_flight_id',
@@ -122,15 +135,30 @@ export function checkRow(row: RawRow): CheckedRow {
     })
   }
   if (cells.errors.length === 0) {
-    cells.errors.push(...intentFaults((column) => row.cells[column as Column]?.trim() ?? ''))
+    cells.errors.push(...groupFaults(textOf), ...(isOfRoute ? faultsOfRoute(cells) : []))
   }
   // The rules for all counts together apply only once each count can be read.
   const isTerm = (column: string) => TERM_FIELDS.some((field) => field.column === column)
   const errors = cells.errors.some(({ column }) => isTerm(column))
     ? cells.errors
-    : [...cells.errors, ...passengerErrors(entry.question)]
+    : [...cells.errors, ...(entry.question === null ? [] : passengerErrors(entry.question))]
   return errors.length > 0 ? { line: row.line, errors } : { line: row.line, entry }
 }
+
+/** A watch of a route has neither a question nor what is about the checks and prices of one. */
+function faultsOfRoute({ value }: CellReader): RowError[] {
+  const given = [...QUESTION_FIELDS, ...SETTING_FIELDS].filter(
+    (field) =>
+      !ROUTE_FIELDS.includes(field as SettingField) &&
+      (value(field.column, field.parse as FieldParser) ?? field.default) !== field.default,
+  )
+  return given.map(({ column }) => ({
+    column,
+    message: 'must be missing: departure is given, so the watch is of a route and not of a flight',
+  }))
+}
+
+type FieldParser = (text: string) => Parsed<FieldValue>
 
 interface CellReader {
   readonly errors: RowError[]
@@ -140,14 +168,18 @@ interface CellReader {
   value<T>(column: Column, parse: (text: string) => Parsed<T>): T | null
 }
 
-function createCellReader({ cells, errors: formErrors }: RawRow): CellReader {
+function createCellReader(
+  { cells, errors: formErrors }: RawRow,
+  required: readonly Column[],
+): CellReader {
   const errors = [...formErrors]
   const broken = new Set(formErrors.map(({ column }) => column))
   const textIn = (column: Column): string | null => {
     const text = cells[column] ?? ''
     if (text.trim() !== '') return text
-    const required = (REQUIRED_COLUMNS as readonly string[]).includes(column)
-    if (required && !broken.has(column)) errors.push({ column, message: 'is missing' })
+    if (required.includes(column) && !broken.has(column)) {
+      errors.push({ column, message: 'is missing' })
+    }
     return null
   }
   return {

@@ -16,6 +16,16 @@ export interface WatchSettings {
   readonly maxDelaySeconds: number | null
   /** If null, the thresholds decide which prices are notified. */
   readonly intents: Intents | null
+  /** What a watch of a route is of; null in a watch of a fare. */
+  readonly route: WatchedRoute | null
+}
+
+/** A pair of IATA codes. */
+export interface WatchedRoute {
+  readonly departure: string
+  readonly destination: string
+  /** Whether the route back is watched too. */
+  readonly eitherDirection?: boolean
 }
 
 /** What a watch wants of a price. */
@@ -41,17 +51,17 @@ export interface SettingField<C extends string = string> {
   readonly label: string
   /** What a caller reads of it. */
   readonly about: string
-  readonly sqlType: 'numeric' | 'integer' | 'date' | 'text'
+  readonly sqlType: 'numeric' | 'integer' | 'date' | 'text' | 'boolean'
   /** The JSON schema of its values. */
   readonly schema: {
-    readonly type: 'string' | 'integer'
+    readonly type: 'string' | 'integer' | 'boolean'
     readonly enum?: readonly string[]
     readonly format?: 'date'
   }
   /** What its absence means. */
   readonly default: FieldValue
-  /** Whether the object that it is a member of is a price. */
-  readonly isMoney?: true
+  /** From this depth of its path on, each object has it. Without, an object may lack it. */
+  readonly neededAt?: number
   /** A value as an example in the page's form. */
   readonly hint: string
   /** Reads a cell that is not empty. An error follows the column in a sentence. */
@@ -78,9 +88,16 @@ const CURRENCY = {
   sqlType: 'text',
   schema: { type: 'string' },
   parse: parseCurrency,
-  isMoney: true,
+  neededAt: 2,
   about: 'Three capital letters.',
   hint: 'such as EUR',
+} as const
+const CODE = {
+  sqlType: 'text',
+  schema: { type: 'string' },
+  parse: parseCode,
+  neededAt: 1,
+  hint: 'such as PMI',
 } as const
 const SECONDS = { sqlType: 'integer', schema: { type: 'integer' }, parse: parseInterval } as const
 
@@ -129,7 +146,7 @@ export const SETTING_FIELDS = [
   }),
   setting('price_below_amount', ['intents', 'priceBelow', 'amount'], {
     ...AMOUNT,
-    isMoney: true,
+    neededAt: 2,
     label: 'Notify of a price below',
     about: 'You are notified of a price below it, and again after the price was a hundredth above.',
   }),
@@ -139,7 +156,7 @@ export const SETTING_FIELDS = [
   }),
   setting('paid_amount', ['intents', 'priceDrop', 'paid', 'amount'], {
     ...AMOUNT,
-    isMoney: true,
+    neededAt: 2,
     label: 'Paid',
     about: 'What you paid.',
   }),
@@ -167,7 +184,30 @@ export const SETTING_FIELDS = [
     about:
       'You are notified of a price below all of so many days, 2 to 365, if the history has them.',
   }),
+  setting('departure', ['route', 'departure'], {
+    ...CODE,
+    label: 'Instead of a flight, a route from',
+    about: 'The IATA code of the place where the route begins, in the place of a flight.',
+  }),
+  setting('destination', ['route', 'destination'], {
+    ...CODE,
+    label: 'to',
+    about: 'The IATA code of the place where it ends.',
+  }),
+  setting('either_direction', ['route', 'eitherDirection'], {
+    sqlType: 'boolean',
+    schema: { type: 'boolean' },
+    parse: parseYes,
+    label: 'or back',
+    about: 'Whether the route back is watched too.',
+    hint: 'true or false',
+  }),
 ] as const
+
+/** The settings that say which route is watched. All others are about fares. */
+export const ROUTE_FIELDS: readonly SettingField[] = SETTING_FIELDS.filter(
+  ({ path }) => path[0] === 'route',
+)
 
 /** The settings with these values. */
 export function settingsFrom(value: (field: SettingField) => FieldValue): WatchSettings {
@@ -176,11 +216,11 @@ export function settingsFrom(value: (field: SettingField) => FieldValue): WatchS
     const of = value(field)
     if (of !== null || field.path.length === 1) setField(settings, field, of)
   }
-  return { intents: null, ...settings } as WatchSettings
+  return { intents: null, route: null, ...settings } as WatchSettings
 }
 
-/** What is wrong with intents whose values can be read. @param text of a cell; empty if it is missing. */
-export function intentFaults(
+/** What is wrong with intents, or with a route, whose values can be read. @param text of a cell; empty if it is missing. */
+export function groupFaults(
   text: (column: string) => string,
 ): { readonly column: string; readonly message: string }[] {
   const missing = NEEDED.filter(([column, other]) => text(column) !== '' && text(other) === '')
@@ -206,12 +246,26 @@ const NEEDED: readonly (readonly [column: string, other: string])[] = [
   ['paid_currency', 'paid_amount'],
   ['price_drop_amount', 'paid_amount'],
   ['price_drop_percent', 'paid_amount'],
+  ['departure', 'destination'],
+  ['destination', 'departure'],
+  ['either_direction', 'departure'],
 ]
 
 function parsePositiveAmount(text: string): Parsed<string> {
   const value = parseAmount(text)
   if (value !== null && Number(value) > 0) return { value }
   return { error: `must be an amount above 0 such as 80.00, not ${quote(text)}` }
+}
+
+function parseCode(text: string): Parsed<string> {
+  if (/^[A-Z0-9]{3}$/.test(text)) return { value: text }
+  return { error: `must be an IATA code such as PMI, not ${quote(text)}` }
+}
+
+/** False is as good as missing. */
+function parseYes(text: string): Parsed<boolean | null> {
+  if (text === 'true' || text === 'false') return { value: text === 'true' || null }
+  return { error: `must be true or false, not ${quote(text)}` }
 }
 
 function parseCurrency(text: string): Parsed<string> {

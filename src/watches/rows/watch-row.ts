@@ -1,4 +1,9 @@
-import { fieldValue, QUESTION_FIELDS, type Question } from '../../upstream/question.ts'
+import {
+  type FieldValue,
+  fieldValue,
+  QUESTION_FIELDS,
+  type Question,
+} from '../../upstream/question.ts'
 import { SETTING_FIELDS, type WatchSettings } from './settings.ts'
 
 /** Where a watch of a request or an answer has each column. In the order of an export. */
@@ -19,12 +24,17 @@ export const PLACES = Object.fromEntries(
   FIELDS.map(({ column, path }) => [column, `/${path.join('/')}`]),
 ) as Readonly<Record<Column, string>>
 
-/** The columns that every file must have and every row must fill. */
+const NAMES: readonly Column[] = ['list', 'reference']
+/** The columns that every row of a fare must fill, and every file must have that has no routes. */
 export const REQUIRED_COLUMNS: readonly Column[] = [
-  'list',
-  'reference',
+  ...NAMES,
   ...QUESTION_FIELDS.filter(({ required }) => required).map(({ column }) => column),
 ]
+
+/** Of these columns those that a watch of a route needs too. */
+export function neededByRoutes(columns: readonly Column[]): readonly Column[] {
+  return columns.filter((column) => NAMES.includes(column))
+}
 
 export function isColumn(name: string): name is Column {
   return (COLUMNS as readonly string[]).includes(name)
@@ -100,10 +110,11 @@ export interface WatchEntry extends WatchSettings {
   readonly list: string
   /** The reseller's name for the watch, unique within the list. */
   readonly reference: string
-  readonly question: Question
+  /** Null in a watch of a route. */
+  readonly question: Question | null
 }
 
-type CellValues = Record<Column, string | number | null>
+type CellValues = Record<Column, FieldValue>
 
 /** The entry as the cells of a file. Missing values are null; counts are always written. */
 export function cellsOf({ question, ...settings }: WatchEntry): CellValues {

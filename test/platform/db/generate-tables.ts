@@ -16,7 +16,6 @@ const UNTYPED = [
   'kysely_*',
   'place_code',
   'route_availability_version',
-  'route_change',
   'route_version',
   'shown_flights',
 ]
@@ -38,6 +37,7 @@ const KINDS = {
   'incident.kind': 'MassKind',
   'pause.what': 'PausedWork',
   'pending_absence.list': 'RouteListName',
+  'route_change.kind': 'RouteChangeKind',
   'sync_run.list': 'RouteListName',
   'sync_run.resolution': 'RunResolution',
   'sync_run.status': 'RunStatus',
@@ -49,7 +49,7 @@ const KINDS = {
 }
 
 /** Those of them that src/platform/base/change-kinds.ts declares. */
-const CHANGE_TYPES = ['AvailabilityChangeKind', 'MassKind']
+const CHANGE_TYPES = ['AvailabilityChangeKind', 'MassKind', 'RouteChangeKind']
 
 /** What the pool returns for a type, and what it accepts. It differs from pg's defaults in `int8` (src/platform/db/database.ts). */
 const TYPES = {
