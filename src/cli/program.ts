@@ -1,232 +1,115 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import path from 'node:path'
-import { Command, CommanderError } from 'commander'
-import packageJson from '../../package.json' with { type: 'json' }
-import { AppError, codeOf, messageOf, nameFullDisk } from '../platform/base/errors.ts'
-import { createLogger } from '../platform/base/logger.ts'
-import { createScrub } from '../platform/base/secrets.ts'
-import { ConfigError, loadConfig, secretsOf } from '../platform/config/config.ts'
+import { Command, CommanderError, Option } from 'commander'
+import { AppError } from '../platform/base/errors.ts'
+import { type Commands, OUTPUT_FORMATS } from './describe.ts'
 import { EXIT, exitOfError, InterruptedError } from './exit-codes.ts'
-import { escapeControls } from './text/text-format.ts'
-
-type Add = (program: Command) => void
-
-interface CommandModule {
-  /** The first words of its commands. */
-  readonly words: readonly string[]
-  readonly load: () => Promise<readonly Add[]>
-}
-
-const from = <M>(words: string, load: () => Promise<M>, adds: (module: M) => Add[]) =>
-  ({ words: words.split(' '), load: async () => adds(await load()) }) satisfies CommandModule
 
 /**
- * The groups of `--help`, in its order; docs/reference/cli.md has a section for each. A command line imports the module
- * of its first word: all of them together cost three times the processor time of one.
+ * The groups of `--help`, in its order, with the commands of each module; docs/reference/cli.md has a section for each. A
+ * command line imports the module of its first word. The modules describe commands: what a command needs to run is
+ * loaded when it runs.
  */
-export const GROUPS: Readonly<Record<string, readonly CommandModule[]>> = {
-  'Services:': [
-    from(
-      'up worker api config',
-      () => import('./commands/service-commands.ts'),
-      (m) => [m.addServiceCommands, m.addConfigCommand],
-    ),
-    from(
-      'migrate restored',
-      () => import('./commands/database-commands.ts'),
-      (m) => [m.addMigrateCommand, m.addRestoredCommand],
-    ),
-  ],
-  'Health:': [
-    from(
-      'status doctor schedules',
-      () => import('./commands/health-commands.ts'),
-      (m) => [m.addStatusCommand, m.addDoctorCommand, m.addSchedulesCommands],
-    ),
-    from(
-      'incidents',
-      () => import('./commands/incidents-commands.ts'),
-      (m) => [m.addIncidentsCommands],
-    ),
-    from(
-      'jobs',
-      () => import('./commands/jobs-commands.ts'),
-      (m) => [m.addJobsCommands],
-    ),
-    from(
-      'pause resume audit',
-      () => import('./commands/pause-commands.ts'),
-      (m) => [m.addPauseCommands, m.addAuditCommand],
-    ),
-  ],
-  'Routes:': [
-    from(
-      'sync routes',
-      () => import('./commands/sync-commands.ts'),
-      (m) => [m.addSyncCommands, m.addRoutesCommands],
-    ),
-  ],
-  'Fares:': [
-    from(
-      'changes verify fares',
-      () => import('./commands/fares-commands.ts'),
-      (m) => [m.addChangesCommand, m.addFaresCommands],
-    ),
-    from(
-      'budget upstream answers',
-      () => import('./commands/upstream-commands.ts'),
-      (m) => [m.addBudgetCommand, m.addUpstreamCommands, m.addAnswersCommands],
-    ),
-  ],
-  'Resellers:': [
-    from(
-      'resellers',
-      () => import('./commands/resellers-commands.ts'),
-      (m) => [m.addResellersCommands],
-    ),
-    from(
-      'keys',
-      () => import('./commands/keys-commands.ts'),
-      (m) => [m.addKeysCommands],
-    ),
-    from(
-      'watch-lists',
-      () => import('./commands/watch-list-commands.ts'),
-      (m) => [m.addWatchListCommands],
-    ),
-    from(
-      'addresses',
-      () => import('./commands/addresses-commands.ts'),
-      (m) => [m.addAddressesCommands],
-    ),
-    from(
-      'endpoints trigger',
-      () => import('./commands/endpoints-commands.ts'),
-      (m) => [m.addEndpointsCommands, m.addTriggerCommand],
-    ),
-    from(
-      'deliveries',
-      () => import('./commands/deliveries-commands.ts'),
-      (m) => [m.addDeliveriesCommands],
-    ),
-    from(
-      'receive',
-      () => import('./commands/receive-command.ts'),
-      (m) => [m.addReceiveCommand],
-    ),
-  ],
-  'Data:': [
-    from(
-      'sql psql',
-      () => import('./commands/database-commands.ts'),
-      (m) => [m.addSqlCommands],
-    ),
-    from(
-      'export rollup history analysts',
-      () => import('./commands/history-commands.ts'),
-      (m) => [m.addExportCommand, m.addRollupCommand, m.addHistoryCommands, m.addAnalystsCommands],
-    ),
-    from(
-      'openapi',
-      () => import('./commands/service-commands.ts'),
-      (m) => [m.addOpenApiCommand],
-    ),
-  ],
-  'Sandbox:': [
-    from(
-      'sandbox demo',
-      () => import('./commands/sandbox-commands.ts'),
-      (m) => [m.addSandboxCommand, m.addDemoCommand],
-    ),
-  ],
+export const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Services:': { services: 'up worker api config', data: 'migrate restored' },
+  'Health:': {
+    health: 'status doctor',
+    incidents: 'incidents',
+    jobs: 'jobs schedules',
+    pauses: 'pause resume audit',
+  },
+  'Routes:': { sync: 'sync routes' },
+  'Fares:': { fares: 'changes verify fares', pauses: 'budget', upstream: 'upstream answers' },
+  'Resellers:': {
+    resellers: 'resellers',
+    keys: 'keys',
+    'watch-lists': 'watch-lists',
+    addresses: 'addresses',
+    endpoints: 'endpoints trigger',
+    deliveries: 'deliveries',
+    sandbox: 'receive',
+  },
+  'Data:': { data: 'sql psql export rollup history analysts', services: 'openapi' },
+  'Sandbox:': { sandbox: 'sandbox demo' },
+  'Shell:': { completion: 'completion' },
 }
 
-/** The command line with all commands; or with those of one module, if the word is one of theirs. */
-export async function createProgram(word = ''): Promise<Command> {
-  const program = emptyProgram()
-  const modules = Object.entries(GROUPS).flatMap(([heading, all]) =>
-    all.map((module) => ({ heading, ...module })),
+/** The command line with all commands; or with those of one module, if the word is one of theirs; or with none. */
+export async function createProgram(
+  word = '',
+  writeErr?: (text: string) => void,
+): Promise<Command> {
+  const program = emptyProgram(writeErr)
+  if (word === '--version' || word === '-V') return program
+  const modules = Object.entries(GROUPS).flatMap(([heading, files]) =>
+    Object.entries(files).map(([file, words]) => ({ heading, file, words: words.split(' ') })),
   )
   const named = modules.filter(({ words }) => words.includes(word))
-  for (const { heading, load } of named.length > 0 ? named : modules) {
+  for (const { heading, file, words } of named.length > 0 ? named : modules) {
+    const { COMMANDS } = (await import(`./commands/${file}.ts`)) as Module
     program.commandsGroup(heading)
-    for (const add of await load()) add(program)
+    for (const one of words) COMMANDS[one]?.(program, createProgram)
   }
   for (const command of program.commands) command.helpCommand(false)
   return program.commandsGroup('Help:').helpCommand('help [command]', 'Print the help of a command')
 }
 
-function emptyProgram(): Command {
-  return new Command('bin/farewatch')
+interface Module {
+  readonly COMMANDS: Commands
+}
+
+const VERSION_CODE = 'commander.version'
+
+/** @param writeErr takes what is wrong with the command line. */
+function emptyProgram(writeErr?: (text: string) => void): Command {
+  const program = new Command('bin/farewatch')
     .description('Watches flight routes and fares for resellers: history, changes and metrics.')
     .option('-V, --version', 'print the version and the commit')
     .on('option:version', () => {
-      process.stdout.write(`${versionText()}\n`)
-      throw new CommanderError(EXIT.ok, 'commander.version', '')
+      throw new CommanderError(EXIT.ok, VERSION_CODE, '')
     })
     .helpOption('-h, --help', 'print this help')
+    .addOption(
+      new Option(
+        '-o, --output <format>',
+        'the form of the answer; csv has all of its members',
+      ).choices(OUTPUT_FORMATS),
+    )
+    .option('--json', 'print the answer as JSON, of a list one line an item')
+    .option('--wide', 'cut no cell of a table to the width of the terminal')
+    .option('--database', 'work on the database itself, as where no API runs')
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(--help lists the options)')
     .exitOverride()
-    .configureOutput({ writeErr: writeError })
-}
-
-const ROOT = path.join(import.meta.dirname, '../..')
-
-/** The build of an image writes the file; a checkout has its history. */
-function versionText(): string {
-  const built = path.join(ROOT, 'commit')
-  const commit = existsSync(built)
-    ? readFileSync(built, 'utf8').trim()
-    : spawnSync('git', ['-C', ROOT, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).stdout?.trim()
-  return commit ? `${packageJson.version} (${commit.slice(0, 12)})` : packageJson.version
+  return writeErr === undefined ? program : program.configureOutput({ writeErr })
 }
 
 /** Runs one command line and returns its exit code. Expected failures print a message, bugs a stack. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  const faults: string[] = []
   try {
-    const [word] = argv.slice(2)
-    const program = isVersion(word) ? emptyProgram() : await createProgram(word)
+    const given = argv.slice(2)
+    const word = given.find((one) => !one.startsWith('-')) ?? given[0]
+    const program = await createProgram(word, (text) => void faults.push(text))
     await program.parseAsync(argv)
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok
   } catch (err) {
     if (err instanceof InterruptedError) return err.exit
-    if (err instanceof CommanderError) return err.exitCode === 0 ? EXIT.ok : EXIT.usage
-    await reportFailure(err, argv)
-    return err instanceof AppError ? exitOfError(err) : EXIT.failed
+    if (err instanceof CommanderError && err.exitCode === 0) {
+      if (err.code === VERSION_CODE) await printVersion()
+      return EXIT.ok
+    }
+    const { reportFailure, writeError } = await import('./work/failure.ts')
+    if (err instanceof CommanderError) writeError(faults.join(''))
+    else reportFailure(err, argv)
+    return err instanceof AppError ? exitOfError(err) : exitOf(err)
   }
 }
 
-const isVersion = (word: string | undefined) => word === '--version' || word === '-V'
-
-const SERVICE_NAMES = new Set(['up', 'worker', 'api'])
-
-/** In the log of a service, where each line is JSON, the failure is one too. */
-async function reportFailure(err: unknown, argv: readonly string[]): Promise<void> {
-  const named = nameFullDisk(messageOf(err))
-  const isExpected = err instanceof AppError || named !== messageOf(err)
-  const [role = '', more] = argv.slice(2)
-  if (SERVICE_NAMES.has(role) && more === undefined && process.stderr.isTTY !== true) {
-    const { processFields } = await import('./context.ts')
-    const destination = process.stderr
-    const base = processFields(role)
-    const log = createLogger({ level: 'fatal', scrub: scrubbed, destination, base })
-    log.fatal(isExpected ? { code: codeOf(err) } : { err }, isExpected ? named : 'internal error')
-  } else if (isExpected) writeError(`farewatch: ${named}\n`)
-  else writeError(`farewatch: internal error: ${err instanceof Error ? err.stack : err}\n`)
+async function printVersion(): Promise<void> {
+  const { versionText } = await import('./version.ts')
+  process.stdout.write(`${versionText()}\n`)
 }
 
-/** The logs of a container are read on a terminal too, so the text is escaped in any case. */
-function writeError(text: string): void {
-  process.stderr.write(escapeControls(scrubbed(text)))
-}
-
-/** The message of a store or of the upstream may quote a secret. */
-function scrubbed(text: string): string {
-  try {
-    return createScrub(secretsOf(loadConfig()))(text)
-  } catch (err) {
-    if (err instanceof ConfigError) return text
-    throw err
-  }
+/** Of a failure that the program does not expect, or of a command line that is wrong. */
+function exitOf(err: unknown): number {
+  return err instanceof CommanderError ? EXIT.usage : EXIT.failed
 }

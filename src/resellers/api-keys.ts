@@ -5,7 +5,7 @@ import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
 import { affected, selectOne } from '../platform/db/transaction.ts'
-import type { Scope } from '../platform/http/operation.ts'
+import type { Scope } from '../platform/base/kinds.ts'
 
 /** A key as lists show it, without anything that authenticates. */
 export interface ApiKey {

@@ -16,6 +16,7 @@ import {
   HIDDEN_REASONS,
   SHOWN_PRICE_REASONS,
   type ShownPriceReason,
+  WATCH_STATUSES,
 } from '../platform/base/kinds.ts'
 import { type Money, moneyOf } from '../platform/base/money.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
@@ -54,8 +55,6 @@ const LastFlightShape = object(
 /** Why a check is made, as far as the watch itself explains it. */
 const CHECK_WHYS = ['first_check', 'confirmation', 'retry', 'scheduled'] as const
 type CheckWhy = (typeof CHECK_WHYS)[number]
-
-export const WATCH_STATUSES = ['new', 'followed', 'stale', 'expired', 'paused'] as const
 
 /** What a watch shows of its fare. */
 export const viewMembers = {

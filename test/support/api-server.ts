@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
@@ -15,7 +15,7 @@ import {
 import { createStreams, type StreamsDeps } from '../../src/feeds/stream/streams.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'
-import type { Db } from '../../src/platform/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/platform/db/database-health.ts'
 import type { Listener } from '../../src/platform/db/listener.ts'
 import { createApi } from '../../src/platform/http/api.ts'
@@ -23,6 +23,7 @@ import { createRateLimit } from '../../src/platform/http/rate-limit.ts'
 import type { RequestLimitOptions } from '../../src/platform/http/request-limits.ts'
 import { listen } from '../../src/platform/http/server.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
+import { createQueueSystem } from '../../src/platform/queue/queue-system.ts'
 import { createApiKey, type NewApiKey } from '../../src/resellers/api-keys.ts'
 import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { createTransactions } from '../../src/resellers/kept-answers.ts'
@@ -32,6 +33,7 @@ import { createStatusHistories } from '../../src/views/status-history-operations
 import { readFreshness, type WorkState } from '../../src/views/status-operations.ts'
 import { disableReseller, enableReseller } from '../../src/watches/change-watches.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
+import { databaseUrl } from './postgres-server.ts'
 import { silentLog } from './silent-log.ts'
 
 export const PUBLIC_URL = 'https://fares.example'
@@ -91,6 +93,7 @@ export async function openApi(
     log,
     ...args.verify,
   })
+  const queue = await queueIn(db)
   const feedHeads = createFeedHeads({
     readHeads: (feeds: readonly FeedName[]) => {
       args.onFeedPoll?.()
@@ -125,6 +128,7 @@ export async function openApi(
       countContents,
       markForDeletion,
       routeLists: createRenderedLists({ db, nowMs }),
+      queue,
       onDemand,
       clock: systemClock,
       log,
@@ -156,12 +160,21 @@ export async function openApi(
   server.addHook('preClose', async () => feedHeads.close())
   server.addHook('preClose', async () => streams.close())
   server.addHook('onClose', () => access.allUsesRecorded())
+  server.addHook('onClose', () => queue.close({ graceMs: 1_000 }))
   const base = await listen(server, {
     host: '127.0.0.1',
     port: args.port ?? 0,
     setting: 'API_PORT',
   })
   return { base, close: () => server.close() }
+}
+
+/** The queue in the database. It connects at its first use. */
+export async function queueIn(db: Db) {
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)
+  const url = databaseUrl(inject('postgresUrl'), rows[0]?.name ?? '')
+  const connection = { kind: 'postgres', url } as const
+  return createQueueSystem({ connection, log: silentLog, scrub: (text) => text })
 }
 
 /** Creates a key, by default for an operator. Returns its text. */

@@ -1,10 +1,9 @@
 import { type Clock, systemClock } from '../base/clock.ts'
+import type { JobState } from '../base/kinds.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
 import {
   dropJob,
-  JOB_STATES,
-  type JobState,
   listJobs,
   type QueuedJob,
   retryJob,
@@ -49,7 +48,6 @@ export type {
   WorkerHandle,
   WorkOptions,
 }
-export { JOB_STATES }
 
 export interface QueueSystemOptions {
   readonly connection: QueueConnection

@@ -1,35 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Command } from 'commander'
 import { type App, openApp, openQueue } from '../../app/app.ts'
 import { examine, isWrong } from '../../app/doctor/doctor.ts'
 import type { Finding, FindingLevel } from '../../app/doctor/doctor-finding.ts'
-import { listAllSchedulers, runNow } from '../../app/periodic.ts'
-import { type Overview, readOverview, scheduleOf } from '../../app/read-overview.ts'
+import { type Overview, readOverview } from '../../app/read-overview.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
 import { type Clock, systemClock, TimeoutError, withTimeout } from '../../platform/base/clock.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
-import { durationText } from '../../platform/base/text.ts'
 import { openDatabase } from '../../platform/db/database.ts'
 import { blockerText, endSession, listBlockers } from '../../platform/db/database-health.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
-import type { Schedule } from '../../views/status-operations.ts'
 import { type CliContext, createContext, withQueue } from '../context.ts'
+import type { ProgramOptions } from '../describe.ts'
 import { EXIT, exitSoon, untilInterrupted } from '../exit-codes.ts'
-import { dueText, statusText } from '../text/status-text.ts'
-import {
-  agoText,
-  countOf,
-  escapeControls,
-  example,
-  hangingIndent,
-  printable,
-  secondText,
-  table,
-} from '../text/text-format.ts'
+import { statusText } from '../text/status-text.ts'
+import { countOf, escapeControls, hangingIndent, hasColours, printable } from '../text/text-format.ts'
 
-interface StatusOptions {
+interface StatusOptions extends ProgramOptions {
   readonly watch?: boolean
-  readonly json?: boolean
 }
 
 /** Reading the status takes tens of milliseconds; with a million fares, a second. */
@@ -42,23 +28,9 @@ const ERASE_LINE = '\x1b[K'
 const ERASE_BELOW = '\x1b[J'
 const ERASE_ALL = '\x1b[2J'
 
-export function addStatusCommand(program: Command): void {
-  program
-    .command('status')
-    .description('Show the state of everything on one screen, problems in capitals')
-    .option('--watch', 'repeat every two seconds until Ctrl-C')
-    .option('--json', 'print one line of JSON each time')
-    .addHelpText(
-      'after',
-      `
-Exits with 1 if an operator must act: if a warning in --json is "bad".
-${example('status --watch')}`,
-    )
-    .action(printStatus)
-}
-
-async function printStatus({ watch = false, json = false }: StatusOptions): Promise<void> {
-  await withQueue('status', async (app, queue, context) => {
+export function printStatus(options: StatusOptions): Promise<void> {
+  const { watch = false, output, json = output === 'json' } = options
+  return withQueue({ role: 'status', options }, async (app, queue, context) => {
     const { width } = context.terminal
     const textOf = (overview: Overview) =>
       json ? JSON.stringify(overview) : statusText(overview, width)
@@ -110,97 +82,17 @@ function redrawn(text: string): string {
   return `${CURSOR_HOME}${text.replaceAll('\n', `${ERASE_LINE}\n`)}${ERASE_LINE}${ERASE_BELOW}\n`
 }
 
-interface JsonOption {
-  readonly json?: boolean
-}
-
-export function addSchedulesCommands(program: Command): void {
-  const schedules = program
-    .command('schedules')
-    .description('List when periodic work is due, and do some now')
-  schedules
-    .command('list')
-    .description('List the job schedulers: when each was due last and is due next, in UTC')
-    .option('--json', 'print one line of JSON per schedule')
-    .addHelpText('after', example('schedules list'))
-    .action(printSchedules)
-  schedules
-    .command('run')
-    .argument('<name>', 'as "schedules list" prints it')
-    .description('Do the work of a schedule now, once; a worker starts it within five seconds')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', example('schedules run sync-routes'))
-    .action(runSchedule)
-}
-
-async function printSchedules({ json }: JsonOption): Promise<void> {
-  await withQueue('schedules', async ({ clock }, queue, { terminal }) => {
-    const schedules = (await listAllSchedulers(queue)).map(scheduleOf)
-    terminal.printRows(json, schedules, () =>
-      schedules.length === 0
-        ? 'no schedules yet: the first worker writes them'
-        : schedulesTable(schedules, clock.now()),
-    )
-  })
-}
-
-function schedulesTable(schedules: readonly Schedule[], now: Date): string {
-  const rows = schedules.map(({ name, nextDueAt, lastDueAt, ...when }) => [
-    name,
-    whenText(when),
-    lastDueAt === null ? 'never' : agoText(lastDueAt, now),
-    secondText(nextDueAt).slice(0, 16),
-    dueText(nextDueAt, now),
-  ])
-  return table(['schedule', 'when', 'due last', 'next, UTC', ''], rows)
-}
-
-function whenText({ cron, zone, everySeconds }: Pick<Schedule, 'cron' | 'zone' | 'everySeconds'>) {
-  if (everySeconds !== null) return `every ${durationText(everySeconds * 1_000)}`
-  return zone === 'UTC' ? (cron ?? '') : `${cron} ${zone}`
-}
-
-async function runSchedule(name: string, { json }: JsonOption): Promise<void> {
-  await withQueue('schedules', async ({ database: { db } }, queue, { terminal }) => {
-    const dueAt = await runNow(db, queue, name)
-    if (dueAt === undefined) {
-      const known = (await listAllSchedulers(queue)).map((schedule) => schedule.name)
-      const names = known.length === 0 ? 'the first worker writes them' : known.join(', ')
-      throw new ProblemError('not_found', { detail: `there is no schedule "${name}": ${names}` })
-    }
-    terminal.print(
-      json,
-      { name, dueAt },
-      () => `${name} is due: a worker starts it within five seconds`,
-    )
-  })
-}
-
 /** The result does not wait longer for a store that hangs. */
 const CLOSE_MS = 2_000
 
-export function addDoctorCommand(program: Command): void {
-  program
-    .command('doctor')
-    .description('Check everything that farewatch needs, and say what to do about problems')
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      `
-Checks the database, the queue, the workers and the state of the work. Changes
-nothing and does not call the upstream. WRONG needs action; a warning is worth
-knowing. Exits with 1 if something is wrong.
-${example('doctor')}`,
-    )
-    .action(async ({ json }: { json?: boolean }) => {
-      const context = createContext({ quiet: true })
-      const findings = await untilInterrupted(examineAll(context), context.signal)
-      const wrong = findings.filter(isWrong).length
-      context.terminal.print(json, { at: systemClock.now(), wrong, findings }, () =>
-        findingsText(findings, context.terminal.width),
-      )
-      process.exitCode = wrong === 0 ? EXIT.ok : EXIT.failed
-    })
+export async function diagnose(options: ProgramOptions): Promise<number> {
+  const context = createContext({ quiet: true, options })
+  const findings = await untilInterrupted(examineAll(context), context.signal)
+  const wrong = findings.filter(isWrong).length
+  context.terminal.print({ at: systemClock.now(), wrong, findings }, () =>
+    findingsText(findings, context.terminal.width),
+  )
+  return wrong === 0 ? EXIT.ok : EXIT.failed
 }
 
 /** Unlike withApp it accepts a database that does not answer or lacks migrations. */
@@ -245,8 +137,7 @@ function findingText({ about, level, says, todo }: Finding, width: number): stri
   const word = WORDS[level].padEnd(9)
   const label = `${word}${about.padEnd(14)}`
   const text = hangingIndent(label, printable(says), width)
-  const isTerminal = process.stdout.isTTY === true
-  const coloured = isTerminal ? `${COLOURS[level]}${word}${RESET}${text.slice(word.length)}` : text
+  const coloured = hasColours(process.stdout) ? `${COLOURS[level]}${word}${RESET}${text.slice(word.length)}` : text
   if (todo === null) return coloured
   return `${coloured}\n${hangingIndent(`${' '.repeat(label.length)}→ `, printable(todo), width)}`
 }

@@ -1,0 +1,105 @@
+import type { Command } from 'commander'
+import { type Api, type Item, withApi } from '../api-client.ts'
+import { call, list } from '../api-command.ts'
+import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
+import { act, add, type ProgramOptions, type Commands } from '../describe.ts'
+import { numberOption } from '../option-parsers.ts'
+import { createTerminal } from '../terminal.ts'
+import { type Columns, count, countOf, printable } from '../text/text-format.ts'
+
+type Reseller = Item<'GET /resellers'>
+
+const STATE = {
+  reseller: 'name',
+  share: 'share',
+  created: 'createdAt',
+  disabled: 'disabledAt',
+} as const
+const COLUMNS: Columns<Reseller> = {
+  ...STATE,
+  lists: 'lists',
+  watches: 'watches',
+  active: 'active',
+}
+
+const named = (reseller: string) => ({ params: { reseller } })
+
+export const COMMANDS: Commands = { resellers: addResellers }
+
+function addResellers(program: Command): void {
+  const group = program
+    .command('resellers')
+    .description('Create, list, change, disable, enable and delete resellers')
+  const one = ['northwind']
+  add(group, 'create <name>', 'Create a reseller', { examples: one }).action(
+    call(
+      'POST /resellers',
+      (name: string) => ({ body: { name } }),
+      ({ name }) => `reseller ${printable(name)} created`,
+    ),
+  )
+  add(group, 'list', 'List all resellers with the number of their watches', {
+    remark: 'Active watches are neither paused nor ended.',
+  }).action(list('GET /resellers', () => ({}), { columns: COLUMNS, none: 'no resellers yet' }))
+  add(group, 'show <name>', 'Print one reseller', { examples: one }).action(
+    call('GET /resellers/{reseller}', named, STATE),
+  )
+  add(
+    group,
+    'update <name>',
+    'Set the share of a reseller: 2 gets twice as many checks as 1 while both have fares due',
+    { examples: ['northwind --share 2'] },
+  )
+    .requiredOption('--share <n>', 'from 0.01 to 1000; 1 unless it is set', numberOption(0.01, 1000))
+    .action(
+      call(
+        'PATCH /resellers/{reseller}',
+        (name: string, { share }: { share: number }) => ({ ...named(name), body: { share } }),
+        ({ name, share }) => `reseller ${printable(name)}: share ${share}`,
+      ),
+    )
+  add(
+    group,
+    'disable <name>',
+    'Stop all watches of a reseller; its watch lists and its feed stay',
+    { examples: one },
+  ).action(
+    call(
+      'POST /resellers/{reseller}/disable',
+      named,
+      ({ name, trackedFaresEnded }) =>
+        `reseller ${printable(name)} disabled: ${countOf(trackedFaresEnded, 'tracked fare')} ended`,
+    ),
+  )
+  add(group, 'enable <name>', 'Enable a disabled reseller; its watches begin again', {
+    examples: one,
+  }).action(
+    call(
+      'POST /resellers/{reseller}/enable',
+      named,
+      ({ name }) => `reseller ${printable(name)} enabled`,
+    ),
+  )
+  add(group, 'delete <name>', 'Delete a reseller with all that it has, which is counted first', {
+    examples: one,
+    remark:
+      'Its keys, streams and deliveries end at once, and a worker deletes the rest. Fares that others watch stay.',
+  })
+    .option(...YES)
+    .action(act(remove))
+}
+
+function remove(name: string, options: ProgramOptions & YesOption): Promise<void> {
+  return withApi(options, async (api) => {
+    const { contents } = await deletion(api, name, null)
+    const held = Object.entries(contents).map(([what, n]) => `${count(n)} ${what}`)
+    const whole = `reseller ${printable(name)} is deleted with ${held.join(', ')}`
+    await confirmDeletion(whole, options)
+    const answer = await deletion(api, name, name)
+    createTerminal(process, options).print(answer, () => whole)
+  })
+}
+
+function deletion(api: Api, name: string, confirm: string | null) {
+  return api.call('POST /resellers/{reseller}/delete', { ...named(name), body: { confirm } })
+}
