@@ -11,7 +11,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { findPlace } from '../src/embedded/postgres-place.ts'
-import { log } from './verify-fixture.ts'
 
 const RUNS = Number(process.argv[2] ?? 20)
 const FAREWATCH = path.join(import.meta.dirname, '../bin/farewatch')
@@ -43,7 +42,8 @@ function secondsOf(times: string): number {
   )
 }
 
-const AT_EXIT = "process.on('exit', () => process.stderr.write(`@${process.resourceUsage().maxRSS}`))"
+const AT_EXIT =
+  "process.on('exit', () => process.stderr.write('@' + process.resourceUsage().maxRSS))"
 
 function megabytes([program = '', ...args]: readonly string[]): number {
   const hook = `--import=data:text/javascript,${encodeURIComponent(AT_EXIT)}`
@@ -61,11 +61,11 @@ await new Promise<void>((resolve) => {
 })
 try {
   const floor = processorMs(COMMANDS['node -e 0'] ?? [])
-  log('command | processor ms | of node -e 0 | MB')
+  console.log('command | processor ms | of node -e 0 | MB')
   for (const [name, command] of Object.entries(COMMANDS)) {
     const ms = processorMs(command)
     const row = [ms.toFixed(0), (ms / floor).toFixed(1), megabytes(command).toFixed(0)]
-    log([name, ...row].join(' | '))
+    console.log([name, ...row].join(' | '))
   }
 } finally {
   up.kill('SIGTERM')

@@ -20,7 +20,6 @@ import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { Scrub } from '../platform/base/secrets.ts'
 import type { Operation } from '../platform/http/operation.ts'
-import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { KEY_OPERATIONS } from '../resellers/key-operations.ts'
 import { RESELLER_OPERATIONS } from '../resellers/reseller-operations.ts'
 import type { GuardLimits } from '../routes/guard.ts'
@@ -49,12 +48,12 @@ import type { disableReseller, enableReseller } from '../watches/change-watches.
 import { WATCH_LIST_OPERATIONS } from '../watches/operations/watch-list-operations.ts'
 import { WATCH_OPERATIONS } from '../watches/operations/watch-operations.ts'
 import type { countContents, markForDeletion } from './delete-reseller.ts'
-import { QUEUE_OPERATIONS } from './queue-operations.ts'
+import { QUEUE_OPERATIONS, type QueueControl } from './queue-operations.ts'
 
 /** The dependencies of all operations. Each operation declares the ones that it needs. */
 export interface ApiDeps extends EndpointDeps, FeedSource {
   readonly routeLists: RenderedLists
-  readonly queue: QueueSystem
+  readonly queues: QueueControl
   readonly onDemand: OnDemand
   readonly feedHeads: FeedHeads
   readonly streams: Streams

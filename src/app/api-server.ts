@@ -25,6 +25,7 @@ import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
 import { requestCounter } from './count-work.ts'
 import { countContents, markForDeletion } from './delete-reseller.ts'
+import { queueControl } from './queue-control.ts'
 import { readWork } from './read-overview.ts'
 import { publicUrlOf, targetRulesOf, verifyRulesOf } from './settings-for.ts'
 
@@ -53,7 +54,7 @@ export function createApiServer(app: App, queue: QueueSystem, given?: KeyAccess)
     operations: API_OPERATIONS,
     deps: {
       ...depsOf(app),
-      queue,
+      queues: queueControl({ db, clock: app.clock }, queue),
       readWork: () => work.get('', () => readWork(db, queue)),
       routeLists: createRenderedLists({ db, nowMs }),
       onDemand,
@@ -120,10 +121,9 @@ export function statesFor(db: Db): StateReaders {
   }
 }
 
-function depsOf(app: App): Omit<
-  ApiDeps,
-  'queue' | 'routeLists' | 'onDemand' | 'feedHeads' | 'streams'
-> {
+function depsOf(
+  app: App,
+): Omit<ApiDeps, 'queues' | 'routeLists' | 'onDemand' | 'feedHeads' | 'streams'> {
   const { requestDatabase, clock, log, config, syncDeps } = app
   return {
     db: requestDatabase.db,

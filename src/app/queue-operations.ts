@@ -1,6 +1,11 @@
 import { Type } from 'typebox'
-import type { Clock } from '../platform/base/clock.ts'
-import { JOB_QUEUES, JOB_STATES, type JobQueue, ROUTE_LISTS } from '../platform/base/kinds.ts'
+import {
+  JOB_QUEUES,
+  JOB_STATES,
+  type JobQueue,
+  type JobState,
+  ROUTE_LISTS,
+} from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { recordAction } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
@@ -8,15 +13,22 @@ import { logOperation, operations } from '../platform/http/operation.ts'
 import { onlyPage, pageOf } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import type { QueueSystem } from '../platform/queue/queue-system.ts'
-import { listAllSchedulers, runNow } from './periodic.ts'
-import { changeDeadJobs } from './queue-state.ts'
-import { scheduleOf } from './read-overview.ts'
+import type { QueuedJob } from '../platform/queue/queue-system.ts'
+import type { Schedule as ShownSchedule } from '../views/status-operations.ts'
+import type { DeadJobsChange } from './queue-state.ts'
+
+/** What operators do with the queues. A dependency, because the work behind it counts the operations of the API. */
+export interface QueueControl {
+  jobs(queue: JobQueue, state: JobState, limit: number): Promise<readonly QueuedJob[]>
+  changeDead(change: DeadJobsChange): Promise<{ changed: number; missing: readonly string[] }>
+  schedules(): Promise<ShownSchedule[]>
+  /** Since when the work of the schedule is due; undefined if there is no such schedule. */
+  run(name: string): Promise<Date | undefined>
+}
 
 interface QueueDeps {
   readonly db: Db
-  readonly clock: Clock
-  readonly queue: QueueSystem
+  readonly queues: QueueControl
   readonly log: Logger
 }
 
@@ -62,7 +74,7 @@ const listJobs = operator({
     const named = only === undefined ? JOB_QUEUES : [only]
     const jobs = await Promise.all(
       named.map(async (queue) =>
-        (await deps.queue.jobs(queue, state, limit)).map(({ dueAt: _dueAt, ...job }) => ({
+        (await deps.queues.jobs(queue, state, limit)).map(({ dueAt: _dueAt, ...job }) => ({
           ...job,
           queue,
           state,
@@ -121,8 +133,8 @@ interface Change {
   readonly verb: 'retry' | 'drop'
 }
 
-async function changeJobs(deps: QueueDeps, { name, ids, verb }: Change) {
-  return { queue: name, ...(await changeDeadJobs(deps, { name, ids: ids ?? 'all', verb })) }
+async function changeJobs({ queues }: QueueDeps, { name, ids, verb }: Change) {
+  return { queue: name, ...(await queues.changeDead({ name, ids: ids ?? 'all', verb })) }
 }
 
 const Schedule = object(
@@ -145,7 +157,7 @@ const listSchedules = operator({
   path: '/api/v1/schedules',
   summary: 'List the job schedulers: when each was due last and is due next',
   answer: { about: 'None before the first worker.', schema: pageOf(Schedule) },
-  handler: async ({ queue }) => onlyPage((await listAllSchedulers(queue)).map(scheduleOf)),
+  handler: async ({ queues }) => onlyPage(await queues.schedules()),
 })
 
 const runSchedule = operator({
@@ -161,10 +173,10 @@ const runSchedule = operator({
   },
   problems: ['not_found'],
   example: { params: { name: 'sync-routes' } },
-  handler: async ({ db, queue, log }, { params: { name }, caller, request }) => {
-    const dueAt = await runNow(db, queue, name)
+  handler: async ({ db, queues, log }, { params: { name }, caller, request }) => {
+    const dueAt = await queues.run(name)
     if (dueAt === undefined) {
-      const known = (await listAllSchedulers(queue)).map((schedule) => schedule.name)
+      const known = (await queues.schedules()).map((schedule) => schedule.name)
       const names = known.length === 0 ? 'the first worker writes them' : known.join(', ')
       throw new ProblemError('not_found', { detail: `there is no schedule "${name}": ${names}` })
     }

@@ -101,7 +101,7 @@ interface DeadJobsDeps {
   readonly clock: Clock
 }
 
-interface DeadJobsChange {
+export interface DeadJobsChange {
   /** The name of the queue. */
   readonly name: string
   readonly ids: readonly string[] | 'all'

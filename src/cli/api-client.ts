@@ -63,7 +63,8 @@ export async function openRunningApi({
     import('../app/settings-for.ts'),
     import('../embedded/running-services.ts'),
   ])
-  const { FAREWATCH_HOME: home, FAREWATCH_URL, FAREWATCH_KEY, ...config } = loadConfig()
+  const config = loadConfig()
+  const { FAREWATCH_HOME: home, FAREWATCH_URL, FAREWATCH_KEY } = config
   const known = keyFile === undefined ? FAREWATCH_KEY : undefined
   const file = keyFile ?? running.homeKeyFile(home, 'operator')
   const key = known ?? (await running.readKeyFile(file))
@@ -104,10 +105,11 @@ export function createApi(send: Send): Api {
 }
 
 function searchOf(query: Call['query'] = {}): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
-  )
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  const given = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) given.set(name, String(value))
+  }
+  return given.size === 0 ? '' : `?${given}`
 }
 
 interface Problem {

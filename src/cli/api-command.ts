@@ -1,4 +1,11 @@
-import { type Answer, type Api, type Call, type Item, type Operation, withApi } from './api-client.ts'
+import {
+  type Answer,
+  type Api,
+  type Call,
+  type Item,
+  type Operation,
+  withApi,
+} from './api-client.ts'
 import { act, type ProgramOptions } from './describe.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 import { type Columns, tableText } from './text/text-format.ts'

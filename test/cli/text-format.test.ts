@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { resultText } from '../../src/cli/commands/database-commands.ts'
 import { printable, table } from '../../src/cli/text/text-format.ts'
+import { resultText } from '../../src/cli/work/database.ts'
 import type { QueryResult } from '../../src/platform/db/analyst-session.ts'
 
 describe('text from outside', () => {

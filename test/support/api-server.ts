@@ -3,6 +3,7 @@ import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
 import { countContents, markForDeletion } from '../../src/app/delete-reseller.ts'
+import { queueControl } from '../../src/app/queue-control.ts'
 import type { TargetRules } from '../../src/delivery/endpoints/endpoint-settings.ts'
 import { createSealer, type Sealer } from '../../src/delivery/endpoints/sealer.ts'
 import { createOnDemand, type OnDemandDeps } from '../../src/fares/verify.ts'
@@ -128,7 +129,7 @@ export async function openApi(
       countContents,
       markForDeletion,
       routeLists: createRenderedLists({ db, nowMs }),
-      queue,
+      queues: queueControl({ db, clock: systemClock }, queue),
       onDemand,
       clock: systemClock,
       log,

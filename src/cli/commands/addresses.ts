@@ -22,10 +22,14 @@ function addAddresses(program: Command): void {
     body: { address },
   })
   command('list', 'List the allowed addresses', '').action(
-    list('GET /resellers/{reseller}/addresses', ({ reseller }: Flags) => ({ params: { reseller } }), {
-      columns: { address: 'address', allowed: 'allowedAt' },
-      none: 'no addresses yet',
-    }),
+    list(
+      'GET /resellers/{reseller}/addresses',
+      ({ reseller }: Flags) => ({ params: { reseller } }),
+      {
+        columns: { address: 'address', allowed: 'allowedAt' },
+        none: 'no addresses yet',
+      },
+    ),
   )
   command(
     'allow <address>',
@@ -39,7 +43,5 @@ function addAddresses(program: Command): void {
     'disallow <address>',
     'End the messages to an address and disable its endpoints',
     'ana@agency.example ',
-  ).action(
-    call('POST /resellers/{reseller}/addresses/disallow', named, () => 'address disallowed'),
-  )
+  ).action(call('POST /resellers/{reseller}/addresses/disallow', named, () => 'address disallowed'))
 }

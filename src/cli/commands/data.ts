@@ -1,13 +1,22 @@
 import { type Command, Option } from 'commander'
 import { TABLE_FORMATS } from '../../platform/base/kinds.ts'
 import { YES } from '../confirm.ts'
-import { add, load, type Commands } from '../describe.ts'
+import { add, type Commands, load } from '../describe.ts'
 import { dateOption, instantOption } from '../option-parsers.ts'
 
 const database = () => import('../work/database.ts')
 const history = () => import('../work/history.ts')
 
-export const COMMANDS: Commands = { migrate: addMigrate, restored: addRestored, sql: addSql, psql: addPsql, export: addExport, rollup: addRollup, history: addHistory, analysts: addAnalysts }
+export const COMMANDS: Commands = {
+  migrate: addMigrate,
+  restored: addRestored,
+  sql: addSql,
+  psql: addPsql,
+  export: addExport,
+  rollup: addRollup,
+  history: addHistory,
+  analysts: addAnalysts,
+}
 
 function addMigrate(program: Command): void {
   add(program, 'migrate', 'Apply the migrations that the database lacks', {
@@ -87,9 +96,7 @@ function addRollup(program: Command): void {
 
 function addAnalysts(program: Command): void {
   add(
-    program
-      .command('analysts')
-      .description('Manage the logins of people who query the public SQL'),
+    program.command('analysts').description('Manage the logins of people who query the public SQL'),
     'create <name>',
     'Create a login that may read the public SQL and nothing else, and print how to connect',
     { examples: ['mara'] },

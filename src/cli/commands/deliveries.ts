@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { DELIVERY_STATES } from '../../platform/base/kinds.ts'
 import { type Answer, type Call, type Item, withApi } from '../api-client.ts'
 import { call, printList, readAll } from '../api-command.ts'
-import { act, add, type ProgramOptions, type Commands } from '../describe.ts'
+import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { instantOption, integerOption, uuidOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
@@ -56,7 +56,10 @@ export const COMMANDS: Commands = { deliveries: addDeliveries }
 
 function addDeliveries(program: Command): void {
   const group = program.command('deliveries').description('Show deliveries, and send them again')
-  const owned = (id: string, { reseller }: Owner): Call => ({ params: { deliveryId: id }, reseller })
+  const owned = (id: string, { reseller }: Owner): Call => ({
+    params: { deliveryId: id },
+    reseller,
+  })
   const command = (name: string, about: string, args: string) =>
     add(group, name, about, { examples: [args] }).requiredOption(
       '--reseller <name>',

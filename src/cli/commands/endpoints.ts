@@ -4,7 +4,7 @@ import { CHANGE_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import type { Call, Item } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { add, load, type Commands } from '../describe.ts'
+import { add, type Commands, load } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { uuidOption } from '../option-parsers.ts'
 import { type Columns, count } from '../text/text-format.ts'
@@ -131,7 +131,12 @@ function addEndpoints(program: Command): void {
   ).action(call('POST /webhook-endpoints/{endpointId}/test', owned, added))
   add(group, 'reseal', 'Encrypt all endpoints with the present ENCRYPTION_KEY', {
     remark: 'It works on the database itself. ENCRYPTION_KEY_PREVIOUS must hold the former key.',
-  }).action(load(() => import('../work/reseal.ts'), ({ reseal }) => reseal))
+  }).action(
+    load(
+      () => import('../work/reseal.ts'),
+      ({ reseal }) => reseal,
+    ),
+  )
 }
 
 function settingOptions(command: Command): Command {

@@ -5,7 +5,7 @@ import { VOCABULARY } from '../../platform/base/vocabulary.ts'
 import { fieldValue, TERM_FIELDS } from '../../upstream/question.ts'
 import { type Answer, withApi } from '../api-client.ts'
 import { call } from '../api-command.ts'
-import { act, add, type ProgramOptions, type Commands } from '../describe.ts'
+import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
 import { interruptSignal } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
 import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
@@ -19,10 +19,15 @@ interface VerifyOptions extends TermOptions {
 }
 
 function addVerify(program: Command): void {
-  const verify = add(program, 'verify', 'Ask the upstream about one flight now, within the budget', {
-    examples: ['--flight 12345 --non-residents-adults 2'],
-    remark: 'Exits with 1 if the availability of a leg stays unknown.',
-  })
+  const verify = add(
+    program,
+    'verify',
+    'Ask the upstream about one flight now, within the budget',
+    {
+      examples: ['--flight 12345 --non-residents-adults 2'],
+      remark: 'Exits with 1 if the availability of a leg stays unknown.',
+    },
+  )
     .requiredOption('--flight <id>', 'the outbound flight')
     .option('--return <id>', 'the return flight')
   addTermOptions(verify)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { add, load, type Commands } from '../describe.ts'
+import { add, type Commands, load } from '../describe.ts'
 
 const work = () => import('../work/health.ts')
 
@@ -15,10 +15,15 @@ function addStatus(program: Command): void {
 }
 
 function addDoctor(program: Command): void {
-  add(program, 'doctor', 'Check everything that farewatch needs, and say what to do about problems', {
-    remark: `
+  add(
+    program,
+    'doctor',
+    'Check everything that farewatch needs, and say what to do about problems',
+    {
+      remark: `
 Checks the database, the queue, the workers and the state of the work. Changes
 nothing and does not call the upstream. WRONG needs action; a warning is worth
 knowing. Exits with 1 if something is wrong.`,
-  }).action(load(work, ({ diagnose }) => diagnose))
+    },
+  ).action(load(work, ({ diagnose }) => diagnose))
 }

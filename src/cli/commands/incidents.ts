@@ -3,16 +3,10 @@ import { HELD_BY, MASS_KINDS, type MassKind, massOf } from '../../platform/base/
 import { durationText } from '../../platform/base/text.ts'
 import { type Answer, type Item, withApi } from '../api-client.ts'
 import { call, readAll } from '../api-command.ts'
-import { act, add, type ProgramOptions, type Commands } from '../describe.ts'
+import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
 import { integerOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
-import {
-  type Columns,
-  countOf,
-  tableText,
-  timeText,
-  wrapText,
-} from '../text/text-format.ts'
+import { type Columns, countOf, tableText, timeText, wrapText } from '../text/text-format.ts'
 
 type Incident = Item<'GET /incidents'>
 type Held = Answer<'GET /status'>['held'][number]

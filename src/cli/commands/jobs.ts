@@ -4,7 +4,7 @@ import { durationText } from '../../platform/base/text.ts'
 import { type Item, withApi } from '../api-client.ts'
 import { call, list, printList } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { act, add, type ProgramOptions, type Commands } from '../describe.ts'
+import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
@@ -46,7 +46,9 @@ export const COMMANDS: Commands = { jobs: addJobs, schedules: addSchedules }
 
 function addJobs(program: Command): void {
   const jobs = program.command('jobs').description('List, retry and drop jobs of the queue')
-  add(jobs, 'list', 'List jobs; dead ones unless --state is given', { examples: ['--queue verify'] })
+  add(jobs, 'list', 'List jobs; dead ones unless --state is given', {
+    examples: ['--queue verify'],
+  })
     .addOption(new Option('--queue <queue>', 'list this queue; unset: all').choices(JOB_QUEUES))
     .addOption(
       new Option('--state <state>', 'the state of the jobs').choices(JOB_STATES).default('dead'),

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { SCOPES, type Scope } from '../../platform/base/kinds.ts'
 import type { Item } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
-import { add, load, type Commands } from '../describe.ts'
+import { add, type Commands, load } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { instantOption, integerOption } from '../option-parsers.ts'
 import type { Columns } from '../text/text-format.ts'
@@ -51,10 +51,17 @@ function addKeys(program: Command): void {
   })
     .option('--operator', 'as an operator')
     .option('--reseller <name>', 'as this reseller')
-    .action(load(() => import('../work/sign-in-link.ts'), ({ printLink }) => printLink))
-  add(keys, 'list', 'List all keys by their first characters, also expired and revoked ones').action(
-    list('GET /keys', () => ({}), { columns: COLUMNS, none: 'no keys yet' }),
-  )
+    .action(
+      load(
+        () => import('../work/sign-in-link.ts'),
+        ({ printLink }) => printLink,
+      ),
+    )
+  add(
+    keys,
+    'list',
+    'List all keys by their first characters, also expired and revoked ones',
+  ).action(list('GET /keys', () => ({}), { columns: COLUMNS, none: 'no keys yet' }))
   const one = (name: string, about: string) =>
     add(keys, name, about, { examples: ['3'] }).argument(
       '<id>',
@@ -80,9 +87,9 @@ function scopesOption(text: string): Scope[] {
   })
 }
 
-function created({ reseller = null, operator = false, scopes, expires }: CreateOptions) {
-  if ((reseller !== null) === operator) {
+function created({ reseller, operator = false, scopes, expires }: CreateOptions) {
+  if ((reseller !== undefined) === operator) {
     throw new UsageError('name the owner of the key: either --reseller NAME or --operator')
   }
-  return { body: { reseller, scopes, expiresAt: expires } }
+  return { body: { reseller: reseller ?? null, scopes, expiresAt: expires } }
 }

@@ -3,7 +3,7 @@ import { PAUSED_WORK } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { type Answer, type Item, withApi } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
-import { act, add, type ProgramOptions, type Commands } from '../describe.ts'
+import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { durationOption, integerOption, laterOption, numberOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
@@ -36,7 +36,12 @@ interface ResumeOptions extends ProgramOptions {
 
 const workOf = (named: readonly string[]) => (named.length === 0 ? PAUSED_WORK : named)
 
-export const COMMANDS: Commands = { pause: addPause, resume: addResume, audit: addAudit, budget: addBudget }
+export const COMMANDS: Commands = {
+  pause: addPause,
+  resume: addResume,
+  audit: addAudit,
+  budget: addBudget,
+}
 
 export function addPause(program: Command): void {
   add(program, 'pause', 'Pause checks, syncs or deliveries, now or at a planned time', {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type Api, type Item, withApi } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { act, add, type ProgramOptions, type Commands } from '../describe.ts'
+import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
 import { numberOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
 import { type Columns, count, countOf, printable } from '../text/text-format.ts'
@@ -50,7 +50,11 @@ function addResellers(program: Command): void {
     'Set the share of a reseller: 2 gets twice as many checks as 1 while both have fares due',
     { examples: ['northwind --share 2'] },
   )
-    .requiredOption('--share <n>', 'from 0.01 to 1000; 1 unless it is set', numberOption(0.01, 1000))
+    .requiredOption(
+      '--share <n>',
+      'from 0.01 to 1000; 1 unless it is set',
+      numberOption(0.01, 1000),
+    )
     .action(
       call(
         'PATCH /resellers/{reseller}',

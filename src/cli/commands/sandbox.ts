@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { FAULT_NAMES } from '../../../sandbox/faults/fault-rule.ts'
 import { RECEIVER_NETWORK, RECEIVER_PORT } from '../../platform/base/loopback.ts'
-import { add, load, type Commands } from '../describe.ts'
+import { add, type Commands, load } from '../describe.ts'
 import { addressOption, integerOption, numberOption } from '../option-parsers.ts'
 
 const work = () => import('../work/sandbox.ts')

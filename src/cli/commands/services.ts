@@ -1,13 +1,19 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { WORK_ROLES, type WorkRole } from '../../platform/base/kinds.ts'
 import { splitList } from '../../platform/base/text.ts'
-import { act, add, load, type ProgramOptions, type Commands } from '../describe.ts'
+import { act, add, type Commands, load, type ProgramOptions } from '../describe.ts'
 import { type ApiFlags, callApi } from './call-api.ts'
 
 const services = () => import('../work/services.ts')
 const STOPS = 'Stops in order on SIGTERM or Ctrl-C, within ten seconds.'
 
-export const COMMANDS: Commands = { up: addUp, worker: addWorker, api: addApi, config: addConfig, openapi: addOpenApi }
+export const COMMANDS: Commands = {
+  up: addUp,
+  worker: addWorker,
+  api: addApi,
+  config: addConfig,
+  openapi: addOpenApi,
+}
 
 function addUp(program: Command): void {
   add(

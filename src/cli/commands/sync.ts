@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { EXPORT_FORMATS, ROUTE_LISTS } from '../../platform/base/kinds.ts'
 import { withApi } from '../api-client.ts'
 import { call, list, readAll } from '../api-command.ts'
-import { act, add, load, type ProgramOptions, type Commands } from '../describe.ts'
+import { act, add, type Commands, load, type ProgramOptions } from '../describe.ts'
 import { instantOption, integerOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
 import { reviewText } from '../text/sync-report-text.ts'
@@ -45,7 +45,11 @@ function addSync(program: Command): void {
     .argument('[run]', 'a held run; unset: all of them', runNumber)
     .action(act(review))
   const one = (name: string, about: string) =>
-    add(sync, name, about, { examples: ['7'] }).argument('<run>', 'the number of the run', runNumber)
+    add(sync, name, about, { examples: ['7'] }).argument(
+      '<run>',
+      'the number of the run',
+      runNumber,
+    )
   one('approve', 'Apply the list of a held run as it was fetched').action(
     call('POST /held-runs/{runId}/approve', ofRun, syncSentence),
   )

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { call, list } from '../api-command.ts'
-import { add, load, type Commands } from '../describe.ts'
+import { add, type Commands, load } from '../describe.ts'
 import { printable } from '../text/text-format.ts'
 
 function addAnswers(program: Command): void {
@@ -60,5 +60,10 @@ function addUpstream(program: Command): void {
   )
     .option('--flight <id>', 'a flight to verify; unset: verify is not called')
     .option('--negative', 'also make calls that must fail, such as verify without a token')
-    .action(load(() => import('../work/probe.ts'), ({ probe }) => probe))
+    .action(
+      load(
+        () => import('../work/probe.ts'),
+        ({ probe }) => probe,
+      ),
+    )
 }

@@ -3,7 +3,7 @@ import { BELIEF_STATES, WATCH_STATUSES } from '../../platform/base/kinds.ts'
 import { type Answer, type Call, withApi } from '../api-client.ts'
 import { call } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { act, add, load, type ProgramOptions, type Commands } from '../describe.ts'
+import { act, add, type Commands, load, type ProgramOptions } from '../describe.ts'
 import { dayOption } from '../option-parsers.ts'
 import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
 import { createTerminal } from '../terminal.ts'
@@ -30,7 +30,9 @@ function addWatchLists(program: Command): void {
   const lists = program.command('watch-lists').description('Import, export and change watch lists')
   const command = (name: string, about: string, args = '', remark = '') =>
     add(lists, name, about, {
-      examples: [args.startsWith('>') ? `--reseller northwind ${args}` : `${args}--reseller northwind`],
+      examples: [
+        args.startsWith('>') ? `--reseller northwind ${args}` : `${args}--reseller northwind`,
+      ],
       remark,
     }).requiredOption('--reseller <name>', 'the owner of the watches')
   command(
@@ -118,7 +120,14 @@ function added(flight: string, options: AddOptions): Call {
 }
 
 /** Doubts about the watch follow its counts. */
-function addedText({ added: n, changed: m, unchanged, warnings }: Answer<'POST /watch-lists/{list}/watches'>): string {
-  const doubts = warnings.map(({ pointer, detail }) => `\n  warning: ${pointer} ${printable(detail)}`)
+function addedText({
+  added: n,
+  changed: m,
+  unchanged,
+  warnings,
+}: Answer<'POST /watch-lists/{list}/watches'>): string {
+  const doubts = warnings.map(
+    ({ pointer, detail }) => `\n  warning: ${pointer} ${printable(detail)}`,
+  )
   return `${count(n)} added, ${count(m)} changed, ${count(unchanged)} unchanged${doubts.join('')}`
 }

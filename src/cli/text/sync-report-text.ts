@@ -1,14 +1,13 @@
 import { percent } from '../../routes/guard.ts'
 import type { ListDifference } from '../../routes/read/diff-snapshots.ts'
-import type {
-  DryRun,
-  PlanExamples,
-  PlanReport,
-  RouteExample,
-} from '../../routes/read/plan-report.ts'
+import type { DryRun } from '../../routes/read/plan-report.ts'
 import type { Place } from '../../upstream/route-list.ts'
 import type { Answer } from '../api-client.ts'
 import { count, countOf, hangingIndent, megabytes, printable, timeText } from './text-format.ts'
+
+type PlanReport = Answer<'GET /held-runs/{runId}'>['plan']
+type PlanExamples = PlanReport['examples']
+type RouteExample = PlanExamples['missing'][number]
 
 /** A line of a report: a label and its text, or a sentence without a label. */
 export type Fact = readonly [label: string, text: string]

@@ -22,11 +22,8 @@ export const RUN_COLUMNS: Columns<Run> = {
   status: 'status',
   arrived: ({ arrivedAt, startedAt }) => arrivedAt ?? startedAt,
   live: 'live',
-  added: 'added',
-  removed: 'removed',
-  gained: 'gained',
-  lost: 'lost',
-  pending: 'pendingAbsences',
+  added: ({ list, added, gained }) => (list === 'routes' ? added : gained),
+  removed: ({ list, removed, lost }) => (list === 'routes' ? removed : lost),
   reason: ({ reason, baseline }) => reason?.text ?? (baseline ? 'the baseline' : ''),
 }
 
@@ -99,7 +96,10 @@ function countsText(run: RunDetails): string {
   })
 }
 
-function heldEffectText({ wouldAdd, wouldRemove }: Pick<Run, 'wouldAdd' | 'wouldRemove'>): string | null {
+function heldEffectText({
+  wouldAdd,
+  wouldRemove,
+}: Pick<Run, 'wouldAdd' | 'wouldRemove'>): string | null {
   if (wouldAdd === null) return null
   return `it would add ${count(wouldAdd)}, remove ${count(wouldRemove)}`
 }

@@ -75,7 +75,7 @@ export function forScreen(text: string, stream: { readonly isTTY?: boolean }): s
 }
 
 /** A narrower column says nothing. */
-const MIN_CELL_WIDTH = 6
+const MIN_CELL_WIDTH = 4
 
 /** A table with aligned columns. In a narrower room the widest cells are cut, those of the first column never. */
 export function table(

@@ -2,8 +2,8 @@ import { AppError, codeOf, messageOf, nameFullDisk } from '../../platform/base/e
 import { createLogger } from '../../platform/base/logger.ts'
 import { createScrub } from '../../platform/base/secrets.ts'
 import { ConfigError, loadConfig, secretsOf } from '../../platform/config/config.ts'
-import { processFields } from '../version.ts'
 import { escapeControls } from '../text/text-format.ts'
+import { processFields } from '../version.ts'
 
 const SERVICE_NAMES = new Set(['up', 'worker', 'api'])
 

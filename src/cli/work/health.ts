@@ -12,7 +12,13 @@ import { type CliContext, createContext, withQueue } from '../context.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { EXIT, exitSoon, untilInterrupted } from '../exit-codes.ts'
 import { statusText } from '../text/status-text.ts'
-import { countOf, escapeControls, hangingIndent, hasColours, printable } from '../text/text-format.ts'
+import {
+  countOf,
+  escapeControls,
+  hangingIndent,
+  hasColours,
+  printable,
+} from '../text/text-format.ts'
 
 interface StatusOptions extends ProgramOptions {
   readonly watch?: boolean
@@ -137,7 +143,9 @@ function findingText({ about, level, says, todo }: Finding, width: number): stri
   const word = WORDS[level].padEnd(9)
   const label = `${word}${about.padEnd(14)}`
   const text = hangingIndent(label, printable(says), width)
-  const coloured = hasColours(process.stdout) ? `${COLOURS[level]}${word}${RESET}${text.slice(word.length)}` : text
+  const coloured = hasColours(process.stdout)
+    ? `${COLOURS[level]}${word}${RESET}${text.slice(word.length)}`
+    : text
   if (todo === null) return coloured
   return `${coloured}\n${hangingIndent(`${' '.repeat(label.length)}→ `, printable(todo), width)}`
 }

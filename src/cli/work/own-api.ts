@@ -2,8 +2,8 @@ import { createApiServer } from '../../app/api-server.ts'
 import type { KeyCheck, OperatorCaller } from '../../platform/http/operation.ts'
 import { actingFor } from '../../resellers/check-keys.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
-import { withQueue } from '../context.ts'
 import type { Send } from '../api-client.ts'
+import { withQueue } from '../context.ts'
 
 /** Who changes something on the database itself. */
 const OPERATOR: OperatorCaller = {

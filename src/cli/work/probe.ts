@@ -14,27 +14,30 @@ interface ProbeFlags extends ProgramOptions {
 
 export function probe(options: ProbeFlags): Promise<void> {
   const { flight, negative = false } = options
-  return withApp({ role: 'probe', sandbox: true, options }, async ({ config, clock, database, breaker }, context) => {
-    const { terminal, scrub, signal } = context
-    const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
-    const report = await probeUpstream({
-      baseUrl: config.UPSTREAM_BASE_URL,
-      accessToken: config.UPSTREAM_ACCESS_TOKEN,
-      scrub,
-      clock,
-      beforeCall: async (waiting) => {
-        await assertNotPaused(breaker, 'probe')
-        terminal.progress('waits for a slot of the budget')
-        await takeSlot(database.db, { requestsPerSecond, lane: true, clock, signal: waiting })
-        terminal.progress('')
-      },
-      flightId: flight ?? null,
-      negative,
-      signal,
-    })
-    terminal.print(report, () => probeText(report, terminal.width))
-    return exitOf(report)
-  })
+  return withApp(
+    { role: 'probe', sandbox: true, options },
+    async ({ config, clock, database, breaker }, context) => {
+      const { terminal, scrub, signal } = context
+      const requestsPerSecond = config.UPSTREAM_REQUESTS_PER_SECOND
+      const report = await probeUpstream({
+        baseUrl: config.UPSTREAM_BASE_URL,
+        accessToken: config.UPSTREAM_ACCESS_TOKEN,
+        scrub,
+        clock,
+        beforeCall: async (waiting) => {
+          await assertNotPaused(breaker, 'probe')
+          terminal.progress('waits for a slot of the budget')
+          await takeSlot(database.db, { requestsPerSecond, lane: true, clock, signal: waiting })
+          terminal.progress('')
+        },
+        flightId: flight ?? null,
+        negative,
+        signal,
+      })
+      terminal.print(report, () => probeText(report, terminal.width))
+      return exitOf(report)
+    },
+  )
 }
 
 /** A negative call cannot fail: its answer is a finding. */
@@ -60,9 +63,7 @@ export function probeText({ calls, skipped }: ProbeReport, width: number): strin
   return [
     table(CALL_COLUMNS, calls.map(rowOf), width),
     findings
-      .map(([call, what, text]) =>
-        hangingIndent(`${call}  `, printable(`${what}: ${text}`), width),
-      )
+      .map(([call, what, text]) => hangingIndent(`${call}  `, printable(`${what}: ${text}`), width))
       .join('\n'),
     ...(hints.length === 0 ? [] : [hints.join('\n')]),
   ].join('\n\n')

@@ -33,7 +33,7 @@ interface SandboxFlags {
 
 export async function serveSandbox(given: SandboxFlags): Promise<void> {
   const { host, port, seed, speed, token, routes, fault = [], faults: file } = given
-  const rules = fault.map(readFault)
+  const rules = fault.flatMap(readFault)
   const fromFile = file === undefined ? [] : await readFaultsFile(file)
   const { log, terminal, signal } = createServiceContext('sandbox')
   const sandbox = await startSandbox({
@@ -52,11 +52,11 @@ export async function serveSandbox(given: SandboxFlags): Promise<void> {
 }
 
 /** Throws UsageError for a rule that is none. */
-function readFault(text: string): FaultRule {
+function readFault(text: string): readonly FaultRule[] {
   try {
-    const rule = parseFaultText(text)
-    assertRules([rule])
-    return rule
+    const rules: unknown = [parseFaultText(text)]
+    assertRules(rules)
+    return rules
   } catch (err) {
     if (err instanceof SandboxFaultError) throw new UsageError(err.message, { cause: err })
     throw err

@@ -92,20 +92,23 @@ interface ExportOptions extends ProgramOptions {
 
 export async function writeRoutes(options: ExportOptions): Promise<void> {
   const { asOf, format, list } = options
-  await withApp({ role: 'export', options }, async ({ database: { db } }, { log, terminal, signal }) => {
-    if (asOf !== undefined) await assertKept(db, asOf)
-    await warnAboutInstant(log, db, { asOf, list })
-    const onlyAvailable = list === 'with-availability'
-    let bytes = 0
-    for await (const text of exportRoutes(db, { asOf, format, onlyAvailable })) {
-      if (signal.aborted) return
-      await writeOut(text, signal)
-      bytes += Buffer.byteLength(text)
-      // On a terminal the progress would stand between the exported lines.
-      if (process.stdout.isTTY !== true) terminal.progress(`${megabytes(bytes)} written`)
-    }
-    terminal.progress('')
-  })
+  await withApp(
+    { role: 'export', options },
+    async ({ database: { db } }, { log, terminal, signal }) => {
+      if (asOf !== undefined) await assertKept(db, asOf)
+      await warnAboutInstant(log, db, { asOf, list })
+      const onlyAvailable = list === 'with-availability'
+      let bytes = 0
+      for await (const text of exportRoutes(db, { asOf, format, onlyAvailable })) {
+        if (signal.aborted) return
+        await writeOut(text, signal)
+        bytes += Buffer.byteLength(text)
+        // On a terminal the progress would stand between the exported lines.
+        if (process.stdout.isTTY !== true) terminal.progress(`${megabytes(bytes)} written`)
+      }
+      terminal.progress('')
+    },
+  )
 }
 
 /** Warns where the export is empty or of an earlier instant than was asked for: the file cannot say so. */
@@ -125,11 +128,7 @@ async function warnAboutInstant(
 }
 
 /** Prints the differences between the kept lists of two runs. */
-export function printDifferences(
-  from: number,
-  to: number,
-  options: ProgramOptions,
-): Promise<void> {
+export function printDifferences(from: number, to: number, options: ProgramOptions): Promise<void> {
   return withApp({ role: 'sync diff', options }, async ({ syncDeps }, { terminal }) => {
     await assertOneList(syncDeps.db, [from, to])
     for await (const page of diffSnapshots(syncDeps, [from, to])) {

@@ -2,12 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { JobState } from '../base/kinds.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import {
-  dropJob,
-  listJobs,
-  type QueuedJob,
-  retryJob,
-} from './inspect-jobs.ts'
+import { dropJob, listJobs, type QueuedJob, retryJob } from './inspect-jobs.ts'
 import type { JobContext, JobHandler } from './job-processor.ts'
 import {
   createWorkerErrors,
