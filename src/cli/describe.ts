@@ -11,9 +11,9 @@ export interface ProgramOptions {
 export const OUTPUT_FORMATS = ['table', 'json', 'csv'] as const
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
-/** The commands of a module by their first words. @param describe makes the program with all commands. */
+/** What a module adds to its commands, by their words. @param describe makes the program with all commands. */
 export type Commands = Readonly<
-  Record<string, (program: Command, describe: () => Promise<Command>) => void>
+  Record<string, (command: Command, describe: () => Promise<Command>) => void>
 >
 
 export interface Help {
@@ -23,13 +23,12 @@ export interface Help {
 }
 
 /** Adds a command with its help. The modules that describe commands import nothing that a command needs to run. */
-export function add(
-  parent: Command,
-  name: string,
-  about: string,
-  { examples = [''], remark = '' }: Help = {},
-): Command {
-  const command = parent.command(name).description(about)
+export function add(parent: Command, name: string, about: string, given?: Help): Command {
+  return help(parent.command(name).description(about), given)
+}
+
+/** Adds the end of its help to a command. */
+export function help(command: Command, { examples = [''], remark = '' }: Help = {}): Command {
   const lines = examples.map((args) => `\n  ${[...wordsOf(command), args].join(' ').trimEnd()}`)
   const heading = `\nExample${lines.length === 1 ? '' : 's'}:`
   const above = remark === '' ? '' : `\n${remark.trim()}\n`

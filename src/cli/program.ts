@@ -3,52 +3,133 @@ import { AppError } from '../platform/base/errors.ts'
 import { type Commands, OUTPUT_FORMATS } from './describe.ts'
 import { EXIT, exitOfError, InterruptedError } from './exit-codes.ts'
 
+/** The first words of commands, with what they are for. */
+type Described = Readonly<Record<string, string>>
+
 /**
  * The groups of `--help`, in its order, with the commands of each module; docs/reference/cli.md has a section for each. A
- * command line imports the module of its first word. The modules describe commands: what a command needs to run is
- * loaded when it runs.
+ * command line imports the module of its first word alone, and the module describes commands: what a command needs to run
+ * is loaded when it runs.
  */
-export const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'Services:': { services: 'up worker api config', data: 'migrate restored' },
+export const GROUPS: Readonly<Record<string, Readonly<Record<string, Described>>>> = {
+  'Services:': {
+    services: {
+      up: 'Run everything in one process, with an embedded database and a sandbox where none is set',
+      worker: 'Run the syncs, checks and deliveries, or some of them',
+      api: 'Run the API; or call it, with a method and a path',
+      config: 'Print the settings in force, without secrets',
+    },
+    data: {
+      migrate: 'Apply the migrations that the database lacks',
+      restored:
+        'After a restore that PostgreSQL does not show, such as copied files: begin a generation of the feeds',
+    },
+  },
   'Health:': {
-    health: 'status doctor',
-    incidents: 'incidents',
-    jobs: 'jobs schedules',
-    pauses: 'pause resume audit',
+    health: {
+      status: 'Show the state of everything on one screen, problems in capitals',
+      doctor: 'Check everything that farewatch needs, and say what to do about problems',
+    },
+    incidents: {
+      incidents: 'List, show and close incidents: times in which changes of fares are held',
+    },
+    jobs: {
+      jobs: 'List, retry and drop jobs of the queue',
+      schedules: 'List when periodic work is due, and do some now',
+    },
+    pauses: {
+      pause: 'Pause checks, syncs or deliveries, now or at a planned time',
+      resume: 'End the running pauses',
+      audit: 'Show what operators changed',
+    },
   },
-  'Routes:': { sync: 'sync routes' },
-  'Fares:': { fares: 'changes verify fares', pauses: 'budget', upstream: 'upstream answers' },
+  'Routes:': {
+    sync: {
+      sync: 'Pull the route lists now, or wait for the run that is already pulling them',
+      routes: 'Export routes',
+    },
+  },
+  'Fares:': {
+    fares: {
+      changes: 'Print the changes of all tracked fares, or the feed of one reseller',
+      verify: 'Ask the upstream about one flight now, within the budget',
+      fares: 'Show tracked fares',
+    },
+    pauses: {
+      budget: 'Choose the budget of upstream requests, and limit it for a while',
+    },
+    upstream: {
+      upstream: 'Probe the upstream',
+      answers: 'List and accept what answers have that the interface does not have',
+    },
+  },
   'Resellers:': {
-    resellers: 'resellers',
-    keys: 'keys',
-    'watch-lists': 'watch-lists',
-    addresses: 'addresses',
-    endpoints: 'endpoints trigger',
-    deliveries: 'deliveries',
-    sandbox: 'receive',
+    resellers: {
+      resellers: 'Create, list, change, disable, enable and delete resellers',
+    },
+    keys: {
+      keys: 'Create, list and revoke keys of the API, and print links for the page',
+    },
+    'watch-lists': {
+      'watch-lists': 'Import, export and change watch lists',
+    },
+    addresses: {
+      addresses: 'Allow the e-mail addresses that resellers may have messages sent to',
+    },
+    endpoints: {
+      endpoints: 'Manage the webhook endpoints of resellers',
+      trigger: 'Send an example of a record to an endpoint',
+    },
+    deliveries: {
+      deliveries: 'Show deliveries, and send them again',
+    },
+    sandbox: {
+      receive: 'Receive webhooks, verify them and print each as a line',
+    },
   },
-  'Data:': { data: 'sql psql export rollup history analysts', services: 'openapi' },
-  'Sandbox:': { sandbox: 'sandbox demo' },
-  'Shell:': { completion: 'completion' },
+  'Data:': {
+    data: {
+      sql: 'Run one read-only query on the public SQL',
+      psql: 'Print the connection string; on a terminal, open psql if it is installed',
+      export: 'Write tables and views of the public SQL; "all" means every one for analysts',
+      rollup: 'Compute the daily tables for every complete day that lacks them',
+      history: 'Prove and prune the histories',
+      analysts: 'Manage the logins of people who query the public SQL',
+    },
+    services: {
+      openapi: 'Print the OpenAPI document of the API',
+    },
+  },
+  'Sandbox:': {
+    sandbox: {
+      sandbox: 'Serve a sandbox: a simulated upstream with a world that the seed determines',
+      demo: 'Watch flights of a running sandbox for the reseller "demo"',
+    },
+  },
+  'Shell:': {
+    completion: {
+      completion: 'Complete commands and options in a shell',
+    },
+  },
 }
 
-/** The command line with all commands; or with those of one module, if the word is one of theirs; or with none. */
+/** The command line with all commands. What is below a command is left out if it is none of the words. */
 export async function createProgram(
-  word = '',
+  words?: readonly string[],
   writeErr?: (text: string) => void,
 ): Promise<Command> {
   const program = emptyProgram(writeErr)
-  if (word === '--version' || word === '-V') return program
-  const modules = Object.entries(GROUPS).flatMap(([heading, files]) =>
-    Object.entries(files).map(([file, words]) => ({ heading, file, words: words.split(' ') })),
-  )
-  const named = modules.filter(({ words }) => words.includes(word))
-  for (const { heading, file, words } of named.length > 0 ? named : modules) {
-    const { COMMANDS } = (await import(`./commands/${file}.ts`)) as Module
+  for (const [heading, files] of Object.entries(GROUPS)) {
     program.commandsGroup(heading)
-    for (const one of words) COMMANDS[one]?.(program, createProgram)
+    for (const [file, described] of Object.entries(files)) {
+      for (const [name, about] of Object.entries(described)) {
+        const command = program.command(name).description(about).helpCommand(false)
+        if (words?.includes(name) === false) continue
+        const { COMMANDS } = (await import(`./commands/${file}.ts`)) as Module
+        COMMANDS[name]?.(command, () => createProgram())
+      }
+    }
   }
-  for (const command of program.commands) command.helpCommand(false)
   return program.commandsGroup('Help:').helpCommand('help [command]', 'Print the help of a command')
 }
 
@@ -86,9 +167,7 @@ function emptyProgram(writeErr?: (text: string) => void): Command {
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const faults: string[] = []
   try {
-    const given = argv.slice(2)
-    const word = given.find((one) => !one.startsWith('-')) ?? given[0]
-    const program = await createProgram(word, (text) => void faults.push(text))
+    const program = await createProgram(argv.slice(2), (text) => void faults.push(text))
     await program.parseAsync(argv)
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok
   } catch (err) {

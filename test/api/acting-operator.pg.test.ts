@@ -32,7 +32,9 @@ describe('an operator that calls for a reseller', () => {
     expect(made.status).toBe(201)
     expect(refused).toMatchObject({ status: 403, body: { code: 'access.missing_scope' } })
     expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found', missing: 'reseller' } })
-    expect(await lists(forReseller(reader, 'Ana Süd'))).toMatchObject({ items: [{ name: 'summer' }] })
+    expect(await lists(forReseller(reader, 'Ana Süd'))).toMatchObject({
+      items: [{ name: 'summer' }],
+    })
     expect(await lists(forReseller(operator, 'ben'))).toMatchObject({ items: [] })
     // The key of a reseller calls for itself, whatever the header says.
     expect(await lists(forReseller(own, 'Ana Süd'))).toMatchObject({ items: [] })

@@ -36,7 +36,10 @@ describe('a command', () => {
   test.each(examples.filter((line) => !WITHOUT_API.test(line)))(
     'says where no API answers, and what to do: %s',
     async (line) => {
-      const env = { FAREWATCH_URL: `http://127.0.0.1:${await freePort()}`, FAREWATCH_KEY: 'fwk_0123456789' }
+      const env = {
+        FAREWATCH_URL: `http://127.0.0.1:${await freePort()}`,
+        FAREWATCH_KEY: 'fwk_0123456789',
+      }
       const yes = /\b(delete|drop)\b/.test(line) ? ['--yes'] : []
 
       const { exit, stdout, stderr } = await runCommand([...wordsOf(line), ...yes], env)
@@ -60,7 +63,14 @@ describe('a client of the API', () => {
     const farewatch = (...args: string[]) => runCommand(args, env)
 
     await farewatch('resellers', 'create', 'Reisebüro Süd')
-    const added = await farewatch('watch-lists', 'add', '101', '--reseller', 'Reisebüro Süd', '--json')
+    const added = await farewatch(
+      'watch-lists',
+      'add',
+      '101',
+      '--reseller',
+      'Reisebüro Süd',
+      '--json',
+    )
     const listed = await farewatch('resellers', 'list', '--json')
     const csv = await farewatch('resellers', 'list', '-o', 'csv')
     const table = await farewatch('resellers', 'list')

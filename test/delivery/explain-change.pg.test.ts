@@ -94,6 +94,6 @@ it('a watch that was paused or began later has no record, and a reseller without
   })
   expect(await explain('99', 'ana')).toMatchObject({
     exit: 1,
-    stderr: 'farewatch: the feed of all fares has no change 99\n',
+    stderr: 'farewatch: the feed has no record 99\n',
   })
 })

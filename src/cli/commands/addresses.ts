@@ -8,10 +8,7 @@ interface Flags {
 
 export const COMMANDS: Commands = { addresses: addAddresses }
 
-function addAddresses(program: Command): void {
-  const group = program
-    .command('addresses')
-    .description('Allow the e-mail addresses that resellers may have messages sent to')
+function addAddresses(group: Command): void {
   const command = (name: string, about: string, args: string, remark = '') =>
     add(group, name, about, {
       examples: [`${args}--reseller northwind`],

@@ -18,10 +18,7 @@ type Shell = keyof typeof SCRIPTS
 export const COMMANDS: Commands = { completion: addCompletion }
 
 /** @param describe makes the program with all commands. */
-function addCompletion(program: Command, describe: () => Promise<Command>): void {
-  const completion = program
-    .command('completion')
-    .description('Complete commands and options in a shell')
+function addCompletion(completion: Command, describe: () => Promise<Command>): void {
   for (const shell of Object.keys(SCRIPTS) as Shell[]) {
     const from = shell === 'fish' ? '| source' : `> completion.${shell}`
     add(completion, shell, `Print the completion for ${shell}`, { examples: [from] }).action(

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { TABLE_FORMATS } from '../../platform/base/kinds.ts'
 import { YES } from '../confirm.ts'
-import { add, type Commands, load } from '../describe.ts'
+import { add, type Commands, help, load } from '../describe.ts'
 import { dateOption, instantOption } from '../option-parsers.ts'
 
 const database = () => import('../work/database.ts')
@@ -19,7 +19,7 @@ export const COMMANDS: Commands = {
 }
 
 function addMigrate(program: Command): void {
-  add(program, 'migrate', 'Apply the migrations that the database lacks', {
+  help(program, {
     remark: 'DATABASE_URL names the database.',
   })
     .option('--wait', 'wait for the end of processes that the new schema would stop')
@@ -27,20 +27,15 @@ function addMigrate(program: Command): void {
 }
 
 function addRestored(program: Command): void {
-  add(
-    program,
-    'restored',
-    'After a restore that PostgreSQL does not show, such as copied files: begin a generation of the feeds',
-    {
-      remark: `
+  help(program, {
+    remark: `
 Run it before the services start, and once more for each earlier restore of the same backup. It is not needed after
 pg_restore or a recovery from archived WAL: the next start finds another database or timeline, and begins a generation.`,
-    },
-  ).action(load(database, ({ beginAgain }) => beginAgain))
+  }).action(load(database, ({ beginAgain }) => beginAgain))
 }
 
 function addSql(program: Command): void {
-  add(program, 'sql <statement>', 'Run one read-only query on the public SQL', {
+  help(program.argument('<statement>'), {
     examples: ['"select count(*) from farewatch.routes_current"'],
     remark: 'With --json each row is a line, and instants are ISO 8601.',
   })
@@ -52,11 +47,7 @@ function addSql(program: Command): void {
 }
 
 function addPsql(program: Command): void {
-  add(
-    program,
-    'psql',
-    'Print the connection string; on a terminal, open psql if it is installed',
-  ).action(load(database, ({ printConnection }) => printConnection))
+  help(program).action(load(database, ({ printConnection }) => printConnection))
 }
 
 const EXPORT_TEXT = `
@@ -67,12 +58,10 @@ its manifest takes nothing. Of s3://bucket/prefix the endpoint, the region and t
 credentials are those of AWS_ENDPOINT_URL, AWS_REGION and the other variables of AWS.`
 
 function addExport(program: Command): void {
-  add(
-    program,
-    'export <tables...>',
-    'Write tables and views of the public SQL; "all" means every one for analysts',
-    { examples: ['all --to warehouse --state warehouse.json'], remark: EXPORT_TEXT },
-  )
+  help(program.argument('<tables...>'), {
+    examples: ['all --to warehouse --state warehouse.json'],
+    remark: EXPORT_TEXT,
+  })
     .addOption(
       new Option('--format <format>', 'the file format').choices(TABLE_FORMATS).default('parquet'),
     )
@@ -87,7 +76,7 @@ function addExport(program: Command): void {
 }
 
 function addRollup(program: Command): void {
-  add(program, 'rollup', 'Compute the daily tables for every complete day that lacks them', {
+  help(program, {
     examples: ['--from 2026-01-31'],
   })
     .option('--from <date>', 'compute all days since this one again', instantOption)
@@ -96,7 +85,7 @@ function addRollup(program: Command): void {
 
 function addAnalysts(program: Command): void {
   add(
-    program.command('analysts').description('Manage the logins of people who query the public SQL'),
+    program,
     'create <name>',
     'Create a login that may read the public SQL and nothing else, and print how to connect',
     { examples: ['mara'] },
@@ -113,8 +102,7 @@ their manifests: first run "export all watch_changes". What is current stays, an
 so does what deliveries still need. Workers may run meanwhile. If it is
 interrupted, run it again. Keep the export: afterwards only it has these rows.`
 
-function addHistory(program: Command): void {
-  const group = program.command('history').description('Prove and prune the histories')
+function addHistory(group: Command): void {
   add(
     group,
     'prove',

@@ -54,8 +54,7 @@ function fromOption(text: string): number | Date {
 
 export const COMMANDS: Commands = { deliveries: addDeliveries }
 
-function addDeliveries(program: Command): void {
-  const group = program.command('deliveries').description('Show deliveries, and send them again')
+function addDeliveries(group: Command): void {
   const owned = (id: string, { reseller }: Owner): Call => ({
     params: { deliveryId: id },
     reseller,

@@ -4,7 +4,7 @@ import { CHANGE_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
 import type { Call, Item } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { add, type Commands, load } from '../describe.ts'
+import { add, type Commands, help, load } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { uuidOption } from '../option-parsers.ts'
 import { type Columns, count } from '../text/text-format.ts'
@@ -53,17 +53,14 @@ const added = ({ deliveryId }: { readonly deliveryId: string }) => `delivery ${d
 
 export const COMMANDS: Commands = { endpoints: addEndpoints, trigger: addTrigger }
 
-function addEndpoints(program: Command): void {
-  const group = program
-    .command('endpoints')
-    .description('Manage the webhook endpoints of resellers')
+function addEndpoints(group: Command): void {
   const command = (name: string, about: string, args = '', remark = '') =>
     add(group, name, about, {
-      examples: [`${name.includes(' ') ? 'ID ' : ''}--reseller northwind${args}`],
+      examples: [`${args}--reseller northwind`.trim()],
       remark,
     }).requiredOption('--reseller <name>', 'the owner of the endpoint')
   const one = (name: string, about: string, args = '', remark = '') =>
-    command(`${name} <id>`, about, args, remark)
+    command(name, about, `ID ${args}`, remark).argument('<id>', 'as "endpoints list" prints it')
   command('list', 'List the endpoints of a reseller').action(
     list('GET /webhook-endpoints', ({ reseller }: Owner) => ({ reseller }), {
       columns: COLUMNS,
@@ -74,7 +71,7 @@ function addEndpoints(program: Command): void {
     command(
       'create',
       'Create an endpoint and print its secret; it is not shown again',
-      ' --target https://receiver.example/fares --sold-out',
+      '--target https://receiver.example/fares --sold-out ',
     )
       .requiredOption('--target <target>', 'the https URL, or the address for the format email')
       .addOption(
@@ -88,7 +85,7 @@ function addEndpoints(program: Command): void {
     ),
   )
   settingOptions(
-    one('update', 'Change an endpoint; what is not given stays', ' --disable').option(
+    one('update', 'Change an endpoint; what is not given stays', '--disable ').option(
       '--target <target>',
       'the new URL or address',
     ),
@@ -157,7 +154,7 @@ interface TriggerFlags extends Owner {
 
 /** Adds `trigger`, which sends an example of a record. */
 function addTrigger(program: Command): void {
-  add(program, 'trigger', 'Send an example of a record to an endpoint', {
+  help(program, {
     examples: ['became_unavailable --endpoint ID --reseller northwind'],
     remark: 'Its type is "example." and the kind. It is no part of the feed.',
   })

@@ -5,7 +5,7 @@ import { VOCABULARY } from '../../platform/base/vocabulary.ts'
 import { fieldValue, TERM_FIELDS } from '../../upstream/question.ts'
 import { type Answer, withApi } from '../api-client.ts'
 import { call } from '../api-command.ts'
-import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
+import { act, add, type Commands, help, type ProgramOptions } from '../describe.ts'
 import { interruptSignal } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
 import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
@@ -19,15 +19,10 @@ interface VerifyOptions extends TermOptions {
 }
 
 function addVerify(program: Command): void {
-  const verify = add(
-    program,
-    'verify',
-    'Ask the upstream about one flight now, within the budget',
-    {
-      examples: ['--flight 12345 --non-residents-adults 2'],
-      remark: 'Exits with 1 if the availability of a leg stays unknown.',
-    },
-  )
+  const verify = help(program, {
+    examples: ['--flight 12345 --non-residents-adults 2'],
+    remark: 'Exits with 1 if the availability of a leg stays unknown.',
+  })
     .requiredOption('--flight <id>', 'the outbound flight')
     .option('--return <id>', 'the return flight')
   addTermOptions(verify)
@@ -67,12 +62,9 @@ function verifyText(answer: Answer<'GET /flights/fares/verify'>): string {
 type Fare = Answer<'GET /fares/{fareId}'>
 
 function addFares(program: Command): void {
-  add(
-    program.command('fares').description('Show tracked fares'),
-    'show',
-    'Show the belief of a tracked fare, its history and its next check',
-    { examples: ['17'] },
-  )
+  add(program, 'show', 'Show the belief of a tracked fare, its history and its next check', {
+    examples: ['17'],
+  })
     .argument('<id>', 'the id of the fare', integerOption(1, 10 ** 15 - 1))
     .action(
       call(
@@ -141,12 +133,7 @@ const PAGE = 1_000
 export const COMMANDS: Commands = { changes: addChanges, verify: addVerify, fares: addFares }
 
 function addChanges(program: Command): void {
-  const changes = add(
-    program,
-    'changes',
-    'Print the changes of all tracked fares, or the feed of one reseller',
-    { examples: ['--reseller demo --follow'] },
-  )
+  const changes = help(program, { examples: ['--reseller demo --follow'] })
     .option('--reseller <name>', 'print the feed of this reseller')
     .option(
       '--after <seq>',

@@ -29,10 +29,7 @@ still so MASS_HOLD_MINUTES after its first answer is recorded.`
 
 export const COMMANDS: Commands = { incidents: addIncidents }
 
-function addIncidents(program: Command): void {
-  const group = program
-    .command('incidents')
-    .description('List, show and close incidents: times in which changes of fares are held')
+function addIncidents(group: Command): void {
   add(group, 'list', 'List incidents, newest first')
     .option('--limit <n>', 'list at most n incidents', integerOption(1, 10_000), 10)
     .action(

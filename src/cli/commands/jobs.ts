@@ -44,8 +44,7 @@ const VERBS = {
 
 export const COMMANDS: Commands = { jobs: addJobs, schedules: addSchedules }
 
-function addJobs(program: Command): void {
-  const jobs = program.command('jobs').description('List, retry and drop jobs of the queue')
+function addJobs(jobs: Command): void {
   add(jobs, 'list', 'List jobs; dead ones unless --state is given', {
     examples: ['--queue verify'],
   })
@@ -111,10 +110,7 @@ const SCHEDULE_COLUMNS: Columns<Item<'GET /schedules'>> = {
   next: 'nextDueAt',
 }
 
-function addSchedules(program: Command): void {
-  const schedules = program
-    .command('schedules')
-    .description('List when periodic work is due, and do some now')
+function addSchedules(schedules: Command): void {
   add(schedules, 'list', 'List the job schedulers: when each was due last and is due next').action(
     list('GET /schedules', () => ({}), {
       columns: SCHEDULE_COLUMNS,

@@ -27,10 +27,7 @@ const COLUMNS: Columns<Item<'GET /keys'>> = {
 
 export const COMMANDS: Commands = { keys: addKeys }
 
-function addKeys(program: Command): void {
-  const keys = program
-    .command('keys')
-    .description('Create, list and revoke keys of the API, and print links for the page')
+function addKeys(keys: Command): void {
   add(keys, 'create', 'Create a key and print it; it is not shown again', {
     examples: ['--reseller northwind --scopes read', '--operator --database'],
     remark: 'The first key of an operator is made on the database itself: no other opens the API.',

@@ -3,7 +3,7 @@ import { PAUSED_WORK } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
 import { type Answer, type Item, withApi } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
-import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
+import { act, add, type Commands, help, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { durationOption, integerOption, laterOption, numberOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
@@ -43,8 +43,8 @@ export const COMMANDS: Commands = {
   budget: addBudget,
 }
 
-export function addPause(program: Command): void {
-  add(program, 'pause', 'Pause checks, syncs or deliveries, now or at a planned time', {
+function addPause(program: Command): void {
+  help(program, {
     examples: ['checks syncs --to 2h --reason "upstream maintenance"'],
     remark: `
 All processes follow within seconds. What is in progress ends, and what is due
@@ -75,7 +75,7 @@ also tests of endpoints. "sync" and "upstream probe" still call the upstream.`,
 }
 
 function addResume(program: Command): void {
-  add(program, 'resume', 'End the running pauses', { examples: ['checks'] })
+  help(program, { examples: ['checks'] })
     .addArgument(workArgument())
     .option('--planned', 'also cancel pauses that have not begun')
     .action(act(resume))
@@ -106,10 +106,7 @@ interface PlanOptions {
   readonly delay: number
 }
 
-function addBudget(program: Command): void {
-  const budget = program
-    .command('budget')
-    .description('Choose the budget of upstream requests, and limit it for a while')
+function addBudget(budget: Command): void {
   add(budget, 'limit', 'Limit the budget of all processes for a while', {
     examples: ['2 --to 2h --reason "upstream is slow"'],
     remark: `
@@ -212,11 +209,7 @@ function short(seconds: number): string {
 }
 
 function addAudit(program: Command): void {
-  add(
-    program.command('audit').description('Show what operators changed'),
-    'list',
-    'List what was changed through the API or the command line, newest first',
-  )
+  add(program, 'list', 'List what was changed through the API or the command line, newest first')
     .option('--limit <n>', 'list at most n changes', integerOption(1, 10_000), 20)
     .action(
       list('GET /audit', ({ limit }: { readonly limit: number }) => ({ query: { limit } }), {

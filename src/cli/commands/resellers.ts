@@ -26,10 +26,7 @@ const named = (reseller: string) => ({ params: { reseller } })
 
 export const COMMANDS: Commands = { resellers: addResellers }
 
-function addResellers(program: Command): void {
-  const group = program
-    .command('resellers')
-    .description('Create, list, change, disable, enable and delete resellers')
+function addResellers(group: Command): void {
   const one = ['northwind']
   add(group, 'create <name>', 'Create a reseller', { examples: one }).action(
     call(

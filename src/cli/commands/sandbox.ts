@@ -1,32 +1,25 @@
 import { type Command, Option } from 'commander'
-import { FAULT_NAMES } from '../../../sandbox/faults/fault-rule.ts'
 import { RECEIVER_NETWORK, RECEIVER_PORT } from '../../platform/base/loopback.ts'
-import { add, type Commands, load } from '../describe.ts'
+import { add, type Commands, help, load } from '../describe.ts'
 import { addressOption, integerOption, numberOption } from '../option-parsers.ts'
 
 const work = () => import('../work/sandbox.ts')
 
+export const COMMANDS: Commands = { sandbox: addSandbox, demo: addDemo, receive: addReceive }
+
 const FAULT_HELP = `
 A fault rule is NAME[:endpoint][:probability][:seconds][,key=value…].
 The defaults are every endpoint, every request and no end.
-docs/reference/sandbox.md describes the names:
-${FAULT_NAMES.join(', ').replace(/(.{1,76}(?:,|$))\s?/g, '  $1\n')}`
-
-export const COMMANDS: Commands = { sandbox: addSandbox, demo: addDemo, receive: addReceive }
+docs/reference/sandbox.md describes the names.`
 
 function addSandbox(program: Command): void {
-  const sandbox = add(
-    program,
-    'sandbox',
-    'Serve a sandbox: a simulated upstream with a world that the seed determines',
-    {
-      examples: [
-        '--routes routes.json --port 8090',
-        '--speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes',
-      ],
-      remark: FAULT_HELP,
-    },
-  )
+  const sandbox = help(program, {
+    examples: [
+      '--routes routes.json --port 8090',
+      '--speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes',
+    ],
+    remark: FAULT_HELP,
+  })
     .option('--host <address>', 'the address; 0.0.0.0 is every address', addressOption, '127.0.0.1')
     .option('--port <port>', 'the port; 0 takes any free one', integerOption(0, 65_535), 8090)
     .option('--seed <seed>', 'the seed of the world', integerOption(0, 2 ** 31), 1)
@@ -48,14 +41,14 @@ reopening, another price, other times and routes that come and go by itself, in 
 }
 
 function addDemo(program: Command): void {
-  add(program, 'demo', 'Watch flights of a running sandbox for the reseller "demo"', {
+  help(program, {
     remark: `
 "bin/farewatch up" does this itself if UPSTREAM_BASE_URL is not set; else that must be the address of a sandbox.`,
   }).action(load(work, ({ watchDemo }) => watchDemo))
 }
 
 function addReceive(program: Command): void {
-  add(program, 'receive', 'Receive webhooks, verify them and print each as a line', {
+  help(program, {
     examples: ['--reseller demo'],
     remark: `
 Without --reseller and --secret nothing is verified. Endpoints may deliver to this machine if WEBHOOK_ALLOWED_NETWORKS

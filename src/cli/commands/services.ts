@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { WORK_ROLES, type WorkRole } from '../../platform/base/kinds.ts'
 import { splitList } from '../../platform/base/text.ts'
-import { act, add, type Commands, load, type ProgramOptions } from '../describe.ts'
+import { act, type Commands, help, load, type ProgramOptions } from '../describe.ts'
 import { type ApiFlags, callApi } from './call-api.ts'
 
 const services = () => import('../work/services.ts')
@@ -16,16 +16,11 @@ export const COMMANDS: Commands = {
 }
 
 function addUp(program: Command): void {
-  add(
-    program,
-    'up',
-    'Run everything in one process, with an embedded database and a sandbox where none is set',
-    { remark: STOPS },
-  ).action(load(services, ({ runUp }) => runUp))
+  help(program, { remark: STOPS }).action(load(services, ({ runUp }) => runUp))
 }
 
 function addWorker(program: Command): void {
-  add(program, 'worker', 'Run the syncs, checks and deliveries, or some of them', {
+  help(program, {
     examples: ['--roles sync,check'],
     remark: `
 ${STOPS}
@@ -44,7 +39,7 @@ function readRoles(text: string): WorkRole[] {
 }
 
 function addApi(program: Command): void {
-  add(program, 'api', 'Run the API; or call it, with a method and a path', {
+  help(program, {
     examples: ['', 'GET "/watch-changes?after=0" --reseller demo'],
     remark: `${STOPS} A call exits with 1 if its answer is an error.`,
   })
@@ -62,7 +57,7 @@ function addApi(program: Command): void {
 }
 
 function addConfig(program: Command): void {
-  add(program, 'config', 'Print the settings in force, without secrets').action(
+  help(program).action(
     load(
       () => import('../work/config.ts'),
       ({ printConfig }) => printConfig,
@@ -71,7 +66,7 @@ function addConfig(program: Command): void {
 }
 
 function addOpenApi(program: Command): void {
-  add(program, 'openapi', 'Print the OpenAPI document of the API', {
+  help(program, {
     examples: ['> openapi.json'],
   }).action(
     act(async (_options: ProgramOptions) => {

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { EXPORT_FORMATS, ROUTE_LISTS } from '../../platform/base/kinds.ts'
 import { withApi } from '../api-client.ts'
 import { call, list, readAll } from '../api-command.ts'
-import { act, add, type Commands, load, type ProgramOptions } from '../describe.ts'
+import { act, add, type Commands, help, load, type ProgramOptions } from '../describe.ts'
 import { instantOption, integerOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
 import { reviewText } from '../text/sync-report-text.ts'
@@ -20,15 +20,10 @@ const ofRun = (runId: number) => ({ params: { runId } })
 export const COMMANDS: Commands = { sync: addSync, routes: addRoutes }
 
 function addSync(program: Command): void {
-  const sync = add(
-    program,
-    'sync',
-    'Pull the route lists now, or wait for the run that is already pulling them',
-    {
-      examples: ['--list routes --json'],
-      remark: 'Exits with 3 if a list is held for review, or would be.',
-    },
-  )
+  const sync = help(program, {
+    examples: ['--list routes --json'],
+    remark: 'Exits with 3 if a list is held for review, or would be.',
+  })
     .addOption(
       new Option('--list <list>', 'the list to pull')
         .choices([...ROUTE_LISTS, 'all'])
@@ -99,7 +94,7 @@ function review(runId: number | undefined, options: ProgramOptions): Promise<voi
 
 function addRoutes(program: Command): void {
   add(
-    program.command('routes').description('Export routes'),
+    program,
     'export',
     'Write the routes that are live, or were live at an instant, to standard output',
     { examples: ['--as-of 2026-01-31 --format csv > routes.csv'] },

@@ -3,10 +3,7 @@ import { call, list } from '../api-command.ts'
 import { add, type Commands, load } from '../describe.ts'
 import { printable } from '../text/text-format.ts'
 
-function addAnswers(program: Command): void {
-  const answers = program
-    .command('answers')
-    .description('List and accept what answers have that the interface does not have')
+function addAnswers(answers: Command): void {
   add(
     answers,
     'list',
@@ -50,7 +47,7 @@ export const COMMANDS: Commands = { upstream: addUpstream, answers: addAnswers }
 
 function addUpstream(program: Command): void {
   add(
-    program.command('upstream').description('Probe the upstream'),
+    program,
     'probe',
     'Call each endpoint of the upstream once and report what its interface leaves open',
     {

@@ -26,8 +26,7 @@ const work = () => import('../work/watch-lists.ts')
 
 export const COMMANDS: Commands = { 'watch-lists': addWatchLists }
 
-function addWatchLists(program: Command): void {
-  const lists = program.command('watch-lists').description('Import, export and change watch lists')
+function addWatchLists(lists: Command): void {
   const command = (name: string, about: string, args = '', remark = '') =>
     add(lists, name, about, {
       examples: [

@@ -24,7 +24,9 @@ export async function withOwnApi<T>(work: (send: Send) => Promise<T>): Promise<T
       reseller === undefined
         ? OPERATOR
         : actingFor(OPERATOR, await requireReseller(app.database.db, reseller))
-    const server = createApiServer(app, queue, {
+    // It waits for nothing, so it follows no notifications.
+    const listener = { ...app.listener, subscribe: () => () => undefined }
+    const server = createApiServer({ ...app, listener }, queue, {
       callerOf,
       forget: () => undefined,
       allUsesRecorded: async () => undefined,
