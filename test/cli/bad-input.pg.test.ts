@@ -147,12 +147,15 @@ describe('bad input on the command line', () => {
   it.for([
     [['--non-residents-adults', '0'], 'at least one adult'],
     [['--residents-adults', '1', '--residents-infants', '3'], 'infants must not outnumber adults'],
-  ] as const)('explains the broken rule of a question: %j', async ([args, rule], { databaseUrl }) => {
-    const env = { ...UPSTREAM, DATABASE_URL: databaseUrl }
+  ] as const)(
+    'explains the broken rule of a question: %j',
+    async ([args, rule], { databaseUrl }) => {
+      const env = { ...UPSTREAM, DATABASE_URL: databaseUrl }
 
-    const { exit, stderr } = await runCommand(['verify', '--flight', '1', ...args], env)
+      const { exit, stderr } = await runCommand(['verify', '--flight', '1', ...args], env)
 
-    expect(exit).toBe(2)
-    expect(stderr).toContain(rule)
-  })
+      expect(exit).toBe(2)
+      expect(stderr).toContain(rule)
+    },
+  )
 })
