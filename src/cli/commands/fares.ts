@@ -163,6 +163,7 @@ function printChanges(options: ChangesOptions): Promise<void> {
       if (!follow) return
       await delay(POLL_MS, undefined, { signal }).catch(() => undefined)
     }
+    signal.throwIfAborted()
   })
 }
 
