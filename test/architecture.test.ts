@@ -151,9 +151,7 @@ describe('the architecture', () => {
       .filter((file) => /process\.env\b/.test(file.text))
       .map((file) => file.name)
       .filter(
-        (name) =>
-          name !== 'src/platform/config/config.ts' &&
-          name !== 'src/cli/commands/database-commands.ts',
+        (name) => name !== 'src/platform/config/config.ts' && name !== 'src/cli/work/database.ts',
       )
     expect(readers).toEqual([])
   })

@@ -36,6 +36,7 @@ import { ROUTE_OPERATIONS } from '../routes/read/route-operations.ts'
 import { SYNC_RUN_OPERATIONS } from '../routes/read/sync-run-operations.ts'
 import { BUDGET_OPERATIONS } from '../schedule/budget-operations.ts'
 import { ANSWER_OPERATIONS } from '../views/answer-operations.ts'
+import { CONTROL_OPERATIONS } from '../views/control-operations.ts'
 import type { DelayReader } from '../views/detection-delays.ts'
 import { FARE_OPERATIONS } from '../views/fare-operations.ts'
 import { INCIDENT_OPERATIONS } from '../views/incident-operations.ts'
@@ -47,10 +48,12 @@ import type { disableReseller, enableReseller } from '../watches/change-watches.
 import { WATCH_LIST_OPERATIONS } from '../watches/operations/watch-list-operations.ts'
 import { WATCH_OPERATIONS } from '../watches/operations/watch-operations.ts'
 import type { countContents, markForDeletion } from './delete-reseller.ts'
+import { QUEUE_OPERATIONS, type QueueControl } from './queue-operations.ts'
 
 /** The dependencies of all operations. Each operation declares the ones that it needs. */
 export interface ApiDeps extends EndpointDeps, FeedSource {
   readonly routeLists: RenderedLists
+  readonly queues: QueueControl
   readonly onDemand: OnDemand
   readonly feedHeads: FeedHeads
   readonly streams: Streams
@@ -76,8 +79,7 @@ export interface ApiDeps extends EndpointDeps, FeedSource {
   readonly readDelays?: DelayReader
 }
 
-/** Every operation of the API, in the order of the documentation. */
-export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
+const ALL = [
   ...ROUTE_OPERATIONS,
   ...VERIFY_OPERATIONS,
   ...WATCH_LIST_OPERATIONS,
@@ -102,9 +104,17 @@ export const API_OPERATIONS: readonly Operation<ApiDeps>[] = [
   ...SETTING_OPERATIONS,
   ...KEY_OPERATIONS,
   ...INCIDENT_OPERATIONS,
+  ...CONTROL_OPERATIONS,
+  ...QUEUE_OPERATIONS,
   ...ANSWER_OPERATIONS,
   ...BUDGET_OPERATIONS,
   ...AVAILABILITY_CHANGE_OPERATIONS,
   ...FARE_OPERATIONS,
   ...OPERATOR_STREAM_OPERATIONS,
 ]
+
+/** Every operation of the API, in the order of the documentation. */
+export const API_OPERATIONS: readonly Operation<ApiDeps>[] = ALL
+
+/** What the operations declare: a client takes the types of their answers from it. */
+export type Declared = NonNullable<(typeof ALL)[number]['declared']>

@@ -10,6 +10,7 @@ import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
 import { followHints } from '../platform/db/listener.ts'
 import { createApi } from '../platform/http/api.ts'
 import { drainOnClose, type HttpServer } from '../platform/http/server.ts'
+import { QueueUnavailableError } from '../platform/queue/queue-errors.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { createKeyAccess, type KeyAccess } from '../resellers/check-keys.ts'
 import { createTransactions } from '../resellers/kept-answers.ts'
@@ -23,6 +24,7 @@ import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
 import { requestCounter } from './count-work.ts'
 import { countContents, markForDeletion } from './delete-reseller.ts'
+import { queueControl } from './queue-control.ts'
 import { readWork } from './read-work.ts'
 import { publicUrlOf, targetRulesOf, verifyRulesOf } from './settings-for.ts'
 
@@ -34,22 +36,24 @@ const FRESHNESS_CACHE_MS = 5_000
 /** Every page of an operator asks for the status every few seconds. */
 const WORK_CACHE_MS = 3_000
 
-/** Creates the server of the API. */
-export function createApiServer(app: App, queue: QueueSystem): HttpServer {
+/** Creates the server of the API. @param given who may call it; unset: who has a key of the database. */
+export function createApiServer(app: App, queue: QueueSystem, given?: KeyAccess): HttpServer {
   const { config, log } = app
   const { db } = app.requestDatabase
   const nowMs = () => performance.now()
-  const access = createKeyAccess({ db, log, nowMs })
+  const access = given ?? createKeyAccess({ db, log, nowMs })
   const onDemand = createOnDemand({ ...app.verifyDeps, db })
   const freshness = createTtlCache<Freshness>({ ttlMs: FRESHNESS_CACHE_MS, nowMs, maxKeys: 1 })
   const work = createTtlCache<WorkState>({ ttlMs: WORK_CACHE_MS, nowMs, maxKeys: 1 })
   const { feedHeads, streams, stopFollowing } = followFeeds(app, access)
   const server = createApi({
     log,
-    isUnavailable: isDatabaseUnavailable,
+    isUnavailable: (thrown) =>
+      isDatabaseUnavailable(thrown) || thrown instanceof QueueUnavailableError,
     operations: API_OPERATIONS,
     deps: {
       ...depsOf(app),
+      queues: queueControl({ db, clock: app.clock }, queue),
       readWork: () => work.get('', () => readWork(db, queue)),
       routeLists: createRenderedLists({ db, nowMs }),
       onDemand,
@@ -116,7 +120,9 @@ export function statesFor(db: Db): StateReaders {
   }
 }
 
-function depsOf(app: App): Omit<ApiDeps, 'routeLists' | 'onDemand' | 'feedHeads' | 'streams'> {
+function depsOf(
+  app: App,
+): Omit<ApiDeps, 'queues' | 'routeLists' | 'onDemand' | 'feedHeads' | 'streams'> {
   const { requestDatabase, clock, log, config, syncDeps } = app
   return {
     db: requestDatabase.db,

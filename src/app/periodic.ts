@@ -3,7 +3,7 @@ import { endWatches, expireFares, pruneEvidence, pruneFares, pruneMinutes } from
 import { closeUncheckedIncidents } from '../fares/incidents.ts'
 import { rollUpDays } from '../history/roll-up-days.ts'
 import { lastDueAt } from '../platform/base/cron.ts'
-import { ROUTE_LISTS, type RouteListName } from '../platform/base/kinds.ts'
+import { type JobQueue, ROUTE_LISTS, type RouteListName } from '../platform/base/kinds.ts'
 import type { Loop } from '../platform/base/loop.ts'
 import { endLongSessions } from '../platform/db/analyst-logins.ts'
 import type { Db } from '../platform/db/database.ts'
@@ -27,7 +27,7 @@ import { deleteMarked } from './delete-reseller.ts'
 import { type ListSchedule, schedulesOf, syncNameOf, verifyRulesOf } from './settings-for.ts'
 
 /** The queue of all periodic work except the syncs. */
-export const PERIODIC_QUEUE = 'periodic'
+export const PERIODIC_QUEUE = 'periodic' satisfies JobQueue
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000

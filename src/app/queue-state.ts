@@ -1,6 +1,7 @@
 import type { QueueState } from '../health/status-shapes.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
+import { JOB_QUEUES } from '../platform/base/kinds.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
 import type {
   JobState,
@@ -8,12 +9,10 @@ import type {
   QueueSystem,
   SavedScheduler,
 } from '../platform/queue/queue-system.ts'
-import { SYNC_QUEUE } from '../routes/sync.ts'
-import { VERIFY_QUEUE } from '../schedule/claim.ts'
 import { listAllSchedulers, PERIODIC_QUEUE } from './periodic.ts'
 
 /** Every queue. */
-export const QUEUES = [SYNC_QUEUE, VERIFY_QUEUE, PERIODIC_QUEUE] as const
+export const QUEUES = JOB_QUEUES
 
 const DEPTH_STATES = ['waiting', 'active', 'delayed', 'dead'] as const
 
@@ -100,12 +99,9 @@ export async function listLastRuns(queue: QueueSystem, limit: number): Promise<L
 interface DeadJobsDeps {
   readonly queue: QueueSystem
   readonly clock: Clock
-  readonly signal: AbortSignal
-  /** Called with the number of changed jobs. */
-  readonly onProgress: (changed: number) => void
 }
 
-interface DeadJobsChange {
+export interface DeadJobsChange {
   /** The name of the queue. */
   readonly name: string
   readonly ids: readonly string[] | 'all'
@@ -121,7 +117,7 @@ const PAGE = 200
  * Safe to run twice: a job that waits or runs is not dead.
  */
 export async function changeDeadJobs(
-  { queue, clock, signal, onProgress }: DeadJobsDeps,
+  { queue, clock }: DeadJobsDeps,
   { name, ids, verb }: DeadJobsChange,
 ): Promise<{ readonly changed: number; readonly missing: readonly string[] }> {
   const changeOne = verb === 'retry' ? queue.retryDead : queue.dropDead
@@ -129,10 +125,8 @@ export async function changeDeadJobs(
   let changed = 0
   const changeEach = async (wanted: readonly string[]) => {
     for (const id of wanted) {
-      signal.throwIfAborted()
       if (await changeOne(name, id)) changed += 1
       else missing.push(id)
-      onProgress(changed)
     }
   }
   if (ids !== 'all') {

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import packageJson from '../../package.json' with { type: 'json' }
 import { type App, assertReady, migrateApp, openApp, openQueue } from '../app/app.ts'
 import { warnOfTokenInClear } from '../app/settings-for.ts'
 import { type Embedded, embedMissing } from '../embedded/embed-missing.ts'
@@ -11,9 +10,12 @@ import { loadConfig, secretsOf } from '../platform/config/config.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { requireReseller } from '../resellers/resellers.ts'
+import type { ProgramOptions } from './describe.ts'
 import { interruptSignal, untilInterrupted } from './exit-codes.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 import { createLogLines } from './text/log-lines.ts'
+import { hasColours } from './text/text-format.ts'
+import { processFields } from './version.ts'
 
 export interface CliContext {
   readonly config: Config
@@ -28,25 +30,29 @@ export interface CliContext {
  * Reads the configuration and sets up output. Results go to standard output. Logs go to standard error: plain lines on
  * a terminal, JSON elsewhere. A quiet command logs from `warn` on, unless LOG_LEVEL was set.
  */
-export function createContext({ quiet = false }: { quiet?: boolean } = {}): CliContext {
+export function createContext({
+  quiet = false,
+  options,
+}: {
+  quiet?: boolean
+  options?: ProgramOptions | undefined
+} = {}): CliContext {
   const config = loadConfig()
   const scrub = createScrub(secretsOf(config))
-  const terminal = createTerminal({
-    stdout: process.stdout,
-    stderr: process.stderr,
-    // A quiet command logs its progress too.
-    logProgress: (progress) => {
-      const log = createLogger({ level: config.LOG_LEVEL, scrub, destination: process.stderr })
-      log.info({ progress }, 'in progress')
-    },
-  })
+  // A quiet command logs its progress too.
+  const logProgress = (progress: string) => {
+    const log = createLogger({ level: config.LOG_LEVEL, scrub, destination: process.stderr })
+    log.info({ progress }, 'in progress')
+  }
+  const { stdout, stderr } = process
+  const terminal = createTerminal({ stdout, stderr, logProgress }, options)
   const destination = terminal.interactive
     ? createLogLines(
         (line) => {
           terminal.progress('')
           process.stderr.write(line)
         },
-        { debug: config.LOG_LEVEL !== 'info' },
+        { debug: config.LOG_LEVEL !== 'info', coloured: hasColours(stderr) },
       )
     : process.stderr
   const level = config.LOG_LEVEL === 'info' ? infoLevel(quiet, terminal) : config.LOG_LEVEL
@@ -77,17 +83,13 @@ export function createServiceContext(role: string): CliContext {
   return { ...context, log }
 }
 
-/** The fields by which a line of a log belongs to one of several processes. */
-export function processFields(role: string) {
-  return { role, pid: process.pid, version: packageJson.version }
-}
-
 /** The time that a store has to close its connections. */
 const CLOSE_MS = 2_000
 
 interface CommandNeeds {
   /** Shown in pg_stat_activity. */
   readonly role: string
+  readonly options?: ProgramOptions
   /** Whether the command calls the upstream. */
   readonly sandbox?: boolean
   /** Whether to log warnings and errors only. If unset, true. */
@@ -113,10 +115,10 @@ export function withApp(needs: CommandNeeds, work: Work): Promise<void> {
 
 /** As withApp, for a database that need not be migrated. */
 export async function withStores(
-  { role, sandbox = false, quiet = true, endsItself = false }: CommandNeeds,
+  { role, options, sandbox = false, quiet = true, endsItself = false }: CommandNeeds,
   work: Work,
 ): Promise<void> {
-  const context = createContext({ quiet })
+  const context = createContext({ quiet, options })
   const { config, log, signal } = context
   const embedded = await embedMissing(await withRunningApi(config), {
     log,
@@ -143,22 +145,21 @@ export async function withStores(
 
 /** As withApp, for the reseller that the command line names. */
 export function withReseller(
-  role: string,
-  name: string,
+  options: ProgramOptions & { readonly reseller: string },
   work: (resellerId: number, app: App, context: CliContext) => Promise<unknown>,
 ): Promise<void> {
-  return withApp({ role }, async (app, context) => {
-    const { id } = await requireReseller(app.database.db, name)
+  return withApp({ role: 'watch-lists', options }, async (app, context) => {
+    const { id } = await requireReseller(app.database.db, options.reseller)
     return work(id, app, context)
   })
 }
 
 /** As withApp, with the queue. */
 export function withQueue(
-  role: string,
+  needs: CommandNeeds,
   work: (app: App, queue: QueueSystem, context: CliContext) => Promise<unknown>,
 ): Promise<void> {
-  return withApp({ role }, async (app, context) => {
+  return withApp(needs, async (app, context) => {
     const queue = openQueue(app)
     try {
       return await work(app, queue, context)

@@ -1,232 +1,194 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import path from 'node:path'
-import { Command, CommanderError } from 'commander'
-import packageJson from '../../package.json' with { type: 'json' }
-import { AppError, codeOf, messageOf, nameFullDisk } from '../platform/base/errors.ts'
-import { createLogger } from '../platform/base/logger.ts'
-import { createScrub } from '../platform/base/secrets.ts'
-import { ConfigError, loadConfig, secretsOf } from '../platform/config/config.ts'
+import { Command, CommanderError, Option } from 'commander'
+import { AppError } from '../platform/base/errors.ts'
+import { type Commands, OUTPUT_FORMATS } from './describe.ts'
 import { EXIT, exitOfError, InterruptedError } from './exit-codes.ts'
-import { escapeControls } from './text/text-format.ts'
 
-type Add = (program: Command) => void
-
-interface CommandModule {
-  /** The first words of its commands. */
-  readonly words: readonly string[]
-  readonly load: () => Promise<readonly Add[]>
-}
-
-const from = <M>(words: string, load: () => Promise<M>, adds: (module: M) => Add[]) =>
-  ({ words: words.split(' '), load: async () => adds(await load()) }) satisfies CommandModule
+/** The first words of commands, with what they are for. */
+type Described = Readonly<Record<string, string>>
 
 /**
- * The groups of `--help`, in its order; docs/reference/cli.md has a section for each. A command line imports the module
- * of its first word: all of them together cost three times the processor time of one.
+ * The groups of `--help`, in its order, with the commands of each module; docs/reference/cli.md has a section for each. A
+ * command line imports the module of its first word alone, and the module describes commands: what a command needs to run
+ * is loaded when it runs.
  */
-export const GROUPS: Readonly<Record<string, readonly CommandModule[]>> = {
-  'Services:': [
-    from(
-      'up worker api config',
-      () => import('./commands/service-commands.ts'),
-      (m) => [m.addServiceCommands, m.addConfigCommand],
-    ),
-    from(
-      'migrate restored',
-      () => import('./commands/database-commands.ts'),
-      (m) => [m.addMigrateCommand, m.addRestoredCommand],
-    ),
-  ],
-  'Health:': [
-    from(
-      'status doctor schedules',
-      () => import('./commands/health-commands.ts'),
-      (m) => [m.addStatusCommand, m.addDoctorCommand, m.addSchedulesCommands],
-    ),
-    from(
-      'incidents',
-      () => import('./commands/incidents-commands.ts'),
-      (m) => [m.addIncidentsCommands],
-    ),
-    from(
-      'jobs',
-      () => import('./commands/jobs-commands.ts'),
-      (m) => [m.addJobsCommands],
-    ),
-    from(
-      'pause resume audit',
-      () => import('./commands/pause-commands.ts'),
-      (m) => [m.addPauseCommands, m.addAuditCommand],
-    ),
-  ],
-  'Routes:': [
-    from(
-      'sync routes',
-      () => import('./commands/sync-commands.ts'),
-      (m) => [m.addSyncCommands, m.addRoutesCommands],
-    ),
-  ],
-  'Fares:': [
-    from(
-      'changes verify fares',
-      () => import('./commands/fares-commands.ts'),
-      (m) => [m.addChangesCommand, m.addFaresCommands],
-    ),
-    from(
-      'budget upstream answers',
-      () => import('./commands/upstream-commands.ts'),
-      (m) => [m.addBudgetCommand, m.addUpstreamCommands, m.addAnswersCommands],
-    ),
-  ],
-  'Resellers:': [
-    from(
-      'resellers',
-      () => import('./commands/resellers-commands.ts'),
-      (m) => [m.addResellersCommands],
-    ),
-    from(
-      'keys',
-      () => import('./commands/keys-commands.ts'),
-      (m) => [m.addKeysCommands],
-    ),
-    from(
-      'watch-lists',
-      () => import('./commands/watch-list-commands.ts'),
-      (m) => [m.addWatchListCommands],
-    ),
-    from(
-      'addresses',
-      () => import('./commands/addresses-commands.ts'),
-      (m) => [m.addAddressesCommands],
-    ),
-    from(
-      'endpoints trigger',
-      () => import('./commands/endpoints-commands.ts'),
-      (m) => [m.addEndpointsCommands, m.addTriggerCommand],
-    ),
-    from(
-      'deliveries',
-      () => import('./commands/deliveries-commands.ts'),
-      (m) => [m.addDeliveriesCommands],
-    ),
-    from(
-      'receive',
-      () => import('./commands/receive-command.ts'),
-      (m) => [m.addReceiveCommand],
-    ),
-  ],
-  'Data:': [
-    from(
-      'sql psql',
-      () => import('./commands/database-commands.ts'),
-      (m) => [m.addSqlCommands],
-    ),
-    from(
-      'export rollup history analysts',
-      () => import('./commands/history-commands.ts'),
-      (m) => [m.addExportCommand, m.addRollupCommand, m.addHistoryCommands, m.addAnalystsCommands],
-    ),
-    from(
-      'openapi',
-      () => import('./commands/service-commands.ts'),
-      (m) => [m.addOpenApiCommand],
-    ),
-  ],
-  'Sandbox:': [
-    from(
-      'sandbox demo',
-      () => import('./commands/sandbox-commands.ts'),
-      (m) => [m.addSandboxCommand, m.addDemoCommand],
-    ),
-  ],
+export const GROUPS: Readonly<Record<string, Readonly<Record<string, Described>>>> = {
+  'Services:': {
+    services: {
+      up: 'Run everything in one process, with an embedded database and a sandbox where none is set',
+      worker: 'Run the syncs, checks and deliveries, or some of them',
+      api: 'Run the API; or call it, with a method and a path',
+      config: 'Print the settings in force, without secrets',
+    },
+    data: {
+      migrate: 'Apply the migrations that the database lacks',
+      restored:
+        'After a restore that PostgreSQL does not show, such as copied files: begin a generation of the feeds',
+    },
+  },
+  'Health:': {
+    health: {
+      status: 'Show the state of everything on one screen, problems in capitals',
+      doctor: 'Check everything that farewatch needs, and say what to do about problems',
+    },
+    incidents: {
+      incidents: 'List, show and close incidents: times in which changes of fares are held',
+    },
+    jobs: {
+      jobs: 'List, retry and drop jobs of the queue',
+      schedules: 'List when periodic work is due, and do some now',
+    },
+    pauses: {
+      pause: 'Pause checks, syncs or deliveries, now or at a planned time',
+      resume: 'End the running pauses',
+      audit: 'Show what operators changed',
+    },
+  },
+  'Routes:': {
+    sync: {
+      sync: 'Pull the route lists now, or wait for the run that is already pulling them',
+      routes: 'Export routes',
+    },
+  },
+  'Fares:': {
+    fares: {
+      changes: 'Print the changes of all tracked fares, or the feed of one reseller',
+      verify: 'Ask the upstream about one flight now, within the budget',
+      fares: 'Show tracked fares',
+    },
+    pauses: {
+      budget: 'Choose the budget of upstream requests, and limit it for a while',
+    },
+    upstream: {
+      upstream: 'Probe the upstream',
+      answers: 'List and accept what answers have that the interface does not have',
+    },
+  },
+  'Resellers:': {
+    resellers: {
+      resellers: 'Create, list, change, disable, enable and delete resellers',
+    },
+    keys: {
+      keys: 'Create, list and revoke keys of the API, and print links for the page',
+    },
+    'watch-lists': {
+      'watch-lists': 'Import, export and change watch lists',
+    },
+    addresses: {
+      addresses: 'Allow the e-mail addresses that resellers may have messages sent to',
+    },
+    endpoints: {
+      endpoints: 'Manage the webhook endpoints of resellers',
+      trigger: 'Send an example of a record to an endpoint',
+    },
+    deliveries: {
+      deliveries: 'Show deliveries, and send them again',
+    },
+    sandbox: {
+      receive: 'Receive webhooks, verify them and print each as a line',
+    },
+  },
+  'Data:': {
+    data: {
+      sql: 'Run one read-only query on the public SQL',
+      psql: 'Print the connection string; on a terminal, open psql if it is installed',
+      export: 'Write tables and views of the public SQL; "all" means every one for analysts',
+      rollup: 'Compute the daily tables for every complete day that lacks them',
+      history: 'Prove and prune the histories',
+      analysts: 'Manage the logins of people who query the public SQL',
+    },
+    services: {
+      openapi: 'Print the OpenAPI document of the API',
+    },
+  },
+  'Sandbox:': {
+    sandbox: {
+      sandbox: 'Serve a sandbox: a simulated upstream with a world that the seed determines',
+      demo: 'Watch flights of a running sandbox for the reseller "demo"',
+    },
+  },
+  'Shell:': {
+    completion: {
+      completion: 'Complete commands and options in a shell',
+    },
+  },
 }
 
-/** The command line with all commands; or with those of one module, if the word is one of theirs. */
-export async function createProgram(word = ''): Promise<Command> {
-  const program = emptyProgram()
-  const modules = Object.entries(GROUPS).flatMap(([heading, all]) =>
-    all.map((module) => ({ heading, ...module })),
-  )
-  const named = modules.filter(({ words }) => words.includes(word))
-  for (const { heading, load } of named.length > 0 ? named : modules) {
+/** The command line with all commands. What is below a command is left out if it is none of the words. */
+export async function createProgram(
+  words?: readonly string[],
+  writeErr?: (text: string) => void,
+): Promise<Command> {
+  const program = emptyProgram(writeErr)
+  for (const [heading, files] of Object.entries(GROUPS)) {
     program.commandsGroup(heading)
-    for (const add of await load()) add(program)
+    for (const [file, described] of Object.entries(files)) {
+      for (const [name, about] of Object.entries(described)) {
+        const command = program.command(name).description(about).helpCommand(false)
+        if (words?.includes(name) === false) continue
+        const { COMMANDS } = (await import(`./commands/${file}.ts`)) as Module
+        COMMANDS[name]?.(command, () => createProgram())
+      }
+    }
   }
-  for (const command of program.commands) command.helpCommand(false)
   return program.commandsGroup('Help:').helpCommand('help [command]', 'Print the help of a command')
 }
 
-function emptyProgram(): Command {
-  return new Command('bin/farewatch')
+interface Module {
+  readonly COMMANDS: Commands
+}
+
+const VERSION_CODE = 'commander.version'
+
+/** @param writeErr takes what is wrong with the command line. */
+function emptyProgram(writeErr?: (text: string) => void): Command {
+  const program = new Command('bin/farewatch')
     .description('Watches flight routes and fares for resellers: history, changes and metrics.')
     .option('-V, --version', 'print the version and the commit')
     .on('option:version', () => {
-      process.stdout.write(`${versionText()}\n`)
-      throw new CommanderError(EXIT.ok, 'commander.version', '')
+      throw new CommanderError(EXIT.ok, VERSION_CODE, '')
     })
     .helpOption('-h, --help', 'print this help')
+    .addOption(
+      new Option(
+        '-o, --output <format>',
+        'the form of the answer; csv has all of its members',
+      ).choices(OUTPUT_FORMATS),
+    )
+    .option('--json', 'print the answer as JSON, of a list one line an item')
+    .option('--wide', 'cut no cell of a table to the width of the terminal')
+    .option('--database', 'work on the database itself, as where no API runs')
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(--help lists the options)')
     .exitOverride()
-    .configureOutput({ writeErr: writeError })
-}
-
-const ROOT = path.join(import.meta.dirname, '../..')
-
-/** The build of an image writes the file; a checkout has its history. */
-function versionText(): string {
-  const built = path.join(ROOT, 'commit')
-  const commit = existsSync(built)
-    ? readFileSync(built, 'utf8').trim()
-    : spawnSync('git', ['-C', ROOT, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).stdout?.trim()
-  return commit ? `${packageJson.version} (${commit.slice(0, 12)})` : packageJson.version
+  return writeErr === undefined ? program : program.configureOutput({ writeErr })
 }
 
 /** Runs one command line and returns its exit code. Expected failures print a message, bugs a stack. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  const faults: string[] = []
   try {
-    const [word] = argv.slice(2)
-    const program = isVersion(word) ? emptyProgram() : await createProgram(word)
+    const program = await createProgram(argv.slice(2), (text) => void faults.push(text))
     await program.parseAsync(argv)
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.ok
   } catch (err) {
     if (err instanceof InterruptedError) return err.exit
-    if (err instanceof CommanderError) return err.exitCode === 0 ? EXIT.ok : EXIT.usage
-    await reportFailure(err, argv)
-    return err instanceof AppError ? exitOfError(err) : EXIT.failed
+    if (err instanceof CommanderError && err.exitCode === 0) {
+      if (err.code === VERSION_CODE) await printVersion()
+      return EXIT.ok
+    }
+    const { reportFailure, writeError } = await import('./work/failure.ts')
+    if (err instanceof CommanderError) writeError(faults.join(''))
+    else reportFailure(err, argv)
+    return err instanceof AppError ? exitOfError(err) : exitOf(err)
   }
 }
 
-const isVersion = (word: string | undefined) => word === '--version' || word === '-V'
-
-const SERVICE_NAMES = new Set(['up', 'worker', 'api'])
-
-/** In the log of a service, where each line is JSON, the failure is one too. */
-async function reportFailure(err: unknown, argv: readonly string[]): Promise<void> {
-  const named = nameFullDisk(messageOf(err))
-  const isExpected = err instanceof AppError || named !== messageOf(err)
-  const [role = '', more] = argv.slice(2)
-  if (SERVICE_NAMES.has(role) && more === undefined && process.stderr.isTTY !== true) {
-    const { processFields } = await import('./context.ts')
-    const destination = process.stderr
-    const base = processFields(role)
-    const log = createLogger({ level: 'fatal', scrub: scrubbed, destination, base })
-    log.fatal(isExpected ? { code: codeOf(err) } : { err }, isExpected ? named : 'internal error')
-  } else if (isExpected) writeError(`farewatch: ${named}\n`)
-  else writeError(`farewatch: internal error: ${err instanceof Error ? err.stack : err}\n`)
+async function printVersion(): Promise<void> {
+  const { versionText } = await import('./version.ts')
+  process.stdout.write(`${versionText()}\n`)
 }
 
-/** The logs of a container are read on a terminal too, so the text is escaped in any case. */
-function writeError(text: string): void {
-  process.stderr.write(escapeControls(scrubbed(text)))
-}
-
-/** The message of a store or of the upstream may quote a secret. */
-function scrubbed(text: string): string {
-  try {
-    return createScrub(secretsOf(loadConfig()))(text)
-  } catch (err) {
-    if (err instanceof ConfigError) return text
-    throw err
-  }
+/** Of a failure that the program does not expect, or of a command line that is wrong. */
+function exitOf(err: unknown): number {
+  return err instanceof CommanderError ? EXIT.usage : EXIT.failed
 }

@@ -1,18 +1,19 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import { escapeControls, forScreen, screenWidth } from './text/text-format.ts'
+import type { ProgramOptions } from './describe.ts'
+import { csvText, escapeControls, forScreen, hasColours, screenWidth } from './text/text-format.ts'
 
 /** The output of a command. `interactive` is whether standard error is a terminal. */
 export interface Terminal {
   readonly interactive: boolean
-  /** Characters in a line of standard output; infinite where it is no terminal. */
+  /** Characters in a line of standard output; infinite where it is no terminal, and with --wide. */
   readonly width: number
   /** Prints a result on standard output. */
   out(text: string): void
-  /** Prints a value as JSON, or as the text. */
-  print(json: boolean | undefined, value: unknown, text: () => string): void
-  /** Prints values as lines of JSON, or as the text. */
-  printRows(json: boolean | undefined, rows: readonly unknown[], text: () => string): void
+  /** Prints a value as its text, as JSON or as CSV. What is undefined has no JSON. */
+  print(value: unknown, text: () => string): void
+  /** Prints values as their text, as lines of JSON or as CSV. */
+  printRows(rows: readonly unknown[], text: () => string): void
   /** Prints a finished step on standard error, if that is a terminal. */
   step(text: string): void
   /** Replaces the progress line; an empty text removes it. Without a terminal, progress is logged every ten seconds. */
@@ -31,8 +32,12 @@ const CLEAR_LINE = '\r\x1b[K'
 const REDRAW_MS = 100
 const LOG_MS = 10_000
 
-export function createTerminal({ stdout, stderr, logProgress }: TerminalStreams): Terminal {
+export function createTerminal(
+  { stdout, stderr, logProgress }: TerminalStreams,
+  { json = false, output = json ? 'json' : 'table', wide = false }: ProgramOptions = {},
+): Terminal {
   const interactive = stderr.isTTY === true
+  const coloured = hasColours(stderr)
   let drawn = false
   let drawnAt = 0
   let loggedAt = Date.now()
@@ -44,24 +49,27 @@ export function createTerminal({ stdout, stderr, logProgress }: TerminalStreams)
     clear()
     stdout.write(`${forScreen(text, stdout)}\n`)
   }
+  const printRows = (rows: readonly unknown[], text: () => string) => {
+    if (output === 'table') out(text())
+    else if (output === 'json') for (const row of rows) out(JSON.stringify(row))
+    else if (rows.length > 0) out(csvText(rows))
+  }
   return {
     interactive,
     get width() {
-      return screenWidth(stdout)
+      return wide ? Number.POSITIVE_INFINITY : screenWidth(stdout)
     },
     out,
-    print: (json, value, text) => out(json === true ? JSON.stringify(value) : text()),
-    printRows(json, rows, text) {
-      if (json === true) for (const row of rows) out(JSON.stringify(row))
-      else out(text())
-    },
+    print: (value, text) => printRows(value === undefined ? [] : [value], text),
+    printRows,
     step(text) {
       if (!interactive) return
       clear()
-      stderr.write(`  ${GREEN}✓${RESET} ${escapeControls(text)}\n`)
+      stderr.write(`  ${coloured ? `${GREEN}✓${RESET}` : '✓'} ${escapeControls(text)}\n`)
     },
     progress(text) {
-      if (!interactive) {
+      // A terminal that cannot move its cursor would get a line a change.
+      if (!coloured) {
         if (text === '' || Date.now() - loggedAt < LOG_MS) return
         loggedAt = Date.now()
         return logProgress?.(text)

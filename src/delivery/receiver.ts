@@ -14,11 +14,6 @@ import type { Message } from './formats/format.ts'
 import { sentenceOf } from './formats/sentences.ts'
 import { SECRET_PREFIX, sign } from './formats/webhook.ts'
 
-/** The port of `receive` if `--port` is not set. */
-export const RECEIVER_PORT = 8092
-/** What must be allowed so that an endpoint may deliver to that port of this machine. */
-export const RECEIVER_NETWORK = `127.0.0.1/32:${RECEIVER_PORT}`
-
 /** A webhook that arrived, for people. */
 export interface ShownWebhook {
   /** The sentence of its change; why it was refused if it was. */

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { AppError } from '../platform/base/errors.ts'
 import { isRunning } from '../platform/base/running-pid.ts'
 import type { Config } from '../platform/config/settings.ts'
+import { undefinedIfMissing } from './postgres-errors.ts'
 
 /** How a command reaches the sandbox of a running service. The token is valid for that sandbox only. */
 export interface RunningSandbox {
@@ -69,4 +70,33 @@ export async function requireSandbox(home: string): Promise<RunningSandbox> {
 /** The configuration of a command, with the address of the API that runs for its home. */
 export async function withRunningApi(config: Config): Promise<Config> {
   return { ...config, ...(await findRunning(config.FAREWATCH_HOME, 'api')) }
+}
+
+/** Whose key a file of the home holds. */
+export type HomeKey = 'operator' | 'demo'
+
+/** The file holds a header of HTTP, so that `curl -H @FILE` sends it. */
+export function homeKeyFile(home: string, name: HomeKey): string {
+  return join(home, 'keys', name)
+}
+
+/** Reads the key of a file that `ensureHomeKey` wrote, or that holds a key alone. Throws NoKeyFileError. */
+export async function readKeyFile(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch(undefinedIfMissing)
+  const key = text?.trim().replace(/^authorization: *bearer +/i, '')
+  if (key === undefined || !/^\S+$/.test(key)) throw new NoKeyFileError(file)
+  return key
+}
+
+class NoKeyFileError extends AppError {
+  override readonly name = 'NoKeyFileError'
+  override readonly code = 'embedded.no_key_file'
+  override readonly retryable = false
+
+  constructor(file: string) {
+    super(
+      `${file} holds no key: "npm start" makes one at its first start, FAREWATCH_KEY takes one that ` +
+        '"bin/farewatch keys create --operator --database" prints, and with --database a command needs none',
+    )
+  }
 }

@@ -74,6 +74,13 @@ const Upstream = object({
   ),
 })
 
+export const BudgetLimitShape = object({
+  requestsPerSecond: Type.Number(),
+  until: Instant,
+  reason: Type.String(),
+  by: Type.String(),
+})
+
 const Budget = object({
   requestsPerSecond: Type.Number({ description: 'For all processes together.' }),
   share: Type.Number({
@@ -87,17 +94,12 @@ const Budget = object({
   unknownLastMinute: Type.Integer({ description: 'How many of them were unknown.' }),
   used: Type.Number({ description: 'The share of the whole budget that those checks used.' }),
   limit: orNull(
-    object({
-      requestsPerSecond: Type.Number(),
-      until: Instant,
-      reason: Type.String(),
-      by: Type.String(),
-    }),
+    BudgetLimitShape,
     'What operators allow for a while instead. Null if there is no limit.',
   ),
 })
 
-const PauseShape = object({
+export const PauseShape = object({
   what: oneOf(PAUSED_WORK),
   from: Instant,
   until: orNull(Instant, 'Null: until it is resumed.'),

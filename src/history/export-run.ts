@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import type { Writable } from 'node:stream'
+import type { TableFormat } from '../platform/base/kinds.ts'
 import { type AnalystSession, asAnalyst } from '../platform/db/analyst-session.ts'
 import type { Database } from '../platform/db/database.ts'
 import { requireSessionLock } from '../platform/db/session-lock.ts'
@@ -25,7 +26,7 @@ import {
   runsAfter,
 } from './export-manifest.ts'
 import { type ExportPlace, openPlace, withStaging } from './export-place.ts'
-import { type TableFormat, writeTable } from './export-tables.ts'
+import { writeTable } from './export-tables.ts'
 import {
   type Cursors,
   type ExportRange,

@@ -1,11 +1,9 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { TableFormat } from '../platform/base/kinds.ts'
 import type { AnalystSession } from '../platform/db/analyst-session.ts'
 import { writeParquet } from './parquet-file.ts'
 import type { ExportColumn, ExportType, PublicTable } from './public-tables.ts'
-
-export const TABLE_FORMATS = ['parquet', 'csv', 'jsonl'] as const
-export type TableFormat = (typeof TABLE_FORMATS)[number]
 
 /** Rows of one row group: with the JSON of fare changes about 15 MB. */
 const PAGE_ROWS = 10_000

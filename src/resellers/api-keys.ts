@@ -1,11 +1,11 @@
 import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { AppError } from '../platform/base/errors.ts'
+import type { Scope } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
 import { affected, selectOne } from '../platform/db/transaction.ts'
-import type { Scope } from '../platform/http/operation.ts'
 import type { PagePosition } from '../platform/http/pages.ts'
 
 /** A key as lists show it, without anything that authenticates. */

@@ -2,9 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createTtlCache } from '../platform/base/cache.ts'
 import { messageOf } from '../platform/base/errors.ts'
 import type { Logger } from '../platform/base/logger.ts'
+import type { ResellerId } from '../platform/base/reseller-id.ts'
 import type { Db } from '../platform/db/database.ts'
-import type { Access, Caller } from '../platform/http/operation.ts'
+import type { Access, Caller, OperatorCaller } from '../platform/http/operation.ts'
 import { findGrants, hashOf, isWellFormedKey, type KeyGrant, recordKeyUse } from './api-keys.ts'
+import { type Reseller, requireReseller } from './resellers.ts'
 
 interface CheckKeysDeps {
   readonly db: Db
@@ -45,7 +47,7 @@ export function createKeyAccess({ db, log, nowMs }: CheckKeysDeps): KeyAccess {
   })
   const uses = createUseRecorder({ db, log, nowMs })
   return {
-    callerOf: async (key) => {
+    callerOf: async (key, reseller) => {
       if (!isWellFormedKey(key)) return 'mistyped'
       // The cache is keyed by hash, so that the text of a key stays in memory no longer than its request.
       const hash = hashOf(key).toString('base64')
@@ -55,7 +57,10 @@ export function createKeyAccess({ db, log, nowMs }: CheckKeysDeps): KeyAccess {
       })
       if (grant === undefined || nowMs() >= grant.endsAtMs) return 'unknown'
       uses.record(grant.id)
-      return callerOfGrant(grant)
+      const caller = callerOfGrant(grant)
+      return reseller === undefined || caller.kind === 'reseller'
+        ? caller
+        : actingFor(caller, await requireReseller(db, reseller))
     },
     forget: grants.clear,
     allUsesRecorded: uses.allUsesRecorded,
@@ -77,6 +82,23 @@ function callerOfGrant({ id, resellerId, resellerName, scopes }: KeyGrant): Call
   const shared = { keyId: id, scopes, limitKey: `key ${id}` }
   if (resellerId === null) return { kind: 'operator', ...shared }
   return { kind: 'reseller', resellerId, resellerName: resellerName ?? '', ...shared }
+}
+
+/**
+ * An operator that calls for a reseller: what it may do follows from the scopes of its own key, under which its changes
+ * are recorded.
+ */
+export function actingFor(
+  { scopes, ...operator }: OperatorCaller,
+  { id, name }: Pick<Reseller, 'id' | 'name'>,
+): Caller {
+  return {
+    ...operator,
+    kind: 'reseller',
+    resellerId: id as ResellerId,
+    resellerName: name,
+    scopes: scopes.map((scope) => (scope === 'operate' ? 'watch' : scope)),
+  }
 }
 
 /** Records key uses in the background: no request waits for the write, and a failure is only logged. */

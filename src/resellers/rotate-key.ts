@@ -1,10 +1,10 @@
 import { AppError } from '../platform/base/errors.ts'
+import type { Scope } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
 import { takeTransactionLock } from '../platform/db/session-lock.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
-import type { Scope } from '../platform/http/operation.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { type CreatedKey, createApiKey } from './api-keys.ts'
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../platform/base/errors.ts'
+import type { Scope } from '../platform/base/kinds.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
-import type { Scope } from '../platform/http/operation.ts'
 import { createApiKey, hashOf } from './api-keys.ts'
 
 /** Whose keys a sign-in gives: an operator's, a reseller's, or one of each. */

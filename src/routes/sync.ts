@@ -1,7 +1,7 @@
 import type { RouteChangeKind } from '../platform/base/change-kinds.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { AppError, messageOf } from '../platform/base/errors.ts'
-import { ROUTE_LISTS, type RouteListName } from '../platform/base/kinds.ts'
+import { type JobQueue, ROUTE_LISTS, type RouteListName } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { cleanText } from '../platform/base/text.ts'
 import { type Attributes, span } from '../platform/base/tracing.ts'
@@ -237,7 +237,7 @@ function endOf(
   return { status: answered ? 'rejected' : 'failed', reason }
 }
 
-export const SYNC_QUEUE = 'route-sync'
+export const SYNC_QUEUE = 'route-sync' satisfies JobQueue
 
 export interface SyncListPayload {
   readonly list: RouteListName

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type CheckLane, FAST_LANES } from '../platform/base/kinds.ts'
+import { type CheckLane, FAST_LANES, type JobQueue } from '../platform/base/kinds.ts'
 import { span } from '../platform/base/tracing.ts'
 import { type Db, PREPARED, sql, type Tx } from '../platform/db/database.ts'
 import { notify } from '../platform/db/listener.ts'
@@ -391,7 +391,7 @@ export async function release(tx: Tx, claimId: string, fareIds: readonly number[
   await sql`select ${notify('due')}`.execute(tx)
 }
 
-export const VERIFY_QUEUE = 'verify'
+export const VERIFY_QUEUE = 'verify' satisfies JobQueue
 
 export interface DispatchDeps {
   readonly db: Db

@@ -12,7 +12,7 @@ import {
 import { Belief, Flight, Price } from '../feeds/change-shapes.ts'
 import { publicFare, publicFlight } from '../feeds/public-fare.ts'
 import { isAhead } from '../platform/base/clock.ts'
-import { HIDDEN_REASONS, SHOWN_PRICE_REASONS } from '../platform/base/kinds.ts'
+import { HIDDEN_REASONS, SHOWN_PRICE_REASONS, WATCH_STATUSES } from '../platform/base/kinds.ts'
 import { type Money, moneyOf } from '../platform/base/money.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { RETRY_AFTER_SECONDS, type ScheduleRules } from '../schedule/due.ts'
@@ -50,8 +50,6 @@ const LastFlightShape = object(
 /** Why a check is made, as far as the watch itself explains it. */
 const CHECK_WHYS = ['first_check', 'confirmation', 'retry', 'scheduled'] as const
 type CheckWhy = (typeof CHECK_WHYS)[number]
-
-export const WATCH_STATUSES = ['new', 'followed', 'stale', 'expired', 'paused'] as const
 
 /** What a watch shows of its fare. */
 export const viewMembers = {

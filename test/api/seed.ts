@@ -2,15 +2,15 @@ import { EXAMPLE_ENDPOINT } from '../../src/delivery/endpoints/endpoint-shapes.t
 import { secretPlace, targetPlace } from '../../src/delivery/endpoints/sealer.ts'
 import { hashOfTarget } from '../../src/delivery/formats/target-limits.ts'
 import { EXAMPLE_DELIVERY } from '../../src/delivery/operations/delivery-operations.ts'
+import type { Scope } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
-import type { Scope } from '../../src/platform/http/operation.ts'
 import { createApiKey, hashOf, newKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { EXAMPLE_CODE } from '../../src/resellers/key-operations.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
 import { available, record } from '../fares/fare-fixtures.ts'
 import { routes, sync } from '../routes/sync-fixtures.ts'
-import { TEST_SEALER } from '../support/api-server.ts'
+import { queueIn, TEST_SEALER } from '../support/api-server.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 
 /** Data on which the examples of all operations work, and keys for them. */
@@ -37,6 +37,7 @@ export async function seedApi(db: Db): Promise<Seed> {
   await seedWebhooks(db, alpha)
   await seedAddress(db, alpha)
   await seedAddress(db, beta)
+  await seedSchedule(db)
   await sql`
     insert into sign_in_code (hash, operator, expires_at)
     values (${hashOf(EXAMPLE_CODE)}, true, clock_timestamp() + interval '1 day')
@@ -50,6 +51,14 @@ export async function seedApi(db: Db): Promise<Seed> {
       operator: (await createApiKey(db, { resellerId: null })).text,
     },
   }
+}
+
+/** A schedule that an operator may run. */
+async function seedSchedule(db: Db): Promise<void> {
+  const queue = await queueIn(db)
+  const times = { pattern: '0 */2 * * *', zone: 'UTC' }
+  await queue.reconcile('route-sync', [{ name: 'sync-routes', times, payload: {}, attempts: 1 }])
+  await queue.close({ graceMs: 1_000 })
 }
 
 const CITIES: Readonly<Record<string, string>> = {

@@ -10,6 +10,7 @@ const ROOT = path.join(import.meta.dirname, '../..')
 /** The arguments with which each benchmark ends soon, and a row of its table. */
 const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }>> = {
   'bench:api': { args: ['400', '1', '1'], prints: /^timeline .*of "query of a timeline"/m },
+  'bench:cli': { args: ['1'], prints: /^status \| \d+ \| \d/m },
   'bench:delivery': { args: ['2', '200'], prints: /^ {2}ratio \d/m },
   'bench:hostile': { args: ['1', '1'], prints: /^documentation( +\d+\.\d){4} +\d+\.\d\d /m },
   'bench:overload': { args: ['500', '1'], prints: /^ +3( +\d+){4} +\d/m },

@@ -10,7 +10,7 @@ it('an operator accepts a member of answers, and takes that back', async ({ data
   const undone = jsonLines(await farewatch('answers', 'accept', 'seats', '--undo', '--json'))
 
   expect(accepted.stdout).toBe('answers with seats count from now on\n')
-  expect(listed.stdout).toMatch(/\nseats +0 +0 % +accepted /)
+  expect(listed.stdout).toMatch(/\nseats +accepted +0 +0 % /)
   expect(undone).toMatchObject([{ name: 'seats', isUsual: false }])
   const actions = jsonLines(await farewatch('audit', 'list', '--json'))
   expect(actions.map(({ action, target }) => [action, target])).toEqual([

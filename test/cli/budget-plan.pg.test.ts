@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
-import path from 'node:path'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { limitBudget } from '../../src/upstream/budget/budget-limit.ts'
 import { trackFares } from '../schedule/schedule-fixtures.ts'
@@ -51,21 +48,11 @@ describe('farewatch budget plan', () => {
     expect(stdout).toContain('at 2 requests a second, limited until 2100-01-01 00:00:00 UTC:')
   })
 
-  it('needs no database, and creates none', async () => {
-    const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-plan-'))
-    onTestFinished(() => rm(home, { recursive: true }))
-
-    const { exit, stdout } = await plan('2h', { FAREWATCH_HOME: home })
-
-    expect(exit).toBe(0)
-    expect(stdout).toContain('There is no database yet')
-  })
-
   it.for([
     ['30s', 'MIN_INTERVAL_SECONDS is 60'],
     ['5', 'such as 90s or 5m'],
-  ] as const)('refuses a delay of %s and says why', async ([delay, reason]) => {
-    const { exit, stdout, stderr } = await plan(delay, { DATABASE_URL: 'postgres://127.0.0.1:9/x' })
+  ] as const)('refuses a delay of %s and says why', async ([delay, reason], { databaseUrl }) => {
+    const { exit, stdout, stderr } = await plan(delay, { DATABASE_URL: databaseUrl })
 
     expect([exit, stdout]).toEqual([2, ''])
     expect(stderr).toContain(reason)

@@ -24,9 +24,7 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
       endedAt: expect.any(String) as string,
     })
     expect(text).toMatch(
-      new RegExp(
-        `^verify ${newest} +\\d+ s ago, claimId=claim-3, 1 attempt, Error: out of  \\[31mluck\nverify .*\nand 1 more: raise --limit\n$`,
-      ),
+      new RegExp(`\n${newest} +verify +Error: out of  \\[31mluck +claimId=claim-3 +1 +20.*\n`),
     )
     expect(retried).toMatchObject({
       exit: 1,
@@ -39,7 +37,7 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
     const rest = await farewatch('jobs', 'drop', 'verify', '--all', '--yes', '--json')
     expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining('add --yes') })
     expect(one).toMatchObject({ exit: 0, stdout: '1 job of verify dropped\n' })
-    expect(jsonLines(rest)).toEqual([{ queue: 'verify', dropped: 1, missing: [] }])
+    expect(jsonLines(rest)).toEqual([{ queue: 'verify', changed: 1, missing: [] }])
     expect(await system.counts('verify')).toMatchObject({ waiting: 1, failed: 0 })
     const waiting = jsonLines(await farewatch('jobs', 'list', '--state', 'waiting', '--json'))
     expect(waiting).toMatchObject([{ state: 'waiting', payload: { claimId: 'claim-3' } }])

@@ -71,6 +71,34 @@ describe('a log line on a terminal', () => {
     expect(written[2]).not.toContain('\u001b[3')
   })
 
+  it('is for a person: a change once, without ids of requests and without what is not decided', () => {
+    const { log, plain } = aTerminalLog()
+
+    log.info({ seq: 7, outcome: 'verified', text: 'sold out' }, 'webhook received')
+    log.info({ seq: 7, outcome: 'refused', text: 'the signature is wrong' }, 'webhook received')
+    log.info({ by: 'key 1', requestId: 'r-1', what: ['checks'] }, 'work paused')
+    const outcome = { ...NO_COUNTS, runId: 1, list: 'routes', status: 'applied', live: 5 }
+    log.info({ ...outcome, added: 1, removed: 0, pendingAbsences: 2 }, 'route sync finished')
+
+    expect(plain().map((line) => line.slice(10).trim())).toEqual([
+      'webhook 7 refused: the signature is wrong',
+      'work paused  by=key 1  what=["checks"]',
+      'routes applied: 1 added, 0 removed, 5 live',
+    ])
+  })
+
+  it('has no colours where the terminal takes none', () => {
+    const written: string[] = []
+    const destination = createLogLines((text) => void written.push(text), {
+      debug: true,
+      coloured: false,
+    })
+
+    createLogger({ level: 'debug', scrub: createScrub([]), destination }).warn('careful')
+
+    expect(written[0]).toMatch(/^\d\d:\d\d:\d\d {2}careful\n$/)
+  })
+
   it('has no control characters', () => {
     const { log, plain } = aTerminalLog()
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { incidentsText } from '../../src/cli/commands/incidents-commands.ts'
-import { probeText } from '../../src/cli/commands/upstream-commands.ts'
+import { incidentsText } from '../../src/cli/commands/incidents.ts'
 import { planText, reviewText } from '../../src/cli/text/sync-report-text.ts'
-import { heldText, runsText } from '../../src/cli/text/sync-runs-text.ts'
+import { heldText, RUN_COLUMNS } from '../../src/cli/text/sync-runs-text.ts'
+import { tableText } from '../../src/cli/text/text-format.ts'
+import { probeText } from '../../src/cli/work/probe.ts'
 import type { PlanReport } from '../../src/routes/read/plan-report.ts'
 import { NO_COUNTS, type SyncRunRow } from '../../src/routes/runs.ts'
 import type { ProbeReport } from '../../src/upstream/probe/probe-upstream.ts'
-import type { Incident } from '../../src/views/incident-operations.ts'
+import { asSent } from '../support/as-sent.ts'
 
 const AT = new Date('2026-01-31T03:12:07Z')
 const REASON = {
@@ -24,6 +25,7 @@ function aRun(changes: Partial<SyncRunRow>): SyncRunRow {
     reason: REASON,
     durationsMs: {},
     startedAt: AT,
+    arrivedAt: AT,
     validAt: AT,
     finishedAt: AT,
     bytes: 1,
@@ -81,7 +83,7 @@ const PROBE = {
 } as unknown as ProbeReport
 
 const OF_ALL = { airlines: [], differences: [], recordedBefore: [] }
-const INCIDENTS: readonly Incident[] = [
+const INCIDENTS = [
   {
     id: 12_345,
     kind: 'mass_price_change',
@@ -104,19 +106,19 @@ const HELD = [
 ] as const
 
 const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
-  ['sync runs', (width) => runsText(RUNS, width)],
-  ['sync review', (width) => heldText(HELD_RUNS, width)],
+  ['sync runs', (width) => tableText(RUN_COLUMNS, asSent(RUNS), width)],
+  ['sync review', (width) => heldText(asSent(HELD_RUNS), width)],
   [
     'sync review RUN',
     (width) =>
       reviewText(
-        { run: HELD_RUNS[0], lastAcceptedAt: AT, isLikelyReal: true, plan: PLAN } as never,
+        asSent({ run: HELD_RUNS[0], lastAcceptedAt: AT, isLikelyReal: true, plan: PLAN }),
         width,
       ),
   ],
   ['sync --dry-run', (width) => planText({ ...PLAN, release: null }, width)],
   ['upstream probe', (width) => probeText(PROBE, width)],
-  ['incidents list', (width) => incidentsText(INCIDENTS, { held: HELD, now: AT, width })],
+  ['incidents list', (width) => incidentsText(asSent(INCIDENTS), asSent(HELD), width)],
 ]
 
 describe.each(TEXTS)('what %s prints', (_name, text) => {
@@ -140,7 +142,7 @@ describe('a mass that is over', () => {
   it('has its advice as long as a change waits', () => {
     const closed = INCIDENTS.map((incident) => ({ ...incident, closedAt: AT }))
     const text = (held: typeof HELD | readonly []) =>
-      incidentsText(closed, { held, now: AT, width: 200 })
+      incidentsText(asSent(closed), asSent(held), 200)
 
     expect(text(HELD)).toContain('mass_loss: the change of 12,345 fares waits since')
     expect(text(HELD)).toContain('bin/farewatch incidents close mass_loss')
@@ -155,12 +157,12 @@ describe('an incident that is of some flights', () => {
       differences: ['departure -60 min'],
       recordedBefore: [101, 120],
     }
-    const incidents: Incident[] = [
+    const incidents = [
       { id: 7, kind: 'mass_loss', openedAt: AT, closedAt: AT, ...part },
       { id: 6, kind: 'mass_loss', openedAt: AT, closedAt: AT, ...OF_ALL, recordedBefore: [9] },
     ]
 
-    const [, ...lines] = incidentsText(incidents, { held: [], now: AT, width: 200 }).split('\n\n')
+    const [, ...lines] = incidentsText(asSent(incidents), [], 200).split('\n\n')
 
     expect(lines).toEqual([
       '7: of airline VY, departure -60 min; recorded before it was seen: 2 records, seq 101 to 120',
@@ -170,26 +172,16 @@ describe('an incident that is of some flights', () => {
 })
 
 describe('on a narrow screen', () => {
-  it('a run is a sentence after its number and time', () => {
-    expect(runsText(RUNS, 80).split('\n')).toEqual([
-      '1234  2026-01-31 03:12:07  availability held for review, nothing applied: 2,000',
-      '                           of 34,354 routes are missing at once (5.8 %, limit',
-      '                           5.0 %); removals of a day would pass 25 %',
-      '9     2026-01-31 03:12:07  availability unchanged: 5 available',
-    ])
+  it('the widest cells of a table are cut, and those of the first column are whole', () => {
+    const lines = tableText(RUN_COLUMNS, asSent(RUNS), 80).split('\n')
+
+    expect(lines[0]).toMatch(/^run +list +status/)
+    expect(lines[2]).toMatch(/^1234 .*…/)
   })
 
   it('a command is not wrapped and has its own line', () => {
-    const review = { run: HELD_RUNS[0], isLikelyReal: false, plan: PLAN } as never
+    const review = asSent({ run: HELD_RUNS[0], isLikelyReal: false, plan: PLAN })
 
     expect(reviewText(review, 80)).toMatch(/^ {4}bin\/farewatch sync approve 1234$/m)
-  })
-
-  it('a probed call names its values and leaves out missing ones', () => {
-    expect(probeText(PROBE, 80).split('\n').slice(0, 3)).toEqual([
-      'routes without a token  ok, status 200, content type application/json;',
-      '                        charset=utf-8, bytes 178,000,000, sent 12,000,000,',
-      '                        headers 12 ms, total 345 ms',
-    ])
   })
 })

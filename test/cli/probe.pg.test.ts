@@ -70,7 +70,7 @@ it('upstream probe prints tables, and names the calls that it did not make', asy
 
   expect(exit).toBe(0)
   expect(stdout).toMatch(/^call +outcome +status +content type/)
-  expect(stdout).toMatch(/^csv +columns +departure_id, departure_iata/m)
+  expect(stdout).toMatch(/^csv +columns: departure_id, departure_iata/m)
   expect(stdout).toContain('not called: verify; add --flight ID')
 })
 

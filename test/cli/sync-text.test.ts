@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { syncResult, syncSentence } from '../../src/cli/text/sync-runs-text.ts'
+import { syncSentence } from '../../src/cli/text/sync-runs-text.ts'
 import { NO_COUNTS, type SyncOutcome } from '../../src/routes/runs.ts'
 
 function anOutcome(changes: Partial<SyncOutcome> = {}): SyncOutcome {
@@ -63,28 +63,5 @@ describe('the sentence of a run', () => {
     ],
   ])('of %o is %s', (changes, sentence) => {
     expect(syncSentence(anOutcome(changes))).toBe(sentence)
-  })
-})
-
-describe('the JSON of a run', () => {
-  it('has the fields of the contract, in their order, on one line', () => {
-    const json = JSON.stringify(
-      syncResult(anOutcome({ ...COUNTED, fetched: 37_200, duplicates: 19 })),
-    )
-
-    expect(json).toBe(
-      '{"runId":7,"list":"routes","status":"applied","baseline":false,"fetched":37200,"live":37181,' +
-        '"added":5390,"removed":1,"pendingAbsences":0,"placesChanged":0,"gained":null,"lost":null,' +
-        '"reason":null,"durationsMs":{"fetch":1200}}',
-    )
-  })
-
-  it('has code and text as the reason', () => {
-    const reason = { code: 'empty', text: 'the list is\nempty' }
-
-    const json = JSON.stringify(syncResult(anOutcome({ status: 'held', reason })))
-
-    expect(JSON.parse(json)).toMatchObject({ status: 'held', reason: 'empty: the list is\nempty' })
-    expect(json).not.toContain('\n')
   })
 })

@@ -7,9 +7,11 @@ function aTerminal(isTTY: boolean) {
   const stdout = Object.assign(new PassThrough(), { isTTY })
   const stderr = Object.assign(new PassThrough(), { isTTY })
   const logged: string[] = []
-  const terminal = createTerminal({ stdout, stderr, logProgress: (text) => void logged.push(text) })
+  const streams = { stdout, stderr, logProgress: (text: string) => void logged.push(text) }
+  const terminal = createTerminal(streams)
   return {
     terminal,
+    asJson: createTerminal(streams, { json: true }),
     logged,
     errors: () => String(stderr.read() ?? ''),
     out: () => String(stdout.read() ?? ''),
@@ -52,10 +54,10 @@ const ESCAPED = 'a\\u001b[2Jb\\u009b31mc\\u0007\\u202ed\\u000de'
 
 describe('a text that quotes the upstream, a file or the database', () => {
   it('cannot act on a terminal, while line ends and the colours of commands are kept', () => {
-    const { terminal, errors, out } = aTerminal(true)
+    const { terminal, asJson, errors, out } = aTerminal(true)
 
     terminal.out(`\u001b[31mwrong\u001b[0m\tone\n${HOSTILE}`)
-    terminal.print(true, { city: HOSTILE }, () => '')
+    asJson.print({ city: HOSTILE }, () => '')
     terminal.step(HOSTILE)
 
     const [first, second, json = ''] = out().split('\n')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { resultText } from '../../src/cli/commands/database-commands.ts'
-import { printable, table } from '../../src/cli/text/text-format.ts'
+import { csvText, hasColours, printable, table, tableText } from '../../src/cli/text/text-format.ts'
+import { resultText } from '../../src/cli/work/database.ts'
 import type { QueryResult } from '../../src/platform/db/analyst-session.ts'
 
 describe('text from outside', () => {
@@ -37,10 +37,55 @@ describe('a table', () => {
     expect(text.split('\n')).toEqual(['id     city', '─────  ─────  ─', '1      Palma  x', '12345'])
   })
 
+  it('is cut to the room with …, its first column never', () => {
+    const rows = [['00000000-0000-7000', 'a sentence that is long', '12']]
+
+    const text = table(['id', 'about', 'n'], rows, 36)
+
+    expect(text.split('\n')[2]).toBe('00000000-0000-7000  a sentence …  12')
+  })
+
+  it('has numbers with groups, instants as seconds, and their zone in the heading', () => {
+    const rows = [{ name: 'a', fares: 12_345, at: '2026-01-31T12:00:00.123Z', kinds: ['x', 'y'] }]
+
+    const text = tableText({ fare: 'name', count: 'fares', at: 'at', kinds: 'kinds' }, rows)
+
+    expect(text.split('\n')).toEqual([
+      'fare  count   at, UTC              kinds',
+      '────  ──────  ───────────────────  ─────',
+      'a     12,345  2026-01-31 12:00:00  x, y',
+    ])
+  })
+
   it('may be long', () => {
     const rows = Array.from({ length: 200_000 }, (_, i) => [String(i)])
 
     expect(table(['n'], rows).split('\n')).toHaveLength(200_002)
+  })
+})
+
+describe('rows as CSV', () => {
+  it('have a column for each member, those of objects by the names of both', () => {
+    const rows = [
+      { id: 1, price: { amount: '9.50', currency: 'EUR' }, at: new Date(0) },
+      { id: 2, price: null, lists: ['a, b'] },
+    ]
+
+    expect(csvText(rows).split('\n')).toEqual([
+      'id,price.amount,price.currency,at,lists',
+      '1,9.50,EUR,1970-01-01T00:00:00.000Z,',
+      '2,,,,"[""a, b""]"',
+    ])
+  })
+})
+
+describe('a stream', () => {
+  it.each([
+    [{ isTTY: true, hasColors: () => true }, true],
+    [{ isTTY: true, hasColors: () => false }, false],
+    [{ isTTY: false }, false],
+  ])('%o takes colours: %s', (stream, expected) => {
+    expect(hasColours(stream)).toBe(expected)
   })
 })
 

@@ -41,7 +41,7 @@ function mostWithin(times: readonly number[], seconds: number): number {
 async function readApiUntil(end: number, env: Readonly<Record<string, string>>): Promise<number> {
   const api = startInTest(['api'], { ...env, API_PORT: '0', ADMIN_PORT: '0' })
   const status = await until('the API', () => /"api":"([^"]+)"/.exec(api.stdout())?.[1])
-  const made = await runFarewatch(['keys', 'create', '--operator', '--json'], env)
+  const made = await runFarewatch(['keys', 'create', '--operator', '--json', '--database'], env)
   const { key } = JSON.parse(made.stdout) as { key: string }
   const headers = { authorization: `Bearer ${key}` }
   let good = 0

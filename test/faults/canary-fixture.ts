@@ -70,7 +70,7 @@ export async function startCanaryFixture(
     api,
     findings,
     async run(...args) {
-      const { exit, stdout, stderr } = await runFarewatch(args, env, folder)
+      const { exit, stdout, stderr } = await runFarewatch([...args, '--database'], env, folder)
       findings.push({ where: `farewatch ${args.join(' ')}`, content: `${stdout}\n${stderr}` })
       return { exit, stdout }
     },

@@ -57,7 +57,7 @@ describe('farewatch keys', () => {
     [['create'], 2, 'either --reseller NAME or --operator'],
     [['create', '--operator', '--reseller', 'x'], 2, 'either --reseller NAME or --operator'],
     [['create', '--operator', '--scopes', 'all'], 2, 'some of read, watch, operate'],
-    [['create', '--operator', '--expires', '2001-01-01'], 2, 'in the past'],
+    [['create', '--operator', '--expires', '2001-01-01'], 2, 'in the future'],
     [['create', '--operator', '--scopes', 'watch'], 2, 'some of read, operate, not watch'],
     [['create', '--reseller', 'unknown'], 1, 'no reseller named "unknown"'],
     [['revoke', '7'], 1, 'there is no key 7'],

@@ -29,7 +29,7 @@ describe('killing a process that approves a run', () => {
     async ({ table, mode, at }, { db, databaseUrl }) => {
       await sync(db, manyRoutes(40))
       const { runId } = await sync(db, manyRoutes(20))
-      const command = ['sync', 'approve', String(runId)]
+      const command = ['sync', 'approve', String(runId), '--database']
       const release = await blockTable(databaseUrl, `farewatch_private.${table}`, mode)
 
       const approving = startInTest(command, { DATABASE_URL: databaseUrl })

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
+import { timeText } from '../../src/cli/text/text-format.ts'
 import { startListServer } from '../support/list-server.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
@@ -14,10 +15,10 @@ describe('the commands about held runs', { timeout: 60_000 }, () => {
     const { runId: first } = await sync(db, manyRoutes(40))
     const { runId } = await sync(db, manyRoutes(20))
     const id = String(runId)
-    const at = (await fetchedAt(db, runId)).toISOString()
+    const at = timeText(await fetchedAt(db, runId))
 
     expect((await fw('review')).stdout).toBe(
-      `run ${id}  ${at}  routes  20 of 40 routes are missing at once (50.0 %, limit 15.0 %); it would add 0, remove 20\n`,
+      `run ${id}  routes  ${at}  20 of 40 routes are missing at once (50.0 %, limit 15.0 %); it would add 0, remove 20\n`,
     )
     expect(JSON.parse((await fw('review', id, '--json')).stdout)).toMatchObject({
       runId,

@@ -5,6 +5,7 @@ import { sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
 import { approveRun } from '../../src/routes/held.ts'
 import { pruneSnapshots } from '../../src/routes/snapshots.ts'
+import { asSent } from '../support/as-sent.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, keptLists, reject, review, runOf } from './held-fixtures.ts'
 import { availability, changes, manyRoutes, noScrub, routes, sync } from './sync-fixtures.ts'
@@ -145,7 +146,7 @@ describe('a rejected list', () => {
     const shown = await review(db, again.runId)
 
     expect(shown.run).toMatchObject({ lists: 2, rejectedAt: expect.any(Date) })
-    expect(reviewText(shown)).toContain('rejected    at 20')
+    expect(reviewText(asSent(shown))).toContain('rejected    at 20')
   })
 })
 
@@ -267,7 +268,7 @@ describe('what a review shows', () => {
     const ofEmpty = await review(db, (await sync(db, [])).runId)
 
     expect(shown).toMatchObject({ isLikelyReal: true, lastAcceptedAt: expect.any(Date) })
-    expect(reviewText(shown)).toContain(
+    expect(reviewText(asSent(shown))).toContain(
       `cause       the last accepted list is of ${shown.lastAcceptedAt?.toISOString()}: `,
     )
     expect(ofEmpty).toMatchObject({ isLikelyReal: false })

@@ -1,8 +1,9 @@
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { API_DOCUMENT } from '../../src/app/api-document.ts'
 import { API_OPERATIONS, type ApiDeps } from '../../src/app/api-operations.ts'
 import { statesFor } from '../../src/app/api-server.ts'
 import { countContents, markForDeletion } from '../../src/app/delete-reseller.ts'
+import { queueControl } from '../../src/app/queue-control.ts'
 import type { TargetRules } from '../../src/delivery/endpoints/endpoint-settings.ts'
 import { createSealer, type Sealer } from '../../src/delivery/endpoints/sealer.ts'
 import { createOnDemand, type OnDemandDeps } from '../../src/fares/verify.ts'
@@ -17,13 +18,14 @@ import { createStatusHistories } from '../../src/health/status-history-operation
 import { readFreshness, type WorkState } from '../../src/health/status-operations.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'
-import type { Db } from '../../src/platform/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/platform/db/database-health.ts'
 import type { Listener } from '../../src/platform/db/listener.ts'
 import { createApi } from '../../src/platform/http/api.ts'
 import type { RequestLimitOptions } from '../../src/platform/http/request-limits.ts'
 import { listen } from '../../src/platform/http/server.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
+import { createQueueSystem } from '../../src/platform/queue/queue-system.ts'
 import { createApiKey, type NewApiKey } from '../../src/resellers/api-keys.ts'
 import { createKeyAccess } from '../../src/resellers/check-keys.ts'
 import { createTransactions } from '../../src/resellers/kept-answers.ts'
@@ -32,6 +34,7 @@ import { createRenderedLists } from '../../src/routes/read/export-routes.ts'
 import { disableReseller, enableReseller } from '../../src/watches/change-watches.ts'
 import { NO_CHATS } from '../delivery/message-fixtures.ts'
 import { gone, observation, RULES } from '../fares/fare-fixtures.ts'
+import { databaseUrl } from './postgres-server.ts'
 import { requestLimits } from './request-limits.ts'
 import { silentLog } from './silent-log.ts'
 
@@ -92,6 +95,7 @@ export async function openApi(
     log,
     ...args.verify,
   })
+  const queue = await queueIn(db)
   const feedHeads = createFeedHeads({
     readHeads: (feeds: readonly FeedName[]) => {
       args.onFeedPoll?.()
@@ -126,6 +130,7 @@ export async function openApi(
       countContents,
       markForDeletion,
       routeLists: createRenderedLists({ db, nowMs }),
+      queues: queueControl({ db, clock: systemClock }, queue),
       onDemand,
       clock: systemClock,
       log,
@@ -157,12 +162,21 @@ export async function openApi(
   server.addHook('preClose', async () => feedHeads.close())
   server.addHook('preClose', async () => streams.close())
   server.addHook('onClose', () => access.allUsesRecorded())
+  server.addHook('onClose', () => queue.close({ graceMs: 1_000 }))
   const base = await listen(server, {
     host: '127.0.0.1',
     port: args.port ?? 0,
     setting: 'API_PORT',
   })
   return { base, close: () => server.close() }
+}
+
+/** The queue in the database. It connects at its first use. */
+export async function queueIn(db: Db) {
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)
+  const url = databaseUrl(inject('postgresUrl'), rows[0]?.name ?? '')
+  const connection = { kind: 'postgres', url } as const
+  return createQueueSystem({ connection, log: silentLog, scrub: (text) => text })
 }
 
 /** Creates a key, by default for an operator. Returns its text. */

@@ -18,10 +18,12 @@ let previous: Promise<unknown> = Promise.resolve()
  * Runs a command to its end in the process of the test, one command after another.
  *
  * The start of a process costs half a second of CPU time, so only tests of processes start one: runFarewatch and
- * startFarewatch do. Services and "doctor" end their process, so they cannot run here.
+ * startFarewatch do. Services and "doctor" end their process, so they cannot run here. On a database without an API, a
+ * command calls the one in its own process.
  */
 export function runCommand(args: readonly string[], env: Environment, cwd?: string): Promise<Ran> {
-  const run = previous.then(() => runInProcess(args, env, cwd ?? process.cwd()))
+  const given = 'DATABASE_URL' in env && !('FAREWATCH_URL' in env) ? [...args, '--database'] : args
+  const run = previous.then(() => runInProcess(given, env, cwd ?? process.cwd()))
   previous = run.catch(() => undefined)
   return run
 }

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { importText as importSentence } from '../../src/cli/commands/watch-list-commands.ts'
+import { importText as importSentence } from '../../src/cli/work/watch-lists.ts'
 import { endWatches } from '../../src/fares/end.ts'
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'

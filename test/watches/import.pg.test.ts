@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { importText } from '../../src/cli/commands/watch-list-commands.ts'
+import { importText } from '../../src/cli/work/watch-lists.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { listWatches } from '../../src/watches/watch-lists.ts'
 import { it } from '../support/test-database.ts'

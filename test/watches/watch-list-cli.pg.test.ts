@@ -103,11 +103,11 @@ describe('farewatch watch-list', () => {
       '--reference',
       'A-2',
     )
-    expect(pause.stdout).toBe('2 watches paused; no tracked fares added, 1 ended\n')
+    expect(pause.stdout).toBe('2 watches paused\n')
     const resume = await lists('resume', '--list', 'summer', '--reference', 'A-1', 'A-2')
-    expect(resume.stdout).toBe('2 watches resumed; 1 tracked fare added, 0 ended\n')
+    expect(resume.stdout).toBe('2 watches resumed\n')
     const deleted = await lists('delete', '--list', 'winter', '--yes')
-    expect(deleted.stdout).toBe('1 watch deleted; no tracked fares added, 0 ended\n')
+    expect(deleted.stdout).toBe('list "winter" deleted with its watches\n')
 
     const listed = await run('resellers', 'list', '--json')
     expect(JSON.parse(listed.stdout)).toMatchObject({ name: 'northwind', lists: 1, watches: 2 })
@@ -144,14 +144,13 @@ describe('farewatch watch-list', () => {
 
     expect(added).toEqual({
       exit: 0,
-      stdout: 'list "autumn": 1 added, 0 changed, 0 unchanged; 1 tracked fare added, 0 ended\n',
+      stdout: '1 added, 0 changed, 0 unchanged\n',
       stderr: '',
     })
     const warning = 'is no number, as the flight ids of the upstream are'
-    expect(doubtful.stderr).toBe(`warnings:\n  line 1, flight_id: ${warning}\n`)
     expect(JSON.parse(doubtful.stdout)).toMatchObject({
       added: 1,
-      warnings: [{ line: 1, column: 'flight_id', message: warning }],
+      warnings: [{ pointer: '/watches/0/flightId', detail: expect.stringContaining(warning) }],
     })
     expect(await exportText(db, (await requireReseller(db, 'northwind')).id)).toContain(
       'autumn,104,104,204,0,0,0,2,0,0,,,,,normal,,,,,,,,\nwatches,LH104,LH104,,0,0,0,1,',

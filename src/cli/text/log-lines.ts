@@ -9,13 +9,19 @@ const RED = '\x1b[31m'
 const RESET = '\x1b[0m'
 const COLOURS: Readonly<Record<string, string>> = { warn: YELLOW, error: RED, fatal: RED }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the codes above
+const COLOUR_CODE = /\x1b\[\d+m/g
+
 type LogFields = Readonly<Record<string, unknown>>
+
+/** What is not decided yet is no news for a person. */
+const NOT_SHOWN = { pendingAbsences: 0, pendingPlaces: 0 }
 
 /** Events that are shown as sentences. Any other line is shown as its message and fields. */
 const SENTENCES: Readonly<Record<string, (fields: LogFields, time: Date) => string>> = {
   // The log line lacks the members that are null.
   'route sync finished': (fields) =>
-    syncSentence({ ...NO_COUNTS, reason: null, ...fields } as unknown as SyncOutcome),
+    syncSentence({ ...NO_COUNTS, reason: null, ...fields, ...NOT_SHOWN } as unknown as SyncOutcome),
   'webhook received': ({ seq, outcome, text }) => `webhook ${seq ?? ''} ${outcome}: ${text}`,
   'fare changed': (fields, time) =>
     changeSentence(fields as unknown as ShownChange, time.getFullYear()),
@@ -37,14 +43,18 @@ const SHOWN_AS_STEPS = new Set([
  */
 export function createLogLines(
   write: (text: string) => void,
-  { debug }: { debug: boolean },
+  { debug, coloured = true }: { debug: boolean; coloured?: boolean },
 ): { write(line: string): void } {
   return {
     write: (line) => {
       const text = renderLogLine(line, debug)
-      if (text !== undefined) write(text)
+      if (text !== undefined) write(coloured ? text : plain(text))
     },
   }
+}
+
+function plain(text: string): string {
+  return text.replaceAll(COLOUR_CODE, '')
 }
 
 interface LogLine extends LogFields {
@@ -57,7 +67,7 @@ function renderLogLine(line: string, debug: boolean): string | undefined {
   const parsed = parseLogLine(line)
   if (parsed === undefined) return `${printable(line.trimEnd())}\n`
   const { time, level, msg, ...fields } = parsed
-  if (level === 'info' && SHOWN_AS_STEPS.has(msg)) return undefined
+  if (level === 'info' && (SHOWN_AS_STEPS.has(msg) || isSecondNews(fields))) return undefined
   const sentence = SENTENCES[msg]
   if (level === 'debug' && !debug && (sentence === undefined || isFirstSight(fields))) {
     return undefined
@@ -67,6 +77,11 @@ function renderLogLine(line: string, debug: boolean): string | undefined {
   const clock = at.toTimeString().slice(0, 8)
   const colour = COLOURS[level] ?? ''
   return `${DIM}${clock}${RESET}  ${colour}${printable(text)}${colour === '' ? '' : RESET}\n`
+}
+
+/** The line of the change itself has been shown. */
+function isSecondNews({ outcome, seq }: LogFields): boolean {
+  return outcome === 'verified' && typeof seq === 'number'
 }
 
 /** After an import there are thousands of them. */
@@ -85,6 +100,7 @@ function parseLogLine(line: string): LogLine | undefined {
 
 function fieldsText(fields: LogFields): string {
   return Object.entries(fields)
+    .filter(([name]) => name !== 'requestId')
     .map(([name, value]) => `  ${name}=${typeof value === 'string' ? value : errorText(value)}`)
     .join('')
 }

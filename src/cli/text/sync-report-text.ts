@@ -1,14 +1,13 @@
 import { percent } from '../../routes/guard.ts'
 import type { ListDifference } from '../../routes/read/diff-snapshots.ts'
-import type {
-  DryRun,
-  PlanExamples,
-  PlanReport,
-  Review,
-  RouteExample,
-} from '../../routes/read/plan-report.ts'
+import type { DryRun } from '../../routes/read/plan-report.ts'
 import type { Place } from '../../upstream/route-list.ts'
-import { count, countOf, hangingIndent, megabytes, printable } from './text-format.ts'
+import type { Answer } from '../api-client.ts'
+import { count, countOf, hangingIndent, megabytes, printable, timeText } from './text-format.ts'
+
+type PlanReport = Answer<'GET /held-runs/{runId}'>['plan']
+type PlanExamples = PlanReport['examples']
+type RouteExample = PlanExamples['missing'][number]
 
 /** A line of a report: a label and its text, or a sentence without a label. */
 export type Fact = readonly [label: string, text: string]
@@ -41,13 +40,13 @@ function verdictText({ verdict, release }: DryRun): string {
 
 /** Why a run is held, and what each decision would do. */
 export function reviewText(
-  { run, lastAcceptedAt, isLikelyReal, plan }: Review,
+  { run, lastAcceptedAt, isLikelyReal, plan }: Answer<'GET /held-runs/{runId}'>,
   width = Number.POSITIVE_INFINITY,
 ): string {
   const { runId, reason, lists, since, rejectedAt } = run
-  const head = `run ${runId} of ${plan.list} is held since ${since.toISOString()}: ${reason?.text ?? 'no reason given'}`
-  const rejection = `at ${rejectedAt?.toISOString()}: only an operator can release such a list`
-  const cause = `the last accepted list is of ${lastAcceptedAt?.toISOString()}: what changed since then, so that this list is likely real`
+  const head = `run ${runId} of ${plan.list} is held since ${timeText(since)}: ${reason?.text ?? 'no reason given'}`
+  const rejection = `at ${timeText(rejectedAt ?? 0)}: only an operator can release such a list`
+  const cause = `the last accepted list is of ${timeText(lastAcceptedAt ?? 0)}: what changed since then, so that this list is likely real`
   const facts: (Fact | false)[] = [
     ['', head],
     lists > 1 && ['agreement', `${lists} lists in a row agree`],

@@ -1,73 +1,56 @@
-import type { HeldRun } from '../../routes/held.ts'
-import type { ShownRun, SyncOutcome, SyncRunRow } from '../../routes/runs.ts'
+import type { SyncOutcome } from '../../routes/runs.ts'
+import type { Answer, Item } from '../api-client.ts'
 import { type Fact, factsText } from './sync-report-text.ts'
 import {
+  type Columns,
   count,
   countOf,
-  fitOrElse,
   hangingIndent,
-  labelledLines,
   megabytes,
   pick,
   printable,
   seconds,
-  secondText,
-  table,
+  timeText,
 } from './text-format.ts'
 
-const COUNTS = ['live', 'added', 'removed', 'gained', 'lost'] as const
-const HEADINGS = ['run', 'arrived at', 'list', 'status', ...COUNTS, 'pending', 'reason']
+type Run = Item<'GET /sync-runs'>
+type RunDetails = Answer<'GET /sync-runs/{runId}'>
 
-/** Runs as a table, or as one sentence each where the table does not fit. */
-export function runsText(runs: readonly SyncRunRow[], width: number): string {
-  if (runs.length === 0) return 'no runs yet'
-  const digits = Math.max(...runs.map(({ runId }) => String(runId).length))
-  return fitOrElse(table(HEADINGS, runs.map(rowOf)), width, () =>
-    labelledLines(
-      runs.map((run) => {
-        const second = secondText(run.arrivedAt ?? run.startedAt)
-        return [`${String(run.runId).padEnd(digits)}  ${second}`, syncSentence(run)]
-      }),
-      width,
-    ),
-  )
-}
-
-function rowOf(run: SyncRunRow): string[] {
-  return [
-    String(run.runId),
-    (run.arrivedAt ?? run.startedAt).toISOString(),
-    run.list,
-    run.status,
-    ...COUNTS.map((name) => count(run[name])),
-    count(run.pendingAbsences),
-    run.reason?.text ?? (run.baseline ? 'the baseline' : ''),
-  ]
+export const RUN_COLUMNS: Columns<Run> = {
+  run: ({ runId }) => String(runId),
+  list: 'list',
+  status: 'status',
+  arrived: ({ arrivedAt, startedAt }) => arrivedAt ?? startedAt,
+  live: 'live',
+  added: ({ list, added, gained }) => (list === 'routes' ? added : gained),
+  removed: ({ list, removed, lost }) => (list === 'routes' ? removed : lost),
+  reason: ({ reason, baseline }) => reason?.text ?? (baseline ? 'the baseline' : ''),
 }
 
 /** The held runs, one line each. */
-export function heldText(held: readonly HeldRun[], width: number): string {
+export function heldText(held: readonly Item<'GET /held-runs'>[], width: number): string {
   return held
     .map((run) => {
       const { runId, list, arrivedAt, reason, lists, since } = run
-      const agree = lists === 1 ? '' : ` (${lists} lists agree since ${since.toISOString()})`
+      const agree = lists === 1 ? '' : ` (${lists} lists agree since ${timeText(since)})`
       const would = heldEffectText(run)
       const effect = would === null ? '' : `; ${would}`
-      const text = `${arrivedAt?.toISOString() ?? ''}  ${list}  ${reason?.text ?? ''}${effect}${agree}`
+      const arrived = arrivedAt === null ? '' : timeText(arrivedAt)
+      const text = `${list}  ${arrived}  ${reason?.text ?? ''}${effect}${agree}`
       return hangingIndent(`run ${runId}  `, printable(text), width)
     })
     .join('\n')
 }
 
 /** Everything about one run, one fact a line. */
-export function runText(run: ShownRun, width = Number.POSITIVE_INFINITY): string {
+export function runText(run: RunDetails, width = Number.POSITIVE_INFINITY): string {
   const { runId, list, status, baseline, reason, storedBytes } = run
   const facts: [string, string | null | undefined][] = [
     ['reason', reason && `${reason.code}: ${reason.text}`],
-    ['started', run.startedAt.toISOString()],
-    ['fetched', run.arrivedAt?.toISOString()],
-    ['approved', status === 'approved' ? run.validAt?.toISOString() : null],
-    ['finished', run.finishedAt.toISOString()],
+    ['started', timeText(run.startedAt)],
+    ['fetched', run.arrivedAt && timeText(run.arrivedAt)],
+    ['approved', status === 'approved' && run.validAt ? timeText(run.validAt) : null],
+    ['finished', timeText(run.finishedAt)],
     ['stages', stagesText(run)],
     ['list', listText(run)],
     ['hash', run.contentHash],
@@ -83,7 +66,7 @@ export function runText(run: ShownRun, width = Number.POSITIVE_INFINITY): string
   return factsText([['', head], ...known], width)
 }
 
-function stagesText({ durationsMs }: ShownRun): string {
+function stagesText({ durationsMs }: RunDetails): string {
   return (['fetch', 'stage', 'diff', 'apply'] as const)
     .flatMap((stage) => {
       const ms = durationsMs[stage]
@@ -92,13 +75,13 @@ function stagesText({ durationsMs }: ShownRun): string {
     .join(', ')
 }
 
-function listText(run: ShownRun): string | null {
+function listText(run: RunDetails): string | null {
   if (run.bytes === null) return null
   const same = run.notModified ? '; the upstream answered 304, not modified' : ''
   return `${count(run.fetched)} routes in ${megabytes(run.bytes)}${same}`
 }
 
-function countsText(run: ShownRun): string {
+function countsText(run: RunDetails): string {
   return numbersText({
     ...pick(run, 'live', 'added', 'removed', 'returned', 'pendingAbsences', 'placesChanged'),
     ...pick(
@@ -113,7 +96,10 @@ function countsText(run: ShownRun): string {
   })
 }
 
-function heldEffectText({ wouldAdd, wouldRemove }: SyncRunRow): string | null {
+function heldEffectText({
+  wouldAdd,
+  wouldRemove,
+}: Pick<Run, 'wouldAdd' | 'wouldRemove'>): string | null {
   if (wouldAdd === null) return null
   return `it would add ${count(wouldAdd)}, remove ${count(wouldRemove)}`
 }
@@ -125,14 +111,16 @@ function numbersText(numbers: Readonly<Record<string, number | null>>): string {
     .join(', ')
 }
 
-function resolutionOf({ resolution, resolvedAt, resolvedBy }: ShownRun): string | null {
+function resolutionOf({ resolution, resolvedAt, resolvedBy }: RunDetails): string | null {
   if (resolution === null) return null
   const by = resolvedBy === null ? '' : ` by run ${resolvedBy}`
-  return `${resolution}${by} at ${resolvedAt?.toISOString()}`
+  return `${resolution}${by} at ${timeText(resolvedAt ?? 0)}`
 }
 
+type Outcome = Omit<SyncOutcome, 'durationsMs'>
+
 /** The outcome of a run as one sentence. */
-export function syncSentence(outcome: SyncOutcome): string {
+export function syncSentence(outcome: Outcome): string {
   const { list, status } = outcome
   const what = list === 'routes' ? 'routes' : 'availability'
   const reason = outcome.reason === null ? '' : `: ${printable(outcome.reason.text)}`
@@ -150,7 +138,7 @@ export function syncSentence(outcome: SyncOutcome): string {
   }
 }
 
-function effectText(outcome: SyncOutcome): string {
+function effectText(outcome: Outcome): string {
   const pending = outcome.pendingAbsences ?? 0
   const places = outcome.pendingPlaces ?? 0
   const awaiting = [
@@ -170,15 +158,4 @@ function effectText(outcome: SyncOutcome): string {
   const placeMoves =
     changed > 0 && !outcome.baseline ? [`${countOf(changed, 'place')} changed`] : []
   return [...moves, ...placeMoves, ...awaiting, `${count(outcome.live)} live`].join(', ')
-}
-
-/** The result of a run in the JSON of `sync`; its members and their order are contract. */
-export function syncResult(outcome: SyncOutcome) {
-  const { reason, durationsMs } = outcome
-  return {
-    ...pick(outcome, 'runId', 'list', 'status', 'baseline', 'fetched', 'live', 'added', 'removed'),
-    ...pick(outcome, 'pendingAbsences', 'placesChanged', 'gained', 'lost'),
-    reason: reason === null ? null : `${reason.code}: ${reason.text}`,
-    durationsMs,
-  }
 }

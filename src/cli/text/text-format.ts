@@ -23,14 +23,22 @@ export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }
 
+/** An instant, its text in JSON, or its milliseconds. */
+type Instant = Date | string | number
+
 /** "2026-01-31 12:00:00", in UTC. */
-export function secondText(instant: Date): string {
-  return instant.toISOString().slice(0, 19).replace('T', ' ')
+export function secondText(instant: Instant): string {
+  return new Date(instant).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** "2026-01-31 12:00:00 UTC". */
+export function timeText(instant: Instant): string {
+  return `${secondText(instant)} UTC`
 }
 
 /** "5 min ago". */
-export function agoText(instant: Date, now: Date): string {
-  return `${durationText(now.getTime() - instant.getTime())} ago`
+export function agoText(instant: Instant, now: Date): string {
+  return `${durationText(now.getTime() - new Date(instant).getTime())} ago`
 }
 
 /** The members of an object that its JSON output has, in their order there. */
@@ -66,22 +74,102 @@ export function forScreen(text: string, stream: { readonly isTTY?: boolean }): s
   return stream.isTTY === true ? escapeControls(text) : text
 }
 
-/** A table with aligned columns. */
+/** A narrower column says nothing. */
+const MIN_CELL_WIDTH = 4
+
+/** A table with aligned columns. In a narrower room the widest cells are cut, those of the first column never. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | null)[])[],
+  room = Number.POSITIVE_INFINITY,
 ): string {
   const cells = [headings, ...rows].map((row) => row.map((cell) => printable(cell ?? '')))
-  const widths = headings.map((_, column) =>
-    cells.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), 0),
+  const widest = headings.map((_, column) =>
+    cells.reduce((most, row) => Math.max(most, (row[column] ?? '').length), 0),
   )
+  const widths = fitted(widest, room)
   const line = (row: readonly string[]) =>
     row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => cut(cell, widths[column] ?? 0))
       .join('  ')
       .trimEnd()
   const rule = widths.map((width) => '─'.repeat(width)).join('  ')
   return [...cells.slice(0, 1).map(line), rule, ...cells.slice(1).map(line)].join('\n')
+}
+
+function fitted(widths: readonly number[], room: number): number[] {
+  const all = widths.reduce((sum, width) => sum + width + 2, -2)
+  const most = Math.max(...widths.slice(1))
+  if (all <= room || most <= MIN_CELL_WIDTH) return [...widths]
+  const at = widths.lastIndexOf(most)
+  return fitted(widths.with(at, most - 1), room)
+}
+
+function cut(cell: string, width: number): string {
+  return cell.length > width ? `${cell.slice(0, width - 1)}…` : cell.padEnd(width)
+}
+
+type Cell = string | number | boolean | null | undefined | readonly string[]
+
+/** The columns of a table by their headings: a member of the row, or what is made of it. */
+export interface Columns<T> {
+  readonly [heading: string]: (keyof T & string) | ((row: T) => Cell)
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
+/** Rows as a table. The heading of a column with instants names their zone. */
+export function tableText<T>(columns: Columns<T>, rows: readonly T[], room?: number): string {
+  const cells = Object.values(columns).map((of) =>
+    rows.map((row) => (typeof of === 'function' ? of(row) : (row[of] as Cell))),
+  )
+  const headings = Object.keys(columns).map((name, i) =>
+    cells[i]?.some((cell) => INSTANT.test(String(cell))) ? `${name}, UTC` : name,
+  )
+  return table(
+    headings,
+    rows.map((_, row) => cells.map((column) => cellText(column[row]))),
+    room,
+  )
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null || cell === undefined) return ''
+  if (typeof cell === 'number') return NUMBER.format(cell)
+  if (typeof cell === 'object') return cell.join(', ')
+  return INSTANT.test(String(cell)) ? secondText(String(cell)) : String(cell)
+}
+
+/** Rows as CSV, with a column for each member; the members of an object in it have the names of both. */
+export function csvText(rows: readonly unknown[]): string {
+  const flat = rows.map((row) => membersOf(JSON.parse(JSON.stringify(row))))
+  const names = [...new Set(flat.flatMap((members) => [...members.keys()]))]
+  return [names, ...flat.map((members) => names.map((name) => members.get(name) ?? ''))]
+    .map((cells) => cells.map(quoted).join(','))
+    .join('\n')
+}
+
+function membersOf(value: unknown, name = ''): Map<string, string> {
+  if (value === null) return new Map()
+  if (typeof value !== 'object') return new Map([[name, String(value)]])
+  if (Array.isArray(value)) return new Map([[name, JSON.stringify(value)]])
+  return new Map(
+    Object.entries(value).flatMap(([key, inner]) => [
+      ...membersOf(inner, name === '' ? key : `${name}.${key}`),
+    ]),
+  )
+}
+
+function quoted(cell: string): string {
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+}
+
+/** Whether a stream is a terminal that takes colours and moves its cursor: NO_COLOR and TERM=dumb say that it does not. */
+export function hasColours(stream: {
+  readonly isTTY?: boolean
+  readonly hasColors?: () => boolean
+}): boolean {
+  return stream.isTTY === true && (stream.hasColors?.() ?? true)
 }
 
 /** Characters in a line; infinite for a pipe or a screen of unknown width. */
@@ -125,15 +213,4 @@ export function labelledLines(rows: readonly (readonly [string, string])[], widt
   return rows
     .map(([label, text]) => hangingIndent(`${label.padEnd(widest)}  `, text, width))
     .join('\n')
-}
-
-/** The text if each of its lines fits the width; else the narrow form. */
-export function fitOrElse(text: string, width: number, narrow: () => string): string {
-  return text.split('\n').every((line) => line.length <= width) ? text : narrow()
-}
-
-/** The example at the end of a command's help. */
-export function example(...commands: readonly string[]): string {
-  const lines = commands.map((command) => `\n  bin/farewatch ${command}`)
-  return `\nExample${lines.length === 1 ? '' : 's'}:${lines.join('')}`
 }

@@ -2,7 +2,9 @@ import { Type } from 'typebox'
 import { RecordParams } from '../../feeds/change-shapes.ts'
 import { isArchivedAfter, readFeedBounds, throwMissing } from '../../feeds/feed-bounds.ts'
 import type { FeedSource } from '../../feeds/watch-feed-queries.ts'
-import { DELIVERY_STATES } from '../../platform/base/kinds.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../../platform/base/kinds.ts'
+import type { ResellerId } from '../../platform/base/reseller-id.ts'
+import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../../platform/http/pages.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
@@ -62,6 +64,19 @@ const idOf = ({ id }: Delivery) => id
 const cursors = cursorsOf('deliveries', Delivery.properties.id, idOf)
 const changeCursors = cursorsOf('change-deliveries', Delivery.properties.id, idOf)
 
+const filters = {
+  endpoint: Type.Optional(
+    Type.String({ format: 'uuid', description: 'Only those to this endpoint, by its id.' }),
+  ),
+  state: Type.Optional(
+    Type.Array(oneOf(DELIVERY_STATES), {
+      maxItems: DELIVERY_STATES.length,
+      description: 'Only those in one of these states.',
+    }),
+  ),
+  ...pageParameters({ preset: 50, max: 1000 }),
+}
+
 const listOwn = reseller({
   id: 'listDeliveries',
   method: 'GET',
@@ -72,15 +87,6 @@ const listOwn = reseller({
     'One record may have a delivery to each endpoint whose filters it passes. Deliveries that are over are kept for 30 days.',
   scope: 'read',
   query: object({
-    endpoint: Type.Optional(
-      Type.String({ format: 'uuid', description: 'Only those to this endpoint, by its id.' }),
-    ),
-    state: Type.Optional(
-      Type.Array(oneOf(DELIVERY_STATES), {
-        maxItems: DELIVERY_STATES.length,
-        description: 'Only those in one of these states.',
-      }),
-    ),
     seq: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -88,19 +94,43 @@ const listOwn = reseller({
         description: 'Only those of the record with this number in your feed.',
       }),
     ),
-    ...pageParameters({ preset: 50, max: 1000 }),
+    ...filters,
   }),
   answer: { about: 'A page of deliveries.', schema: pageOf(Delivery) },
   problems: ['not_found', 'request.invalid_cursor'],
   handler: async (owner, { query }) => {
-    const { limit: _, cursor: _c, ...filter } = query
-    const { endpoint: endpointId, state: states, seq } = filter
-    if (endpointId !== undefined) await requireEndpoint(owner, endpointId)
-    const { db, resellerId } = owner
-    const wanted = { resellerId, endpointId, states, seq }
-    return cursors.page(query, (page) => listDeliveries(db, { ...wanted, ...page }), filter)
+    if (query.endpoint !== undefined) await requireEndpoint(owner, query.endpoint)
+    return pageOfDeliveries(owner.db, owner.resellerId, query)
   },
 })
+
+const listOfAll = operator({
+  id: 'listAllDeliveries',
+  method: 'GET',
+  path: '/api/v1/all-deliveries',
+  tag: 'Operators',
+  summary: 'List the deliveries to the endpoints of all resellers, newest first',
+  scope: 'operate',
+  query: object(filters),
+  answer: { about: 'A page of deliveries.', schema: pageOf(Delivery) },
+  problems: ['request.invalid_cursor'],
+  handler: ({ db }, { query }) => pageOfDeliveries(db, undefined, query),
+})
+
+interface Wanted {
+  readonly endpoint?: string
+  readonly state?: readonly DeliveryState[]
+  readonly seq?: number
+  readonly limit: number
+  readonly cursor?: string
+}
+
+function pageOfDeliveries(db: Db, resellerId: ResellerId | undefined, query: Wanted) {
+  const { limit: _, cursor: _c, ...filter } = query
+  const { endpoint: endpointId, state: states, seq } = filter
+  const wanted = { resellerId, endpointId, states, seq }
+  return cursors.page(query, (page) => listDeliveries(db, { ...wanted, ...page }), filter)
+}
 
 const ofChange = operator({
   id: 'listChangeDeliveries',
@@ -226,4 +256,4 @@ function instantOf(text: string): Date {
 }
 
 /** The operations that show what was sent, and why something was not, and that send it again. */
-export const DELIVERY_OPERATIONS = [listOwn, read, retry, replay, ofChange, explain]
+export const DELIVERY_OPERATIONS = [listOwn, read, retry, replay, ofChange, listOfAll, explain]

@@ -155,3 +155,26 @@ export type FollowUp =
   | 'retry'
   | { readonly confirmAt: Date }
   | { readonly pauseSeconds: number }
+
+/** `read` reads, `watch` changes watch lists and webhook endpoints, `operate` runs the service. */
+export const SCOPES = ['read', 'watch', 'operate'] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** The formats of an export of routes. */
+export const EXPORT_FORMATS = ['csv', 'json'] as const
+export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+
+/** The formats of an export of tables. */
+export const TABLE_FORMATS = ['parquet', 'csv', 'jsonl'] as const
+export type TableFormat = (typeof TABLE_FORMATS)[number]
+
+/** The queues of jobs: the syncs, the checks of fares, and all other periodic work. */
+export const JOB_QUEUES = ['route-sync', 'verify', 'periodic'] as const
+export type JobQueue = (typeof JOB_QUEUES)[number]
+
+/** `dead`: the job ran out of attempts or is not retryable, and waits for an operator. */
+export const JOB_STATES = ['dead', 'active', 'waiting', 'delayed', 'done'] as const
+export type JobState = (typeof JOB_STATES)[number]
+
+/** What a watch shows of its fare. */
+export const WATCH_STATUSES = ['new', 'followed', 'stale', 'expired', 'paused'] as const

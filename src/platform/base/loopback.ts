@@ -20,3 +20,8 @@ export function isLoopbackHost(host: string): boolean {
   const name = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
   return name === 'localhost' || (isIP(name) !== 0 && isLoopback(name))
 }
+
+/** The port of `receive` if `--port` is not set. */
+export const RECEIVER_PORT = 8092
+/** What must be allowed so that an endpoint may deliver to that port of this machine. */
+export const RECEIVER_NETWORK = `127.0.0.1/32:${RECEIVER_PORT}`

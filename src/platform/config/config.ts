@@ -75,6 +75,7 @@ export function secretsOf(config: Config): string[] {
     config.UPSTREAM_ACCESS_TOKEN,
     config.ENCRYPTION_KEY,
     config.ENCRYPTION_KEY_PREVIOUS,
+    config.FAREWATCH_KEY,
     ...passwords,
   ]
   return [...new Set(secrets.filter((value) => value !== undefined))]

@@ -149,6 +149,13 @@ const STORES = {
     ['on', 'off'],
     'on',
   ),
+  FAREWATCH_URL: url('where commands find the API; if unset, the one that runs on this machine', {
+    protocols: ['http:', 'https:'],
+    example: 'http://api.example:8080',
+  }),
+  FAREWATCH_KEY: secret('key of an operator for commands; if unset, the one in FAREWATCH_HOME', {
+    example: 'fwk_lSecFIKl9e8d7c6b5a',
+  }),
   ANALYST_STATEMENT_SECONDS: integer(
     'the worker cancels a statement of a login of an analyst that has run for this time',
     { min: 1, max: 86_400, preset: 30 },

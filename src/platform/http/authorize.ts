@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { percentDecoded } from '../base/text.ts'
 import type { Access, Caller, KeyCheck, Operation, UnknownCaller } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import type { RequestLimits } from './request-limits.ts'
@@ -12,6 +13,8 @@ type Requirements = Pick<Operation<never>, 'scope' | 'audience' | 'upstream'>
 
 /** The query parameter in which the upstream's own interface takes its credential. */
 export const TOKEN_PARAMETER = 'accessToken'
+/** The header in which an operator names the reseller for whom it calls. */
+export const RESELLER_HEADER = 'farewatch-reseller'
 const KEY_START = 'fwk_'
 const BEARER = /^bearer +(\S+) *$/i
 const CHALLENGE = 'Bearer realm="farewatch"'
@@ -62,7 +65,9 @@ async function identify(
   request: FastifyRequest,
 ): Promise<Caller | Unauthenticated> {
   const key = keyOf(required, request)
-  return key === undefined ? 'missing' : access.callerOf(key)
+  const name = request.headers[RESELLER_HEADER]?.toString()
+  if (key === undefined) return 'missing'
+  return access.callerOf(key, name === undefined ? undefined : percentDecoded(name))
 }
 
 /** Refuses a key in the address, because addresses end up in histories, logs and referrers. */

@@ -1,6 +1,9 @@
 import type { Operation } from './operation.ts'
 
-type Responding = Pick<Operation<never>, 'answer' | 'upstream' | 'streams' | 'repeatable' | 'lock'>
+type Responding = Pick<
+  Operation<never>,
+  'answer' | 'upstream' | 'streams' | 'repeatable' | 'lock' | 'audience'
+>
 
 /** Descriptions of the headers that several operations share. */
 const HEADERS = {
@@ -48,8 +51,15 @@ export function problemHeaders(status: number): object {
   return references(OF_PROBLEMS[status] ?? [])
 }
 
-/** The request headers of conditional and repeated requests, and of clients that continue a stream. */
-export function headerParameters({ answer, streams, repeatable, lock }: Responding) {
+/** The request headers of operators, of conditional and repeated requests, and of clients that continue a stream. */
+export function headerParameters({ answer, streams, repeatable, lock, audience }: Responding) {
+  const ofOperators = [
+    {
+      name: 'Farewatch-Reseller',
+      description:
+        'With an operator’s key: the name of the reseller for whom you call, percent-encoded.',
+    },
+  ]
   const ofVersions = [
     { name: 'If-None-Match', description: 'The `ETag` of the response that the client has.' },
     {
@@ -75,6 +85,7 @@ export function headerParameters({ answer, streams, repeatable, lock }: Respondi
     },
   ]
   return [
+    ...(audience === 'resellers' ? ofOperators : []),
     ...(repeatable === true ? ofRepeats : []),
     ...(lock === undefined ? [] : ofEdits),
     ...(answer.versioned === true ? ofVersions : []),

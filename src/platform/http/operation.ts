@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
+import type { Scope } from '../base/kinds.ts'
 import type { Logger } from '../base/logger.ts'
 import type { ResellerId } from '../base/reseller-id.ts'
 import type { ProblemCode } from './problem-codes.ts'
@@ -154,15 +155,26 @@ export interface Transactions<D> {
 /** The reseller of the key. */
 type Owner = Omit<ResellerCaller, 'kind' | keyof AnyCaller>
 
+/** What a client of this program knows of an operation: its method and path below the root, and the type of its answer. */
+interface Declared<M extends Method, Path extends string, A> {
+  /** No operation has it: it carries types alone. */
+  readonly declared?: {
+    readonly name: Path extends `/api/v1${infer Rest}` ? `${M} ${Rest}` : never
+    readonly answer: A
+  }
+}
+
 /** `Hidden` names what the handlers are not given of a request. */
 type Declare<In, D, Hidden extends string = never> = <
+  M extends Method,
+  const Path extends string,
   P extends TSchema = Nothing,
   Q extends TSchema = Nothing,
   B extends TSchema = Nothing,
   A extends TSchema = TSchema,
 >(
-  spec: Spec<In, P, Q, B, A, Hidden>,
-) => Operation<D>
+  spec: Spec<In, P, Q, B, A, Hidden> & { readonly method: M; readonly path: Path },
+) => Operation<D> & Declared<M, Path, Static<A>>
 
 /**
  * The functions with which a feature declares its operations. `D` is what their handlers depend on.
@@ -225,10 +237,6 @@ export function logOperation(
   log.info({ by: caller.limitKey, requestId: request.id, ...object }, event)
 }
 
-/** `read` reads, `watch` changes watch lists and webhook endpoints, `operate` runs the service. */
-export const SCOPES = ['read', 'watch', 'operate'] as const
-export type Scope = (typeof SCOPES)[number]
-
 interface AnyCaller {
   readonly scopes: readonly Scope[]
   /** Requests with the same limit key share one rate limit. */
@@ -242,7 +250,7 @@ interface ResellerCaller extends AnyCaller {
   readonly resellerName: string
 }
 
-interface OperatorCaller extends AnyCaller {
+export interface OperatorCaller extends AnyCaller {
   readonly kind: 'operator'
   readonly keyId: number
 }
@@ -259,6 +267,9 @@ export type KeyCheck = Caller | 'mistyped' | 'unknown'
 
 /** Finds the caller of a request. */
 export interface Access {
-  /** The caller of a key. Keys that never existed, have expired or are revoked are all `unknown`. */
-  callerOf(key: string): Promise<KeyCheck>
+  /**
+   * The caller of a key. Keys that never existed, have expired or are revoked are all `unknown`.
+   * @param reseller for whom an operator calls; the key of a reseller calls for itself. Throws `not_found`.
+   */
+  callerOf(key: string, reseller?: string): Promise<KeyCheck>
 }

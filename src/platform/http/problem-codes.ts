@@ -281,6 +281,12 @@ export const PROBLEMS = {
     cause: 'The upstream timed out, failed, or answered something else. `reason` says which.',
     remedy: REPEAT_LATER,
   },
+  'incident.none_open': {
+    status: 409,
+    title: 'No incident of the kind is open',
+    cause: 'No incident of the kind is open, and no change of it waits.',
+    remedy: 'List the incidents: it has closed by itself.',
+  },
   'sync.not_held': {
     status: 409,
     title: 'The run is not held',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { keyOf } from './authorize.ts'
+import { keyOf, RESELLER_HEADER } from './authorize.ts'
 import type { Operation, Transactions } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import { BodyFile } from './read-body.ts'
@@ -91,9 +91,10 @@ async function runOnce<D>(
 }
 
 /** Everything that makes a request what it is. */
-function textOf(operation: string, { url, body }: FastifyRequest): Buffer {
+function textOf(operation: string, { url, headers, body }: FastifyRequest): Buffer {
   const bytes = body instanceof BodyFile ? body.sha256 : Buffer.from(JSON.stringify(body ?? null))
-  return Buffer.concat([Buffer.from(`${operation} ${url}\n`), bytes])
+  const head = `${operation} ${url} ${headers[RESELLER_HEADER] ?? ''}\n`
+  return Buffer.concat([Buffer.from(head), bytes])
 }
 
 const REPEAT_NAME = /^[\x21-\x7e]{1,200}$/

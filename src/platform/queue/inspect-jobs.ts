@@ -1,20 +1,18 @@
 import { PostgresQueueBackend } from 'bullmq'
+import type { JobState } from '../base/kinds.ts'
 import { cleanText } from '../base/text.ts'
 import { dueAtOf } from './job-processor.ts'
 import type { JsonObject } from './queue-connection.ts'
 import { isRefusal } from './queue-errors.ts'
 import type { StoreQueue } from './store-client.ts'
 
-/** `dead`: the job ran out of attempts or is not retryable, and waits for an operator. */
 const STORE_STATES = {
   dead: 'failed',
   active: 'active',
   waiting: 'waiting',
   delayed: 'delayed',
   done: 'completed',
-} as const
-export type JobState = keyof typeof STORE_STATES
-export const JOB_STATES = Object.keys(STORE_STATES) as JobState[]
+} as const satisfies Record<JobState, string>
 
 export interface QueuedJob {
   readonly id: string

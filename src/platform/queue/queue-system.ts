@@ -1,14 +1,8 @@
 import { type Clock, systemClock } from '../base/clock.ts'
+import type { JobState } from '../base/kinds.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scrub } from '../base/secrets.ts'
-import {
-  dropJob,
-  JOB_STATES,
-  type JobState,
-  listJobs,
-  type QueuedJob,
-  retryJob,
-} from './inspect-jobs.ts'
+import { dropJob, listJobs, type QueuedJob, retryJob } from './inspect-jobs.ts'
 import type { JobContext, JobHandler } from './job-processor.ts'
 import {
   createWorkerErrors,
@@ -49,7 +43,6 @@ export type {
   WorkerHandle,
   WorkOptions,
 }
-export { JOB_STATES }
 
 export interface QueueSystemOptions {
   readonly connection: QueueConnection

@@ -1,13 +1,10 @@
 import { stringify } from 'csv-stringify/sync'
 import { createTtlCache, type TtlCache } from '../../platform/base/cache.ts'
-import type { RouteListName } from '../../platform/base/kinds.ts'
+import type { ExportFormat, RouteListName } from '../../platform/base/kinds.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { createEncodedBody, type EncodedBody } from '../../platform/http/responses.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs.ts'
 import { type RouteFilter, type RouteRow, streamRoutes } from './route-queries.ts'
-
-export const EXPORT_FORMATS = ['csv', 'json'] as const
-export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 /** The columns of an export, in the order of `farewatch.routes_current`, which calls `since` valid_from. */
 const COLUMNS: readonly (readonly [keyof RouteRow, string])[] = [

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
-import { resultText } from '../../../src/cli/commands/database-commands.ts'
+import { resultText } from '../../../src/cli/work/database.ts'
 import { asAnalyst, type QueryResult, SqlError } from '../../../src/platform/db/analyst-session.ts'
 import { type Database, sql } from '../../../src/platform/db/database.ts'
 import { runAnalystQuery } from '../../support/analyst-query.ts'

@@ -1,9 +1,7 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { type Command, InvalidArgumentError } from 'commander'
 import {
   assertRules,
-  FAULT_NAMES,
   type FaultRule,
   parseFaultText,
   SandboxFaultError,
@@ -19,9 +17,9 @@ import { AppError, messageOf } from '../../platform/base/errors.ts'
 import { cleanText } from '../../platform/base/text.ts'
 import { loadConfig } from '../../platform/config/config.ts'
 import { createContext, createServiceContext, withApp } from '../context.ts'
+import type { ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
-import { addressOption, integerOption, numberOption } from '../option-parsers.ts'
-import { countOf, example, hangingIndent } from '../text/text-format.ts'
+import { countOf, hangingIndent } from '../text/text-format.ts'
 
 interface SandboxFlags {
   readonly host: string
@@ -30,52 +28,23 @@ interface SandboxFlags {
   readonly speed: number
   readonly token: string
   readonly routes?: string
-  readonly fault?: readonly FaultRule[]
+  readonly fault?: readonly string[]
   readonly faults?: string
 }
 
-const FAULT_HELP = `
-A fault rule is NAME[:endpoint][:probability][:seconds][,key=value…].
-The defaults are every endpoint, every request and no end.
-docs/reference/sandbox.md describes the names:
-${FAULT_NAMES.join(', ').replace(/(.{1,76}(?:,|$))\s?/g, '  $1\n')}`
-
-export function addSandboxCommand(program: Command): void {
-  const sandbox = program
-    .command('sandbox')
-    .description('Serve a sandbox: a simulated upstream with a world that the seed determines')
-    .option('--host <address>', 'the address; 0.0.0.0 is every address', addressOption, '127.0.0.1')
-    .option('--port <port>', 'the port; 0 takes any free one', integerOption(0, 65_535), 8090)
-    .option('--seed <seed>', 'the seed of the world', integerOption(0, 2 ** 31), 1)
-    .option('--speed <n>', 'world seconds per real second', numberOption(0, 1_000_000), 1)
-    .option('--routes <file>', 'serve the Route[] of a JSON file instead of the world’s routes')
-    .option('--token <token>', 'the accessToken that verify accepts', 'sandbox-token')
-    .option('--fault <rule>', 'a fault rule; may be given several times', faultOption)
-    .option('--faults <file>', 'a JSON array of fault rules; they come before those of --fault')
-    .addHelpText('after', FAULT_HELP.trimEnd())
-    .addHelpText(
-      'after',
-      example(
-        'sandbox --routes routes.json --port 8090',
-        'sandbox --speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes',
-      ),
-    )
-    .action(serveSandbox)
-  addStoryCommand(sandbox)
-  addRivalCommand(sandbox)
-}
-
-async function serveSandbox({ routes, fault = [], faults: file, ...flags }: SandboxFlags) {
+export async function serveSandbox(given: SandboxFlags): Promise<void> {
+  const { host, port, seed, speed, token, routes, fault = [], faults: file } = given
+  const rules = fault.flatMap(readFault)
   const fromFile = file === undefined ? [] : await readFaultsFile(file)
   const { log, terminal, signal } = createServiceContext('sandbox')
   const sandbox = await startSandbox({
-    ...flags,
+    ...{ host, port, seed, speed, token },
     ...(routes === undefined ? {} : { routesFile: routes }),
-    faults: [...fromFile, ...fault],
+    faults: [...fromFile, ...rules],
     clock: systemClock,
     log,
   })
-  terminal.step(`sandbox at ${sandbox.url}, accessToken ${flags.token}; Ctrl-C stops`)
+  terminal.step(`sandbox at ${sandbox.url}, accessToken ${token}; Ctrl-C stops`)
   if (!signal.aborted) await once(signal, 'abort')
   const from = performance.now()
   await sandbox.close()
@@ -83,14 +52,14 @@ async function serveSandbox({ routes, fault = [], faults: file, ...flags }: Sand
   terminal.step('stopped')
 }
 
-/** Adds one rule to those of the flags before. */
-function faultOption(text: string, before: readonly FaultRule[] = []): FaultRule[] {
+/** Throws UsageError for a rule that is none. */
+function readFault(text: string): readonly FaultRule[] {
   try {
     const rules: unknown = [parseFaultText(text)]
     assertRules(rules)
-    return [...before, ...rules]
+    return rules
   } catch (err) {
-    if (err instanceof SandboxFaultError) throw new InvalidArgumentError(err.message)
+    if (err instanceof SandboxFaultError) throw new UsageError(err.message, { cause: err })
     throw err
   }
 }
@@ -125,33 +94,16 @@ class NoSandboxError extends AppError {
   }
 }
 
-export function addDemoCommand(program: Command): void {
-  program
-    .command('demo')
-    .description(`Watch flights of a running sandbox for the reseller "${DEMO_RESELLER}"`)
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      `
-"bin/farewatch up" does this itself if UPSTREAM_BASE_URL is not set.
-
-Example:
-  UPSTREAM_BASE_URL=http://127.0.0.1:8090 bin/farewatch demo`,
-    )
-    .action(watchDemo)
-}
-
 /** Safe to run twice: a later run replaces flights that have departed. */
-async function watchDemo({ json }: { json?: boolean }): Promise<void> {
+export async function watchDemo(options: ProgramOptions): Promise<void> {
   const { UPSTREAM_BASE_URL: baseUrl } = loadConfig()
   if (baseUrl === undefined) {
     throw new UsageError('UPSTREAM_BASE_URL is not set: it must be the address of a sandbox')
   }
   const { seed, worldTime } = await fetchWorld(baseUrl)
-  await withApp({ role: 'demo' }, async ({ database: { db } }, { terminal }) => {
+  await withApp({ role: 'demo', options }, async ({ database: { db } }, { terminal }) => {
     const watches = await seedDemoWatches(db, createWorld({ seed }), worldTime)
     terminal.print(
-      json,
       { reseller: DEMO_RESELLER, watches },
       () => `the reseller "${DEMO_RESELLER}" watches ${countOf(watches, 'flight')}`,
     )
@@ -203,21 +155,8 @@ const STORY: readonly StoryStep[] = [
   },
 ]
 
-function addStoryCommand(sandbox: Command): void {
-  sandbox
-    .command('story')
-    .description('Show on the sandbox of a running "up" how a bad list and an outage look')
-    .option('--json', 'print one line of JSON per step')
-    .addHelpText(
-      'after',
-      '\nThe two steps follow each other and take two minutes. Ctrl-C ends them. The sandbox of "up" shows a sell-out, a\nreopening, another price, other times and routes that come and go by itself, in its first two minutes.',
-    )
-    .addHelpText('after', example('sandbox story'))
-    .action(runStory)
-}
-
-async function runStory({ json }: { readonly json?: boolean }): Promise<void> {
-  const { config, terminal, signal } = createContext()
+export async function runStory(options: ProgramOptions): Promise<void> {
+  const { config, terminal, signal } = createContext({ options })
   const { url } = await requireSandbox(config.FAREWATCH_HOME)
   const faults = `${url}/sandbox/faults`
   terminal.step('two steps of a minute each; Ctrl-C ends them, and the sandbox is as before')
@@ -226,7 +165,7 @@ async function runStory({ json }: { readonly json?: boolean }): Promise<void> {
     const body = JSON.stringify(fault)
     const { ok, status } = await fetch(faults, { method: 'POST', headers, body, signal })
     if (!ok) throw new NoSandboxError(url, `it answered ${status} to a fault`)
-    terminal.print(json, { step: name, fault }, () => stepText(name, says, terminal.width))
+    terminal.print({ step: name, fault }, () => stepText(name, says, terminal.width))
     try {
       await systemClock.sleep(fault.durationSeconds * 1_000, signal)
     } finally {
@@ -236,31 +175,16 @@ async function runStory({ json }: { readonly json?: boolean }): Promise<void> {
   }
 }
 
-function addRivalCommand(sandbox: Command): void {
-  sandbox
-    .command('rival')
-    .description(
-      'Run a script of twenty lines on the flights of a running demo, and print what it would report',
-    )
-    .option('--json', 'print one line of JSON per report')
-    .addHelpText(
-      'after',
-      '\nIt compares each answer with the one before. "up" runs it too, to say what a script would have reported of a fault.',
-    )
-    .addHelpText('after', example('sandbox rival'))
-    .action(runRival)
-}
-
-async function runRival({ json }: { readonly json?: boolean }): Promise<void> {
-  const { config, terminal, log, signal } = createContext()
+export async function runRival(options: ProgramOptions): Promise<void> {
+  const { config, terminal, log, signal } = createContext({ options })
   const sandbox = await requireSandbox(config.FAREWATCH_HOME)
   let flights: readonly string[] = []
-  await withApp({ role: 'rival' }, async ({ database: { db } }) => {
+  await withApp({ role: 'rival', options }, async ({ database: { db } }) => {
     flights = await listDemoFlights(db)
   })
   terminal.step(`a script asks about ${countOf(flights.length, 'flight')} every 15 s; Ctrl-C stops`)
   const onReport = (report: RivalReport) =>
-    terminal.print(json, report, () => `${report.what}: ${report.of}`)
+    terminal.print(report, () => `${report.what}: ${report.of}`)
   const rival = startRival(sandbox, flights, { clock: systemClock, log, onReport })
   if (!signal.aborted) await once(signal, 'abort')
   await rival.stop()

@@ -1,13 +1,10 @@
 import { once } from 'node:events'
-import { type Command, InvalidArgumentError, Option } from 'commander'
 import { targetRulesOf } from '../../app/settings-for.ts'
 import { deleteEndpoint, type EndpointDeps } from '../../delivery/endpoints/change-endpoints.ts'
 import type { EndpointOwner } from '../../delivery/endpoints/endpoint-queries.ts'
 import { addTestEvent } from '../../delivery/endpoints/test-events.ts'
 import { urlFault } from '../../delivery/formats/target-policy.ts'
 import {
-  RECEIVER_NETWORK,
-  RECEIVER_PORT,
   registerReceiver,
   type ShownWebhook,
   secretFault,
@@ -18,51 +15,23 @@ import { listLiveProcesses, missingWork } from '../../platform/db/live-processes
 import { assertPortUsable } from '../../platform/http/server.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { type CliContext, createContext, withApp } from '../context.ts'
+import type { ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
-import { addressOption, integerOption } from '../option-parsers.ts'
-import { example, printable } from '../text/text-format.ts'
+import { printable } from '../text/text-format.ts'
 
-interface ReceiveFlags {
+interface ReceiveFlags extends ProgramOptions {
   readonly host: string
   readonly port: number
   readonly secret?: string
   readonly reseller?: string
-  readonly json?: boolean
 }
 
-export function addReceiveCommand(program: Command): void {
-  program
-    .command('receive')
-    .description('Receive webhooks, verify them and print each as a line')
-    .option('--host <address>', 'the address; 0.0.0.0 is every address', addressOption, '127.0.0.1')
-    .option(
-      '--port <port>',
-      'the port; 0 takes any free one',
-      integerOption(0, 65_535),
-      RECEIVER_PORT,
-    )
-    .option(
-      '--reseller <name>',
-      'create an endpoint of this reseller for it, and delete it at the end',
-    )
-    .addOption(
-      new Option('--secret <whsec>', 'the secret of an endpoint that exists')
-        .argParser(secretOption)
-        .conflicts('reseller'),
-    )
-    .option('--json', 'print one line of JSON per webhook')
-    .addHelpText(
-      'after',
-      `\nWithout --reseller and --secret nothing is verified. Endpoints may deliver to this machine if WEBHOOK_ALLOWED_NETWORKS\ncontains ${RECEIVER_NETWORK}; "up" with its own database and sandbox allows it.`,
-    )
-    .addHelpText('after', example('receive --reseller demo'))
-    .action(receive)
-}
-
-async function receive(flags: ReceiveFlags): Promise<void> {
-  const { reseller } = flags
-  if (reseller === undefined) return receiveUntilStopped(createContext(), flags)
-  const needs = { role: 'receive', quiet: false, endsItself: true }
+export async function receive(flags: ReceiveFlags): Promise<void> {
+  const { reseller, secret } = flags
+  const fault = secret === undefined ? undefined : secretFault(secret)
+  if (fault !== undefined) throw new UsageError(`--secret ${fault}`)
+  if (reseller === undefined) return receiveUntilStopped(createContext({ options: flags }), flags)
+  const needs = { role: 'receive', options: flags, quiet: false, endsItself: true }
   await withApp(needs, async ({ database: { db }, config, sealer }, context) => {
     const owner = { db, resellerId: (await requireReseller(db, reseller)).id }
     const deps = { sealer, targetRules: targetRulesOf(config) }
@@ -80,7 +49,7 @@ interface OpenedEndpoint {
 
 async function receiveUntilStopped(
   { terminal, log, signal }: CliContext,
-  { host, port, json, ...given }: ReceiveFlags,
+  { host, port, ...given }: ReceiveFlags,
   open?: (target: string) => Promise<OpenedEndpoint>,
 ): Promise<void> {
   let secret = given.secret
@@ -90,7 +59,7 @@ async function receiveUntilStopped(
     port,
     secret: () => secret,
     now: () => systemClock.now(),
-    onWebhook: (webhook) => terminal.print(json, webhook, () => lineOf(webhook)),
+    onWebhook: (webhook) => terminal.print(webhook, () => lineOf(webhook)),
   })
   try {
     const endpoint = await open?.(receiver.url)
@@ -129,10 +98,4 @@ async function openEndpoint(
 
 function lineOf({ seq, outcome, text }: ShownWebhook): string {
   return `${String(seq ?? '').padStart(6)}  ${outcome.padEnd(12)}  ${printable(text)}`
-}
-
-function secretOption(text: string): string {
-  const fault = secretFault(text)
-  if (fault !== undefined) throw new InvalidArgumentError(fault)
-  return text
 }

@@ -1,6 +1,4 @@
 import path from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
-import { API_DOCUMENT } from '../../app/api-document.ts'
 import { type App, openApp, type ReadyConfig } from '../../app/app.ts'
 import { type Addresses, assertPortsUsable, runRoles } from '../../app/run-roles.ts'
 import { targetRulesOf } from '../../app/settings-for.ts'
@@ -15,73 +13,32 @@ import {
 } from '../../embedded/demo.ts'
 import { startDemonstration } from '../../embedded/demonstration.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
-import { ensureHomeKey, homeKeyFile } from '../../embedded/home-keys.ts'
+import { ensureHomeKey } from '../../embedded/home-keys.ts'
 import { monitorPostgres } from '../../embedded/monitor-postgres.ts'
-import { findRunning } from '../../embedded/running-services.ts'
+import { findRunning, homeKeyFile } from '../../embedded/running-services.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { WORK_ROLES, type WorkRole } from '../../platform/base/kinds.ts'
-import { splitList } from '../../platform/base/text.ts'
-import { loadConfig } from '../../platform/config/config.ts'
-import { type ConfigLine, redactedConfig } from '../../platform/config/settings.ts'
 import { type RoleName, roleText } from '../../platform/db/live-processes.ts'
 import { PortTakenError } from '../../platform/http/server.ts'
 import { describeStore } from '../../platform/queue/queue-connection.ts'
 import { CODE_MINUTES, createSignInCode, signInLink } from '../../resellers/sign-in.ts'
 import { type CliContext, createServiceContext } from '../context.ts'
 import { exitSoon, UsageError } from '../exit-codes.ts'
-import { createTerminal } from '../terminal.ts'
-import { countOf, example, table } from '../text/text-format.ts'
-import { addCallArguments, callApi } from './call-api.ts'
+import { countOf } from '../text/text-format.ts'
 
-interface Service {
-  readonly about: string
-  readonly roles: readonly RoleName[]
+const ROLES = { up: [...WORK_ROLES, 'api'], worker: WORK_ROLES, api: ['api'] } as const
+
+interface WorkerOptions {
+  readonly roles?: readonly WorkRole[]
 }
 
-const SERVICES: Readonly<Record<'up' | 'worker' | 'api', Service>> = {
-  up: {
-    about:
-      'Run everything in one process, with an embedded database and a sandbox where none is set',
-    roles: [...WORK_ROLES, 'api'],
-  },
-  worker: { about: 'Run the syncs, checks and deliveries, or some of them', roles: WORK_ROLES },
-  api: { about: 'Run the API; or call it, with a method and a path', roles: ['api'] },
-}
-
-export function addServiceCommands(program: Command): void {
-  const add = (name: keyof typeof SERVICES) =>
-    program
-      .command(name)
-      .description(SERVICES[name].about)
-      .addHelpText('after', '\nStops in order on SIGTERM or Ctrl-C, within ten seconds.')
-  add('up')
-    .addHelpText('after', example('up'))
-    .action(() => runService('up'))
-  add('worker')
-    .option('--roles <names>', `some of ${WORK_ROLES.join(', ')}, with commas`, readRoles)
-    .addHelpText(
-      'after',
-      `
-Processes with different roles may run apart, on any machines. Each role must
-run somewhere: status, doctor and an alert name one that does not.
-${example('worker --roles sync,check')}`,
-    )
-    .action(({ roles }: { roles?: WorkRole[] }) => runService('worker', roles))
-  addCallArguments(add('api')).action((method, path, flags) =>
-    method === undefined ? runService('api') : callApi(method, path, flags),
-  )
-}
-
-function readRoles(text: string): WorkRole[] {
-  const named = splitList(text)
-  const roles = WORK_ROLES.filter((role) => named.includes(role))
-  if (roles.length > 0 && roles.length === new Set(named).size) return roles
-  throw new InvalidArgumentError(`It must be some of ${WORK_ROLES.join(', ')}, with commas.`)
-}
+export const runUp = () => runService('up')
+export const runApi = (_options: object) => runService('api')
+export const runWorker = ({ roles }: WorkerOptions) => runService('worker', roles)
 
 async function runService(
-  name: keyof typeof SERVICES,
-  roles = SERVICES[name].roles,
+  name: keyof typeof ROLES,
+  roles: readonly RoleName[] = ROLES[name],
 ): Promise<void> {
   const context = createServiceContext(name)
   const { config, log, terminal, signal } = context
@@ -259,40 +216,4 @@ async function reportReady(
   process.stderr.write(
     `\n${lines.join('\n')}\n\n${open}  In another terminal: bin/farewatch status\n  Ctrl-C stops; the data stays\n\n`,
   )
-}
-
-export function addConfigCommand(program: Command): void {
-  program
-    .command('config')
-    .description('Print the settings in force, without secrets')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', example('config'))
-    .action(({ json }: { json?: boolean }) => {
-      const lines = redactedConfig(loadConfig())
-      const values = Object.fromEntries(lines.map(({ name, value }) => [name, value]))
-      createTerminal(process).print(json, values, () => configText(lines))
-    })
-}
-
-/** A table for each group of settings. */
-function configText(lines: readonly ConfigLine[]): string {
-  return [...Map.groupBy(lines, ({ group }) => group)]
-    .map(([group, settings]) => {
-      const rows = settings.map(({ name, value, default: isDefault, example }) => [
-        name,
-        String(value ?? '-'),
-        isDefault ? 'default' : 'set',
-        example,
-      ])
-      return `${group}\n${table(['setting', 'value', 'from', 'example'], rows)}`
-    })
-    .join('\n\n')
-}
-
-export function addOpenApiCommand(program: Command): void {
-  program
-    .command('openapi')
-    .description('Print the OpenAPI document of the API')
-    .addHelpText('after', example('openapi > openapi.json'))
-    .action(() => void process.stdout.write(`${JSON.stringify(API_DOCUMENT)}\n`))
 }

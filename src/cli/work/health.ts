@@ -1,35 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Command } from 'commander'
 import { type App, openApp, openQueue } from '../../app/app.ts'
 import { type Examination, examine } from '../../app/doctor.ts'
-import { listAllSchedulers, runNow } from '../../app/periodic.ts'
-import { scheduleOf, statusDeps } from '../../app/read-work.ts'
+import { statusDeps } from '../../app/read-work.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
-import { readStatus, type Schedule } from '../../health/status-operations.ts'
+import { readStatus } from '../../health/status-operations.ts'
 import type { Status, StatusWarning } from '../../health/status-shapes.ts'
 import { type Clock, systemClock, TimeoutError, withTimeout } from '../../platform/base/clock.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
-import { durationText } from '../../platform/base/text.ts'
 import { openDatabase } from '../../platform/db/database.ts'
 import { blockerText, endSession, listBlockers } from '../../platform/db/database-health.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
 import { type CallSums, readCallSeries, sumCalls } from '../../schedule/budget-operations.ts'
 import { type CliContext, createContext, withQueue } from '../context.ts'
+import type { ProgramOptions } from '../describe.ts'
 import { EXIT, exitSoon, untilInterrupted } from '../exit-codes.ts'
-import { dueText, statusText, warningsText } from '../text/status-text.ts'
-import {
-  agoText,
-  escapeControls,
-  example,
-  labelledLines,
-  printable,
-  secondText,
-  table,
-} from '../text/text-format.ts'
+import { statusText, warningsText } from '../text/status-text.ts'
+import { escapeControls, labelledLines, printable } from '../text/text-format.ts'
 
-interface StatusOptions {
+interface StatusOptions extends ProgramOptions {
   readonly watch?: boolean
-  readonly json?: boolean
 }
 
 /** Reading the status takes tens of milliseconds; with a million fares, a second. */
@@ -42,24 +30,9 @@ const ERASE_LINE = '\x1b[K'
 const ERASE_BELOW = '\x1b[J'
 const ERASE_ALL = '\x1b[2J'
 
-export function addStatusCommand(program: Command): void {
-  program
-    .command('status')
-    .description('Show what is wrong, and the state of everything on one screen')
-    .option('--watch', 'repeat every two seconds until Ctrl-C')
-    .option('--json', 'print one line of JSON each time')
-    .addHelpText(
-      'after',
-      `
-Exits with 1 if something is WRONG: an operator must act. A warning is worth
-knowing. /docs/runbooks of the API has a section about each of them.
-${example('status --watch')}`,
-    )
-    .action(printStatus)
-}
-
-async function printStatus({ watch = false, json = false }: StatusOptions): Promise<void> {
-  await withQueue('status', async (app, queue, context) => {
+export function printStatus(options: StatusOptions): Promise<void> {
+  const { watch = false, output, json = output === 'json' } = options
+  return withQueue({ role: 'status', options }, async (app, queue, context) => {
     const { width } = context.terminal
     const { db } = app.database
     const read = async (): Promise<Shown> => {
@@ -127,98 +100,18 @@ function redrawn(text: string): string {
   return `${CURSOR_HOME}${text.replaceAll('\n', `${ERASE_LINE}\n`)}${ERASE_LINE}${ERASE_BELOW}\n`
 }
 
-interface JsonOption {
-  readonly json?: boolean
-}
-
-export function addSchedulesCommands(program: Command): void {
-  const schedules = program
-    .command('schedules')
-    .description('List when periodic work is due, and do some now')
-  schedules
-    .command('list')
-    .description('List the job schedulers: when each was due last and is due next, in UTC')
-    .option('--json', 'print one line of JSON per schedule')
-    .addHelpText('after', example('schedules list'))
-    .action(printSchedules)
-  schedules
-    .command('run')
-    .argument('<name>', 'as "schedules list" prints it')
-    .description('Do the work of a schedule now, once; a worker starts it within five seconds')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', example('schedules run sync-routes'))
-    .action(runSchedule)
-}
-
-async function printSchedules({ json }: JsonOption): Promise<void> {
-  await withQueue('schedules', async ({ clock }, queue, { terminal }) => {
-    const schedules = (await listAllSchedulers(queue)).map(scheduleOf)
-    terminal.printRows(json, schedules, () =>
-      schedules.length === 0
-        ? 'no schedules yet: the first worker writes them'
-        : schedulesTable(schedules, clock.now()),
-    )
-  })
-}
-
-function schedulesTable(schedules: readonly Schedule[], now: Date): string {
-  const rows = schedules.map(({ name, nextDueAt, lastDueAt, ...when }) => [
-    name,
-    whenText(when),
-    lastDueAt === null ? 'never' : agoText(lastDueAt, now),
-    secondText(nextDueAt).slice(0, 16),
-    dueText(nextDueAt, now),
-  ])
-  return table(['schedule', 'when', 'due last', 'next, UTC', ''], rows)
-}
-
-function whenText({ cron, zone, everySeconds }: Pick<Schedule, 'cron' | 'zone' | 'everySeconds'>) {
-  if (everySeconds !== null) return `every ${durationText(everySeconds * 1_000)}`
-  return zone === 'UTC' ? (cron ?? '') : `${cron} ${zone}`
-}
-
-async function runSchedule(name: string, { json }: JsonOption): Promise<void> {
-  await withQueue('schedules', async ({ database: { db } }, queue, { terminal }) => {
-    const dueAt = await runNow(db, queue, name)
-    if (dueAt === undefined) {
-      const known = (await listAllSchedulers(queue)).map((schedule) => schedule.name)
-      const names = known.length === 0 ? 'the first worker writes them' : known.join(', ')
-      throw new ProblemError('not_found', { detail: `there is no schedule "${name}": ${names}` })
-    }
-    terminal.print(
-      json,
-      { name, dueAt },
-      () => `${name} is due: a worker starts it within five seconds`,
-    )
-  })
-}
-
 /** The result does not wait longer for a store that hangs. */
 const CLOSE_MS = 2_000
 
-export function addDoctorCommand(program: Command): void {
-  program
-    .command('doctor')
-    .description('Check everything that farewatch needs, and say what to do about problems')
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      `
-The checks of "status", and those that take more time: locks, clocks, roles, the
-disk, settings of Redis and of this shell. Changes nothing and does not call the
-upstream. Exits with 1 if something is WRONG: an operator must act.
-${example('doctor')}`,
-    )
-    .action(async ({ json }: { json?: boolean }) => {
-      const context = createContext({ quiet: true })
-      const { warnings, facts } = await untilInterrupted(examineAll(context), context.signal)
-      context.terminal.print(json, { at: systemClock.now(), warnings, facts }, () => {
-        const { width } = context.terminal
-        const rows = facts.map(({ about, text }) => [about, printable(text)] as const)
-        return [labelledLines(rows, width), '', warningsText(warnings, width)].join('\n')
-      })
-      process.exitCode = exitOf(warnings)
-    })
+export async function diagnose(options: ProgramOptions): Promise<number> {
+  const context = createContext({ quiet: true, options })
+  const { warnings, facts } = await untilInterrupted(examineAll(context), context.signal)
+  context.terminal.print({ at: systemClock.now(), warnings, facts }, () => {
+    const { width } = context.terminal
+    const rows = facts.map(({ about, text }) => [about, printable(text)] as const)
+    return [labelledLines(rows, width), '', warningsText(warnings, width)].join('\n')
+  })
+  return exitOf(warnings)
 }
 
 /** Unlike withApp it accepts a database that does not answer or lacks migrations. */

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { pipeline } from 'node:stream/promises'
-import { type Command, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import { migrateApp } from '../../app/app.ts'
 import { percentDecoded } from '../../platform/base/text.ts'
@@ -12,62 +11,38 @@ import { type LiveProcess, listLiveProcesses } from '../../platform/db/live-proc
 import { migrate, nameProcesses } from '../../platform/db/migrate.ts'
 import { assertMigrated } from '../../platform/db/schema-version.ts'
 import { withApp, withStores } from '../context.ts'
+import type { ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { type Terminal, writeOut } from '../terminal.ts'
-import { countOf, example, table } from '../text/text-format.ts'
+import { countOf, table } from '../text/text-format.ts'
 
-export function addMigrateCommand(program: Command): void {
-  program
-    .command('migrate')
-    .description('Apply the migrations that the database lacks')
-    .option('--wait', 'wait for the end of processes that the new schema would stop')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… bin/farewatch migrate')
-    .action(({ wait = false, json }: { wait?: boolean; json?: boolean }) =>
-      withStores({ role: 'migrate' }, async (app, { terminal, log }) => {
-        const applied = await migrateApp(app, {
-          waitMs: wait ? Number.POSITIVE_INFINITY : 0,
-          onWait: (processes) => log.warn(`waiting for the end of ${nameProcesses(processes)}`),
-        })
-        const names = applied.map((name) => `\n  ${name}`).join('')
-        terminal.print(
-          json,
-          { applied },
-          () => `${countOf(applied.length, 'migration')} applied${names}`,
-        )
-      }),
-    )
+interface MigrateOptions extends ProgramOptions {
+  readonly wait?: boolean
 }
 
-export function addRestoredCommand(program: Command): void {
-  program
-    .command('restored')
-    .description(
-      'After a restore that PostgreSQL does not show, such as copied files: begin a generation of the feeds',
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      `\nRun it before the services start, and once more for each earlier restore of the same backup. It is not needed after
-pg_restore or a recovery from archived WAL: the next start finds another database or timeline, and begins a generation.
-${example('restored')}`,
-    )
-    .action(({ json }: { json?: boolean }) =>
-      withStores(
-        { role: 'restored' },
-        async ({ config, database, log }, { terminal }, { postgres }) => {
-          const { db } = database
-          await probeDatabase(database, config.DATABASE_URL)
-          await (postgres === undefined ? assertMigrated(db) : migrate(db))
-          const processes = await listLiveProcesses(db)
-          const { number, beganAt, resellers } = await beginGeneration(db)
-          terminal.print(json, { generation: number, beganAt, resellers }, () =>
-            begunText(number, resellers),
-          )
-          if (processes.length > 0) log.warn(runningText(processes))
-        },
-      ),
-    )
+export function migrateNow(options: MigrateOptions): Promise<void> {
+  const { wait = false } = options
+  return withStores({ role: 'migrate', options }, async (app, { terminal, log }) => {
+    const applied = await migrateApp(app, {
+      waitMs: wait ? Number.POSITIVE_INFINITY : 0,
+      onWait: (processes) => log.warn(`waiting for the end of ${nameProcesses(processes)}`),
+    })
+    const names = applied.map((name) => `\n  ${name}`).join('')
+    terminal.print({ applied }, () => `${countOf(applied.length, 'migration')} applied${names}`)
+  })
+}
+
+export function beginAgain(options: ProgramOptions): Promise<void> {
+  const needs = { role: 'restored', options }
+  return withStores(needs, async ({ config, database, log }, { terminal }, { postgres }) => {
+    const { db } = database
+    await probeDatabase(database, config.DATABASE_URL)
+    await (postgres === undefined ? assertMigrated(db) : migrate(db))
+    const processes = await listLiveProcesses(db)
+    const { number, beganAt, resellers } = await beginGeneration(db)
+    terminal.print({ generation: number, beganAt, resellers }, () => begunText(number, resellers))
+    if (processes.length > 0) log.warn(runningText(processes))
+  })
 }
 
 function begunText(generation: number, resellers: number): string {
@@ -78,38 +53,21 @@ function runningText(processes: readonly LiveProcess[]): string {
   return `${nameProcesses(processes)} may run already: what they recorded since the restore can have numbers that were given before the restore`
 }
 
-export function addSqlCommands(program: Command): void {
-  program
-    .command('sql <statement>')
-    .description('Run one read-only query on the public SQL')
-    .addOption(new Option('--csv', 'print CSV').conflicts('json'))
-    .addOption(
-      new Option('--raw', 'write CSV as PostgreSQL does, at the speed of COPY').conflicts([
-        'json',
-        'csv',
-      ]),
-    )
-    .option('--json', 'print one line of JSON per row, instants as ISO 8601')
-    .addHelpText('after', example('sql "select count(*) from farewatch.routes_current"'))
-    .action((statement: string, options: ResultFormat) =>
-      withApp({ role: 'sql' }, async ({ database }, { terminal }) => {
-        if (options.raw === true) return writeRaw(database, statement)
-        if (options.csv === true || options.json === true) {
-          return writeParts(database, statement, options)
-        }
-        return writeTable(database, statement, terminal)
-      }),
-    )
-  program
-    .command('psql')
-    .description('Print the connection string; on a terminal, open psql if it is installed')
-    .addHelpText('after', example('psql'))
-    .action(() =>
-      withStores({ role: 'psql' }, async ({ config }, { terminal }) => {
-        terminal.out(config.DATABASE_URL)
-        if (process.stdin.isTTY === true) openPsql(config.DATABASE_URL, terminal)
-      }),
-    )
+export function runSql(statement: string, options: SqlOptions): Promise<void> {
+  const { output, csv = output === 'csv', json = output === 'json' } = options
+  return withApp({ role: 'sql', options }, async ({ database }, { terminal }) => {
+    if (options.raw === true) return writeRaw(database, statement)
+    if (csv && json) throw new UsageError('print either CSV or JSON')
+    if (csv || json) return writeParts(database, statement, { csv, json })
+    return writeTable(database, statement, terminal)
+  })
+}
+
+export function printConnection(options: ProgramOptions): Promise<void> {
+  return withStores({ role: 'psql', options }, async ({ config }, { terminal }) => {
+    terminal.out(config.DATABASE_URL)
+    if (process.stdin.isTTY === true) openPsql(config.DATABASE_URL, terminal)
+  })
 }
 
 function openPsql(url: string, terminal: Terminal): void {
@@ -130,6 +88,9 @@ function openPsql(url: string, terminal: Terminal): void {
 interface ResultFormat {
   readonly csv?: boolean
   readonly json?: boolean
+}
+
+interface SqlOptions extends ProgramOptions, ResultFormat {
   readonly raw?: boolean
 }
 
@@ -176,7 +137,7 @@ async function writeTable(
       shown = { columns, rows: [...shown.rows, ...rows.slice(0, TABLE_ROWS - shown.rows.length)] }
     }),
   )
-  await writeOut(resultText(shown, {}))
+  await writeOut(resultText(shown, { width: terminal.width }))
   const more = count - shown.rows.length
   if (more > 0) terminal.step(`${countOf(more, 'row')} more: --csv, --json and --raw write all`)
 }
@@ -187,12 +148,12 @@ async function writeTable(
  */
 export function resultText(
   { columns, rows }: QueryResult,
-  { csv, json }: ResultFormat,
+  { csv, json, width }: ResultFormat & { readonly width?: number },
   isFirst = true,
 ): string {
   const names = columns.map(({ name }) => name)
   if (csv === true) return stringify(isFirst ? [names, ...rows] : [...rows])
-  if (json !== true) return `${table(names, rows)}\n`
+  if (json !== true) return `${table(names, rows, width)}\n`
   assertDistinct(names)
   const kinds = columns.map(({ name, kind }) => ({ key: JSON.stringify(name), kind }))
   return rows

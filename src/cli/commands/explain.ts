@@ -1,44 +1,38 @@
 import type { Command } from 'commander'
-import { type Explanation, explainChange } from '../../delivery/operations/explain-operations.ts'
-import type { Money } from '../../platform/base/money.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
-import { withReseller } from '../context.ts'
+import type { Answer } from '../api-client.ts'
+import { call } from '../api-command.ts'
+import { add } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
-import { countOf, example, printable, secondText } from '../text/text-format.ts'
+import { countOf, printable, timeText } from '../text/text-format.ts'
 
-/** Those of "changes": a command and its subcommand share options of one name. */
+type Explanation = Answer<'GET /availability-changes/{seq}/resellers/{reseller}'>
+
+/** That of "changes": a command and its subcommand share options of one name. */
 interface Flags {
   readonly reseller?: string
-  readonly json?: boolean
 }
 
-export function addExplainCommand(changes: Command): void {
-  changes
-    .command('explain')
+export function addExplain(changes: Command): void {
+  add(changes, 'explain', 'Print why a reseller was notified of a change, or was not', {
+    examples: ['41 --reseller northwind'],
+  })
     .argument(
       '<number>',
       'the number of a change, as "changes" prints it',
       integerOption(1, 2 ** 50),
     )
-    .description('Print why a reseller was notified of a change, or was not')
-    .usage('<number> --reseller <name> [--json]')
-    .addHelpText('after', example('changes explain 41 --reseller northwind'))
-    .action((seq: number, _own: unknown, command: Command) =>
-      explain(seq, command.optsWithGlobals<Flags>()),
+    .usage('<number> --reseller <name>')
+    .action(
+      call(
+        'GET /availability-changes/{seq}/resellers/{reseller}',
+        (seq: number, { reseller }: Flags) => {
+          if (reseller === undefined) throw new UsageError('name the reseller with --reseller')
+          return { params: { seq, reseller } }
+        },
+        explanationText,
+      ),
     )
-}
-
-async function explain(seq: number, { reseller, json }: Flags): Promise<void> {
-  if (reseller === undefined) throw new UsageError('name the reseller with --reseller')
-  return withReseller('changes', reseller, async (resellerId, { database }, { terminal }) => {
-    const found = await explainChange(database.db, { seq, resellerId })
-    if (found === undefined) {
-      const detail = `the feed of all fares has no change ${seq}`
-      throw new ProblemError('not_found', { missing: 'record', detail })
-    }
-    terminal.print(json, found, () => explanationText(found))
-  })
 }
 
 type ExplainedWatch = Explanation['watches'][number]
@@ -48,10 +42,10 @@ type ExplainedEndpoint = Explanation['endpoints'][number]
 export function explanationText({ change, watches, endpoints }: Explanation): string {
   const { seq, kind, reason, fareId, recordedAt, heldSince } = change
   const why = reason === null ? '' : ` (${reason})`
-  const held = heldSince === null ? '' : `, held since ${secondText(heldSince)}`
+  const held = heldSince === null ? '' : `, held since ${timeText(heldSince)}`
   const records = watches.filter((watch) => watch.seq !== null).length
   return [
-    `change ${seq}: ${kind}${why} of fare ${fareId}, recorded ${secondText(recordedAt)}${held}`,
+    `change ${seq}: ${kind}${why} of fare ${fareId}, recorded ${timeText(recordedAt)}${held}`,
     ...(watches.length === 0
       ? ['the reseller has no watch of this fare: it never had one, or deleted it']
       : watches.map(watchLine)),
@@ -67,7 +61,7 @@ function watchLine(watch: ExplainedWatch): string {
 }
 
 function watchStep({ step, seq, since, from, to, ...thresholds }: ExplainedWatch): string {
-  const at = since === null ? '' : ` ${secondText(since)}`
+  const at = since === null ? '' : ` ${timeText(since)}`
   if (step === 'recorded') return `notified, record ${seq} of the feed`
   if (step === 'not_watched_then') return `no record: it began later, at${at}`
   if (step === 'paused') return `no record: it was paused at${at}`
@@ -76,6 +70,7 @@ function watchStep({ step, seq, since, from, to, ...thresholds }: ExplainedWatch
   if (step === 'started_with_it') {
     return 'no record: it had not started, and its watch_started shows the state since'
   }
+  if (step === 'no_intent_met') return 'no record: the price meets no wish of the watch'
   if (step === 'below_threshold') {
     const { priceThresholdAmount: amount, priceThresholdPercent: percent } = thresholds
     const needed = [
@@ -88,7 +83,7 @@ function watchStep({ step, seq, since, from, to, ...thresholds }: ExplainedWatch
   return 'no record, although its present settings pass: they were changed since, or the record was deleted'
 }
 
-function moneyText(money: Money | null): string {
+function moneyText(money: ExplainedWatch['from']): string {
   return money === null ? 'no price' : `${money.amount} ${money.currency}`
 }
 
@@ -98,7 +93,7 @@ function endpointLine(endpoint: ExplainedEndpoint): string {
 }
 
 function endpointStep({ step, at, attemptCount, filters, ...delivery }: ExplainedEndpoint): string {
-  const when = at === null ? '' : secondText(at)
+  const when = at === null ? '' : timeText(at)
   if (step === 'delivered') return `delivered ${when}`
   if (step === 'dead')
     return `not tried any more since ${when}: "deliveries show ${delivery.deliveryId}"`

@@ -1,0 +1,176 @@
+import { type Command, Option } from 'commander'
+import { DELIVERY_STATES } from '../../platform/base/kinds.ts'
+import { type Answer, type Call, type Item, withApi } from '../api-client.ts'
+import { call, printList, readAll } from '../api-command.ts'
+import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
+import { UsageError } from '../exit-codes.ts'
+import { instantOption, integerOption, uuidOption } from '../option-parsers.ts'
+import { createTerminal } from '../terminal.ts'
+import {
+  type Columns,
+  countOf,
+  labelledLines,
+  printable,
+  secondText,
+  timeText,
+} from '../text/text-format.ts'
+
+type Delivery = Item<'GET /deliveries'>
+type Attempt = Answer<'GET /deliveries/{deliveryId}'>['attempts'][number]
+
+interface Owner extends ProgramOptions {
+  readonly reseller: string
+}
+
+interface ListFlags extends Partial<Owner> {
+  readonly endpoint?: string
+  readonly state?: string
+  readonly limit: number
+}
+
+interface ReplayFlags extends Owner {
+  readonly endpoint?: string
+  readonly from: number | Date
+  readonly to?: number
+}
+
+const PRESET_LIMIT = 50
+const seqOption = integerOption(1, Number.MAX_SAFE_INTEGER)
+
+const COLUMNS: Columns<Delivery> = {
+  id: 'id',
+  reseller: 'reseller',
+  endpoint: 'target',
+  record: subjectOf,
+  state: stateText,
+  'ended or due': ({ endedAt, dueAt, recordedAt }) => endedAt ?? dueAt ?? recordedAt,
+  'last attempt': ({ lastAttempt }) => lastAttempt && attemptText(lastAttempt),
+}
+
+/** Reads a number of a feed, or an instant. */
+function fromOption(text: string): number | Date {
+  return /^\d{1,15}$/.test(text) ? seqOption(text) : instantOption(text)
+}
+
+export const COMMANDS: Commands = { deliveries: addDeliveries }
+
+function addDeliveries(group: Command): void {
+  const owned = (id: string, { reseller }: Owner): Call => ({
+    params: { deliveryId: id },
+    reseller,
+  })
+  const command = (name: string, about: string, args: string) =>
+    add(group, name, about, { examples: [args] }).requiredOption(
+      '--reseller <name>',
+      'the owner of the endpoint',
+    )
+  const one = (name: string, about: string) =>
+    command(name, about, 'ID --reseller northwind').argument(
+      '<id>',
+      'as "deliveries list" prints it',
+      uuidOption,
+    )
+  add(group, 'list', 'List deliveries, newest first', { examples: ['--state dead'] })
+    .option('--reseller <name>', 'only of this reseller; unset: of all')
+    .option('--endpoint <id>', 'only of this endpoint', uuidOption)
+    .addOption(new Option('--state <state>', 'only of this state').choices(DELIVERY_STATES))
+    .option('--limit <count>', 'how many', integerOption(1, 10_000), PRESET_LIMIT)
+    .action(
+      act((flags: ListFlags) => {
+        const { reseller, endpoint, state, limit } = flags
+        const operation = reseller === undefined ? 'GET /all-deliveries' : 'GET /deliveries'
+        const asked = { reseller, query: { endpoint, state, limit } }
+        return printList(operation, asked, { columns: COLUMNS, none: 'no deliveries' }, flags)
+      }),
+    )
+  one('show', 'Show a delivery with its attempts').action(
+    call('GET /deliveries/{deliveryId}', owned, deliveryText),
+  )
+  one('retry', 'Send a delivery again, under the same id').action(
+    call(
+      'POST /deliveries/{deliveryId}/retry',
+      owned,
+      ({ id }) => `delivery ${id} is sent again, if it is over`,
+    ),
+  )
+  command(
+    'replay',
+    'Send many deliveries again: a range of numbers, or all that died',
+    '--reseller northwind --from 2026-01-31',
+  )
+    .option('--endpoint <id>', 'only to this endpoint; needed for a range', uuidOption)
+    .requiredOption(
+      '--from <from>',
+      'the first number of the feed; or an instant: all that died since',
+      fromOption,
+    )
+    .option('--to <seq>', 'the last number of the feed', seqOption)
+    .action(act(replay))
+}
+
+/** How many dead deliveries one request sends again. */
+const MOST_AT_ONCE = 10_000
+
+function replay(flags: ReplayFlags): Promise<void> {
+  const { endpoint, reseller } = flags
+  const body = replayed(flags)
+  return withApi(flags, async (api) => {
+    const ids =
+      endpoint === undefined
+        ? (await readAll(api, 'GET /webhook-endpoints', { reseller })).map(({ id }) => id)
+        : [endpoint]
+    let sum = 0
+    for (const endpointId of ids) {
+      let last: number
+      do {
+        const asked = { params: { endpointId }, reseller, body }
+        last = (await api.call('POST /webhook-endpoints/{endpointId}/replay', asked)).replayed
+        sum += last
+        // It is repeated only while it was full, so that what dies again at once ends it.
+      } while ('since' in body && last === MOST_AT_ONCE)
+    }
+    createTerminal(process, flags).print(
+      { replayed: sum },
+      () => `${countOf(sum, 'delivery', 'deliveries')} sent again`,
+    )
+  })
+}
+
+function replayed({ from, to, endpoint }: ReplayFlags) {
+  if (typeof from === 'object' && to === undefined) return { since: from }
+  if (typeof from === 'number' && to !== undefined && endpoint !== undefined) {
+    return { from, through: to }
+  }
+  throw new UsageError('--from takes an instant alone, or a number with --to and --endpoint')
+}
+
+function stateText({ state, deadReason }: Pick<Delivery, 'state' | 'deadReason'>): string {
+  return deadReason === null ? state : `${state}: ${deadReason}`
+}
+
+function deliveryText(delivery: Answer<'GET /deliveries/{deliveryId}'>): string {
+  const { dueAt, recordedAt, endpointId, attempts } = delivery
+  const head = labelledLines(
+    [
+      ['delivery', delivery.id],
+      ['endpoint', endpointId],
+      ['record', `${subjectOf(delivery)}, of ${timeText(recordedAt)}`],
+      ['state', stateText(delivery)],
+      ...(dueAt === null ? [] : [['due', timeText(dueAt)] as const]),
+    ],
+    Number.POSITIVE_INFINITY,
+  )
+  const lines = attempts.map((attempt) => {
+    const answer = attempt.answer === '' ? '' : `  ${printable(attempt.answer)}`
+    return `${secondText(attempt.startedAt)}  ${attempt.durationMs} ms  ${attemptText(attempt)}${answer}`
+  })
+  return [head, ...(lines.length === 0 ? ['no attempt yet'] : lines)].join('\n')
+}
+
+function subjectOf({ seq, type }: Pick<Delivery, 'seq' | 'type'>): string {
+  return seq === null ? (type ?? '') : `#${seq}`
+}
+
+function attemptText({ outcome, status }: Attempt): string {
+  return status === null ? outcome : `${outcome} (${status})`
+}

@@ -1,0 +1,222 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
+import { CHANGE_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
+import type { Call, Item } from '../api-client.ts'
+import { call, list } from '../api-command.ts'
+import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
+import { add, type Commands, help, load } from '../describe.ts'
+import { UsageError } from '../exit-codes.ts'
+import { uuidOption } from '../option-parsers.ts'
+import { type Columns, count } from '../text/text-format.ts'
+
+type Endpoint = Item<'GET /webhook-endpoints'>
+
+interface Owner {
+  readonly reseller: string
+}
+
+/** The filters and rules of the command line. */
+interface SettingFlags extends Owner {
+  readonly target?: string
+  readonly format?: string
+  readonly description?: string
+  readonly kinds?: readonly string[]
+  readonly reasons?: readonly string[]
+  readonly lists?: readonly string[]
+  readonly soldOut?: true
+  readonly bookable?: true
+  readonly priceBelow?: object
+  readonly digest?: object
+  readonly clear?: readonly string[]
+  readonly enable?: true
+  readonly disable?: true
+}
+
+const CLEARABLE = ['kinds', 'reasons', 'lists', 'rules', 'digest'] as const
+/** Counts stop here. */
+const MAX_COUNTED = 10_000
+
+const COLUMNS: Columns<Endpoint> = {
+  id: 'id',
+  target: 'target',
+  state: ({ disabledReason, failingSince }) =>
+    disabledReason ?? (failingSince === null ? 'enabled' : 'failing'),
+  receives: filterText,
+  format: 'format',
+  about: 'description',
+  pending: ({ pending }) => `${count(pending)}${pending === MAX_COUNTED ? ' or more' : ''}`,
+  dead: 'dead',
+}
+
+const owned = (id: string, { reseller }: Owner): Call => ({ params: { endpointId: id }, reseller })
+const added = ({ deliveryId }: { readonly deliveryId: string }) => `delivery ${deliveryId} added`
+
+export const COMMANDS: Commands = { endpoints: addEndpoints, trigger: addTrigger }
+
+function addEndpoints(group: Command): void {
+  const command = (name: string, about: string, args = '', remark = '') =>
+    add(group, name, about, {
+      examples: [`${args}--reseller northwind`.trim()],
+      remark,
+    }).requiredOption('--reseller <name>', 'the owner of the endpoint')
+  const one = (name: string, about: string, args = '', remark = '') =>
+    command(name, about, `ID ${args}`, remark).argument('<id>', 'as "endpoints list" prints it')
+  command('list', 'List the endpoints of a reseller').action(
+    list('GET /webhook-endpoints', ({ reseller }: Owner) => ({ reseller }), {
+      columns: COLUMNS,
+      none: 'no endpoints yet',
+    }),
+  )
+  settingOptions(
+    command(
+      'create',
+      'Create an endpoint and print its secret; it is not shown again',
+      '--target https://receiver.example/fares --sold-out ',
+    )
+      .requiredOption('--target <target>', 'the https URL, or the address for the format email')
+      .addOption(
+        new Option('--format <format>', 'the format').choices(ENDPOINT_FORMATS).default('webhook'),
+      ),
+  ).action(
+    call(
+      'POST /webhook-endpoints',
+      (flags: SettingFlags) => ({ reseller: flags.reseller, body: settingsOf(flags) }),
+      ({ secret }) => secret ?? 'no secret: only webhooks are signed',
+    ),
+  )
+  settingOptions(
+    one('update', 'Change an endpoint; what is not given stays', '--disable ').option(
+      '--target <target>',
+      'the new URL or address',
+    ),
+  )
+    .addOption(new Option('--clear <settings...>', 'remove these settings').choices(CLEARABLE))
+    .option('--enable', 'enable the endpoint; it continues where it stopped')
+    .addOption(new Option('--disable', 'disable the endpoint').conflicts('enable'))
+    .action(
+      call(
+        'PATCH /webhook-endpoints/{endpointId}',
+        (id: string, flags: SettingFlags) => ({ ...owned(id, flags), body: settingsOf(flags) }),
+        COLUMNS,
+      ),
+    )
+  one('show', 'Print one endpoint').action(
+    call('GET /webhook-endpoints/{endpointId}', owned, COLUMNS),
+  )
+  one('delete', 'Delete an endpoint with its deliveries')
+    .option(...YES)
+    .action(
+      call(
+        'DELETE /webhook-endpoints/{endpointId}',
+        async (id: string, flags: Owner & YesOption) => {
+          await confirmDeletion(`endpoint ${id} is deleted with its deliveries`, flags)
+          return owned(id, flags)
+        },
+        (_answer, _terminal, id) => `endpoint ${id} deleted`,
+      ),
+    )
+  one('rotate', 'Print a new secret; the former one signs too for 24 hours').action(
+    call('POST /webhook-endpoints/{endpointId}/rotate-secret', owned, ({ secret }) =>
+      String(secret),
+    ),
+  )
+  one(
+    'test',
+    'Send a test event to an endpoint',
+    '',
+    'The worker sends it; "deliveries show" prints its attempts.',
+  ).action(call('POST /webhook-endpoints/{endpointId}/test', owned, added))
+  add(group, 'reseal', 'Encrypt all endpoints with the present ENCRYPTION_KEY', {
+    remark: 'It works on the database itself. ENCRYPTION_KEY_PREVIOUS must hold the former key.',
+  }).action(
+    load(
+      () => import('../work/reseal.ts'),
+      ({ reseal }) => reseal,
+    ),
+  )
+}
+
+function settingOptions(command: Command): Command {
+  return command
+    .option('--description <text>', 'a text of your own')
+    .addOption(new Option('--kinds <kinds...>', 'only these kinds').choices(WATCH_CHANGE_KINDS))
+    .addOption(new Option('--reasons <reasons...>', 'only these reasons').choices(CHANGE_REASONS))
+    .option('--lists <lists...>', 'only watches of these lists')
+    .option('--sold-out', 'rule: the fare sold out')
+    .option('--bookable', 'rule: the fare became bookable')
+    .option('--price-below <price>', 'rule: the price fell below it, as 99.50EUR', priceOption)
+    .option('--digest <when>', 'join records: 15m, 1h, or 7@Europe/Madrid', digestOption)
+}
+
+interface TriggerFlags extends Owner {
+  readonly endpoint: string
+}
+
+/** Adds `trigger`, which sends an example of a record. */
+function addTrigger(program: Command): void {
+  help(program, {
+    examples: ['became_unavailable --endpoint ID --reseller northwind'],
+    remark: 'Its type is "example." and the kind. It is no part of the feed.',
+  })
+    .argument('[kind]', `one of ${WATCH_CHANGE_KINDS.join(', ')}`)
+    .option('--endpoint <id>', 'as "endpoints list" prints it', uuidOption)
+    .option('--reseller <name>', 'the owner of the endpoint')
+    .action(call('POST /webhook-endpoints/{endpointId}/trigger', triggered, added))
+}
+
+/** The kind is checked first, so that a command without anything names them. */
+function triggered(kind: string | undefined, flags: Partial<TriggerFlags>): Call {
+  if (!WATCH_CHANGE_KINDS.some((one) => one === kind)) {
+    const fault = kind ? `"${kind}" is no kind` : 'name the kind of the record'
+    throw new UsageError(`${fault}: one of ${WATCH_CHANGE_KINDS.join(', ')}`)
+  }
+  const { endpoint, reseller } = flags
+  if (endpoint === undefined || reseller === undefined) {
+    throw new UsageError(
+      'name the endpoint, by the id that "endpoints list" prints, and its owner: --endpoint ID --reseller NAME',
+    )
+  }
+  return { ...owned(endpoint, { reseller }), body: { kind } }
+}
+
+function settingsOf(flags: SettingFlags) {
+  const { target, format, description, kinds, reasons, lists, digest } = flags
+  const { soldOut, bookable, priceBelow, clear = [], enable, disable } = flags
+  const rules = { soldOut, bookable, priceBelow }
+  return {
+    ...{ target, format, description, kinds, reasons, lists, digest },
+    ...(Object.values(rules).some((rule) => rule !== undefined) && { rules }),
+    ...Object.fromEntries(clear.map((name) => [name, null])),
+    ...(enable && { enabled: true }),
+    ...(disable && { enabled: false }),
+  }
+}
+
+function priceOption(text: string) {
+  const [, amount, currency] = /^(\d{1,9}(?:\.\d{1,6})?) ?([A-Z]{3})$/.exec(text) ?? []
+  if (amount !== undefined && currency !== undefined) return { amount, currency }
+  throw new InvalidArgumentError('It must be an amount with its currency, such as 99.50EUR.')
+}
+
+function digestOption(text: string) {
+  if (text === '15m' || text === '1h') return { every: text }
+  const [, hour, zone] = /^(\d{1,2})@(\S+)$/.exec(text) ?? []
+  if (hour !== undefined && zone !== undefined) return { dailyAt: Number(hour), zone }
+  throw new InvalidArgumentError('It must be 15m, 1h, or an hour and a zone: 7@Europe/Madrid.')
+}
+
+/** "became_available of summer; sold out or below 99.50 EUR". */
+function filterText({ kinds, reasons, lists, rules, digest }: Endpoint): string {
+  const records = [...(kinds ?? []), ...(reasons ?? [])].join(', ') || 'all'
+  const below = rules?.priceBelow
+  const passes = [
+    ...(rules?.soldOut ? ['sold out'] : []),
+    ...(rules?.bookable ? ['bookable'] : []),
+    ...(below ? [`below ${below.amount} ${below.currency}`] : []),
+  ]
+  const joined = digest === null ? [] : ['dailyAt' in digest ? 'daily' : `every ${digest.every}`]
+  const of = lists === null ? '' : ` of ${lists.join(', ')}`
+  return [`${records}${of}`, ...(passes.length === 0 ? [] : [passes.join(' or ')]), ...joined].join(
+    '; ',
+  )
+}

@@ -1,0 +1,178 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { changeSentence, type ShownChange } from '../../delivery/formats/change-sentence.ts'
+import { VOCABULARY } from '../../platform/base/vocabulary.ts'
+import { fieldValue, TERM_FIELDS } from '../../upstream/question.ts'
+import { type Answer, withApi } from '../api-client.ts'
+import { call } from '../api-command.ts'
+import { act, add, type Commands, help, type ProgramOptions } from '../describe.ts'
+import { interruptSignal } from '../exit-codes.ts'
+import { integerOption } from '../option-parsers.ts'
+import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
+import { createTerminal } from '../terminal.ts'
+import { countOf, printable, secondText, tableText, timeText } from '../text/text-format.ts'
+import { addExplain } from './explain.ts'
+
+interface VerifyOptions extends TermOptions {
+  readonly flight: string
+  readonly return?: string
+}
+
+function addVerify(program: Command): void {
+  const verify = help(program, {
+    examples: ['--flight 12345 --non-residents-adults 2'],
+    remark: 'Exits with 1 if the availability of a leg stays unknown.',
+  })
+    .requiredOption('--flight <id>', 'the outbound flight')
+    .option('--return <id>', 'the return flight')
+  addTermOptions(verify)
+  verify.action(call('GET /flights/fares/verify', verified, verifyText))
+}
+
+function verified(options: VerifyOptions) {
+  const question = questionOfOptions(options.flight, options.return, options)
+  const terms = TERM_FIELDS.map((field) => [field.wire, fieldValue(question, field) ?? 0] as const)
+  const flights = { flightId: options.flight, returnFlightId: options.return }
+  return { query: { ...flights, ...Object.fromEntries(terms) } }
+}
+
+/** What a line says of a flight, as far as the upstream sent it in its usual form. */
+interface UsualFlight {
+  readonly price?: { readonly total?: unknown; readonly currency?: unknown }
+  readonly from?: { readonly iata?: unknown }
+  readonly to?: { readonly iata?: unknown }
+  readonly dates?: { readonly departure?: unknown }
+}
+
+function verifyText(answer: Answer<'GET /flights/fares/verify'>): string {
+  return Object.entries(answer)
+    .map(([id, { available, flight }]) => {
+      if (!available) return `${id}: not available`
+      const { price, from, to, dates } = (flight ?? {}) as UsualFlight
+      const facts = [
+        `${price?.total ?? 'no price'} ${price?.currency ?? ''}`.trim(),
+        `${from?.iata} → ${to?.iata}`,
+        String(dates?.departure),
+      ]
+      return printable(`${id}: available, ${facts.join(', ')}`)
+    })
+    .join('\n')
+}
+
+type Fare = Answer<'GET /fares/{fareId}'>
+
+function addFares(program: Command): void {
+  add(program, 'show', 'Show the belief of a tracked fare, its history and its next check', {
+    examples: ['17'],
+  })
+    .argument('<id>', 'the id of the fare', integerOption(1, 10 ** 15 - 1))
+    .action(
+      call(
+        'GET /fares/{fareId}',
+        (fareId: number) => ({ params: { fareId } }),
+        (fare, { width }) => fareText(fare, width),
+      ),
+    )
+}
+
+/** What the last answers show, unlike the belief, and why the belief is shown as unknown. */
+function contradictionLines(fare: Fare): string[] {
+  const { hiddenReason, contradictedSince, heldSince, lastReason } = fare
+  const reason = hiddenReason === 'unanswered' && lastReason !== null ? ` (${lastReason})` : ''
+  const all = [
+    contradictedSince && `the last answers contradict this since ${timeText(contradictedSince)}`,
+    heldSince && `the change is held since ${timeText(heldSince)}: many flights change at once`,
+    hiddenReason && `shown as unknown: ${VOCABULARY.hidden[hiddenReason]}${reason}`,
+  ].filter((text) => text !== null)
+  return all.length === 0 ? [] : [`  ${all.join('; ')}`]
+}
+
+function fareText(fare: Fare, width: number): string {
+  const { returnFlightId, next, lastReason, lastCheckAt, lastCheckWhy, priceReason, turns } = fare
+  const at = (instant: string | null) => (instant === null ? 'never' : timeText(instant))
+  const back = returnFlightId === null ? '' : ` with return ${returnFlightId} (${fare.return})`
+  const why =
+    priceReason === null ? '' : ` (price last shown ${at(fare.priceCheckedAt)}: ${priceReason})`
+  const price = fare.price === null ? why : `, ${priceText(fare)}${why}`
+  const reason = lastReason === null ? '' : ` (the last check was unknown: ${lastReason})`
+  const last =
+    lastCheckAt === null || lastCheckWhy === null
+      ? ''
+      : `last check ${at(lastCheckAt)}: ${VOCABULARY.checks[lastCheckWhy]}\n  `
+  const check = next === null ? 'no more checks' : `next check ${at(next.at)}: ${next.why}`
+  const columns = {
+    state: 'state',
+    price: priceText,
+    from: 'validFrom',
+    until: ({ validTo }: Fare['timeline'][number]) => validTo ?? 'now',
+  } as const
+  return [
+    `fare ${fare.fareId}: flight ${fare.flightId} (${fare.outbound})${back}`,
+    `  ${fare.state}${price}; last good check ${at(fare.lastGoodCheckAt)}${reason}`,
+    ...contradictionLines(fare),
+    `  ${last}${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,
+    ...(turns === null ? [] : [`  ${turns.why}`]),
+    ...(fare.timeline.length === 0 ? [] : ['', tableText(columns, fare.timeline, width)]),
+  ].join('\n')
+}
+
+function priceText({ price }: Pick<Fare, 'price'>): string {
+  return price === null ? '' : `${price.amount} ${price.currency}`
+}
+
+interface ChangesOptions extends ProgramOptions {
+  readonly reseller?: string
+  readonly after?: number
+  readonly limit?: number
+  readonly follow?: boolean
+}
+
+const POLL_MS = 1_000
+const PAGE = 1_000
+
+export const COMMANDS: Commands = { changes: addChanges, verify: addVerify, fares: addFares }
+
+function addChanges(program: Command): void {
+  const changes = help(program, { examples: ['--reseller demo --follow'] })
+    .option('--reseller <name>', 'print the feed of this reseller')
+    .option(
+      '--after <seq>',
+      'start after this number; unset: at the first record',
+      integerOption(0, 2 ** 50),
+    )
+    .option('--limit <n>', 'print at most n changes', integerOption(1, 1_000_000))
+    .option('--follow', 'wait for more changes until Ctrl-C')
+    .action(act(printChanges))
+  addExplain(changes)
+}
+
+function printChanges(options: ChangesOptions): Promise<void> {
+  const { reseller, follow = false } = options
+  const signal = interruptSignal()
+  const terminal = createTerminal(process, options)
+  const operation = reseller === undefined ? 'GET /availability-changes' : 'GET /watch-changes'
+  return withApi(options, async (api) => {
+    let { after, limit = Number.POSITIVE_INFINITY } = options
+    while (!signal.aborted && limit > 0) {
+      const query = { after, limit: Math.min(limit, PAGE) }
+      const { items } = await api.call(operation, { query, reseller })
+      for (const item of items) terminal.print(item, () => lineOf(item))
+      after = items.at(-1)?.seq ?? after
+      limit -= items.length
+      if (items.length > 0) continue
+      if (!follow) return
+      await delay(POLL_MS, undefined, { signal }).catch(() => undefined)
+    }
+    signal.throwIfAborted()
+  })
+}
+
+type Change = Answer<'GET /availability-changes' | 'GET /watch-changes'>['items'][number]
+
+function lineOf(change: Change): string {
+  const { seq, recordedAt } = change
+  const reference = 'reference' in change ? `${printable(String(change.reference))}  ` : ''
+  const year = new Date(recordedAt).getUTCFullYear()
+  const sentence = changeSentence(change as unknown as ShownChange, year)
+  return `${String(seq).padStart(6)}  ${secondText(recordedAt)}  ${reference}${sentence}`
+}

@@ -1,0 +1,112 @@
+import { type Command, Option } from 'commander'
+import { EXPORT_FORMATS, ROUTE_LISTS } from '../../platform/base/kinds.ts'
+import { withApi } from '../api-client.ts'
+import { call, list, readAll } from '../api-command.ts'
+import { act, add, type Commands, help, load, type ProgramOptions } from '../describe.ts'
+import { instantOption, integerOption } from '../option-parsers.ts'
+import { createTerminal } from '../terminal.ts'
+import { reviewText } from '../text/sync-report-text.ts'
+import { heldText, RUN_COLUMNS, runText, syncSentence } from '../text/sync-runs-text.ts'
+
+interface RunsOptions {
+  readonly list?: string
+  readonly limit: number
+}
+
+const work = () => import('../work/sync.ts')
+const runNumber = integerOption(1, Number.MAX_SAFE_INTEGER)
+const ofRun = (runId: number) => ({ params: { runId } })
+
+export const COMMANDS: Commands = { sync: addSync, routes: addRoutes }
+
+function addSync(program: Command): void {
+  const sync = help(program, {
+    examples: ['--list routes --json'],
+    remark: 'Exits with 3 if a list is held for review, or would be.',
+  })
+    .addOption(
+      new Option('--list <list>', 'the list to pull')
+        .choices([...ROUTE_LISTS, 'all'])
+        .default('all'),
+    )
+    .option('--dry-run', 'fetch the list and print what a sync would do; change nothing')
+    .action(load(work, ({ sync }) => sync))
+  add(
+    sync,
+    'review',
+    'List the held runs; or show why one is held and what approving it would do',
+    { examples: ['7'] },
+  )
+    .argument('[run]', 'a held run; unset: all of them', runNumber)
+    .action(act(review))
+  const one = (name: string, about: string) =>
+    add(sync, name, about, { examples: ['7'] }).argument(
+      '<run>',
+      'the number of the run',
+      runNumber,
+    )
+  one('approve', 'Apply the list of a held run as it was fetched').action(
+    call('POST /held-runs/{runId}/approve', ofRun, syncSentence),
+  )
+  one('reject', 'Drop the list of a held run').action(
+    call(
+      'POST /held-runs/{runId}/reject',
+      ofRun,
+      ({ dropped }) => `dropped run ${dropped.join(', ')}; nothing else changed`,
+    ),
+  )
+  one('show', 'Show everything about a finished run').action(
+    call('GET /sync-runs/{runId}', ofRun, (run, { width }) => runText(run, width)),
+  )
+  add(sync, 'diff', 'Print the differences between the kept lists of two runs of one list', {
+    examples: ['6 7'],
+    remark: '+ is a route that the second list adds, - one that it lacks, ~ a place.',
+  })
+    .argument('<from>', 'the first run', runNumber)
+    .argument('<to>', 'the second run', runNumber)
+    .action(load(work, ({ printDifferences }) => printDifferences))
+  add(sync, 'runs', 'List the last runs, newest first', { examples: ['--limit 5'] })
+    .option('--limit <n>', 'list at most n runs', integerOption(1, 10_000), 20)
+    .action(
+      list(
+        'GET /sync-runs',
+        ({ list: named, limit }: RunsOptions) => ({
+          query: { limit, list: named === 'all' ? undefined : named },
+        }),
+        { columns: RUN_COLUMNS, none: 'no runs yet' },
+      ),
+    )
+}
+
+function review(runId: number | undefined, options: ProgramOptions): Promise<void> {
+  return withApi(options, async (api) => {
+    const terminal = createTerminal(process, options)
+    if (runId !== undefined) {
+      const answer = await api.call('GET /held-runs/{runId}', ofRun(runId))
+      return terminal.print(answer, () => reviewText(answer, terminal.width))
+    }
+    const held = await readAll(api, 'GET /held-runs', {})
+    terminal.printRows(held, () =>
+      held.length === 0 ? 'nothing is held' : heldText(held, terminal.width),
+    )
+  })
+}
+
+function addRoutes(program: Command): void {
+  add(
+    program,
+    'export',
+    'Write the routes that are live, or were live at an instant, to standard output',
+    { examples: ['--as-of 2026-01-31 --format csv > routes.csv'] },
+  )
+    .option('--as-of <instant>', 'the instant; unset: now', instantOption)
+    .addOption(
+      new Option('--list <list>', 'all routes, or those with availability')
+        .choices(ROUTE_LISTS)
+        .default('routes'),
+    )
+    .addOption(
+      new Option('--format <format>', 'the file format').choices(EXPORT_FORMATS).default('csv'),
+    )
+    .action(load(work, ({ writeRoutes }) => writeRoutes))
+}

@@ -1,0 +1,53 @@
+import { createApiServer } from '../../app/api-server.ts'
+import type { KeyCheck, OperatorCaller } from '../../platform/http/operation.ts'
+import { actingFor } from '../../resellers/check-keys.ts'
+import { requireReseller } from '../../resellers/resellers.ts'
+import type { Send } from '../api-client.ts'
+import { withQueue } from '../context.ts'
+
+/** Who changes something on the database itself. */
+const OPERATOR: OperatorCaller = {
+  kind: 'operator',
+  keyId: 0,
+  scopes: ['read', 'operate'],
+  limitKey: 'cli',
+}
+
+/**
+ * Runs work with the API of this process, which listens nowhere: its operations are the same, and whoever has the
+ * settings of the database is an operator.
+ */
+export async function withOwnApi<T>(work: (send: Send) => Promise<T>): Promise<T> {
+  const done = Promise.withResolvers<T>()
+  await withQueue({ role: 'command' }, async (app, queue) => {
+    const callerOf = async (_key: string, reseller?: string): Promise<KeyCheck> =>
+      reseller === undefined
+        ? OPERATOR
+        : actingFor(OPERATOR, await requireReseller(app.database.db, reseller))
+    // It waits for nothing, so it follows no notifications.
+    const listener = { ...app.listener, subscribe: () => () => undefined }
+    const server = createApiServer({ ...app, listener }, queue, {
+      callerOf,
+      forget: () => undefined,
+      allUsesRecorded: async () => undefined,
+    })
+    try {
+      done.resolve(await work(sendTo(server)))
+    } finally {
+      await server.close()
+    }
+  })
+  return done.promise
+}
+
+function sendTo(server: ReturnType<typeof createApiServer>): Send {
+  return async (url, { method, headers, body }) => {
+    const { statusCode, payload } = await server.inject({
+      method: method as 'GET',
+      url,
+      headers: { ...(headers as Record<string, string>), authorization: 'Bearer database' },
+      ...(typeof body === 'string' && { payload: body }),
+    })
+    return new Response(statusCode === 204 ? null : payload, { status: statusCode })
+  }
+}

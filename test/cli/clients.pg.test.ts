@@ -1,0 +1,100 @@
+import type { Command } from 'commander'
+import { Value } from 'typebox/value'
+import { describe, expect, it as test } from 'vitest'
+import { API_OPERATIONS } from '../../src/app/api-operations.ts'
+import { EXIT } from '../../src/cli/exit-codes.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
+import { newKeyText, startApi } from '../support/api-server.ts'
+import { freePort } from '../support/redis-tier.ts'
+import { runCommand } from '../support/run-command.ts'
+import { it } from '../support/test-database.ts'
+
+/** Commands that work without the API, or need none. */
+const WITHOUT_API =
+  /^(up|worker|api|config|migrate|restored|status|doctor|sync(?= --| diff|$)|routes|upstream|keys link|watch-lists (import|diff|export)|endpoints reseal|receive|sql|psql|export|rollup|history|analysts|openapi|sandbox|demo|completion)( |$)|--database/
+const ID = '00000000-0000-7000-8000-00000000e001'
+
+/** The command lines of all examples. */
+function examplesOf(command: Command): string[] {
+  const parts: string[] = []
+  command.configureOutput({ writeOut: (part) => void parts.push(part) }).outputHelp()
+  const help = parts.join('')
+  const own = [...help.slice(help.lastIndexOf('\nExample')).matchAll(/bin\/farewatch (.*)/g)]
+  return [...own.map(([, line = '']) => line), ...command.commands.flatMap(examplesOf)]
+}
+
+function wordsOf(line: string): string[] {
+  const [given = ''] = line.replaceAll(/\bID\b/g, ID).split(' > ')
+  return [...given.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain)
+}
+
+const program = await createProgram()
+const examples = program.commands.flatMap(examplesOf).filter((line) => line !== '')
+
+describe('a command', () => {
+  test.each(examples.filter((line) => !WITHOUT_API.test(line)))(
+    'says where no API answers, and what to do: %s',
+    async (line) => {
+      const env = {
+        FAREWATCH_URL: `http://127.0.0.1:${await freePort()}`,
+        FAREWATCH_KEY: 'fwk_0123456789',
+      }
+      const yes = /\b(delete|drop)\b/.test(line) ? ['--yes'] : []
+
+      const { exit, stdout, stderr } = await runCommand([...wordsOf(line), ...yes], env)
+
+      expect({ exit, stdout }).toEqual({ exit: EXIT.failed, stdout: '' })
+      expect(stderr).toMatch(/^farewatch: no API answers at http.*"npm start".*--database/)
+    },
+  )
+
+  test.each(examples)('is wrong use with an option that it does not have: %s', async (line) => {
+    const { exit, stdout, stderr } = await runCommand([...wordsOf(line), '--nonsense'], {})
+
+    expect({ exit, stdout }).toEqual({ exit: EXIT.usage, stdout: '' })
+    expect(stderr).toMatch(/unknown option|too many|--nonsense/)
+  })
+})
+
+describe('a client of the API', () => {
+  it('calls the API of the settings, for a reseller too, and prints its answer', async ({ db }) => {
+    const env = { FAREWATCH_URL: await startApi(db), FAREWATCH_KEY: await newKeyText(db) }
+    const farewatch = (...args: string[]) => runCommand(args, env)
+
+    await farewatch('resellers', 'create', 'Reisebüro Süd')
+    const added = await farewatch(
+      'watch-lists',
+      'add',
+      '101',
+      '--reseller',
+      'Reisebüro Süd',
+      '--json',
+    )
+    const listed = await farewatch('resellers', 'list', '--json')
+    const csv = await farewatch('resellers', 'list', '-o', 'csv')
+    const table = await farewatch('resellers', 'list')
+    const actions = await farewatch('audit', 'list', '--json')
+    const unknown = await farewatch('endpoints', 'list', '--reseller', 'nobody')
+
+    const { answer } = API_OPERATIONS.find(({ id }) => id === 'listResellers') ?? {}
+    const page = { items: [JSON.parse(listed.stdout)], next: null }
+    expect(answer?.schema && Value.Errors(answer.schema, page)).toEqual([])
+    expect(page.items).toMatchObject([{ name: 'Reisebüro Süd', lists: 1, watches: 1 }])
+    expect(JSON.parse(added.stdout)).toMatchObject({ added: 1, watches: [{ reference: '101' }] })
+    expect(csv.stdout).toMatch(/^id,name,createdAt,.*\n1,Reisebüro Süd,20.*\n$/)
+    expect(table.stdout).toMatch(/^reseller +share +created, UTC +disabled +lists/)
+    expect(JSON.parse(actions.stdout)).toMatchObject({ by: 'key 1', action: 'reseller created' })
+    expect(unknown).toMatchObject({ exit: EXIT.failed, stdout: '' })
+    expect(unknown.stderr).toContain('no reseller named "nobody"')
+  })
+
+  it('prints all items of a list, from as many pages as they need', async ({ db }) => {
+    const env = { FAREWATCH_URL: await startApi(db), FAREWATCH_KEY: await newKeyText(db) }
+    for (let n = 0; n < 60; n += 1) await createReseller(db, `reseller ${n}`)
+
+    const { stdout } = await runCommand(['resellers', 'list', '--json'], env)
+
+    expect(stdout.trim().split('\n')).toHaveLength(60)
+  })
+})
