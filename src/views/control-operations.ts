@@ -263,7 +263,7 @@ const close = operator({
     }),
   },
   problems: ['incident.none_open'],
-  example: { body: { kind: 'mass_loss' } },
+  example: { body: { kind: 'mass_expiry' } },
   handler: async ({ db, log }, { body: { kind }, caller }) => {
     const { id, openedAt, askedAgain } = await closeIncident({ db, log }, kind)
     await recordAction(db, { by: caller.limitKey, action: 'incident closed', target: kind })

@@ -77,12 +77,12 @@ function realRoutes(...pairs: string[]) {
   }))
 }
 
-/** Run 3 has changed something, run 4 is held, and one incident has ended. */
+/** Run 3 has changed something, run 4 is held, one incident has ended and one is open. */
 async function seedChanges(db: Db): Promise<void> {
   await sync(db, realRoutes('PMI-MAD', 'MAD-PMI', 'PMI-BCN', 'PMI-IBZ'))
   await sync(db, [])
   await sql`
-    insert into incident (kind, closed_at) values ('mass_loss', clock_timestamp())
+    insert into incident (kind, closed_at) values ('mass_loss', clock_timestamp()), ('mass_expiry', null)
   `.execute(db)
 }
 
