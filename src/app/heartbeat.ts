@@ -31,7 +31,7 @@ export function heartbeatLoop(app: App, queue: QueueSystem, url: string): Loop {
       const { warnings } = await readStatus(deps)
       const stopped = warnings.filter(({ code }) => WITHHELD.has(code))
       if (stopped.length > 0) {
-        app.log.warn({ codes: stopped.map(({ code }) => code) }, 'heartbeat withheld')
+        app.log.info({ codes: stopped.map(({ code }) => code) }, 'heartbeat withheld')
         return undefined
       }
       const { ok, status } = await fetch(url, {
