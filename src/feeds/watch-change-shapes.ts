@@ -57,7 +57,7 @@ function membersOf(kind: WatchChangeKind) {
   const isStart = example?.before === 'none'
   return {
     kind: oneOf([kind]),
-    reason: reasons === undefined ? Type.Null() : reasonOf(reasons),
+    reason: reasons === undefined ? orNull(Type.String(), 'Null.') : reasonOf(reasons),
     schemaVersion: Type.Integer({
       description: 'The version of the record. Version 2 added watch_started, version 3 `reason`.',
     }),
@@ -78,7 +78,8 @@ function membersOf(kind: WatchChangeKind) {
           'of the fare that showed it. Null if none did, or if there is no return flight.',
       },
     ),
-    before: isStart ? Type.Null() : Belief,
+    // Types that can only be null are lost by some generators of code.
+    before: isStart ? orNull(Belief, 'Null: nothing was known.') : Belief,
     after: Belief,
     lastGoodCheckAt: orNull(
       Instant,
