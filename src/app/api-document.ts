@@ -13,7 +13,8 @@ commas or repetition: \`kinds=a,b\` or \`kinds=a&kinds=b\`. Every response has t
 ${HEADERS_OF_ALL.map((name) => `\`${name}\``).join(', ')}.`
 
 const TAGS = {
-  'The upstream’s interface': 'The paths, parameters and shapes of the upstream, with a key of ours. They never change.',
+  'The upstream’s interface':
+    'The paths, parameters and shapes of the upstream, with a key of ours. They never change.',
   'Watch lists': 'Lists of watches.',
   Watches: 'A watch: its settings, what is known of its fare, and its history.',
   Changes: 'Your feed of changes, as pages and as a stream.',

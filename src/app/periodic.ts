@@ -24,7 +24,7 @@ import { recordBeliefAges } from '../views/belief-ages.ts'
 import type { App } from './app.ts'
 import { countRuns } from './count-work.ts'
 import { deleteMarked } from './delete-reseller.ts'
-import { type ListSchedule, syncNameOf, schedulesOf, verifyRulesOf } from './settings-for.ts'
+import { type ListSchedule, schedulesOf, syncNameOf, verifyRulesOf } from './settings-for.ts'
 
 /** The queue of all periodic work except the syncs. */
 export const PERIODIC_QUEUE = 'periodic'

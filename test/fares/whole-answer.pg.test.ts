@@ -180,7 +180,9 @@ describe('all of an answer', () => {
     expect(JSON.stringify([seen, lost, feed, rows])).not.toMatch(/"identity"|"itinerary"/)
   })
 
-  it('is in the view of the fare, which keeps its flights when they are sold out', async ({ db }) => {
+  it('is in the view of the fare, which keeps its flights when they are sold out', async ({
+    db,
+  }) => {
     const { fareId } = await addFare(db)
     await record(db, fareId, checked(0), ...readAnswer())
     const [outbound, back] = [legIn(OUT), legIn(BACK)]

@@ -8,7 +8,7 @@ import { deliveryLateMs, LIMITS, longRoundMs } from '../../views/status-limits.t
 import type { Status } from '../../views/status-shapes.ts'
 import { isForgotten, isPausedNow } from '../../views/work-warnings.ts'
 import { listAllSchedulers } from '../periodic.ts'
-import { syncNameOf, schedulesOf } from '../settings-for.ts'
+import { schedulesOf, syncNameOf } from '../settings-for.ts'
 import { checksStopText, heldText, pauseText, sinceText, unkeptText } from '../state-text.ts'
 import { type DoctorDeps, type Finding, ok, warning, wrong } from './doctor-finding.ts'
 
