@@ -114,7 +114,7 @@ function membersOf(kind: FareRecordKind) {
   const isStart = example?.before === 'none'
   return {
     kind: oneOf([kind]),
-    reason: reasons === undefined ? Type.Null() : reasonOf(reasons),
+    reason: reasons === undefined ? orNull(Type.String(), 'Null.') : reasonOf(reasons),
     schemaVersion: VERSION,
     list: LIST,
     reference: Type.String(),
@@ -130,7 +130,8 @@ function membersOf(kind: FareRecordKind) {
           'of the fare that showed it. Null if none did, or if there is no return flight.',
       },
     ),
-    before: isStart ? Type.Null() : Belief,
+    // Types that can only be null are lost by some generators of code.
+    before: isStart ? orNull(Belief, 'Null: nothing was known.') : Belief,
     after: Belief,
     lastGoodCheckAt: orNull(
       Instant,

@@ -37,7 +37,10 @@ const FIELD_MEMBERS = {
 const Term = object(
   {
     ...FIELD_MEMBERS,
-    usual: Type.Unsafe<QuestionField['usual']>({ description: 'Its value for one adult.' }),
+    usual: Type.Unsafe<QuestionField['usual']>({
+      type: ['string', 'number', 'null'],
+      description: 'Its value for one adult.',
+    }),
     words: orNull(Type.Array(Type.String()), 'Singular and plural of what is counted.'),
   },
   { title: 'Term' },
@@ -47,7 +50,10 @@ const Setting = object(
   {
     ...FIELD_MEMBERS,
     hint: Type.String({ description: 'How a value may look.' }),
-    default: Type.Unsafe<SettingField['default']>({ description: 'What its absence means.' }),
+    default: Type.Unsafe<SettingField['default']>({
+      type: ['string', 'number', 'null'],
+      description: 'What its absence means.',
+    }),
   },
   { title: 'Setting' },
 )

@@ -96,6 +96,6 @@ describe('a list that is longer than its page', () => {
 
     const ids = sent.map(({ id }) => String(id))
     expect(sent).toHaveLength(4)
-    expect(ids).toEqual(ids.toSorted().toReversed())
+    expect(ids.every((id, at) => at === 0 || id < String(ids[at - 1]))).toBe(true)
   })
 })

@@ -20,7 +20,7 @@ export interface VerifyOptions {
 export interface VerifiedWebhook {
   /** The same at every attempt and every replay: ignore an id that you have already. */
   readonly id: string
-  /** A union by `type`. Ignore types that you do not know. */
+  /** A union by `type`, of the types that this version knows. Ignore others. */
   readonly event: WebhookEvent
 }
 
