@@ -41,7 +41,7 @@ export async function describeRoutes(
                             else i.valid_to is null end
             group by d.kind, d.departure_id, d.destination_id
            having count(i.departure_id) = 0),
-         news as (
+         shown as (
            select pair.*, jsonb_build_object('departure', a.shown, 'destination', b.shown) as route,
                   row_number() over (partition by kind, a.code, b.code order by departure_id, destination_id) as n
              from pair
@@ -49,7 +49,7 @@ export async function describeRoutes(
              join place b on b.place_id = destination_id)
     update route_change_draft d
        set route = n.route, first_seen_at = n.first_seen_at
-      from news n
+      from shown n
      where n.n = 1
        and (n.kind, n.departure_id, n.destination_id) = (d.kind, d.departure_id, d.destination_id)
   `.execute(tx)

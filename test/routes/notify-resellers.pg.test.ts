@@ -99,7 +99,7 @@ describe('changes of routes in the feeds of resellers', () => {
     ])
   })
 
-  it('a pair of codes under other ids is no news, in one list or in the next ones', async ({
+  it('a pair of codes under other ids has no record, in one list or in the next ones', async ({
     db,
   }) => {
     const resellerId = await resellerOf(db, { places: ['PMI', 'MAD'] })
@@ -129,7 +129,7 @@ describe('changes of routes in the feeds of resellers', () => {
     expect(await feedOf(db, resellerId)).toEqual(['+PMI-MAD', '-PMI-MAD'])
   })
 
-  it('a record shows when the pair was listed first, so that a return is told from a new route', async ({
+  it('a record shows when the pair was listed first, so that a return differs from a new route', async ({
     db,
   }) => {
     const resellerId = await resellerOf(db, { places: ['MAD'] })

@@ -20,7 +20,7 @@ export interface ShownChange extends QuestionInput {
   readonly context?: WatchChange['context']
 }
 
-/** A record about a route or a place, which is told from others by its run. */
+/** A record about a route or a place: only these have a run. */
 export type ShownRouteChange = Omit<RouteRecord, 'seq' | 'generation'>
 
 const { kinds: KINDS, states, beliefs, reasons: REASONS } = VOCABULARY

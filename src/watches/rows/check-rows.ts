@@ -113,10 +113,13 @@ export function checkRow(row: RawRow): CheckedRow {
   const isOfRoute = textOf('departure') !== ''
   const required = isOfRoute ? neededByRoutes(REQUIRED_COLUMNS) : REQUIRED_COLUMNS
   const cells = createCellReader(row, required)
-  const question = questionFrom((field) => cells.value(field.column, field.parse) ?? field.default)
-  const entry: WatchEntry = {
+  const names = {
     list: cells.text('list', nameFault) ?? '',
     reference: cells.text('reference', nameFault) ?? '',
+  }
+  const question = questionFrom((field) => cells.value(field.column, field.parse) ?? field.default)
+  const entry: WatchEntry = {
+    ...names,
     question: isOfRoute ? null : question,
     ...settingsFrom((field) => cells.value(field.column as Column, field.parse) ?? field.default),
   }
