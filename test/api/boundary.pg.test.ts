@@ -10,6 +10,7 @@ import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
 import { createApiKey, newKey } from '../../src/resellers/api-keys.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { collectLog } from '../support/collected-log.ts'
+import { freezeDate } from '../support/request-limits.ts'
 import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
 import { it, type SharedApi } from './shared-api.ts'
 
@@ -126,6 +127,7 @@ describe('requests that every operation refuses', () => {
   it('every operation refuses a caller over the rate limit and shows the limit in its headers', async ({
     seeded: { db, seed },
   }) => {
+    freezeDate()
     const { alpha } = seed
     const base = await startApi(db, { requestsPerSecond: 0.1 })
 

@@ -8,6 +8,7 @@ import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { manyRoutes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { freePort } from '../support/redis-tier.ts'
+import { freezeDate } from '../support/request-limits.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from './shared-api.ts'
 
@@ -161,6 +162,7 @@ describe('the rate limit', () => {
   it('requests without a valid key are counted by address, apart from those with a key', async ({
     db,
   }) => {
+    freezeDate()
     const base = await startApi(db, { requestsPerSecond: 0.2 })
     const url = `${base}/api/v1/status`
 

@@ -4,6 +4,7 @@ import { createApiKey, listApiKeys, revokeApiKey } from '../../src/resellers/api
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { createSignInCode } from '../../src/resellers/sign-in.ts'
 import { ask, bearer, startApi } from '../support/api-server.ts'
+import { freezeDate } from '../support/request-limits.ts'
 import { it } from '../support/test-database.ts'
 
 interface Given {
@@ -88,6 +89,7 @@ describe('a code for signing in', () => {
   })
 
   it('counts guesses by address', async ({ db }) => {
+    freezeDate()
     const base = await startApi(db, { requestsPerSecond: 1 })
 
     const answers = []

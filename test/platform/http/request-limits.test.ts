@@ -10,7 +10,7 @@ import { operations } from '../../../src/platform/http/operation.ts'
 import type { RequestLimitOptions } from '../../../src/platform/http/request-limits.ts'
 import { listen } from '../../../src/platform/http/server.ts'
 import { noTransactions } from '../../support/no-transactions.ts'
-import { requestLimits } from '../../support/request-limits.ts'
+import { freezeDate, requestLimits } from '../../support/request-limits.ts'
 import { silentLog } from '../../support/silent-log.ts'
 import { until } from '../../support/until.ts'
 
@@ -152,11 +152,6 @@ async function answerTo(request: http.ClientRequest) {
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
   const { code, bytes } = (await json(response)) as { code?: string; bytes?: number }
   return { status: response.statusCode, code, bytes, retryAfter: response.headers['retry-after'] }
-}
-
-function freezeDate(): void {
-  vi.useFakeTimers({ toFake: ['Date'] })
-  onTestFinished(() => void vi.useRealTimers())
 }
 
 const BODY = '{"text":"x"}'
