@@ -9,9 +9,9 @@ import {
   endLongSessions,
   readAnalystRisks,
 } from '../../../src/platform/db/analyst-logins.ts'
-import { reading } from '../../health/doctor-fixture.ts'
 import { sql } from '../../../src/platform/db/database.ts'
 import { migrate } from '../../../src/platform/db/migrate.ts'
+import { reading } from '../../health/doctor-fixture.ts'
 import { adminQuery } from '../../support/postgres-server.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
