@@ -98,7 +98,7 @@ const CAUSES: readonly Cause[] = [
     end: withoutProcess('check'),
   },
 ]
-const CODES = CAUSES.map(({ code }) => code).toSorted()
+const CODES = CAUSES.map(({ code }) => code)
 
 /** The texts of warnings by their codes. */
 const textsOf = (warnings: readonly StatusWarning[]) =>
@@ -145,7 +145,7 @@ describe('each thing that is wrong', () => {
 
     for (const { begin } of CAUSES) await begin(deps)
     const shown = textsOf((await faces.status()).warnings)
-    expect(Object.keys(shown).toSorted()).toEqual(CODES)
+    expect(new Set(Object.keys(shown))).toEqual(new Set(CODES))
     for (const [name, face] of Object.entries(faces)) {
       await until(`the texts of ${name}`, async () => {
         const texts = textsOf((await face()).warnings)
