@@ -77,9 +77,9 @@ describe('a client of the API', () => {
     const actions = await farewatch('audit', 'list', '--json')
     const unknown = await farewatch('endpoints', 'list', '--reseller', 'nobody')
 
-    const { answer } = API_OPERATIONS.find(({ id }) => id === 'listResellers') ?? {}
+    const operation = API_OPERATIONS.find(({ id }) => id === 'listResellers')
     const page = { items: [JSON.parse(listed.stdout)], next: null }
-    expect(answer?.schema && Value.Errors(answer.schema, page)).toEqual([])
+    expect(Value.Errors(operation?.answer.schema ?? {}, page)).toEqual([])
     expect(page.items).toMatchObject([{ name: 'Reisebüro Süd', lists: 1, watches: 1 }])
     expect(JSON.parse(added.stdout)).toMatchObject({ added: 1, watches: [{ reference: '101' }] })
     expect(csv.stdout).toMatch(/^id,name,createdAt,.*\n1,Reisebüro Süd,20.*\n$/)
