@@ -15,7 +15,13 @@ import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import type { QueuedJob } from '../platform/queue/queue-system.ts'
 import type { Schedule as ShownSchedule } from '../views/status-operations.ts'
-import type { DeadJobsChange } from './queue-state.ts'
+
+export interface DeadJobsChange {
+  /** The name of the queue. */
+  readonly name: string
+  readonly ids: readonly string[] | 'all'
+  readonly verb: 'retry' | 'drop'
+}
 
 /** What operators do with the queues. A dependency, because the work behind it counts the operations of the API. */
 export interface QueueControl {

@@ -10,6 +10,7 @@ import type {
 } from '../platform/queue/queue-system.ts'
 import type { QueueState } from '../views/status-shapes.ts'
 import { listAllSchedulers, PERIODIC_QUEUE } from './periodic.ts'
+import type { DeadJobsChange } from './queue-operations.ts'
 
 /** Every queue. */
 export const QUEUES = JOB_QUEUES
@@ -99,13 +100,6 @@ export async function listLastRuns(queue: QueueSystem, limit: number): Promise<L
 interface DeadJobsDeps {
   readonly queue: QueueSystem
   readonly clock: Clock
-}
-
-export interface DeadJobsChange {
-  /** The name of the queue. */
-  readonly name: string
-  readonly ids: readonly string[] | 'all'
-  readonly verb: 'retry' | 'drop'
 }
 
 const PAGE = 200

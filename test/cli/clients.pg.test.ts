@@ -75,7 +75,7 @@ describe('a client of the API', () => {
     const csv = await farewatch('resellers', 'list', '-o', 'csv')
     const table = await farewatch('resellers', 'list')
     const actions = await farewatch('audit', 'list', '--json')
-    const unknown = await farewatch('endpoints', 'list', '--reseller', 'nobody')
+    const unknown = await farewatch('endpoints', 'list', '--reseller', 'unknown')
 
     const operation = API_OPERATIONS.find(({ id }) => id === 'listResellers')
     const page = { items: [JSON.parse(listed.stdout)], next: null }
@@ -86,7 +86,7 @@ describe('a client of the API', () => {
     expect(table.stdout).toMatch(/^reseller +share +created, UTC +disabled +lists/)
     expect(JSON.parse(actions.stdout)).toMatchObject({ by: 'key 1', action: 'reseller created' })
     expect(unknown).toMatchObject({ exit: EXIT.failed, stdout: '' })
-    expect(unknown.stderr).toContain('no reseller named "nobody"')
+    expect(unknown.stderr).toContain('no reseller named "unknown"')
   })
 
   it('prints all items of a list, from as many pages as they need', async ({ db }) => {
