@@ -16,6 +16,7 @@ import {
 import { WATCH_CHANGE_OPERATIONS } from '../feeds/operations/watch-change-operations.ts'
 import type { Streams } from '../feeds/stream/streams.ts'
 import type { FeedSource } from '../feeds/watch-feed-queries.ts'
+import { QUEUE_OPERATIONS, type QueueControl } from '../health/queue-operations.ts'
 import {
   STATUS_HISTORY_OPERATIONS,
   type StatusHistories,
@@ -48,7 +49,6 @@ import type { disableReseller, enableReseller } from '../watches/change-watches.
 import { WATCH_LIST_OPERATIONS } from '../watches/operations/watch-list-operations.ts'
 import { WATCH_OPERATIONS } from '../watches/operations/watch-operations.ts'
 import type { countContents, markForDeletion } from './delete-reseller.ts'
-import { QUEUE_OPERATIONS, type QueueControl } from './queue-operations.ts'
 
 /** The dependencies of all operations. Each operation declares the ones that it needs. */
 export interface ApiDeps extends EndpointDeps, FeedSource {

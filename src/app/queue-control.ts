@@ -1,7 +1,7 @@
+import type { QueueControl } from '../health/queue-operations.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import type { App } from './app.ts'
 import { listAllSchedulers, runNow } from './periodic.ts'
-import type { QueueControl } from './queue-operations.ts'
 import { changeDeadJobs } from './queue-state.ts'
 import { scheduleOf } from './read-work.ts'
 

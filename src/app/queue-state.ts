@@ -1,3 +1,4 @@
+import type { DeadJobsChange } from '../health/queue-operations.ts'
 import type { QueueState } from '../health/status-shapes.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { messageOf } from '../platform/base/errors.ts'
@@ -99,13 +100,6 @@ export async function listLastRuns(queue: QueueSystem, limit: number): Promise<L
 interface DeadJobsDeps {
   readonly queue: QueueSystem
   readonly clock: Clock
-}
-
-export interface DeadJobsChange {
-  /** The name of the queue. */
-  readonly name: string
-  readonly ids: readonly string[] | 'all'
-  readonly verb: 'retry' | 'drop'
 }
 
 const PAGE = 200

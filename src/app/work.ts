@@ -12,8 +12,8 @@ import {
   syncListJob,
 } from '../routes/sync.ts'
 import { VERIFY_QUEUE } from '../schedule/claim.ts'
+import { type ClaimCapacity, createClaimCapacity } from '../schedule/claim-capacity.ts'
 import type { App } from './app.ts'
-import { type ClaimCapacity, createClaimCapacity } from './claim-capacity.ts'
 import { countJobs, countStalled } from './count-work.ts'
 import { startLoops } from './loops.ts'
 import { PERIODIC_QUEUE, periodicHandler, periodicWork, whatSyncWaitsFor } from './periodic.ts'

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { PAUSED_WORK } from '../platform/base/kinds.ts'
 import { Instant, instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import { ListName, Reason } from '../routes/read/sync-run-operations.ts'
 import { AnswerHabitShape } from '../views/answer-operations.ts'
+import { BudgetLimitShape, PauseShape } from '../views/control-shapes.ts'
 import { CHANGE_WAITS, DELAY_GROUPS } from '../views/detection-delays.ts'
 import { HeldFaresShape, IncidentShape } from '../views/incident-operations.ts'
 
@@ -74,13 +74,6 @@ const Upstream = object({
   ),
 })
 
-export const BudgetLimitShape = object({
-  requestsPerSecond: Type.Number(),
-  until: Instant,
-  reason: Type.String(),
-  by: Type.String(),
-})
-
 const Budget = object({
   requestsPerSecond: Type.Number({ description: 'For all processes together.' }),
   share: Type.Number({
@@ -97,15 +90,6 @@ const Budget = object({
     BudgetLimitShape,
     'What operators allow for a while instead. Null if there is no limit.',
   ),
-})
-
-export const PauseShape = object({
-  what: oneOf(PAUSED_WORK),
-  from: Instant,
-  until: orNull(Instant, 'Null: until it is resumed.'),
-  running: Type.Boolean({ description: 'Whether it has begun.' }),
-  reason: orNull(Type.String(), 'Null for a reseller.'),
-  by: orNull(Type.String(), 'The key, or `cli`. Null for a reseller.'),
 })
 
 const Count = Type.Integer({ minimum: 0 })

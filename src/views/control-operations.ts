@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { closeIncident } from '../fares/incidents.ts'
-import { BudgetLimitShape, PauseShape } from '../health/status-shapes.ts'
 import { MASS_KINDS } from '../platform/base/change-kinds.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { PAUSED_WORK } from '../platform/base/kinds.ts'
@@ -19,6 +18,7 @@ import {
   presentRate,
   readBudgetLimit,
 } from '../upstream/budget/budget-limit.ts'
+import { BudgetLimitShape, PauseShape } from './control-shapes.ts'
 
 interface ControlDeps {
   readonly db: Db

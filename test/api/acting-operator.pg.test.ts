@@ -27,7 +27,7 @@ describe('an operator that calls for a reseller', () => {
 
     const made = await create(operator, 'Ana Süd')
     const refused = await create(reader, 'Ana Süd')
-    const unknown = await create(operator, 'nobody')
+    const unknown = await create(operator, 'unknown')
 
     expect(made.status).toBe(201)
     expect(refused).toMatchObject({ status: 403, body: { code: 'access.missing_scope' } })

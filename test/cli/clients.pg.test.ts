@@ -75,18 +75,18 @@ describe('a client of the API', () => {
     const csv = await farewatch('resellers', 'list', '-o', 'csv')
     const table = await farewatch('resellers', 'list')
     const actions = await farewatch('audit', 'list', '--json')
-    const unknown = await farewatch('endpoints', 'list', '--reseller', 'nobody')
+    const unknown = await farewatch('endpoints', 'list', '--reseller', 'unknown')
 
-    const { answer } = API_OPERATIONS.find(({ id }) => id === 'listResellers') ?? {}
+    const operation = API_OPERATIONS.find(({ id }) => id === 'listResellers')
     const page = { items: [JSON.parse(listed.stdout)], next: null }
-    expect(answer?.schema && Value.Errors(answer.schema, page)).toEqual([])
+    expect(Value.Errors(operation?.answer.schema ?? {}, page)).toEqual([])
     expect(page.items).toMatchObject([{ name: 'Reisebüro Süd', lists: 1, watches: 1 }])
     expect(JSON.parse(added.stdout)).toMatchObject({ added: 1, watches: [{ reference: '101' }] })
     expect(csv.stdout).toMatch(/^id,name,createdAt,.*\n1,Reisebüro Süd,20.*\n$/)
     expect(table.stdout).toMatch(/^reseller +share +created, UTC +disabled +lists/)
     expect(JSON.parse(actions.stdout)).toMatchObject({ by: 'key 1', action: 'reseller created' })
     expect(unknown).toMatchObject({ exit: EXIT.failed, stdout: '' })
-    expect(unknown.stderr).toContain('no reseller named "nobody"')
+    expect(unknown.stderr).toContain('no reseller named "unknown"')
   })
 
   it('prints all items of a list, from as many pages as they need', async ({ db }) => {

@@ -72,9 +72,9 @@ describe('rows as CSV', () => {
     ]
 
     expect(csvText(rows).split('\n')).toEqual([
-      'id,price.amount,price.currency,at,lists',
-      '1,9.50,EUR,1970-01-01T00:00:00.000Z,',
-      '2,,,,"[""a, b""]"',
+      'id,price.amount,price.currency,at,price,lists',
+      '1,9.50,EUR,1970-01-01T00:00:00.000Z,,',
+      '2,,,,,"[""a, b""]"',
     ])
   })
 })

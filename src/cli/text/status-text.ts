@@ -1,4 +1,4 @@
-import { pauseText, processText } from '../../app/state-text.ts'
+import { pauseText, processText } from '../../health/state-text.ts'
 import type { Status, StatusWarning } from '../../health/status-shapes.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { CallSums } from '../../schedule/budget-operations.ts'

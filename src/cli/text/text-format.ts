@@ -150,7 +150,7 @@ export function csvText(rows: readonly unknown[]): string {
 }
 
 function membersOf(value: unknown, name = ''): Map<string, string> {
-  if (value === null) return new Map()
+  if (value === null) return new Map([[name, '']])
   if (typeof value !== 'object') return new Map([[name, String(value)]])
   if (Array.isArray(value)) return new Map([[name, JSON.stringify(value)]])
   return new Map(

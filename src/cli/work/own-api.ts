@@ -14,8 +14,8 @@ const OPERATOR: OperatorCaller = {
 }
 
 /**
- * Runs work with the API of this process, which listens nowhere: its operations are the same, and whoever has the
- * settings of the database is an operator.
+ * Runs work with the API of this process, which listens nowhere. Its operations are the same. A user who has the settings
+ * of the database is an operator.
  */
 export async function withOwnApi<T>(work: (send: Send) => Promise<T>): Promise<T> {
   const done = Promise.withResolvers<T>()

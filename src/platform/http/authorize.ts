@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { percentDecoded } from '../base/text.ts'
 import type { Access, Caller, KeyCheck, Operation, UnknownCaller } from './operation.ts'
 import { ProblemError } from './problems.ts'
+import { TOKEN_PARAMETER } from './read-parameters.ts'
 import type { RequestLimits } from './request-limits.ts'
 
 export interface AuthorizeDeps {
@@ -11,8 +12,6 @@ export interface AuthorizeDeps {
 
 type Requirements = Pick<Operation<never>, 'scope' | 'audience' | 'upstream'>
 
-/** The query parameter in which the upstream's own interface takes its credential. */
-export const TOKEN_PARAMETER = 'accessToken'
 /** The header in which an operator names the reseller for whom it calls. */
 export const RESELLER_HEADER = 'farewatch-reseller'
 const KEY_START = 'fwk_'

@@ -5,8 +5,10 @@ import type { TValidationError } from 'typebox/error'
 import { Value } from 'typebox/value'
 import { lazily } from '../base/cache.ts'
 import { cleanText } from '../base/text.ts'
-import { TOKEN_PARAMETER } from './authorize.ts'
 import { ProblemError } from './problems.ts'
+
+/** The query parameter in which the upstream's own interface takes its credential. */
+export const TOKEN_PARAMETER = 'accessToken'
 
 type Texts = Readonly<Record<string, unknown>>
 /** A part of a schema. */

@@ -1,5 +1,5 @@
-import type { KnownProcess, Status } from '../health/status-shapes.ts'
 import { durationText } from '../platform/base/text.ts'
+import type { KnownProcess, Status } from './status-shapes.ts'
 
 /**
  * An instant, and how long ago it was.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createClaimCapacity, nextCapacity } from '../../src/app/claim-capacity.ts'
+import { createClaimCapacity, nextCapacity } from '../../src/schedule/claim-capacity.ts'
 
 const IN_TIME = { seconds: 1, recorded: 0, late: 0, failed: 0, asked: 9_000 }
 

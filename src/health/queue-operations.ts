@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import type { Schedule as ShownSchedule } from '../health/status-operations.ts'
 import {
   JOB_QUEUES,
   JOB_STATES,
@@ -15,7 +14,14 @@ import { onlyPage, pageOf } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
 import type { QueuedJob } from '../platform/queue/queue-system.ts'
-import type { DeadJobsChange } from './queue-state.ts'
+import type { Schedule as ShownSchedule } from './status-operations.ts'
+
+export interface DeadJobsChange {
+  /** The name of the queue. */
+  readonly name: string
+  readonly ids: readonly string[] | 'all'
+  readonly verb: 'retry' | 'drop'
+}
 
 /** What operators do with the queues. A dependency, because the work behind it counts the operations of the API. */
 export interface QueueControl {
