@@ -75,7 +75,9 @@ describe('deploy/prepare', () => {
   it('makes a different random value for each secret', () => {
     prepare()
 
-    const passwords = Object.entries(secretsMade()).filter(([name]) => /password|key$/.test(name))
+    const passwords = Object.entries(secretsMade()).filter(([name]) =>
+      /password|encryption-key$/.test(name),
+    )
     expect(new Set(passwords.map(([, value]) => value)).size).toBe(passwords.length)
     for (const [, value] of passwords) expect(value).toMatch(/^[0-9a-f]{48}$/)
   })

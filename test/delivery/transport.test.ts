@@ -54,10 +54,8 @@ it.each<[string, Answer, string]>([
   expect(await postTo(answer, { deadlineMs })).toMatchObject({ kind: 'failed', outcome })
 })
 
-it('an unasked 100 Continue is no answer, and the connection is kept', async () => {
-  const ports: (number | undefined)[] = []
+it('an unasked 100 Continue is no answer', async () => {
   await using receiver = await startReceiver((_request, response) => {
-    ports.push(response.socket?.remotePort)
     response.writeContinue()
     response.writeHead(200).end()
   })
@@ -67,8 +65,6 @@ it('an unasked 100 Continue is no answer, and the connection is kept', async () 
     const result = await transport.post(targetOf(receiver.url), BODY, signal)
     expect(result).toMatchObject({ kind: 'delivered', status: 200 })
   }
-
-  expect(new Set(ports).size).toBe(1)
 })
 
 it('a receiver gets the body and the headers of a POST', async () => {

@@ -50,7 +50,6 @@ describe('a command that calls the upstream', () => {
     ['upstream', 'probe'],
     ['sync', '--list', 'routes'],
     ['sync', '--dry-run'],
-    ['verify', '--flight', '1', '--non-residents-adults', '1'],
   ])('exits with 2 and names "npm start" where no sandbox runs: %s %s', async (...args) => {
     const home = await aHome()
 

@@ -38,6 +38,7 @@ describe('a row of a watch list', () => {
       entry: {
         list: 'summer',
         reference: 'A-1',
+        route: null,
         question: {
           flightId: '101103206540',
           returnFlightId: '103101206610',

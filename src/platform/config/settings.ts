@@ -153,9 +153,11 @@ const STORES = {
     protocols: ['http:', 'https:'],
     example: 'http://api.example:8080',
   }),
-  FAREWATCH_KEY: secret('key of an operator for commands; if unset, the one in FAREWATCH_HOME', {
-    example: 'fwk_lSecFIKl9e8d7c6b5a',
-  }),
+  FAREWATCH_KEY: orEmpty(
+    secret('key of an operator for commands; if unset, the one in FAREWATCH_HOME', {
+      example: 'fwk_lSecFIKl9e8d7c6b5a',
+    }),
+  ),
   ANALYST_STATEMENT_SECONDS: integer(
     'the worker cancels a statement of a login of an analyst that has run for this time',
     { min: 1, max: 86_400, preset: 30 },
