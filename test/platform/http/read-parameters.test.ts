@@ -112,6 +112,7 @@ describe('bodies', () => {
     [{ items: [{ reference: '\ud800' }] }, '/items/0/reference'],
     [{ items: [{ reference: 'A', 'a\0': 1 }] }, '/items/0/a'],
     [{ items: Array.from({ length: 4 }, () => ({ reference: 'A' })) }, '/items'],
+    [{ items: Array.from({ length: 9_999 }, () => ({})) }, '/items/0/reference'],
   ])('the body %j is refused with the place of the fault', (given, pointer) => {
     expect(() => readBody(given)).toThrow(
       expect.objectContaining({
