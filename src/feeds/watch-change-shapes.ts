@@ -57,7 +57,7 @@ function membersOf(kind: WatchChangeKind) {
   const isStart = example?.before === 'none'
   return {
     kind: oneOf([kind]),
-    reason: reasons === undefined ? orNull(Type.String(), 'Null.') : reasonOf(reasons),
+    reason: reasons === undefined ? orNull(Type.String()) : reasonOf(reasons),
     schemaVersion: Type.Integer({
       description: 'The version of the record. Version 2 added watch_started, version 3 `reason`.',
     }),
