@@ -1,6 +1,7 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -38,10 +39,30 @@ async function checkOutNew(commit: string): Promise<string> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-version-'))
   const archive = execFileSync('git', ['-C', ROOT, 'archive', commit], { maxBuffer: 2 ** 28 })
   execFileSync('tar', ['-x', '-C', folder], { input: archive })
+  if (await hasOurPackages(folder)) {
+    await symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'))
+    return folder
+  }
   await promisify(execFile)(process.execPath, [path.join(folder, 'bin/install.mjs')], {
     cwd: folder,
   })
   return folder
+}
+
+/** Whether this checkout has the packages of a version: then they need no second install. */
+async function hasOurPackages(folder: string): Promise<boolean> {
+  const read = async (file: string) => JSON.parse(await readFile(file, 'utf8')) as Package
+  const { dependencies = {} } = await read(path.join(folder, 'package.json'))
+  for (const [name, version] of Object.entries(dependencies)) {
+    const ours = path.join(ROOT, 'node_modules', name, 'package.json')
+    if (!existsSync(ours) || (await read(ours)).version !== version) return false
+  }
+  return true
+}
+
+interface Package {
+  readonly version: string
+  readonly dependencies?: Readonly<Record<string, string>>
 }
 
 afterAll(async () => {
