@@ -5,7 +5,7 @@ import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { SYNC_QUEUE } from '../../src/routes/sync.ts'
 import { seedApi } from '../api/seed.ts'
 import { aWorld, inWorld, killJobs, queueOf } from '../cli/operator-fixtures.ts'
-import { startInTest } from '../support/child-process.ts'
+import { runFarewatch, startInTest } from '../support/child-process.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -65,7 +65,7 @@ const CAUSES: readonly Cause[] = [
   {
     code: 'upstream_paused',
     begin: statement(
-      `update upstream_budget set paused_until = clock_timestamp() + interval '1 hour'`,
+      `update upstream_budget set paused_until = clock_timestamp() + interval '14 minutes'`,
     ),
     end: statement(`update upstream_budget set paused_until = null`),
   },
@@ -115,7 +115,14 @@ describe('each thing that is wrong', () => {
     const world = await aWorld(databaseUrl, 'postgres')
     const farewatch = inWorld(world)
     const [port, adminPort] = [await freePort(), await freePort()]
-    const env = { ...world.env, API_PORT: String(port), ADMIN_PORT: String(adminPort) }
+    const env = {
+      ...world.env,
+      API_PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      // The endpoints of the seed are sealed with the key of the tests.
+      ENCRYPTION_KEY: 'another key, of at least 32 characters',
+      ENCRYPTION_KEY_PREVIOUS: 'the encryption key of the tests',
+    }
     const api = startInTest(['api'], env)
     await until('the API', () => api.stdout().includes('"msg":"ready"'))
     const { text: key } = await createApiKey(db, { resellerId: null })
@@ -128,7 +135,9 @@ describe('each thing that is wrong', () => {
     const admin = `http://127.0.0.1:${adminPort}`
     const faces = {
       status: async () => JSON.parse((await farewatch('status', '--json')).stdout) as Status,
-      doctor: async () => JSON.parse((await farewatch('doctor', '--json')).stdout) as Status,
+      // It ends its process.
+      doctor: async () =>
+        JSON.parse((await runFarewatch(['doctor', '--json'], world.env)).stdout) as Status,
       api: async () =>
         (await get(`http://127.0.0.1:${port}/api/v1/status`, {
           authorization: `Bearer ${key}`,
