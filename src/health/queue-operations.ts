@@ -91,7 +91,7 @@ const listJobs = operator({
   },
 })
 
-const QueueParams = object({ queue: oneOf(JOB_QUEUES) })
+const QueueParams = object({ queue: oneOf(JOB_QUEUES, { description: 'The queue.' }) })
 const Selection = object({
   ids: orNull(Type.Array(Type.String(), { minItems: 1, maxItems: 1000 }), 'Null: all dead jobs.'),
 })
@@ -172,7 +172,13 @@ const runSchedule = operator({
   method: 'POST',
   path: '/api/v1/schedules/{name}/run',
   summary: 'Do the work of a schedule now, once; a worker starts it within five seconds',
-  params: object({ name: Type.String({ minLength: 1, maxLength: 100 }) }),
+  params: object({
+    name: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'As the list of them names it.',
+    }),
+  }),
   answer: {
     about: 'Since when it is due.',
     schema: object({ name: Type.String(), dueAt: Instant }),

@@ -185,8 +185,16 @@ const plan = operator({
   path: '/api/v1/budget/plan',
   summary: 'Read which budget detects 95 % of the changes within a delay',
   query: object({
-    fares: Type.Integer({ minimum: 1, maximum: 100_000_000 }),
-    delaySeconds: Type.Number({ minimum: 1, maximum: 30 * 86_400 }),
+    fares: Type.Integer({
+      minimum: 1,
+      maximum: 100_000_000,
+      description: 'How many fares are watched.',
+    }),
+    delaySeconds: Type.Number({
+      minimum: 1,
+      maximum: 30 * 86_400,
+      description: 'Within how long 95 % of the changes are to be detected.',
+    }),
   }),
   answer: {
     about: 'The budget for that many fares, and what the present fares get and need.',
