@@ -56,6 +56,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   pino: ['platform/base'],
   'cron-parser': ['platform/base'],
   '@fastify/compress': ['platform/http'],
+  '@fastify/rate-limit': ['platform/http'],
+  '@fastify/under-pressure': ['platform/http'],
   marked: ['platform/http'],
   '@opentelemetry/api': ['app'],
   '@opentelemetry/context-async-hooks': ['app'],
