@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { nameFault } from '../platform/base/text.ts'
 import { inTransaction } from '../platform/db/transaction.ts'
-import { operations } from '../platform/http/operation.ts'
+import { type CsvBody, operations } from '../platform/http/operation.ts'
 import { ProblemError, ProblemFault } from '../platform/http/problems.ts'
-import type { BodyFile } from '../platform/http/read-body.ts'
 import { object, orNull } from '../platform/http/schemas.ts'
 import { TERM_INPUTS } from '../upstream/question-shapes.ts'
 import { changeWatch } from '../watches/change-watches.ts'
@@ -238,7 +237,7 @@ async function jsonRows(list: string, watches: readonly WatchInput[]): Promise<B
   return { source: rowsOf('the body', rows), references, faultsOf }
 }
 
-function csvRows(list: string, csv: BodyFile): BodyRows {
+function csvRows(list: string, csv: CsvBody): BodyRows {
   const references: string[] = []
   const source = csvSource(csv, { list, maxRows: MAX_CSV_ROWS, references })
   return { source, references, faultsOf: csvFaultsOf }

@@ -5,7 +5,6 @@ import type { Logger } from '../base/logger.ts'
 import type { ResellerId } from '../base/reseller-id.ts'
 import type { ProblemCode } from './problem-codes.ts'
 import { ProblemError } from './problems.ts'
-import type { BodyFile } from './read-body.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Nothing = TObject<Record<never, never>>
@@ -71,12 +70,18 @@ interface Declaration<P extends TSchema, Q extends TSchema, B extends TSchema, A
  */
 export type WhileWaiting = <T>(work: () => Promise<T>) => Promise<T>
 
+/** A body of CSV. It can be read again. */
+export interface CsvBody {
+  readonly name: string
+  read(): AsyncIterable<Buffer>
+}
+
 /** A request that is authorized and validated. */
 export interface Checked<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
-  readonly csv?: BodyFile | undefined
+  readonly csv?: CsvBody | undefined
   readonly caller: Caller
   /** Handlers that waited call it before they answer. It throws if the key has been revoked meanwhile. */
   readonly reauthorize: () => Promise<void>

@@ -11,6 +11,7 @@ import { Compile } from 'typebox/compile'
 import type { TValidationError } from 'typebox/error'
 import { lazily } from '../base/cache.ts'
 import { cleanText } from '../base/text.ts'
+import type { CsvBody } from './operation.ts'
 import { ProblemError } from './problems.ts'
 import { isStorable, placeOf, propertiesOf, type Shape, wanted } from './read-parameters.ts'
 
@@ -163,7 +164,7 @@ export function addCsvBodies(scope: FastifyInstance): void {
 const TOO_LARGE = 'request.too_large'
 
 /** A body in a file without a name, which the system deletes with the process at the latest. It can be read again. */
-export class BodyFile {
+export class BodyFile implements CsvBody {
   readonly name = 'the body'
   readonly sha256: Buffer
   readonly #file: FileHandle
