@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
 
-const INTERIM = /^HTTP\/1\.[01] 100\b/
+const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d\b/
 const HEAD_END = '\r\n\r\n'
 
 /**
- * Lets a connection of a client be read without `100 Continue`. A server may send it at any time before its answer
- * (RFC 9110, 15.2.1), and undici 8.13 takes one that it did not ask for as a broken connection.
+ * Lets a connection of a client be read without interim answers. A server may send them at any time before its answer
+ * (RFC 9110, 15.2.1), and undici 8.13 takes a `100 Continue` that it did not ask for as a broken connection.
  */
 export function skipInterimAnswers<T extends Socket>(socket: T): T {
   const read = socket.read.bind(socket)
