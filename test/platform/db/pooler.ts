@@ -22,7 +22,7 @@ export async function startPooler(url: string, behaviour: PoolerBehaviour): Prom
   const free = [await openSession(url, options), await openSession(url, options)]
   const waiting: ((session: Socket) => void)[] = []
   const take = async () => free.pop() ?? new Promise<Socket>((resolve) => waiting.push(resolve))
-  const releaseSession = (session: Socket) => {
+  const handOn = (session: Socket) => {
     session.removeAllListeners('data')
     const next = waiting.shift()
     if (next === undefined) free.push(session)
@@ -35,7 +35,7 @@ export async function startPooler(url: string, behaviour: PoolerBehaviour): Prom
     const release = async () => {
       const lent = session
       session = undefined
-      if (lent !== undefined) releaseSession(await lent)
+      if (lent !== undefined) handOn(await lent)
     }
     const lend = async () => {
       const lent = await take()
