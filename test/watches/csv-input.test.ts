@@ -11,7 +11,7 @@ it('a body with too many rows is not read to its end', async () => {
   }
   const rows = { list: 'l', maxRows: 5_000, references: [] }
   const readAll = async () => {
-    for await (const _row of csvSource({ name: 'the body', read }, rows).read());
+    for await (const _ of csvSource({ name: 'the body', read }, rows).read());
   }
 
   await expect(readAll()).rejects.toThrow('5000 rows')

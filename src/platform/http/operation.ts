@@ -73,7 +73,7 @@ export type WhileWaiting = <T>(work: () => Promise<T>) => Promise<T>
 /** A body of CSV. It can be read again. */
 export interface CsvBody {
   readonly name: string
-  read(): AsyncIterable<Buffer>
+  readonly read: () => AsyncIterable<Buffer>
 }
 
 /** A request that is authorized and validated. */

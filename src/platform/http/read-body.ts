@@ -190,9 +190,8 @@ export class BodyFile implements CsvBody {
   }
 
   /** In small pieces: other requests run between two of them. */
-  read(): AsyncIterable<Buffer> {
-    return this.#file.createReadStream({ start: 0, autoClose: false, highWaterMark: PIECE_BYTES })
-  }
+  readonly read = (): AsyncIterable<Buffer> =>
+    this.#file.createReadStream({ start: 0, autoClose: false, highWaterMark: PIECE_BYTES })
 
   close(): Promise<void> {
     return this.#file.close()
