@@ -1,6 +1,6 @@
 -- older code: must stop
--- Formats of chats, bodies of a reseller's own form, and headers of its own. Older code would stop at a format that it does not
--- know, and give a link more than its maker may.
+-- Formats of chats, bodies of a reseller's own form, headers of its own, and links that a reseller makes.
+-- Older code would stop at a format that it does not know, and give a link more than its maker may.
 
 alter table webhook_endpoint drop constraint webhook_endpoint_format_check;
 alter table webhook_endpoint add constraint webhook_endpoint_format_check

@@ -1,6 +1,6 @@
 -- older code: must stop
--- The number of a record carries its generation: (generation - 1) * 10^10 + n. Where a generation begins, the last number
--- of every feed becomes its start, so no table has to say what numbers a feed leaves out.
+-- The number of a record carries its generation: (generation - 1) * 10^10 + n.
+-- Where a generation begins, the last number of every feed becomes its start, so no table has to say what numbers a feed leaves out.
 
 drop table feed_gap;
 delete from generation where number < (select max(number) from generation);

@@ -1,5 +1,5 @@
 -- older code: may run
--- What is shown of a price is said once, for analysts and for resellers. `stable`, so that it becomes part of the query.
+-- What is shown of a price is said once, for analysts and for resellers, by a stable function that becomes part of the query.
 create function shown_price(s fare_state, fresh_for interval)
 returns table (checked_at timestamptz, reason text, is_shown boolean)
 language sql stable parallel safe

@@ -175,7 +175,7 @@ const change = operator({
   handler: async (deps, { params: { reseller: name }, body, ...checked }) => {
     const changed = await changeReseller(deps.db, name, body)
     const target = `${name} ${JSON.stringify(body)}`
-    await recordOperation(deps, checked, { ...changeOf(name, 'changed'), target })
+    await recordOperation(deps, checked, { ...changeOf(name, 'changed'), target, ...body })
     return changed
   },
 })

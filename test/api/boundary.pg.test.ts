@@ -63,7 +63,10 @@ describe('requests that every operation refuses', () => {
     for (const operation of paged) {
       for (const limit of ['1e9', '1000000000', '-1', '0', 'NaN', '1.5', '', ' 1', '0x10']) {
         const key = rightKey(seed, operation)
-        const answer = await call(base, operation, { key, query: { limit } })
+        const answer = await call(base, operation, {
+          key,
+          query: { ...operation.example.query, limit },
+        })
         expectProblem(answer, 400, 'request.invalid_parameter', `${operation.id} ${limit}`)
         expect(answer.body.parameter).toBe('limit')
       }
@@ -78,7 +81,10 @@ describe('requests that every operation refuses', () => {
     const given = new Map<AnyOperation, string>()
     for (const operation of paged) {
       const key = rightKey(seed, operation)
-      const { body } = await call(base, operation, { key, query: { limit: '1' } })
+      const { body } = await call(base, operation, {
+        key,
+        query: { ...operation.example.query, limit: '1' },
+      })
       if (typeof body.next === 'string') given.set(operation, body.next)
     }
 
@@ -89,7 +95,10 @@ describe('requests that every operation refuses', () => {
       const changed = own === undefined ? [] : [withAnotherEnd(own), `x${own}`, `${own}.${own}x`]
       for (const cursor of ['', 'x', '.', 'MQ.AAAAAAAAAAAA', '💥', ...foreign, ...changed]) {
         const key = rightKey(seed, operation)
-        const answer = await call(base, operation, { key, query: { limit: '1', cursor } })
+        const answer = await call(base, operation, {
+          key,
+          query: { ...operation.example.query, limit: '1', cursor },
+        })
         expectProblem(answer, 400, 'request.invalid_cursor', `${operation.id} ${cursor}`)
       }
     }

@@ -261,7 +261,9 @@ describe('If-Match', () => {
     for (const { path, body } of edits) {
       const reader = API_OPERATIONS.find((one) => one.path === path && one.method === 'GET')
       const shown = Object.keys(propertiesOf(reader?.answer.schema))
-      expect(shown, path).toEqual(expect.arrayContaining(Object.keys(propertiesOf(body))))
+      // Of headers the names are shown.
+      const set = Object.keys(propertiesOf(body)).filter((name) => name !== 'headers')
+      expect(shown, path).toEqual(expect.arrayContaining(set))
     }
   })
 })

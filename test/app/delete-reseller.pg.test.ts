@@ -152,6 +152,7 @@ describe('the deletion of a reseller', () => {
       reseller: 'ana',
       contents: { records: RECORDS },
     })
+    expect(await deleteMarked(db, {})).toEqual(['ana'])
     expect(await rowsOf(db, ana.resellerId)).toMatchObject({ reseller: 0 })
     expect(await remove(null)).toMatchObject({ status: 404 })
   })

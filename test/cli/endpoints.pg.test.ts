@@ -73,7 +73,7 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
     { id: deliveryId, type: 'webhook.test', deadReason: 'blocked' },
   ])
   expect(ofAll.stdout).toMatch(
-    /^reseller +id +endpoint .*\n─.*\n(northwind +[0-9a-f-]{36} .*\n){2}$/,
+    /^id +reseller +endpoint .*\n─.*\n([0-9a-f-]{36} +northwind .*\n){2}$/,
   )
   expect(unnamed).toMatchObject({ exit: 2, stdout: '' })
   expect(unnamed.stderr).toContain('one of watch_started, became_unavailable, became_available')

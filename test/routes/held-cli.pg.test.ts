@@ -21,9 +21,7 @@ describe('the commands about held runs', { timeout: 60_000 }, () => {
       `run ${id}  routes  ${at}  20 of 40 routes are missing at once (50.0 %, limit 15.0 %); it would add 0, remove 20\n`,
     )
     expect(JSON.parse((await fw('review', id, '--json')).stdout)).toMatchObject({
-      runId,
-      lists: 1,
-      reason: { code: 'mass_absence' },
+      run: { runId, reason: { code: 'mass_absence' } },
       plan: { missing: 20, forecast: { removed: 20, live: 20 } },
     })
     expect((await fw('show', id)).stdout).toMatch(/^run \d+ of routes: held\n/)

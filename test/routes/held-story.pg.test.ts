@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { reviewText } from '../../src/cli/text/sync-report-text.ts'
+import { secondText } from '../../src/cli/text/text-format.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { reportSyncFinished } from '../../src/routes/sync.ts'
 import { asSent } from '../support/as-sent.ts'
@@ -108,7 +109,7 @@ describe('a list that lacks half of the routes', () => {
 
     const text = reviewText(asSent(await review(db, held.runId)))
 
-    const at = (await fetchedAt(db, held.runId)).toISOString()
+    const at = `${secondText(await fetchedAt(db, held.runId))} UTC`
     expect(text.split('\n')).toEqual([
       `run ${held.runId} of routes is held since ${at}: 60 of 120 routes are missing at once (50.0 %, limit 15.0 %)`,
       '  list        61 routes in 0.0 MB; 120 are live now',

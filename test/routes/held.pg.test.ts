@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { reviewText } from '../../src/cli/text/sync-report-text.ts'
+import { secondText } from '../../src/cli/text/text-format.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
@@ -269,7 +270,7 @@ describe('what a review shows', () => {
 
     expect(shown).toMatchObject({ isLikelyReal: true, lastAcceptedAt: expect.any(Date) })
     expect(reviewText(asSent(shown))).toContain(
-      `cause       the last accepted list is of ${shown.lastAcceptedAt?.toISOString()}: `,
+      `cause       the last accepted list is of ${secondText(shown.lastAcceptedAt ?? new Date(0))} UTC: `,
     )
     expect(ofEmpty).toMatchObject({ isLikelyReal: false })
     await sync(db, ALL)

@@ -171,9 +171,10 @@ export async function openApi(
   return { base, close: () => server.close() }
 }
 
-/** The queue in the database. It connects at its first use. */
+/** The queue in the database. It connects at its first use. A database that does not answer has none. */
 export async function queueIn(db: Db) {
-  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)
+  const asked = sql<{ name: string }>`select current_database() as name`.execute(db)
+  const { rows } = await asked.catch(() => ({ rows: [] }))
   const url = databaseUrl(inject('postgresUrl'), rows[0]?.name ?? '')
   const connection = { kind: 'postgres', url } as const
   return createQueueSystem({ connection, log: silentLog, scrub: (text) => text })

@@ -21,8 +21,8 @@ describe('findFare', () => {
       fareId,
       flightId: '1234',
       returnFlightId: '77',
-      outbound: 'unknown',
-      return: null,
+      outbound: { belief: 'unknown', flight: null },
+      return: { belief: 'unknown', flight: null },
       state: 'unknown',
       price: null,
       lastGoodCheckAt: null,
@@ -39,7 +39,8 @@ describe('findFare', () => {
     await record(db, fareId, minute(2), gone)
 
     expect(await findFare(db, fareId)).toMatchObject({
-      outbound: 'available',
+      outbound: { belief: 'available', price: { amount: '100.00', currency: 'EUR' } },
+      return: null,
       state: 'bookable',
       price: { amount: '100.00', currency: 'EUR' },
       lastGoodCheckAt: minute(1),

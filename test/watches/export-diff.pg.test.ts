@@ -125,7 +125,10 @@ describe('tracked fares', () => {
         const resellerId = resellers[which] ?? 0
         await importText(db, resellerId, 'csv', await textOf('csv', written))
         for (const { list, reference, question } of written) {
-          held.set(JSON.stringify([which, list, reference]), JSON.stringify(question))
+          const watch = JSON.stringify([which, list, reference])
+          // A watch of a route asks nothing.
+          if (question === null) held.delete(watch)
+          else held.set(watch, JSON.stringify(question))
         }
 
         const active = (await fareRows(db)).filter((fare) => fare.watchers > 0)

@@ -13,7 +13,7 @@ winter,=B,101,201,00,2,
 const HEADER =
   'list,reference,flight_id,return_flight_id,residents_adults,residents_children,residents_infants,' +
   'non_residents_adults,non_residents_children,non_residents_infants,price_threshold_amount,' +
-  'price_threshold_percent,departs_on,min_interval_seconds,priority,max_delay_seconds,price_below_amount,price_below_currency,paid_amount,paid_currency,price_drop_amount,price_drop_percent,new_low_days'
+  'price_threshold_percent,departs_on,min_interval_seconds,priority,max_delay_seconds,price_below_amount,price_below_currency,paid_amount,paid_currency,price_drop_amount,price_drop_percent,new_low_days,departure,destination,either_direction'
 
 describe('farewatch watch-list', () => {
   it('the commands import, export, compare, pause and delete the watches of a reseller', async ({
@@ -56,9 +56,9 @@ describe('farewatch watch-list', () => {
     expect(exported.stdout).toBe(
       [
         HEADER,
-        'summer,A-1,101,201,0,0,0,2,0,0,,,,,normal,,,,,,,,',
-        'summer,A-2,102,,1,0,0,0,0,0,10.5,,,,normal,,,,,,,,',
-        "winter,'=B,101,201,0,0,0,2,0,0,,,,,normal,,,,,,,,",
+        'summer,A-1,101,201,0,0,0,2,0,0,,,,,normal,,,,,,,,,,,',
+        'summer,A-2,102,,1,0,0,0,0,0,10.5,,,,normal,,,,,,,,,,,',
+        "winter,'=B,101,201,0,0,0,2,0,0,,,,,normal,,,,,,,,,,,",
         '',
       ].join('\n'),
     )
@@ -153,7 +153,7 @@ describe('farewatch watch-list', () => {
       warnings: [{ pointer: '/watches/0/flightId', detail: expect.stringContaining(warning) }],
     })
     expect(await exportText(db, (await requireReseller(db, 'northwind')).id)).toContain(
-      'autumn,104,104,204,0,0,0,2,0,0,,,,,normal,,,,,,,,\nwatches,LH104,LH104,,0,0,0,1,',
+      'autumn,104,104,204,0,0,0,2,0,0,,,,,normal,,,,,,,,,,,\nwatches,LH104,LH104,,0,0,0,1,',
     )
   })
 

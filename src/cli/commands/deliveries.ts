@@ -127,7 +127,7 @@ function replay(flags: ReplayFlags): Promise<void> {
         last = (await api.call('POST /webhook-endpoints/{endpointId}/replay', asked)).replayed
         sum += last
         // It is repeated only while it was full, so that what dies again at once ends it.
-      } while ('since' in body && last === MOST_AT_ONCE)
+      } while ('diedFrom' in body && last === MOST_AT_ONCE)
     }
     createTerminal(process, flags).print(
       { replayed: sum },
@@ -137,9 +137,9 @@ function replay(flags: ReplayFlags): Promise<void> {
 }
 
 function replayed({ from, to, endpoint }: ReplayFlags) {
-  if (typeof from === 'object' && to === undefined) return { since: from }
+  if (typeof from === 'object' && to === undefined) return { diedFrom: from }
   if (typeof from === 'number' && to !== undefined && endpoint !== undefined) {
-    return { from, through: to }
+    return { from, to }
   }
   throw new UsageError('--from takes an instant alone, or a number with --to and --endpoint')
 }

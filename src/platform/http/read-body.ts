@@ -190,11 +190,19 @@ export class BodyFile implements CsvBody {
   }
 
   /** In small pieces: other requests run between two of them. */
-  readonly read = (): AsyncIterable<Buffer> =>
-    this.#file.createReadStream({ start: 0, autoClose: false, highWaterMark: PIECE_BYTES })
+  readonly read = (): AsyncIterable<Buffer> => piecesOf(this.#file)
 
   close(): Promise<void> {
     return this.#file.close()
+  }
+}
+
+async function* piecesOf(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let at = 0; ; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, at)
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+    at += bytesRead
   }
 }
 

@@ -110,8 +110,8 @@ describe('after a prune', () => {
     const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
     const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
     const refusals: Readonly<Record<string, string>> = {
-      'changes --after 1': '--after is 1, but the feed begins at 3',
-      'changes --reseller ana --after 2': '--after is 2, but the feed begins at 7',
+      'changes --after 1': 'after is 1, but the feed begins at 3',
+      'changes --reseller ana --after 2': 'after is 2, but the feed begins at 7',
       'routes export --as-of 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
       'rollup --from 2026-05-31': 'the history before 2026-06-01T00:00:00.000Z is archived',
       'export route_changes --from 4 --to -': '"route_changes" is archived before 5',
