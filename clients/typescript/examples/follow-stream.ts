@@ -39,11 +39,11 @@ async function save(seq: number): Promise<void> {
 
 async function follow(after: number): Promise<void> {
   console.log(`following after ${after}`)
-  for await (const { seq, list, reference, kind, after: belief } of followWatchChanges({
-    ...server,
-    after,
-  })) {
-    console.log(`${seq} ${list} ${reference}: ${kind}, ${belief.state}`)
+  for await (const record of followWatchChanges({ ...server, after })) {
+    const { seq, list, reference, kind } = record
+    // A record about a route has no state of a fare.
+    const state = 'after' in record ? `, ${record.after.state}` : ''
+    console.log(`${seq} ${list} ${reference}: ${kind}${state}`)
     // After the record is applied: if this program is killed here, it receives the record again.
     await save(seq)
   }

@@ -21,11 +21,13 @@ function apply({ type, data }: WebhookEvent): void {
     console.log(type)
     return
   }
-  const { seq, previous, list, reference, after } = data
+  const { seq, previous, list, reference } = data
+  // A record about a route has no state of a fare.
+  const state = 'after' in data ? data.after.state : 'see its route'
   // Deliveries run in parallel: what is missing here may still be on its way. After a while, read the feed after `last`.
   if (last !== undefined && previous > last) console.log(`missing: ${previous}, after ${last}`)
   last = Math.max(last ?? 0, seq)
-  console.log(`${type} ${seq} ${list} ${reference}: ${after.state}`)
+  console.log(`${type} ${seq} ${list} ${reference}: ${state}`)
 }
 
 const server = createServer(async (request, response) => {
