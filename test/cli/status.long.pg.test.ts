@@ -38,7 +38,7 @@ describe.each(STORES)('a system with its queue in %s', (store) => {
         `\nqueue {6}in ${store === 'redis' ? 'Redis' : 'PostgreSQL'}, last tick \\d+ s ago\n`,
       ),
     )
-    expect(before).toMatchObject({ name: 'sync-with-availability', cron: '15 */2 * * *' })
+    expect(before).toMatchObject({ name: 'sync-routes', cron: '0 */2 * * *' })
     expect(ran).toMatchObject({
       exit: 0,
       stdout: 'sync-routes is due: a worker starts it within five seconds\n',

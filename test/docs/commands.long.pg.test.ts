@@ -114,7 +114,7 @@ class Shell {
   }
 
   async #stop(pid: string | undefined): Promise<void> {
-    if (pid !== undefined) await this.run(`kill -TERM -- -${pid} 2>/dev/null; wait ${pid}`)
+    if (pid !== undefined) await this.run(`kill -KILL -- -${pid} 2>/dev/null; wait ${pid}`)
   }
 
   async close(): Promise<void> {
