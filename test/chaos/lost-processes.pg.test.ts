@@ -6,7 +6,7 @@ import { bookable, faresOf, runsOf } from './steps.ts'
 import { BACKENDS, type Backend, openWorld, type World } from './world.ts'
 
 /** A lock lasts 30 s, and two more 15 s stall checks pass until another worker gets the job; the rest is for a machine that does other work. */
-const LOCK_AND_STALL_MS = 100_000
+const LOCK_AND_STALL_MS = 150_000
 
 const notBookable = (flightId: string) => ({
   flightId,
