@@ -8,7 +8,7 @@ import { statusDeps } from './read-work.ts'
 
 const EVERY_MS = 60_000
 const TIMEOUT_MS = 10_000
-/** While one of them holds, some work stands still. */
+/** Each of them means that some work has stopped. */
 const WITHHELD = new Set(['queue_down', 'no_tick', 'no_process', 'role_missing'])
 
 /** The service that expects the heartbeat answered with another status than 2xx. */

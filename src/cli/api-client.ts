@@ -97,9 +97,10 @@ export function createApi(send: Send): Api {
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
-      const answer: unknown = response.status === 204 ? undefined : await response.json()
-      if (!response.ok) throw new ApiProblem(answer as Problem)
-      return answer as never
+      if (response.status === 204) return undefined as never
+      const answer: unknown = await response.json().catch(() => undefined)
+      if (response.ok && answer !== undefined) return answer as never
+      throw isProblem(answer) ? new ApiProblem(answer) : new OtherAnswerError(response)
     },
   }
 }
@@ -118,6 +119,11 @@ interface Problem {
   readonly detail?: string
 }
 
+function isProblem(answer: unknown): answer is Problem {
+  const { code, title } = (answer ?? {}) as Partial<Record<keyof Problem, unknown>>
+  return typeof code === 'string' && typeof title === 'string'
+}
+
 /** The API answered with a problem. */
 export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
@@ -127,6 +133,18 @@ export class ApiProblem extends AppError {
   constructor({ code, title, detail = title }: Problem) {
     super(detail)
     this.code = code
+  }
+}
+
+/** A proxy, or another server, has answered. */
+class OtherAnswerError extends AppError {
+  override readonly name = 'OtherAnswerError'
+  override readonly code = 'cli.other_answer'
+  override readonly retryable = false
+
+  constructor({ url, status }: Response) {
+    const at = URL.parse(url)?.origin ?? 'the server'
+    super(`${at} answers with ${status}, and not as farewatch does: is FAREWATCH_URL its address?`)
   }
 }
 

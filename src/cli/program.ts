@@ -27,7 +27,7 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Described>>
   },
   'Health:': {
     health: {
-      status: 'Show the state of everything on one screen, problems in capitals',
+      status: 'Show what is wrong, and the state of everything on one screen',
       doctor: 'Check everything that farewatch needs, and say what to do about problems',
     },
     incidents: {
@@ -113,7 +113,7 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Described>>
   },
 }
 
-/** The command line with all commands. What is below a command is left out if it is none of the words. */
+/** The command line with all commands. Only a command that the words name has its own commands and options. */
 export async function createProgram(
   words?: readonly string[],
   writeErr?: (text: string) => void,

@@ -12,8 +12,8 @@ import { it } from '../support/test-database.ts'
 
 const UPSTREAM = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
 
-async function serverThatSays(body: string): Promise<string> {
-  const server = http.createServer((_request, response) => response.end(body))
+async function serverThatSays(body: string, status = 200): Promise<string> {
+  const server = http.createServer((_request, response) => response.writeHead(status).end(body))
   const { url, close } = await listenLocally(server)
   onTestFinished(close)
   return url
@@ -42,6 +42,21 @@ describe('bad input on the command line', () => {
     }
     expect(stderr).toContain('did you mean ROUTE_SYNC_SCHEDULE')
   })
+
+  it.each(['<html>Bad Gateway</html>', '{"error": "no route"}'])(
+    'names the server that answers as no farewatch does: %s',
+    async (body) => {
+      const url = await serverThatSays(body, 502)
+      const env = { FAREWATCH_URL: url, FAREWATCH_KEY: 'fwk_0123456789abcdef' }
+
+      const { exit, stderr } = await runCommand(['resellers', 'list'], env)
+
+      expect(exit).toBe(1)
+      expect(stderr).toBe(
+        `farewatch: ${url} answers with 502, and not as farewatch does: is FAREWATCH_URL its address?\n`,
+      )
+    },
+  )
 
   it('names the database that cannot be reached, without its password', async () => {
     const port = await freePort()

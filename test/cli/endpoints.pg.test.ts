@@ -80,7 +80,9 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   expect(triggered.stdout).toMatch(/^delivery [0-9a-f-]{36} added\n$/)
   expect(shown.stdout).toContain('dead: blocked')
   expect(replayed).toMatchObject({ exit: 0, stdout: '2 deliveries sent again\n' })
-  expect(listed.stdout).toMatch(/receiver\.example\/…path +enabled +all; sold out +webhook .* 2 +0$/m)
+  expect(listed.stdout).toMatch(
+    /receiver\.example\/…path +enabled +all; sold out +webhook .* 2 +0$/m,
+  )
   expect(resealed.stdout).toBe('1 endpoint encrypted again\n')
   expect(deleted).toMatchObject({ exit: 0, stdout: `endpoint ${id} deleted\n` })
   for (const { stdout, stderr } of [refused, created, shown, listed]) {

@@ -94,7 +94,7 @@ function addAnalysts(program: Command): void {
 
 const EXIT_TEXT = `
 Exits with 0 if nothing differs, and with 1 if something does, no accepted list
-is kept or another proof runs; --json tells them apart.`
+is kept or another proof runs; --json says which.`
 
 const PRUNE_TEXT = `
 Refuses unless the export has all of these rows and its files have the hashes of

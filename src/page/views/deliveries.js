@@ -77,7 +77,7 @@ function EndpointList({ endpoints, current }) {
   </nav>`
 }
 
-/** The formats that need an address alone, each with what tells its address from others. */
+/** The formats that need an address alone, each with how its addresses look. The first that fits is offered. */
 const FORMATS = [
   { name: 'email', address: /^[^:/]+@/ },
   { name: 'slack', address: /\/\/hooks\.slack\.com\// },
