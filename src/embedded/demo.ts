@@ -248,6 +248,8 @@ export async function startDemoReceiver(
     ...receiver,
     die: (ms) => {
       deadUntil = Date.now() + ms
+      refused.clear()
+      arrived.clear()
     },
     counts: () => ({ refused: refused.size, arrived: arrived.size }),
     network: `${RECEIVER_HOST}/32:${new URL(receiver.url).port}`,

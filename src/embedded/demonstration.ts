@@ -61,6 +61,7 @@ const FAULTS: readonly Fault[] = [
 /** The receiver of the demo, as far as it can be dead. */
 export interface Mortal {
   die(ms: number): void
+  /** The webhooks of its last death. */
   counts(): { readonly refused: number; readonly arrived: number }
 }
 
@@ -69,8 +70,8 @@ export interface DemonstrationDeps {
   readonly clock: Clock
   readonly sandbox: Pick<RunningSandbox, 'url'>
   readonly receiver: Mortal | undefined
-  /** What the script has reported, in order. */
-  readonly reports: readonly RivalReport[]
+  /** What the script reports. It is emptied when a fault begins. */
+  readonly reports: RivalReport[]
   /** Says one line to the person at the terminal. */
   readonly say: (line: string) => void
 }
@@ -79,7 +80,6 @@ interface Running {
   readonly fault: Fault
   readonly reportAt: number
   readonly since: Date
-  readonly reported: number
 }
 
 /**
@@ -98,20 +98,16 @@ export function demonstrationLoop(deps: DemonstrationDeps): Loop {
     begun += 1
     if (fault === undefined || (fault.rule === null && receiver === undefined)) return
     const since = clock.now()
-    running = {
-      fault,
-      since,
-      reportAt: since.getTime() + REPORT_AFTER_MS,
-      reported: reports.length,
-    }
+    running = { fault, since, reportAt: since.getTime() + REPORT_AFTER_MS }
+    reports.splice(0)
     if (fault.rule === null) receiver?.die(FAULT_SECONDS * 1_000)
     else await addFault(sandbox, fault.rule)
     say(`demonstration: ${fault.begins}, for a minute`)
   }
-  const report = async ({ fault, since, reported }: Running) => {
+  const report = async ({ fault, since }: Running) => {
     running = undefined
     const own = await countOwn(deps.db, since)
-    const script = countScript(reports.slice(reported))
+    const script = countScript(reports)
     const webhooks = receiver?.counts() ?? { refused: 0, arrived: 0 }
     say(`demonstration: ${fault.ended({ own, script, ...webhooks })}`)
   }

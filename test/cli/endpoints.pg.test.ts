@@ -1,5 +1,8 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
 import { Value } from 'typebox/value'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { Delivery } from '../../src/delivery/endpoints/delivery-shapes.ts'
 import { openDatabase, sql } from '../../src/platform/db/database.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -86,6 +89,45 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   expect(resealed.stdout).toBe('1 endpoint encrypted again\n')
   expect(deleted).toMatchObject({ exit: 0, stdout: `endpoint ${id} deleted\n` })
   for (const { stdout, stderr } of [refused, created, shown, listed]) {
+    expect(`${stdout}${stderr}`).not.toContain('CANARY')
+  }
+})
+
+it('the form of a body and the headers of requests come from files, which no message quotes', async ({
+  databaseUrl,
+}) => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-endpoints-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const write = async (name: string, text: string) => {
+    await writeFile(path.join(folder, name), text)
+    return path.join(folder, name)
+  }
+  const template = await write('template.json', '{"note": "{sentence}"}')
+  const headers = await write('headers.json', '{"Authorization": "Bearer CANARY-TOKEN"}')
+  const broken = await write('broken.json', 'Bearer CANARY-TOKEN')
+  const world = await aWorld(databaseUrl, 'postgres')
+  const farewatch = inWorld({ ...world, env: { ...world.env, ...KEY } })
+  await farewatch('resellers', 'create', 'northwind')
+  const target = ['--reseller', 'northwind', '--target', 'https://desk.example/notes', '--json']
+  const create = (...more: string[]) => farewatch('endpoints', 'create', ...target, ...more)
+
+  const made = await create('--format', 'json', '--template', template, '--headers', headers)
+  const refused = [
+    await create('--headers', broken),
+    await create('--headers', path.join(folder, 'none.json')),
+    await create('--format', 'json'),
+  ]
+
+  expect(jsonLines(made)).toMatchObject([
+    { format: 'json', template: { note: '{sentence}' }, headerNames: ['authorization'] },
+  ])
+  expect(refused.map(({ exit }) => exit)).toEqual([2, 2, 2])
+  expect(refused.map(({ stderr }) => stderr)).toEqual([
+    expect.stringContaining('broken.json cannot be read (it is not JSON)'),
+    expect.stringContaining('none.json cannot be read (ENOENT)'),
+    expect.stringContaining('template must be given for json'),
+  ])
+  for (const { stdout, stderr } of [made, ...refused]) {
     expect(`${stdout}${stderr}`).not.toContain('CANARY')
   }
 })

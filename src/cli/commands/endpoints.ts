@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
@@ -27,12 +28,14 @@ interface SettingFlags extends Owner {
   readonly bookable?: true
   readonly priceBelow?: object
   readonly digest?: object
+  readonly template?: object
+  readonly headers?: Readonly<Record<string, string>>
   readonly clear?: readonly string[]
   readonly enable?: true
   readonly disable?: true
 }
 
-const CLEARABLE = ['kinds', 'reasons', 'lists', 'rules', 'digest'] as const
+const CLEARABLE = ['kinds', 'reasons', 'lists', 'rules', 'digest', 'headers'] as const
 /** Counts stop here. */
 const MAX_COUNTED = 10_000
 
@@ -146,6 +149,27 @@ function settingOptions(command: Command): Command {
     .option('--bookable', 'rule: the fare became bookable')
     .option('--price-below <price>', 'rule: the price fell below it, as 99.50EUR', priceOption)
     .option('--digest <when>', 'join records: 15m, 1h, or 7@Europe/Madrid', digestOption)
+    .option(
+      '--template <file>',
+      'the JSON file with the form of a body, for the format json',
+      jsonOption,
+    )
+    .option(
+      '--headers <file>',
+      'the JSON file with headers of each request: {"authorization": "Bearer …"}',
+      jsonOption,
+    )
+}
+
+/** A file, because other users of the machine can read the words of a command. */
+function jsonOption(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (err) {
+    // The text of a parser's error quotes the file, which may hold a token.
+    const why = (err as NodeJS.ErrnoException).code ?? 'it is not JSON'
+    throw new InvalidArgumentError(`${file} cannot be read (${why}).`)
+  }
 }
 
 interface TriggerFlags extends Owner {
@@ -180,11 +204,11 @@ function triggered(kind: string | undefined, flags: Partial<TriggerFlags>): Call
 }
 
 function settingsOf(flags: SettingFlags) {
-  const { target, format, description, kinds, reasons, lists, digest } = flags
+  const { target, format, description, kinds, reasons, lists, digest, template, headers } = flags
   const { soldOut, bookable, priceBelow, clear = [], enable, disable } = flags
   const rules = { soldOut, bookable, priceBelow }
   return {
-    ...{ target, format, description, kinds, reasons, lists, digest },
+    ...{ target, format, description, kinds, reasons, lists, digest, template, headers },
     ...(Object.values(rules).some((rule) => rule !== undefined) && { rules }),
     ...Object.fromEntries(clear.map((name) => [name, null])),
     ...(enable && { enabled: true }),
