@@ -10,6 +10,8 @@ export const records = {
   was: (price) => `was ${price}`,
 
   changes: {
+    about: 'About',
+    segments: { '': 'All', fares: 'Fares', routes: 'Routes' },
     kind: 'Kind',
     allKinds: 'all',
     searchHint: 'place, flight, reference',

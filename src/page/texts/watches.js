@@ -18,25 +18,34 @@ export const watches = {
     departsFrom: 'Departs from',
     departsTo: 'to',
     clear: 'Clear the filters',
-    /** @param {string} percent */
-    share: (percent) => `${percent} bookable`,
-    /** @param {number} days */
-    shareOf: (days) => `of the known time of the last ${days} days`,
+    sortBy: 'Sort by',
+    columns: {
+      flight: 'Flight',
+      passengers: 'Passengers',
+      price: 'Price',
+      trend: 'Last 3 days',
+      state: 'State',
+      checked: 'Checked',
+    },
     next: 'next',
     due: 'due',
     noMatch: 'No watch matches.',
     noMatchHelp: 'Search for something else, or clear the filters.',
     emptyList: 'This list has no watches.',
     emptyListHelp: 'Add one, or drop a CSV file of watches.',
-    stripUnknown: 'nothing is known yet',
+    sparkUnknown: 'nothing is known yet',
   },
   watch: {
     routeHelp:
       'Your feed has a record when the route comes or goes, when it can be booked, and when it cannot any more.',
+    price: 'price',
     prices: 'Price for all passengers',
     noPrice: 'No price is known since the watch began.',
     /** @param {string} price @param {string} currency */
     lastPrice: (price, currency) => `Prices; the last one is ${price} ${currency}`,
+    checks: 'Checks',
+    records: 'Records',
+    noRecords: 'It has not changed yet.',
     beliefs: 'What was believed',
     now: 'now',
     state: 'State',
@@ -66,12 +75,18 @@ export const watches = {
   },
   form: {
     add: 'Add a watch',
+    addAll: 'Add it all the same',
+    doubts: 'Is the flight right? It can be added all the same.',
+    known: 'A flight that you know already',
+    find: 'Find',
+    findHint: 'PMI, Barcelona, 2027-01-08',
+    /** @param {number} n */
+    found: (n) => (n === 1 ? '1 flight' : `${n.toLocaleString()} flights`),
     save: 'Save',
     reference: 'Reference',
     referenceHint: 'your name for the watch',
     flightId: 'Outbound flight id',
-    flightHelp:
-      'A flight id is the number under which the upstream’s search shows a flight; where the sandbox replaces the upstream, the start of farewatch prints one.',
+    flightHelp: 'A flight id is the number under which the upstream’s search shows a flight.',
     returnFlightId: 'Return flight id',
     optional: 'optional',
     terms: 'For whom',
@@ -81,6 +96,8 @@ export const watches = {
   },
   import: {
     drop: 'Drop a CSV file of watches here, or choose one',
+    /** @param {string} row @param {string} column */
+    at: (row, column) => `Row ${row}${column && `, column ${column}`}`,
     into: 'Into the list',
     /** @param {string} name */
     preview: (name) => `Preview ${name}`,

@@ -12,7 +12,8 @@ export const work = {
       deliveries: 'Planned: nothing is delivered from',
     },
     untilResumed: 'until it is resumed',
-    lastChanges: 'Last changes',
+    /** @type {Record<string, string>} */
+    last: { fares: 'Last changes of fares', routes: 'Last changes of routes' },
     allChanges: 'All changes',
     history: 'The last hours',
     /** @type {Record<string, string>} */
@@ -44,7 +45,8 @@ export const work = {
     checked: (count, age) => `Yes. Half of ${count} were checked in the last ${age}.`,
     medianAge: 'half within',
     oldestTenth: '90 % within',
-    oldest: 'all within',
+    /** @param {string} most @param {string} all */
+    oldestAges: (most, all) => `90 % within ${most}, all within ${all}.`,
     agesTitle: 'How long ago were the fares checked?',
     /** @param {string} span @param {string} age */
     ages: (span, age) =>
@@ -56,17 +58,10 @@ export const work = {
     delay: 'How soon are changes detected?',
     /** @param {string} span */
     noDelay: (span) => `No check found a change ${span}.`,
-    /** @param {string} span @param {string} delay */
-    delayOfOne: (span, delay) => `The one change ${span} was detected within about ${delay}.`,
-    /** @param {string} changes @param {string} span @param {string} half @param {string} most */
-    delays: (changes, span, half, most) =>
-      `Half of ${changes} ${span} were detected within about ${half}, and 95 % within ${most}.`,
+    /** @param {string} changes @param {string} span @param {string} most */
+    delays: (changes, span, most) => `Half of ${changes} ${span}; 95 % within ${most}.`,
     /** @param {string} changes @param {boolean} one */
     waiting: (changes, one) => `${changes} of them ${one ? 'is' : 'are'} not recorded yet.`,
-    half: 'half within',
-    slowest: '95 % within',
-    /** @param {string} priority */
-    p50: (priority) => `half of ${priority}`,
     checks: 'How much is checked?',
     /** @param {string} checks @param {string | null} silent */
     checksMade: (checks, silent) =>
@@ -79,19 +74,19 @@ export const work = {
     /** @param {string} share @param {number} rate */
     used: (share, rate) => `${share} of the budget of ${rate} requests a second is used.`,
     checksLastMinute: 'checks in the last minute',
-    /** @param {string} users */
-    usedBy: (users) => `Most calls of the last hour: ${users}.`,
     deliveries: 'Do changes reach their receivers?',
     noEndpoints: 'No endpoint receives changes yet.',
     /** @param {string} endpoints */
     delivered: (endpoints) =>
       `Yes. ${endpoints} ${endpoints.startsWith('1 ') ? 'is' : 'are'} enabled.`,
     endpoints: 'The endpoints',
-    pending: 'pending',
-    oldestPending: 'oldest',
-    failingEndpoints: 'failing',
-    disabled: 'disabled',
-    dead: 'not delivered',
+    counted: {
+      pending: 'pending',
+      failing: 'failing',
+      disabled: 'disabled',
+      dead: 'not delivered',
+    },
+    oldestPending: 'The oldest:',
     heldTitle: 'Does anything wait?',
     /** @param {number} n */
     held: (n) => (n === 1 ? 'Yes:' : `Yes, ${n} things:`),
@@ -119,8 +114,6 @@ export const work = {
     versions: (farewatch, schema, postgresql) =>
       `farewatch ${farewatch}, schema ${schema}, PostgreSQL ${postgresql}; as of`,
   },
-  /** @param {string} name */
-  priority: (name) => (name === 'all' ? 'all changes' : `${name} priority`),
   schedule: {
     budget: 'The budget',
     /** @param {number} rate @param {string} fares */
@@ -143,7 +136,6 @@ export const work = {
     /** @param {string} name */
     minutes: (name) => `Calls by minute: ${name}`,
     fare: 'A fare',
-    recent: 'Fares that changed last',
     find: 'Find',
     flightId: 'Flight id',
     findHint: 'of an outbound flight',
@@ -155,18 +147,5 @@ export const work = {
       `fare ${fareId}${back === null ? '' : `, return ${back}`}: ${watchers === 1 ? '1 watch' : `${watchers} watches`}`,
     /** @param {number} id */
     fareTitle: (id) => `Fare ${id}`,
-    state: 'State',
-    flight: 'Flight',
-    return: 'Return',
-    lastGood: 'Last good check',
-    /** @param {string} reason */
-    lastUnknown: (reason) => `(the last one had no good answer: ${reason})`,
-    next: 'Next check',
-    noNext: 'none: it is not checked any more',
-    pace: 'Why this often',
-    beliefs: 'What was believed',
-    noBeliefs: 'It had no good check yet.',
-    records: 'Records',
-    noRecords: 'It has not changed yet.',
   },
 }

@@ -7,12 +7,18 @@ import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
 import { levelOf, warningsAbout, warningsOfList } from '../warnings.js'
-import { FareSearch } from './fare.js'
+import { FareSearch, OperatorFare } from './fare.js'
 
 const EVERY_MS = 10_000
 
 /** How the budget is used, when the lists are fetched next, and one fare with its checks. @param {{ path: string[] }} props */
 export function ScheduleView({ path: [fareId] }) {
+  return fareId === undefined
+    ? html`<${Schedule} />`
+    : html`<${OperatorFare} key=${fareId} fareId=${fareId} />`
+}
+
+function Schedule() {
   const status = useResource((signal) => callApi('/status', { signal }), [], { everyMs: EVERY_MS })
   const calls = useResource((signal) => callApi('/budget/calls', { signal }), [], {
     everyMs: 3 * EVERY_MS,
@@ -23,7 +29,7 @@ export function ScheduleView({ path: [fareId] }) {
       ${data.lists.map((/** @type {any} */ list) => html`<${List} key=${list.list} list=${list} status=${data} />`)}
     </div>`}<//>
     <${Loaded} of=${calls}>${(/** @type {any} */ data) => html`<${Calls} calls=${data} />`}<//>
-    <${FareSearch} fareId=${fareId} />`
+    <${FareSearch} />`
 }
 
 /** Where the calls of the last hour went, in three divisions. @param {{ calls: any }} props */
