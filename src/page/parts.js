@@ -1,3 +1,4 @@
+import { typed } from './hooks.js'
 import { html } from './html.js'
 import { ProblemError } from './session.js'
 import { texts } from './texts.js'
@@ -41,6 +42,12 @@ export function Segments({ label, names, chosen, onChoose }) {
     ([name, text]) =>
       html`<button type="button" aria-pressed=${name === chosen} onClick=${() => onChoose(name)}>${text}</button>`,
   )}</div>`
+}
+
+/** A list of choices by their values. @param {{ label: string, options: Iterable<[string | number, string]>, value: unknown, onChoose: (value: string) => void }} props */
+export function Select({ label, options, value, onChoose }) {
+  return html`<label>${label} <select value=${value} onChange=${typed(onChoose)}>
+    ${[...options].map(([name, text]) => html`<option value=${name}>${text}</option>`)}</select></label>`
 }
 
 /** What the colours of a map mean. @param {{ keys: Record<string, string> }} props by the class of the key */

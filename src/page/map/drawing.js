@@ -34,6 +34,11 @@ export function useDrawing(lines, { size, view, moving, land }) {
     const alpha = alphaFor(lines.steady.length)
     strokePaths(context, steady, { colour: colour('live'), width: 0.8 * px, alpha })
     drawPoints(context, places, { colour: colour('place'), radius: 1.4 * px })
+    context.font = `600 ${11 * px}px system-ui, sans-serif`
+    const codes = hubsOf(lines.steady)
+    world.points(codes).forEach(([x, y], i) => {
+      context.fillText(codes[i]?.iata ?? '', x + 3 * px, y - 3 * px)
+    })
     drawn.current = view
   }, [ready, view, size, steady, places, world, dark])
   useLayoutEffect(() => {
@@ -64,6 +69,17 @@ function worldOf(size, land) {
         return at ? [at] : []
       }),
   }
+}
+
+const HUBS = 12
+
+/** The places with the most routes. @param {readonly import('./lines.js').Line[]} lines */
+function hubsOf(lines) {
+  /** @type {Map<import('./network.js').MapPlace, number>} */
+  const counts = new Map()
+  for (const { from } of lines) counts.set(from, (counts.get(from) ?? 0) + 1)
+  const busiest = [...counts].sort(([, a], [, b]) => b - a).slice(0, HUBS)
+  return busiest.map(([place]) => place)
 }
 
 /** Many thin lines on top of each other need more transparency. @param {number} lines */

@@ -2,11 +2,9 @@
 export const watches = {
   lists: {
     empty: 'You watch nothing yet.',
-    emptyHelp: 'Drop a CSV file of watches on this page, add a watch, or use the API.',
+    emptyHelp: 'Add a watch, or drop a CSV file.',
     /** @param {number} n */
     paused: (n) => `${n.toLocaleString()} paused`,
-    /** @param {number} n */
-    ended: (n) => `${n.toLocaleString()} ended`,
     searchHint: 'place, airline, reference',
     label: 'Watches',
     /** @param {number} set */
@@ -30,14 +28,14 @@ export const watches = {
     next: 'next',
     due: 'due',
     noMatch: 'No watch matches.',
-    noMatchHelp: 'Search for something else, or clear the filters.',
+    noMatchHelp: 'Clear the search or the filters.',
     emptyList: 'This list has no watches.',
-    emptyListHelp: 'Add one, or drop a CSV file of watches.',
+    emptyListHelp: 'Add one, or drop a CSV file.',
     sparkUnknown: 'nothing is known yet',
   },
   watch: {
     routeHelp:
-      'Your feed has a record when the route comes or goes, when it can be booked, and when it cannot any more.',
+      'Your feed has a record when the route comes, goes, can be booked, or cannot any more.',
     price: 'price',
     prices: 'Price for all passengers',
     noPrice: 'No price is known since the watch began.',
@@ -46,8 +44,6 @@ export const watches = {
     checks: 'Checks',
     records: 'Records',
     noRecords: 'It has not changed yet.',
-    beliefs: 'What was believed',
-    now: 'now',
     state: 'State',
     flight: 'Flight',
     return: 'Return',
@@ -91,8 +87,8 @@ export const watches = {
     optional: 'optional',
     terms: 'For whom',
     choices: { '': 'no', true: 'yes' },
-    restart: 'If you change a flight or the passengers, the watch begins again.',
-    exists: 'This list has a watch with this reference. Open it to edit it.',
+    restart: 'Another flight or other passengers: the watch begins again.',
+    exists: 'The list has this reference already.',
   },
   import: {
     drop: 'Drop a CSV file of watches here, or choose one',
@@ -106,23 +102,12 @@ export const watches = {
       `${added === 1 ? '1 watch' : `${added.toLocaleString()} watches`} would be added, ${changed.toLocaleString()} changed, ${unchanged.toLocaleString()} left as they are`,
     /** @param {number} n */
     cleared: (n) =>
-      `${n.toLocaleString()} of the changed ones would lose a threshold, a day, an interval or a priority that the file leaves out.`,
+      `${n.toLocaleString()} of the changed ones would lose a setting that the file leaves out.`,
     /** @param {number} n */
     ended: (n) => `${n.toLocaleString()} of them have ended and stay ended.`,
-    warnings: 'Some flights are doubtful, but no reason to refuse the file:',
+    warnings: 'Doubtful flights, which are imported all the same:',
     nothing: 'The file changes nothing.',
     import: 'Import',
-    /** @param {string} size */
-    tooLarge: (size) =>
-      `The file is larger than ${size}. Split it, or let an operator import it with bin/farewatch watch-lists import.`,
-    unreadable: 'The file could not be read. If it changed meanwhile, choose it again.',
-  },
-  keys: {
-    title: 'Keys',
-    none: 'There is none. An operator makes one with',
-    command: 'bin/farewatch keys create',
-    revoked: 'revoked',
-    ends: 'ends',
-    used: 'used',
+    unreadable: 'The file could not be read. Choose it again.',
   },
 }

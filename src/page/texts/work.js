@@ -36,8 +36,6 @@ export const work = {
     routes: 'Are the routes fresh?',
     fetched: 'Yes. The routes were fetched',
     listAges: 'The age of each list of routes',
-    /** @param {string} list */
-    nextFetch: (list) => `${list}: next fetch`,
     fares: 'Are the fares fresh?',
     noFares: 'No fare is watched yet.',
     noFaresHelp: 'Add some under',
@@ -49,8 +47,7 @@ export const work = {
     oldestAges: (most, all) => `90 % within ${most}, all within ${all}.`,
     agesTitle: 'How long ago were the fares checked?',
     /** @param {string} span @param {string} age */
-    ages: (span, age) =>
-      `Nine tenths of the fares were checked within ${age}, at every minute ${span}.`,
+    ages: (span, age) => `90 % were checked within ${age} ${span}.`,
     /** @param {string} span */
     noAges: (span) => `No fare had a good check ${span}.`,
     /** @param {string} share @param {string} span */
@@ -60,12 +57,10 @@ export const work = {
     noDelay: (span) => `No check found a change ${span}.`,
     /** @param {string} changes @param {string} span @param {string} most */
     delays: (changes, span, most) => `Half of ${changes} ${span}; 95 % within ${most}.`,
-    /** @param {string} changes @param {boolean} one */
-    waiting: (changes, one) => `${changes} of them ${one ? 'is' : 'are'} not recorded yet.`,
     checks: 'How much is checked?',
     /** @param {string} checks @param {string | null} silent */
     checksMade: (checks, silent) =>
-      `${checks} checks in the last minute${silent === null ? '' : `; ${silent} of all shown had no good answer`}.`,
+      `${checks} in the last minute${silent === null ? '' : `; ${silent} of all without a good answer`}.`,
     good: 'checks a minute',
     unknown: 'without a good answer',
     upstream: 'Is the upstream well?',
@@ -80,16 +75,11 @@ export const work = {
     delivered: (endpoints) =>
       `Yes. ${endpoints} ${endpoints.startsWith('1 ') ? 'is' : 'are'} enabled.`,
     endpoints: 'The endpoints',
-    counted: {
-      pending: 'pending',
-      failing: 'failing',
-      disabled: 'disabled',
-      dead: 'not delivered',
-    },
+    pending: 'pending',
     oldestPending: 'The oldest:',
     heldTitle: 'Does anything wait?',
     /** @param {number} n */
-    held: (n) => (n === 1 ? 'Yes:' : `Yes, ${n} things:`),
+    held: (n) => (n === 1 ? 'Yes, one thing.' : `Yes, ${n} things.`),
     nothingHeld: 'No. Nothing is held or contradicted.',
     /** @param {string} fares @param {boolean} one */
     contradicted: (fares, one) =>
@@ -119,7 +109,6 @@ export const work = {
     /** @param {number} rate @param {string} fares */
     budgetFor: (rate, fares) => `${rate} requests a second for ${fares}.`,
     used: 'used in the last minute',
-    ahead: 'reserved ahead',
     round: 'time to check all fares once',
     /** @param {string} list */
     list: (list) => `The list ${list}`,
@@ -133,15 +122,11 @@ export const work = {
     byPriority: 'By priority',
     noReseller: 'no reseller',
     noPriority: 'no priority',
-    /** @param {string} name */
-    minutes: (name) => `Calls by minute: ${name}`,
     fare: 'A fare',
     find: 'Find',
     flightId: 'Flight id',
     findHint: 'of an outbound flight',
     notFound: 'No tracked fare has this outbound flight.',
-    notFoundHelp: 'Changes of fares link to their fare.',
-    found: 'Several fares have this outbound flight. Choose one.',
     /** @param {any} fare */
     choice: ({ fareId, returnFlightId: back, watchers }) =>
       `fare ${fareId}${back === null ? '' : `, return ${back}`}: ${watchers === 1 ? '1 watch' : `${watchers} watches`}`,

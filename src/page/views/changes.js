@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { changeMark, changeText } from '../describe.js'
+import { typed } from '../hooks.js'
 import { html } from '../html.js'
-import { Badge, Empty, Loaded, Segments } from '../parts.js'
+import { Badge, Empty, Loaded, Segments, Select } from '../parts.js'
 import { keyOf, useChanges } from '../recent-changes.js'
 import { texts } from '../texts.js'
 import { dayText, TimeOfDay } from '../times.js'
@@ -62,15 +63,11 @@ function Filters({ filter, onChange }) {
   return html`<div class="toolbar">
     <${Segments} label=${texts.changes.about} names=${texts.changes.segments} chosen=${filter.about}
       onChoose=${(/** @type {string} */ about) => onChange({ ...filter, about, kind: '' })} />
-    <label>${texts.changes.kind}
-      <select value=${filter.kind} onChange=${(/** @type {any} */ e) => onChange({ ...filter, kind: e.currentTarget.value })}>
-        <option value="">${texts.changes.allKinds}</option>
-        ${kinds.map(([kind, { label }]) => html`<option value=${kind}>${label}</option>`)}
-      </select>
-    </label>
+    <${Select} label=${texts.changes.kind} value=${filter.kind} onChoose=${(/** @type {string} */ kind) => onChange({ ...filter, kind })}
+      options=${[['', texts.changes.allKinds], ...kinds.map(([kind, { label }]) => [kind, label])]} />
     <label>${texts.search}
       <input type="search" value=${filter.text} placeholder=${texts.changes.searchHint}
-        onInput=${(/** @type {any} */ e) => onChange({ ...filter, text: e.currentTarget.value })} />
+        onInput=${typed((text) => onChange({ ...filter, text }))} />
     </label>
   </div>`
 }

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
-import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
+import { linkTo, onSubmit, typed, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Leg, Timeline } from '../offer.js'
-import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
+import { Leg } from '../offer.js'
+import { Action, Badge, Failure, Loaded } from '../parts.js'
 import { PriceChart } from '../price-chart.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
@@ -12,7 +12,6 @@ import { termsText, vocabulary } from '../vocabulary.js'
 import { ChangeList } from './changes.js'
 
 const EVERY_MS = 15_000
-const SHOWN_INTERVALS = 20
 
 /** Finds a tracked fare by its flight. */
 export function FareSearch() {
@@ -28,23 +27,13 @@ export function FareSearch() {
   return html`<section class="panel fare"><h2>${texts.schedule.fare}</h2>
     <form class="toolbar" onSubmit=${submit}>
       <label>${texts.schedule.flightId} <input value=${flightId} placeholder=${texts.schedule.findHint}
-        onInput=${(/** @type {any} */ e) => setFlightId(e.currentTarget.value)} /></label>
+        onInput=${typed(setFlightId)} /></label>
       <${Action} label=${texts.schedule.find} busy=${busy} disabled=${flightId.trim() === ''} onClick=${() => run(find)} />
     </form>
     ${error && html`<${Failure} error=${error} />`}
-    ${found !== undefined && found.length !== 1 && html`<${Choices} found=${found} />`}
+    ${found?.length === 0 && html`<p role="status">${texts.schedule.notFound}</p>`}
+    <ul class="plain-list">${found?.map((fare) => html`<li><a href=${linkTo('schedule', String(fare.fareId))}>${texts.schedule.choice(fare)}</a>, ${termsText(fare)}</li>`)}</ul>
   </section>`
-}
-
-/** @param {{ found: any[] }} props */
-function Choices({ found }) {
-  if (found.length === 0) {
-    return html`<${Empty} title=${texts.schedule.notFound}>${texts.schedule.notFoundHelp}<//>`
-  }
-  return html`<p>${texts.schedule.found}</p><ul class="plain-list">${found.map(
-    (fare) =>
-      html`<li><a href=${linkTo('schedule', String(fare.fareId))}>${texts.schedule.choice(fare)}</a>, ${termsText(fare)}</li>`,
-  )}</ul>`
 }
 
 /** A fare of an operator. @param {{ fareId: string }} props */
@@ -85,7 +74,6 @@ export function FarePage({ fare, timeline, changes, canWatch, title, state, chil
       </div>
       <div>
         ${!fare.route && html`<section class="panel"><h2>${t.checks}</h2><${Facts} fare=${fare} belief=${belief} /></section>`}
-        ${timeline.length > 0 && html`<section class="panel"><h2>${t.beliefs}</h2><${Timeline} timeline=${timeline.slice(0, SHOWN_INTERVALS)} /></section>`}
       </div>
     </div>
   </div>`

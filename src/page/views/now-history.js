@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks'
 import { Chart } from '../chart.js'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Card, Figure, Segments } from '../parts.js'
+import { Card, Segments } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText, shortText } from '../times.js'
-import { warningsAbout, warningsOfList } from '../warnings.js'
+import { Judged, warningsOfList } from '../warnings.js'
 
 const EVERY_MS = 30_000
 const FEWEST_STEPS = 12
@@ -114,10 +114,8 @@ const whole = (n) => n.toLocaleString()
 /** How late the changes of the span were detected. @param {{ history: any, status: any, span: string }} props */
 export function DelayTile({ history, status, span }) {
   const { all } = history.delaySeconds
-  const [warning] = warningsAbout(status, 'delay')
-  return html`<${Card} title=${texts.now.delay} level=${warning?.level ?? (all === null ? 'idle' : 'good')}
-    figure=${all === null ? texts.none : shortText(all.p50)} sentence=${warning?.text ?? delaySentence(all, inSpan(span))}
-    help=${all?.waiting > 0 && texts.now.waiting(whole(all.waiting), all.waiting === 1)} />`
+  return html`<${Judged} status=${status} about=${['delay']} title=${texts.now.delay} level=${all === null ? 'idle' : 'good'}
+    figure=${all === null ? texts.none : shortText(all.p50)} sentence=${delaySentence(all, inSpan(span))} />`
 }
 
 /** @param {any} all the changes of the span; null without any. @param {string} span */
@@ -130,20 +128,16 @@ function delaySentence(all, span) {
 /** @param {{ history: any, status: any, span: string }} props */
 function AgesCard({ history, status, span }) {
   const { p50, p90, staleShare } = history.beliefs
-  const [warning] = warningsAbout(status, 'fares')
   const isKnown = p50.some((/** @type {number | null} */ age) => age !== null)
-  const sentence =
-    warning?.text ??
-    (isKnown
-      ? texts.now.ages(inSpan(span), durationText(Math.max(...p90)))
-      : texts.now.noAges(inSpan(span)))
-  const level = warning?.level ?? (isKnown ? 'good' : 'idle')
+  const sentence = isKnown
+    ? texts.now.ages(inSpan(span), durationText(Math.max(...p90)))
+    : texts.now.noAges(inSpan(span))
   const stale = Math.max(...staleShare)
   const series = [
     { name: texts.now.oldestTenth, tone: 'second', values: p90 },
     { name: texts.now.medianAge, tone: 'first', values: p50 },
   ]
-  return html`<${Card} title=${texts.now.agesTitle} level=${level} sentence=${sentence}
+  return html`<${Judged} status=${status} about=${['fares']} title=${texts.now.agesTitle} level=${isKnown ? 'good' : 'idle'} sentence=${sentence}
     help=${stale > 0 && texts.now.stale(texts.percent(stale), inSpan(span))}>
     <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${sentence} />
   <//>`
@@ -163,10 +157,6 @@ function ListsCard({ history, status }) {
   }))
   return html`<${Card} title=${texts.now.routes} level=${warning?.level ?? 'good'} sentence=${sentence}>
     <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${texts.now.listAges} />
-    <div class="figures">${lists.map(
-      (/** @type {any} */ { list, nextDueAt }) =>
-        html`<${Figure} label=${texts.now.nextFetch(list)}><${Age} at=${nextDueAt} /><//>`,
-    )}</div>
   <//>`
 }
 

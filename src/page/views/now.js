@@ -1,12 +1,12 @@
 import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
-import { Badge, Card, Figure, Loaded, Meter } from '../parts.js'
+import { Badge, Card, Figure, Loaded } from '../parts.js'
 import { useChanges } from '../recent-changes.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
-import { levelOf, Warning, warningsAbout } from '../warnings.js'
+import { Judged, levelOf, Warning, warningsAbout } from '../warnings.js'
 import { ChangeList, divided } from './changes.js'
 import { DelayTile, HistoryCards, useHistory } from './now-history.js'
 
@@ -93,18 +93,16 @@ function FaresCard({ status, mayWatch }) {
     return html`<${Card} title=${texts.now.fares} level="idle" sentence=${texts.now.noFares}
       help=${mayWatch && html`${texts.now.noFaresHelp} <a href=${linkTo('watches')}>${texts.views.watches}</a>.`} />`
   }
-  const [first] = warningsAbout(status, 'fares')
-  const sentence =
-    first?.text ?? texts.now.checked(texts.count(fares, 'fare'), durationText(ageSeconds.p50))
+  const sentence = texts.now.checked(texts.count(fares, 'fare'), durationText(ageSeconds?.p50 ?? 0))
   const help =
     ageSeconds && texts.now.oldestAges(durationText(ageSeconds.p90), durationText(ageSeconds.max))
-  return html`<${Card} title=${texts.now.fares} level=${levelOf(status, 'fares')} sentence=${sentence} help=${help}
+  return html`<${Judged} status=${status} about=${['fares']} title=${texts.now.fares} sentence=${sentence} help=${help}
     figure=${ageSeconds ? durationText(ageSeconds.p50) : texts.none} />`
 }
 
 /** @param {{ status: any, caller: any }} props */
 function DeliveriesCard({ status, caller }) {
-  const { pending, dead, endpoints, oldestPendingAt, disabled } = status.deliveries
+  const { pending, endpoints, oldestPendingAt, disabled } = status.deliveries
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
   const off = Object.values(disabled).reduce((sum, count) => sum + count, 0)
   const link =
@@ -112,35 +110,22 @@ function DeliveriesCard({ status, caller }) {
   if (enabled + off === 0) {
     return html`<${Card} title=${texts.now.deliveries} level="idle" sentence=${texts.now.noEndpoints} help=${link} />`
   }
-  const [first] = warningsAbout(status, 'deliveries')
-  const sentence = first?.text ?? texts.now.delivered(texts.count(enabled, 'endpoint'))
-  const counts = { pending, failing: endpoints.failing, disabled: off, dead }
-  const others = Object.entries(counts)
-    .filter(([name, n]) => n > 0 && name !== 'pending')
-    .map(([name, n]) => `${n.toLocaleString()} ${textOf(texts.now.counted, name)}`)
-  return html`<${Card} title=${texts.now.deliveries} level=${levelOf(status, 'deliveries')} sentence=${sentence}
-    figure=${html`${pending.toLocaleString()} <small>${texts.now.counted.pending}</small>`}
-    help=${html`${others.join(', ')} ${oldestPendingAt && html`${texts.now.oldestPending} <${Age} at=${oldestPendingAt} />`} ${link}`} />`
+  return html`<${Judged} status=${status} about=${['deliveries']} title=${texts.now.deliveries} sentence=${texts.now.delivered(texts.count(enabled, 'endpoint'))}
+    figure=${html`${pending.toLocaleString()} <small>${texts.now.pending}</small>`}
+    help=${html`${oldestPendingAt && html`${texts.now.oldestPending} <${Age} at=${oldestPendingAt} />`} ${link}`} />`
 }
 
 /** @param {{ status: any }} props */
 function UpstreamCard({ status }) {
-  const [first] = warningsAbout(status, 'upstream', 'budget')
+  const { budget } = status
   const isKnown =
     status.beliefs.ageSeconds !== null ||
     status.lists.some((/** @type {any} */ list) => list.lastSuccessAt !== null)
-  const level = first === undefined && !isKnown ? 'idle' : levelOf(status, 'upstream', 'budget')
-  const sentence = first
-    ? html`<${Warning} warning=${first} />`
-    : isKnown
-      ? texts.now.well
-      : texts.now.notAsked
-  const { budget } = status
-  return html`<${Card} title=${texts.now.upstream} level=${level} sentence=${sentence}>
+  return html`<${Judged} status=${status} about=${['upstream', 'budget']} title=${texts.now.upstream}
+    level=${isKnown ? 'good' : 'idle'} sentence=${isKnown ? texts.now.well : texts.now.notAsked}>
     ${
       budget &&
-      html`<${Meter} share=${budget.used} label=${texts.percent(budget.used)} />
-      <p class="muted small">${texts.now.used(texts.percent(budget.used), budget.requestsPerSecond)}</p>`
+      html`<p class="muted small">${texts.now.used(texts.percent(budget.used), budget.requestsPerSecond)}</p>`
     }
   <//>`
 }
@@ -161,7 +146,6 @@ function HeldCard({ status }) {
   return html`<${Card} title=${texts.now.heldTitle} level=${levelOf(status, 'held', 'incidents')} sentence=${sentence}
     figure=${(waiting.length || contradicted?.fares || 0).toLocaleString()}>
     <ul class="plain-list">
-      ${waiting.map((warning) => html`<li><${Warning} warning=${warning} /></li>`)}
       ${reviews.map(
         (/** @type {any} */ { runId, releasableAt }) =>
           html`<li class="muted">${
@@ -186,12 +170,10 @@ function HeldCard({ status }) {
 /** @param {{ status: any }} props */
 function WorkCard({ status }) {
   const { processes, queue } = status
-  const waiting = warningsAbout(status, 'work')
-  const sentence =
-    waiting[0]?.text ?? texts.now.works(texts.count(processes.length, 'process', 'processes'))
+  const sentence = texts.now.works(texts.count(processes.length, 'process', 'processes'))
   const jobs = (/** @type {string} */ state) =>
     queue.queues.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one[state], 0)
-  return html`<${Card} title=${texts.now.work} level=${levelOf(status, 'work')} sentence=${sentence}>
+  return html`<${Judged} status=${status} about=${['work']} title=${texts.now.work} sentence=${sentence}>
     <div class="figures">
       ${queue.lastTick && html`<${Figure} label=${texts.now.lastTick}><${Age} at=${queue.lastTick.at} /><//>`}
       <${Figure} label=${texts.now.jobs}>${(jobs('waiting') + jobs('active')).toLocaleString()}<//>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { subjectOf } from '../describe.js'
-import { onSubmit, useAction, useResource } from '../hooks.js'
+import { onSubmit, typed, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Failure } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
@@ -26,8 +26,7 @@ export function WatchForm({ list, watch, onEnd }) {
     setDoubts([])
     setValues((last) => ({ ...last, ...given }))
   }
-  const set = (/** @type {string} */ name) => (/** @type {any} */ event) =>
-    put({ [name]: event.currentTarget.value })
+  const set = (/** @type {string} */ name) => typed((value) => put({ [name]: value }))
   const save = async () => {
     if (watch !== undefined) await change(list, watch.reference, values)
     else if (doubts.length === 0) {
@@ -39,10 +38,8 @@ export function WatchForm({ list, watch, onEnd }) {
     onEnd(watch?.reference ?? values.reference?.trim())
   }
   const field = (/** @type {string} */ name, /** @type {any} */ options = {}) => {
-    const { type = 'text', hint = '', required = false } = options
-    const label = /** @type {Record<string, any>} */ (texts.form)[name]
-    return html`<label>${label}<input type=${type} required=${required} placeholder=${hint || (required ? '' : texts.form.optional)}
-      value=${values[name]} onInput=${set(name)} /></label>`
+    const { hint = texts.form.optional, required = false } = options
+    return html`<label>${textOf(texts.form, name)}<input required=${required} placeholder=${hint} value=${values[name]} onInput=${set(name)} /></label>`
   }
   /** @param {Field} of @param {any} given @returns {any} */
   const input = ({ column, label, schema }, given = {}) => {
@@ -58,7 +55,7 @@ export function WatchForm({ list, watch, onEnd }) {
   return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
     ${watch === undefined && html`<${FlightPicker} onPick=${put} />`}
     ${watch === undefined && field('reference', { required: true, hint: texts.form.referenceHint })}
-    ${field('flightId', { required: !values.departure })}
+    ${field('flightId', { required: !values.departure, hint: '' })}
     ${field('returnFlightId')}
     <p class="help">${texts.form.flightHelp}</p>
     <fieldset><legend>${texts.form.terms}</legend>${vocabulary.terms.map((term) => input(term))}</fieldset>
@@ -86,7 +83,7 @@ function FlightPicker({ onPick }) {
   const t = texts.form
   if (known.data?.length === 0) return null
   return html`<fieldset class="picker"><legend>${t.known}</legend>
-    <label>${t.find} <input type="search" value=${text} placeholder=${t.findHint} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} /></label>
+    <label>${t.find} <input type="search" value=${text} placeholder=${t.findHint} onInput=${typed(setText)} /></label>
     <ul class="plain-list">${found
       .slice(0, PICKED)
       .map(

@@ -47,7 +47,6 @@ export function WatchesView({ caller, path: [name, reference] }) {
           html`<button type="button" class="add primary" aria-label=${texts.form.add} onClick=${() => setAdding(true)}>+ <span>${texts.form.add}</span></button>
         <${ImportPanel} current=${current} onImported=${show} />`
         }
-        <${KeysPanel} />
       </aside>
       ${
         adding
@@ -65,13 +64,9 @@ export function WatchesView({ caller, path: [name, reference] }) {
 function ListNav({ lists, current }) {
   return html`<nav aria-label=${texts.views.watches} class="lists">
     ${lists.map(
-      ({
-        name,
-        watches,
-        paused,
-        ended,
-      }) => html`<a href=${linkTo('watches', name)} aria-current=${name === current ? 'page' : null}>
-      <strong>${name}</strong><span class="muted">${texts.count(watches, 'watch', 'watches')}${paused > 0 ? `, ${texts.lists.paused(paused)}` : ''}${ended > 0 ? `, ${texts.lists.ended(ended)}` : ''}</span></a>`,
+      ({ name, watches, paused }) =>
+        html`<a href=${linkTo('watches', name)} aria-current=${name === current ? 'page' : null}>
+      <strong>${name}</strong><span class="muted">${texts.count(watches, 'watch', 'watches')}${paused > 0 ? `, ${texts.lists.paused(paused)}` : ''}</span></a>`,
     )}
   </nav>`
 }
@@ -236,20 +231,4 @@ function startOf(strips, now) {
     first ? [Date.parse(first.validFrom)] : [],
   )
   return Math.max(now - STRIP_DAYS * 86_400_000, firsts.length === 0 ? 0 : Math.min(...firsts))
-}
-
-/** A reseller's own keys. An operator makes and revokes them. */
-function KeysPanel() {
-  const keys = useResource(() => callApi('/own-keys').then(({ items }) => items), [])
-  return html`<details class="panel"><summary>${texts.keys.title}</summary>
-    <${Loaded} of=${keys}>${(/** @type {any[]} */ items) =>
-      items.length === 0
-        ? html`<p class="muted">${texts.keys.none} <code>${texts.keys.command}</code>.</p>`
-        : html`<ul class="plain-list">${items.map(
-            ({ prefix, scopes, lastUsedAt, revokedAt, expiresAt }) => html`<li>
-              <code>${prefix}…</code> ${scopes.join(', ')}
-              <span class="muted">${revokedAt ? texts.keys.revoked : expiresAt ? html`${texts.keys.ends} <${Age} at=${expiresAt} />` : html`${texts.keys.used} <${Age} at=${lastUsedAt} none=${texts.never} />`}</span>
-            </li>`,
-          )}</ul>`}<//>
-  </details>`
 }
