@@ -5,7 +5,6 @@ const MAX_COUNTED = 10_000
 export const deliveries = {
   addresses: {
     title: 'E-mail addresses',
-    help: 'A reseller has messages sent to these addresses alone.',
     reseller: 'Reseller',
     address: 'Address',
     allow: 'Allow',
@@ -14,7 +13,6 @@ export const deliveries = {
     ask: (address) => `End the messages to ${address}? Its endpoints are disabled.`,
     none: 'No address is allowed.',
     own: 'Allowed e-mail addresses',
-    ownHelp: 'Your operator allows others.',
   },
   endpoints: {
     label: 'Endpoints',

@@ -12,7 +12,7 @@ export function AddressesPanel() {
   const t = texts.addresses
   return html`<${Loaded} of=${resellers}>${(/** @type {{ name: string }[]} */ items) => {
     const name = chosen || items[0]?.name
-    return html`<section class="panel"><h2>${t.title}</h2><p class="muted">${t.help}</p>
+    return html`<section class="panel"><h2>${t.title}</h2>
       ${
         name !== undefined &&
         html`<${Select} label=${t.reseller} value=${name} onChoose=${setChosen} options=${items.map((one) => [one.name, one.name])} />
@@ -58,7 +58,6 @@ function AddressList({ items }) {
 export function OwnAddresses() {
   const allowed = useResource((signal) => callApi('/own-addresses', { signal }), [])
   return html`<details class="panel"><summary>${texts.addresses.own}</summary>
-    <p class="muted">${texts.addresses.ownHelp}</p>
     <${Loaded} of=${allowed}>${AddressList}<//>
   </details>`
 }
