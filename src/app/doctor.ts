@@ -10,7 +10,6 @@ import type { Config } from '../platform/config/settings.ts'
 import { readAnalystRisks } from '../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import {
-  assertWritable,
   listBlockers,
   probeDatabase,
   readStorage,
@@ -100,7 +99,6 @@ async function placeOf({ app: { config, database } }: DoctorDeps): Promise<strin
   const { hostname, port, pathname, searchParams } = new URL(config.DATABASE_URL)
   const host = searchParams.get('host') ?? (hostname || 'localhost')
   const version = await probeDatabase(database, config.DATABASE_URL)
-  await assertWritable(database.db)
   return `PostgreSQL ${version} at ${host}:${port || '5432'}${pathname}`
 }
 

@@ -6,6 +6,7 @@ import type { RouteListName } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { listPauses, type Pause } from '../platform/db/pauses.ts'
+import { isWritable } from '../platform/db/database-health.ts'
 import { readVersions } from '../platform/db/schema-version.ts'
 import { type Caller, operations } from '../platform/http/operation.ts'
 import { GUARD_LIMITS } from '../routes/guard.ts'
@@ -117,6 +118,7 @@ export async function readStatus(
     },
     ...(isOperator ? { ...(await readForOperators(deps, asked)), ...shown } : HIDDEN),
     unkeptMaxDelays: unkept,
+    readOnly: !(await isWritable(db)),
     versions: { farewatch: version, ...(await readVersions(db)) },
   }
   const warnings = judge(STATUS_CHECKS, status)

@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { attemptText, endpointName, endpointState, receivesText } from '../describe.js'
 import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
-import { callApi } from '../session.js'
+import { callApi, showOperators } from '../session.js'
 import { texts } from '../texts.js'
 import { Age } from '../times.js'
 import { AddressesPanel, OwnAddresses } from './addresses.js'
@@ -12,20 +12,31 @@ import { EndpointPane } from './endpoint.js'
 const EVERY_MS = 10_000
 
 /**
- * The addresses that an operator allows, and a reseller's endpoints.
+ * The addresses that an operator allows, and the endpoints of a reseller or of operators.
  * @param {{ caller: any, path: string[] }} props
  */
 export function DeliveriesView({ caller, path }) {
-  return html`${caller.isOperator && html`<${AddressesPanel} />`}
-    ${caller.reseller !== null && html`<${Endpoints} caller=${caller} path=${path} />`}`
+  const { isOperator, reseller, scopes } = caller
+  const [ofOperators, setOfOperators] = useState(reseller === null)
+  showOperators(ofOperators)
+  useEffect(() => () => showOperators(false), [])
+  const canChange = scopes.includes(ofOperators ? 'operate' : 'watch')
+  const choose = (/** @type {any} */ event) => setOfOperators(event.currentTarget.value === '')
+  return html`${isOperator && html`<${AddressesPanel} />`}
+    ${
+      isOperator &&
+      reseller !== null &&
+      html`<label>${texts.endpoints.of} <select value=${ofOperators ? '' : reseller} onChange=${choose}>
+        <option>${reseller}</option><option value="">${texts.endpoints.operators}</option></select></label>`
+    }
+    <${Endpoints} key=${ofOperators} canWatch=${canChange} ofOperators=${ofOperators} path=${path} />`
 }
 
 /**
- * A reseller's endpoints: whether they work, and one of them with its actions, settings and log.
- * @param {{ caller: any, path: string[] }} props
+ * Endpoints: whether they work, and one of them with its actions, settings and log.
+ * @param {{ canWatch: boolean, ofOperators: boolean, path: string[] }} props
  */
-function Endpoints({ caller, path: [id] }) {
-  const canWatch = caller.scopes.includes('watch')
+function Endpoints({ canWatch, ofOperators, path: [id] }) {
   const endpoints = useResource(
     (signal) => callApi('/webhook-endpoints', { signal }).then(({ items }) => items),
     [],
@@ -39,10 +50,10 @@ function Endpoints({ caller, path: [id] }) {
     const current = id === undefined ? items[0] : items.find((endpoint) => endpoint.id === id)
     return html`<div class="split endpoints ${id === undefined ? '' : 'one'}">
       <${EndpointList} endpoints=${items} current=${current} />
-      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} /><${OwnAddresses} /></aside>`}
+      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} />${!ofOperators && html`<${OwnAddresses} />`}</aside>`}
       ${
         current === undefined
-          ? html`<${NoEndpoint} isKnown=${id === undefined} />`
+          ? html`<${NoEndpoint} isKnown=${id === undefined} ofOperators=${ofOperators} />`
           : html`<${EndpointPane} key=${current.id} endpoint=${current} canWatch=${canWatch} onChanged=${endpoints.reload}
             secret=${secret.of === current.id ? secret.text : ''} onSecret=${keepSecret} />`
       }
@@ -50,11 +61,11 @@ function Endpoints({ caller, path: [id] }) {
   }}<//>`
 }
 
-/** @param {{ isKnown: boolean }} props */
-function NoEndpoint({ isKnown }) {
-  const { empty, emptyHelp, noSuch, noSuchHelp } = texts.endpoints
+/** @param {{ isKnown: boolean, ofOperators: boolean }} props */
+function NoEndpoint({ isKnown, ofOperators }) {
+  const { empty, emptyHelp, operatorsHelp, noSuch, noSuchHelp } = texts.endpoints
   return isKnown
-    ? html`<${Empty} title=${empty}>${emptyHelp}<//>`
+    ? html`<${Empty} title=${empty}>${ofOperators ? operatorsHelp : emptyHelp}<//>`
     : html`<${Empty} title=${noSuch}>${noSuchHelp} <a href=${linkTo('deliveries')}>${texts.endpoints.all}</a><//>`
 }
 
