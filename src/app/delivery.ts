@@ -17,8 +17,8 @@ import { hashOfTarget, messageLimit, takeFromLimit } from '../delivery/formats/t
 import { createTemplateFormat } from '../delivery/formats/template.ts'
 import { createTransport, type Transport } from '../delivery/formats/transport.ts'
 import { createWebhookFormat } from '../delivery/formats/webhook.ts'
-import { CHAT_FORMATS } from '../platform/base/kinds.ts'
 import { messageOf } from '../platform/base/errors.ts'
+import { CHAT_FORMATS } from '../platform/base/kinds.ts'
 import type { Loop } from '../platform/base/loop.ts'
 import { createScrub, type Scrub } from '../platform/base/secrets.ts'
 import { secretsOf } from '../platform/config/config.ts'
@@ -137,8 +137,8 @@ export function createDirectSender(app: App): DirectSender {
     },
     send: async (signal) => {
       const due = unsent.filter(({ dueAt }) => dueAt <= clock.now())
-      const batches = [...Map.groupBy(due, ({ endpoint }) => endpoint.id).values()].flatMap((own) =>
-        joinsMessages(own, formats) ? [own] : own.map((one) => [one]),
+      const batches = [...Map.groupBy(due, ({ endpoint }) => endpoint.id).values()].flatMap(
+        (own) => (joinsMessages(own, formats) ? [own] : own.map((one) => [one])),
       )
       const ended = await Promise.all(batches.map((batch) => isOver(batch, signal)))
       const over = new Set(batches.filter((_, i) => ended[i]).flat())

@@ -9,11 +9,7 @@ import { messageOf } from '../platform/base/errors.ts'
 import type { Config } from '../platform/config/settings.ts'
 import { readAnalystRisks } from '../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../platform/db/database.ts'
-import {
-  listBlockers,
-  probeDatabase,
-  readStorage,
-} from '../platform/db/database-health.ts'
+import { listBlockers, probeDatabase, readStorage } from '../platform/db/database-health.ts'
 import { readGeneration, readIdentity } from '../platform/db/generations.ts'
 import { readHistoryFloor } from '../platform/db/history-floor.ts'
 import { assertMigrated, readVersions } from '../platform/db/schema-version.ts'

@@ -1,5 +1,5 @@
-import { DOCTOR_CHECKS } from '../health/doctor-checks.ts'
 import { judge } from '../health/checks.ts'
+import { DOCTOR_CHECKS } from '../health/doctor-checks.ts'
 import { missingRoles } from '../health/limits.ts'
 import {
   readSharedReport,
@@ -62,7 +62,8 @@ export function createHealthReports(
   const run = async (signal: AbortSignal) => {
     const { warnings, failure, isRead } = await report()
     await sender.send(signal)
-    if (isRead && heartbeatUrl !== undefined) await sendHeartbeat(app, { heartbeatUrl, warnings, signal })
+    if (isRead && heartbeatUrl !== undefined)
+      await sendHeartbeat(app, { heartbeatUrl, warnings, signal })
     if (failure !== undefined) throw failure
     return undefined
   }

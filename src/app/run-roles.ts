@@ -206,11 +206,7 @@ async function startRoles(
   if (works) {
     running.work = await startWorker(app, queue, { roles: work, onStep, parts })
     running.liveness = createLiveness({ app, queue, work: running.work })
-  } else {
-    const { loop, close } = createHealthReports(app, queue, { works })
-    const reports = startLoop(loop, { clock: app.clock, log: app.log, random: Math.random })
-    parts.push(part('loops', () => reports.stop().then(close)))
-  }
+  } else parts.push(startReports(app, queue))
   const addresses: [string, string][] = []
   if (roles.includes('api')) {
     const api = createApiServer(app, queue)
@@ -223,6 +219,13 @@ async function startRoles(
   }
   addresses.push(['health', `${adminUrl}/readyz`], ['metrics', `${adminUrl}/metrics`])
   return { addresses, liveness: running.liveness }
+}
+
+/** The reports of a process that does no work. */
+function startReports(app: App, queue: QueueSystem): Part {
+  const { loop, close } = createHealthReports(app, queue, { works: false })
+  const reports = startLoop(loop, { clock: app.clock, log: app.log, random: Math.random })
+  return part('loops', () => reports.stop().then(close))
 }
 
 interface WorkerArgs extends Pick<RunOptions, 'onStep'>, Pick<Starting, 'parts'> {

@@ -52,11 +52,16 @@ export function advanceWarnings(
   }
 }
 
+/** One cause may have several codes, which share a section of the runbooks. */
 function keyOf({ code, subject }: Pick<TrackedWarning, 'code' | 'subject'>): string {
-  return `${code} ${subject ?? ''}`
+  return `${checkOf(code)?.runbook ?? code} ${subject ?? ''}`
 }
 
-/** Several warnings about the same, such as one of each process, are one. The worst is first. */
+function checkOf(code: string) {
+  return STATUS_CHECKS[code] ?? DOCTOR_CHECKS[code]
+}
+
+/** The worst is first. */
 function joined(warnings: readonly StatusWarning[]): StatusWarning {
   const [worst] = warnings as [StatusWarning]
   return { ...worst, text: warnings.map(({ text }) => text).join(' ') }
@@ -124,7 +129,7 @@ function eventOf({ next, wasFlapping, level, nowMs }: Judged): WarningEventName 
 
 /** Whether a warning wakes a person. */
 function isCritical(code: string, level: StatusWarning['level']): boolean {
-  const check = STATUS_CHECKS[code] ?? DOCTOR_CHECKS[code]
+  const check = checkOf(code)
   return level === 'bad' && (check?.alert !== undefined || check?.wakes === true)
 }
 

@@ -54,10 +54,7 @@ export async function findReseller(db: Db, name: string): Promise<Reseller | und
 }
 
 /** The reseller of a name, or the account of the operators. Throws UnknownResellerError. */
-export async function requireAccount(
-  db: Db,
-  name: string,
-): Promise<Pick<Reseller, 'id' | 'name'>> {
+export async function requireAccount(db: Db, name: string): Promise<Pick<Reseller, 'id' | 'name'>> {
   return name === OPERATORS.name ? OPERATORS : requireReseller(db, name)
 }
 

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type App, openApp } from '../../src/app/app.ts'
 import { createHealthReports } from '../../src/app/report-health.ts'
+import { targetRulesOf } from '../../src/app/settings-for.ts'
 import { createEndpoint } from '../../src/delivery/endpoints/change-endpoints.ts'
 import type { NewEndpoint } from '../../src/delivery/endpoints/endpoint-settings.ts'
 import { OPERATORS } from '../../src/platform/base/kinds.ts'
@@ -10,7 +11,6 @@ import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { QueueSystem } from '../../src/platform/queue/queue-system.ts'
-import { targetRulesOf } from '../../src/app/settings-for.ts'
 import { startReceiver } from '../delivery/receiver.ts'
 import { listenLocally } from '../support/local-server.ts'
 import { adminQuery } from '../support/postgres-server.ts'
@@ -226,7 +226,9 @@ describe('the endpoints of operators', () => {
 
     const codes = receiver.requests.map(({ body }) => JSON.parse(body).data.code)
     expect(codes).toEqual(['database_read_only', 'database_read_only'])
-    expect(service.received.at(-1)).toContain('bad database_read_only: PostgreSQL takes no writes now.')
+    expect(service.received.at(-1)).toContain(
+      'bad database_read_only: PostgreSQL takes no writes now.',
+    )
 
     await setReadOnly(databaseUrl, false)
     for (let minute = 0; minute < 7; minute += 1) {

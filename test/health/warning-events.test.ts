@@ -36,7 +36,11 @@ describe('the events of a warning', () => {
     ['begins when two readings have it', 'ww', ['1 began Warning']],
     ['is nothing that one reading has alone', 'w.....', []],
     ['grows worse once', 'wwbwb', ['1 began Warning', '2 worsened Problem, worse than before']],
-    ['ends when it is gone for five minutes', 'bbb......', ['1 began Problem', '8 ended Ended after 3 min']],
+    [
+      'ends when it is gone for five minutes',
+      'bbb......',
+      ['1 began Problem', '8 ended Ended after 3 min'],
+    ],
     ['goes on when it comes back sooner', 'bb...bb....b', ['1 began Problem']],
     [
       'that begins five times in an hour is one message, and one when it rests',
@@ -83,7 +87,9 @@ describe('the events of a warning', () => {
       .map(([code]) => code)
     const seen = codeHelps().filter(
       ({ check, alert }) =>
-        check !== undefined && check.alert === undefined && (alert as { name?: string })?.name !== DEGRADED,
+        check !== undefined &&
+        check.alert === undefined &&
+        (alert as { name?: string })?.name !== DEGRADED,
     )
 
     const unseen = ['database_down', 'database_read_only']

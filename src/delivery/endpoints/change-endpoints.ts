@@ -22,9 +22,9 @@ import {
   nextSendAt,
   type Place,
   placeOf,
+  type SendTimes,
   type TargetRules,
   TooManyEndpointsError,
-  type SendTimes,
   TooManyRotationsError,
   UnsignedFormatError,
 } from './endpoint-settings.ts'

@@ -31,7 +31,10 @@ export function assertValid(given: Checked, targetRules: TargetRules): void {
   const { description = '', lists, headers, template } = given
   const found =
     targetFault({ ...given, digest: given.digest ?? null }, targetRules) ??
-    faultOf('quietHours', given.quietHours ? quietFault(given.format, given.quietHours) : undefined) ??
+    faultOf(
+      'quietHours',
+      given.quietHours ? quietFault(given.format, given.quietHours) : undefined,
+    ) ??
     faultOf(
       'description',
       description === '' ? undefined : textFault(description, MAX_DESCRIPTION_CHARS),

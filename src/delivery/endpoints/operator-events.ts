@@ -40,7 +40,11 @@ export async function addOperatorEvents(
 ): Promise<void> {
   if (events.length === 0) return
   const rows = (await listOperatorEndpoints(tx)).flatMap((endpoint) =>
-    events.map((event) => ({ ...event, endpointId: endpoint.id, at: eventAt(endpoint, event, now) })),
+    events.map((event) => ({
+      ...event,
+      endpointId: endpoint.id,
+      at: eventAt(endpoint, event, now),
+    })),
   )
   await sql`
     insert into delivery (endpoint_id, type, payload, recorded_at, due_at)

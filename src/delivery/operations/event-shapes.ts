@@ -35,7 +35,10 @@ const DISABLED = object({
 const WARNING = object(
   {
     code: Type.String({ description: 'As in the status. /docs/runbooks has a section about it.' }),
-    subject: orNull(Type.String(), 'The list, run or reseller that it names. Null if it names none.'),
+    subject: orNull(
+      Type.String(),
+      'The list, run or reseller that it names. Null if it names none.',
+    ),
     level: oneOf(['warn', 'bad'], { description: '`bad`: an operator must act.' }),
     critical: Type.Boolean({ description: 'Whether it wakes a person.' }),
     text: Type.String({ description: 'What is wrong.' }),
@@ -50,7 +53,8 @@ const WARNINGS = {
   began: 'Something is wrong.',
   worsened: 'Something is worse than before.',
   ended: 'Something is not wrong any more, for five minutes.',
-  flapping: 'Something began for the fifth time in an hour. The next event comes after an hour without a change.',
+  flapping:
+    'Something began for the fifth time in an hour. The next event comes after an hour without a change.',
 }
 
 const EXAMPLE_WARNING = {

@@ -23,7 +23,8 @@ export const deliveries = {
     emptyHelp: 'Records can be sent to your server, to a chat, or by e-mail.',
     of: 'Endpoints of',
     operators: 'operators',
-    operatorsHelp: 'What begins to be wrong, and ends, can be sent to a server, to a chat, or by e-mail.',
+    operatorsHelp:
+      'What begins to be wrong, and ends, can be sent to a server, to a chat, or by e-mail.',
     noSuch: 'There is no endpoint with this address.',
     noSuchHelp: 'It may have been deleted.',
     /** @type {Record<string, string>} */
