@@ -1,8 +1,8 @@
-import { OPERATORS } from '../../platform/base/kinds.ts'
+import { type EndpointFormat, OPERATORS } from '../../platform/base/kinds.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { notify } from '../../platform/db/listener.ts'
-import type { ReadyEndpoint } from '../dispatch/claim-deliveries.ts'
 import { nextSendAt, type SendTimes } from './endpoint-settings.ts'
+import type { SealedEndpoint } from './sealer.ts'
 
 /** What the endpoints of operators are sent. */
 export interface OperatorEvent {
@@ -13,7 +13,9 @@ export interface OperatorEvent {
 }
 
 /** All that sending to an endpoint of operators needs, so that it can be done without the database. */
-export type OperatorEndpoint = SendTimes & Omit<ReadyEndpoint, 'resellerId' | 'healthy'>
+export interface OperatorEndpoint extends SealedEndpoint, SendTimes {
+  readonly format: EndpointFormat
+}
 
 export async function listOperatorEndpoints(db: Db): Promise<OperatorEndpoint[]> {
   const { rows } = await sql<OperatorEndpoint>`
