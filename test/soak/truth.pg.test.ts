@@ -97,8 +97,8 @@ async function recorderBefore(url: string, redisUrl: string | null) {
   return recorder
 }
 
-/** Target prices are somewhere among the prices of the fares. */
-const TARGET = 100
+/** A target is somewhere among the prices of the fares. */
+const TARGET = 140
 
 interface Told {
   readonly reference: string
