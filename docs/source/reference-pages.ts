@@ -107,54 +107,20 @@ function reasonsPart(): string {
   return ['| kind | `reason` | meaning |', '|---|---|---|', ...rows].join('\n')
 }
 
-/** Each group of commands as a section, each command with its help. */
+/** Each group of commands as a table: the words of a command, and what it does. */
 function commandsPart(): string {
   const groups = Map.groupBy(PROGRAM.commands, (command) => command.helpGroup())
   return [...groups]
     .map(([group, commands]) => {
-      const sections = commands.flatMap((command) => commandSections(command, command.name()))
-      return [`## ${group.replace(/:$/, '')}`, ...sections].join('\n\n')
+      const rows = commands.flatMap((command) => commandRows(command, command.name()))
+      return `## ${group.replace(/:$/, '')}\n\n${tableOf(['command', 'what it does'], rows)}`
     })
     .join('\n\n')
 }
 
-function commandSections(command: Command, words: string): string[] {
-  const below = command.commands.flatMap((child) =>
-    commandSections(child, `${words} ${child.name()}`),
-  )
-  const help = helpOf(command, words)
-  const block = help === '' ? [] : [`\`\`\`text\n${help}\n\`\`\``]
-  return [[`### ${words}`, `${command.description()}.`, ...block].join('\n\n'), ...below]
-}
-
-/** Options that the head of the page explains for all commands. */
-const COMMON_OPTIONS = ['--help', '--json']
-
-/** The help of a command without what the page shows elsewhere, and without an example that is only its name. */
-function helpOf(command: Command, words: string): string {
-  const parts: string[] = []
-  // The page must not depend on the terminal in which it is written.
-  command.configureOutput({
-    writeOut: (part) => void parts.push(part),
-    getOutHelpWidth: () => 80,
-    getOutHasColors: () => false,
-  })
-  command.configureHelp({
-    commandDescription: () => '',
-    visibleCommands: () => [],
-    visibleOptions: ({ options }) =>
-      options.filter(({ long, hidden }) => !hidden && !COMMON_OPTIONS.includes(long ?? '')),
-  })
-  command.outputHelp()
-  const name = `bin/farewatch ${words}`
-  return parts
-    .join('')
-    .replace(/^Usage: bin\/(.*)$/m, (_, usage: string) =>
-      usage.replace(/ \[(options|command)\]/g, ''),
-    )
-    .replace(/^.*\n/, (usage) => (usage === `farewatch ${words}\n` ? '' : usage))
-    .replace(`\nExample:\n  ${name}\n`, '')
-    .trim()
+function commandRows(command: Command, words: string): string[][] {
+  const below = command.commands.flatMap((child) => commandRows(child, `${words} ${child.name()}`))
+  return [[code(words), command.description()], ...below]
 }
 
 function exitCodesPart(): string {
