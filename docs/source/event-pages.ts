@@ -75,7 +75,7 @@ function differencesOf(type: string): string {
   const dataOf = (one: string) => (exampleOf(one) as Record<'data', object>).data
   return differences(dataOf(whole), dataOf(type))
     .filter(([path]) => path !== 'kind')
-    .map(([path, value]) => `\`${path}\` ${shortened(JSON.stringify(value) ?? 'missing')}`)
+    .map(([path, value]) => `\`${path}\` ${shortened(value)}`)
     .join(', ')
 }
 
@@ -93,12 +93,11 @@ function differences(from: unknown, to: unknown, path = ''): Difference[] {
 }
 
 /** A value as code, or only that there is one where it is long. */
-function shortened(json: string): string {
-  return json.length > 40
-    ? json.startsWith('{')
-      ? 'set'
-      : `\`${json.slice(0, 38)}…\``
-    : `\`${json}\``
+function shortened(value: unknown): string {
+  if (value === undefined) return 'missing'
+  const json = JSON.stringify(value)
+  if (json.length <= 40) return `\`${json}\``
+  return json.startsWith('{') ? 'set' : `\`${json.slice(0, 38)}…\``
 }
 
 /** JSON whose short values are on one line. */
