@@ -19,6 +19,7 @@ import { rollUpDay } from '../src/history/roll-up-days.ts'
 import { createLogger } from '../src/platform/base/logger.ts'
 import { asAnalyst } from '../src/platform/db/analyst-session.ts'
 import { type Database, type Db, openDatabase, sql } from '../src/platform/db/database.ts'
+import { workedQuestions } from '../docs/source/worked-questions.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
 import { inTransaction, openScratchTransaction, selectOne } from '../src/platform/db/transaction.ts'
 import { beginApply, diffList } from '../src/routes/diff.ts'
@@ -27,7 +28,7 @@ import { seedHistory } from './sql-history.ts'
 
 const SCALE = Number(process.argv[2] ?? 1)
 const ROUNDS = Number(process.argv[3] ?? 5)
-const PAGES = ['analysts.md', 'reference/questions.md', 'reference/worked-questions.md']
+const PAGES = ['analysts.md', 'reference/questions.md']
 /** A sequential scan of one of these reads a feed, or the intervals behind it, whole. */
 const WHOLE_FEED = /Seq Scan on (route_change|availability_change)\b/
 
@@ -43,9 +44,14 @@ interface Question {
   readonly goalMs: number
 }
 
-/** Every statement of the pages for analysts, as it stands there. */
+/** Every statement of the pages for analysts and of the worked questions, as it stands there. */
 function documentedQuestions(): Question[] {
-  return PAGES.flatMap((page) => {
+  const worked = workedQuestions().map(({ title, statement }) => ({
+    name: title,
+    statement,
+    goalMs: 1_000,
+  }))
+  const shown = PAGES.flatMap((page) => {
     const text = readFileSync(new URL(`../docs/${page}`, import.meta.url), 'utf8')
     return text.split(/^#+ /m).flatMap((section) =>
       [...section.matchAll(/```sql\n([\s\S]*?)```/g)]
@@ -58,6 +64,7 @@ function documentedQuestions(): Question[] {
         })),
     )
   })
+  return [...shown, ...worked]
 }
 
 /** Reads of one route, place or fare, and the ways to read a part of a feed. */
