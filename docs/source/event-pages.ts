@@ -73,11 +73,17 @@ function differencesOf(type: string): string {
   )
   if (whole === undefined || WHOLE.includes(type)) return `[shown whole](#${type.replace('.', '')})`
   const dataOf = (one: string) => (exampleOf(one) as Record<'data', object>).data
-  return differences(dataOf(whole), dataOf(type))
+  const found = differences(dataOf(whole), dataOf(type))
     .filter(([path]) => path !== 'kind')
-    .map(([path, value]) => `\`${path}\` ${shortened(value)}`)
-    .join(', ')
+    .map(([path, value]) => {
+      const parts = path.split('.')
+      const name = code(parts.slice(0, 3).join('.'))
+      return parts.length > 3 ? name : `${name} ${shortened(value)}`
+    })
+  return [...new Set(found)].join(', ')
 }
+
+const code = (text: string) => `\`${text}\``
 
 type Difference = readonly [path: string, value: unknown]
 
@@ -96,8 +102,8 @@ function differences(from: unknown, to: unknown, path = ''): Difference[] {
 function shortened(value: unknown): string {
   if (value === undefined) return 'missing'
   const json = JSON.stringify(value)
-  if (json.length <= 40) return `\`${json}\``
-  return json.startsWith('{') ? 'set' : `\`${json.slice(0, 38)}…\``
+  if (json.length <= 40) return code(json)
+  return json.startsWith('{') ? 'set' : code(`${json.slice(0, 38)}…`)
 }
 
 /** JSON whose short values are on one line. */

@@ -89,7 +89,7 @@ const API = {
 
 function chatHosts(format: string, preset: string) {
   return list(
-    `hosts at which endpoints of the format ${format} may be; one that begins with a dot stands for all that end so`,
+    `hosts of the format ${format}; ".host" stands for all that end so`,
     { preset, entry: { accepts: 'hosts', of: /^[a-z0-9.-]+(?::\d{1,5})?$/i } },
   )
 }
