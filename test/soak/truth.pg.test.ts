@@ -100,13 +100,13 @@ async function recorderBefore(url: string, redisUrl: string | null) {
 /** A target is somewhere among the prices of the fares. */
 const TARGET = 140
 
-interface Told {
+interface Notice {
   readonly reference: string
   readonly amount: string | undefined
 }
 
 /** What a target price notifies of these records, by the rule as people say it. */
-function metTargets(records: readonly WatchChange[]): Told[] {
+function metTargets(records: readonly WatchChange[]): Notice[] {
   const below = new Set<string>()
   return records.flatMap(({ reference, after }) => {
     const price = after?.price
@@ -119,17 +119,17 @@ function metTargets(records: readonly WatchChange[]): Told[] {
   })
 }
 
-const byReference = (all: readonly Told[]) => Object.groupBy(all, ({ reference }) => reference)
+const byReference = (all: readonly Notice[]) => Object.groupBy(all, ({ reference }) => reference)
 
 /** A reseller without thresholds shows each price; another one has a target for each of the same fares. */
 async function expectTargets(db: Db, everything: number, targets: number): Promise<void> {
   const read = (reseller: number) => readFareRecords({ db }, reseller, { after: 0, limit: 100_000 })
   const expected = metTargets(await read(everything))
-  const told = (await read(targets)).flatMap(({ reference, after, intents }) => {
+  const notified = (await read(targets)).flatMap(({ reference, after, intents }) => {
     return intents.includes('priceBelow') ? [{ reference, amount: after?.price?.amount }] : []
   })
   expect.soft(expected.length).toBeGreaterThan(FARES / 5)
-  expect.soft(byReference(told)).toEqual(byReference(expected))
+  expect.soft(byReference(notified)).toEqual(byReference(expected))
 }
 
 async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null): Promise<void> {
