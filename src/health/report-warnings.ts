@@ -6,7 +6,12 @@ import {
 import { type Db, sql } from '../platform/db/database.ts'
 import { inTransaction, selectOne } from '../platform/db/transaction.ts'
 import type { StatusWarning } from './status-shapes.ts'
-import { type Advanced, advanceWarnings, type TrackedWarning } from './warning-events.ts'
+import {
+  type Advanced,
+  advanceWarnings,
+  mergeTracked,
+  type TrackedWarning,
+} from './warning-events.ts'
 
 /** What processes share of the reports to operators. */
 export interface SharedReport {
@@ -60,8 +65,7 @@ export async function recordWarnings(
     )
     const aheadMs = saved.at.getTime() - now.getTime()
     if (aheadMs > 0 && aheadMs < AHEAD_MS) return { tracked: saved.tracked, events: [] }
-    const known = unsaved !== undefined && unsaved.at > saved.at ? unsaved.tracked : saved.tracked
-    const advanced = advanceWarnings(known, warnings, now.getTime())
+    const advanced = advanceWarnings(mergeTracked(saved, unsaved), warnings, now.getTime())
     await sql`
       update warning_report set read_at = ${now}, warnings = ${JSON.stringify(advanced.tracked)}::jsonb
     `.execute(tx)

@@ -52,6 +52,17 @@ export function advanceWarnings(
   }
 }
 
+/** What was saved last, with what a process knows in addition. What it reported later than that counts. */
+export function mergeTracked(
+  saved: { readonly at: Date; readonly tracked: readonly TrackedWarning[] },
+  unsaved: typeof saved | undefined,
+): readonly TrackedWarning[] {
+  if (unsaved === undefined) return saved.tracked
+  if (unsaved.at > saved.at) return unsaved.tracked
+  const known = new Set(saved.tracked.map(keyOf))
+  return [...saved.tracked, ...unsaved.tracked.filter((one) => !known.has(keyOf(one)))]
+}
+
 /** One cause may have several codes, which share a section of the runbooks. */
 function keyOf({ code, subject }: Pick<TrackedWarning, 'code' | 'subject'>): string {
   return `${checkOf(code)?.runbook ?? code} ${subject ?? ''}`
