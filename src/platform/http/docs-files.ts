@@ -16,6 +16,11 @@ export const DOCS_FILES: ReadonlyMap<string, DocsFile> = new Map(
       'Resellers',
       'Watch fares, follow the feed, verify: five minutes, then each part',
     ],
+    [
+      'afternoon',
+      'Why not a script',
+      'Eight things that a script of an afternoon gets wrong, as it did',
+    ],
     ['reference/api', 'API rules', 'Keys, limits, problems, pages, following changes, restores'],
     ['reference/watch-lists', 'Watch lists', 'Columns of a watch, CSV and YAML files, imports'],
     ['reference/webhooks', 'Webhooks', 'Verify and answer webhooks, and what is tried again when'],
