@@ -95,6 +95,7 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Described>>
       rollup: 'Compute the daily tables for every complete day that lacks them',
       history: 'Prove and prune the histories',
       analysts: 'Manage the logins of people who query the public SQL',
+      mcp: 'Answer an assistant by the Model Context Protocol, read-only',
     },
     services: {
       openapi: 'Print the OpenAPI document of the API',
