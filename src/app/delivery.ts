@@ -14,10 +14,11 @@ import { createWebhookFormat } from '../delivery/formats/webhook.ts'
 import { CHAT_FORMATS } from '../platform/base/kinds.ts'
 import type { Loop } from '../platform/base/loop.ts'
 import { createScrub, type Scrub } from '../platform/base/secrets.ts'
+import { publicUrlOf } from '../platform/config/addresses.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import { followHints } from '../platform/db/listener.ts'
 import type { App } from './app.ts'
-import { chatHostsOf, publicUrlOf, targetPolicyOf, targetRulesOf } from './settings-for.ts'
+import { chatHostsOf, targetPolicyOf, targetRulesOf } from './settings-for.ts'
 
 /** The delivery of records to endpoints in a worker process. */
 export interface Delivery {
