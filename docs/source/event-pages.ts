@@ -45,7 +45,13 @@ function withoutDocument(part: unknown): unknown {
 }
 
 /** The bodies that are shown whole; each other one is shown by its differences from one of them. */
-const WHOLE = ['fare.price_changed', 'route.added', 'webhook.test', 'webhook.disabled']
+const WHOLE = [
+  'fare.price_changed',
+  'route.added',
+  'warning.began',
+  'webhook.test',
+  'webhook.disabled',
+]
 
 /** An example of each form of body, and a table of all types with what differs from it. */
 export function eventsPart(): string {

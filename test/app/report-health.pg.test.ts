@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect, inject, onTestFinished } from 'vitest'
 import { type App, openApp } from '../../src/app/app.ts'
 import { createHealthReports } from '../../src/app/report-health.ts'
 import { targetRulesOf } from '../../src/app/settings-for.ts'
@@ -99,11 +99,11 @@ async function operatorEndpoint({ app, db }: { app: App; db: Db }, given: Partia
   return id
 }
 
-/** What waits for an endpoint, by code, and in how many minutes it is due. */
+/** What waits for an endpoint, by code, and in how many minutes it is due. The disk may be full, and nothing is delivered here. */
 async function sentTo(db: Db, endpointId: string) {
   const { rows } = await sql<{ type: string; code: string; dueAt: Date; recordedAt: Date }>`
     select type, payload ->> 'code' as code, due_at as "dueAt", recorded_at as "recordedAt"
-      from delivery where endpoint_id = ${endpointId} and payload ->> 'code' <> 'disk_filling' order by recorded_at, code
+      from delivery where endpoint_id = ${endpointId} and payload ->> 'code' not in ('disk_filling', 'deliveries_late') order by recorded_at, code
   `.execute(db)
   return rows.map(({ type, code, dueAt, recordedAt }) => {
     const minutes = (dueAt.getTime() - recordedAt.getTime()) / 60_000
@@ -114,9 +114,10 @@ async function sentTo(db: Db, endpointId: string) {
 const LISTS = ['warning.began list_never_accepted', 'warning.began list_never_accepted']
 
 /** Ends the sessions, because a session keeps its settings. */
-async function setReadOnly(url: string, isReadOnly: boolean): Promise<void> {
-  const name = new URL(url).pathname.slice(1)
+async function setReadOnly(databaseUrl: string, isReadOnly: boolean): Promise<void> {
+  const name = new URL(databaseUrl).pathname.slice(1)
   const to = isReadOnly ? 'on' : 'off'
+  const url = inject('postgresUrl')
   await adminQuery(url, `alter database ${name} set default_transaction_read_only = ${to}`)
   await adminQuery(
     url,
