@@ -46,7 +46,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['delivery'],
   preact: ['page'],
   htm: ['page'],
-  uplot: ['page'],
   'd3-geo': ['page'],
   'd3-array': ['page'],
   'topojson-client': ['page'],

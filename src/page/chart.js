@@ -2,9 +2,10 @@ import { useState } from 'preact/hooks'
 import { useSize } from './hooks.js'
 import { html } from './html.js'
 import { texts } from './texts.js'
-import { minuteText } from './times.js'
+import { axisText } from './times.js'
 
 const HEIGHT = 92
+const TALL = 180
 /** Above the tallest value and below the baseline. */
 const TOP = 14
 const BOTTOM = 1
@@ -14,19 +15,22 @@ const BOTTOM = 1
  * @typedef {{ name: string, tone: string, values: readonly (number | null)[] }} Series
  */
 
-const DRAWN = { lines: Lines, bars: Bars, ranges: Ranges }
+const DRAWN = { lines: Lines, bars: Bars }
 
 /**
- * Lines, stacked bars, or the range between two values, over the steps of a span. Pointing at a step shows its time and
+ * Lines or stacked bars over the steps of a span. Pointing at a step shows its time and
  * values.
- * @param {{ series: readonly Series[], kind: keyof typeof DRAWN, span: { since: string, until: string },
- *   format: (value: number) => string, label: string }} props
+ * @param {{ series: readonly Series[], kind: keyof typeof DRAWN, span: { since: string | number, until: string | number, first?: number },
+ *   format: (value: number) => string, label: string, isFitted?: boolean }} props `first`: the step before which nothing is known; `isFitted`: it shows the range of the values alone
  */
-export function Chart({ series, kind, span, format, label }) {
+export function Chart({ series: all, kind, span, format, label, isFitted = false }) {
   const [ref, { width }] = useSize()
   const [at, setAt] = useState(-1)
-  const since = Date.parse(span.since)
-  const until = Date.parse(span.until)
+  const first = span.first ?? 0
+  const series = all.map((one) => ({ ...one, values: one.values.slice(first) }))
+  const until = Number(new Date(span.until))
+  const begin = Number(new Date(span.since))
+  const since = begin + ((until - begin) * first) / (all[0]?.values.length || 1)
   const steps = series[0]?.values.length ?? 0
   const totals = Array.from({ length: steps }, (_, i) =>
     kind === 'bars'
@@ -34,26 +38,36 @@ export function Chart({ series, kind, span, format, label }) {
       : Math.max(0, ...series.map(({ values }) => values[i] ?? 0)),
   )
   const most = Math.max(...totals, 0)
-  const scale = { steps, width, most: most || 1 }
+  const low = isFitted ? Math.min(...totals.filter((value) => value > 0)) : 0
+  const height = isFitted ? TALL : HEIGHT
+  // A line that never moves lies in the middle.
+  const isFlat = isFitted && low === most
+  const scale = {
+    ...{ steps, width, height },
+    ...(isFlat ? { low: 0, most: 2 * most } : { low, most: most || 1 }),
+  }
   const point = (/** @type {any} */ event) => {
     const { left } = event.currentTarget.getBoundingClientRect()
     const step = Math.floor(((event.clientX - left) / width) * steps)
     setAt(Math.min(steps - 1, Math.max(0, step)))
   }
   const timeOf = (/** @type {number} */ step) =>
-    minuteText(since + ((until - since) * (step + 1)) / steps)
+    timeText(since + ((until - since) * (step + 1)) / steps)
+  const timeText = (/** @type {number} */ ms) => axisText(ms, (until - since) / 3)
+  const floor = height - BOTTOM
   return html`<figure class="chart" ref=${ref}>
-    <svg width=${width} height=${HEIGHT} role="img" aria-label=${label}
+    <svg width=${width} height=${height} role="img" aria-label=${label}
       onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => setAt(-1)}>
       <line class="grid" x1="0" x2=${width} y1=${TOP} y2=${TOP} />
-      <line class="grid" x1="0" x2=${width} y1=${HEIGHT - BOTTOM} y2=${HEIGHT - BOTTOM} />
+      <line class="grid" x1="0" x2=${width} y1=${floor} y2=${floor} />
       <${DRAWN[kind]} series=${series} scale=${scale} />
-      ${most > 0 && html`<text x="0" y=${TOP - 4}>${format(most)}</text>`}
-      ${at >= 0 && html`<line class="cursor" x1=${xOf(at, scale)} x2=${xOf(at, scale)} y1=${TOP} y2=${HEIGHT} />`}
+      ${most > 0 && html`<text x="0" y=${isFlat ? height / 2 - 6 : TOP - 4}>${format(most)}</text>`}
+      ${low > 0 && low < most && html`<text x="0" y=${floor - 4}>${format(low)}</text>`}
+      ${at >= 0 && html`<line class="cursor" x1=${xOf(at, scale)} x2=${xOf(at, scale)} y1=${TOP} y2=${height} />`}
     </svg>
     <figcaption>${
       at < 0
-        ? html`<span>${minuteText(since)}</span><span>${minuteText((since + until) / 2)}</span><span>${minuteText(until)}</span>`
+        ? html`<span>${timeText(since)}</span><span>${timeText((since + until) / 2)}</span><span>${timeText(until)}</span>`
         : html`<span><strong>${timeOf(at)}</strong> ${valuesAt(series, at, format)}</span>`
     }</figcaption>
     ${series.length > 1 && html`<p class="keys">${series.map(({ name, tone }) => html`<span><i class=${tone}></i>${name}</span>`)}</p>`}
@@ -69,7 +83,7 @@ function valuesAt(series, step, format) {
   return known.length === 0 ? texts.none : known.join(', ')
 }
 
-/** @typedef {{ steps: number, width: number, most: number }} Scale */
+/** @typedef {{ steps: number, width: number, height: number, low: number, most: number }} Scale */
 
 /** The middle of a step. @param {number} step @param {Scale} scale */
 function xOf(step, { steps, width }) {
@@ -77,15 +91,15 @@ function xOf(step, { steps, width }) {
 }
 
 /** @param {number} value @param {Scale} scale */
-function heightOf(value, { most }) {
-  return ((HEIGHT - TOP - BOTTOM) * value) / most
+function heightOf(value, { height, low, most }) {
+  return ((height - TOP - BOTTOM) * (value - low)) / (most - low)
 }
 
 /** @param {{ series: readonly Series[], scale: Scale }} props */
 function Bars({ series, scale }) {
-  const { steps, width } = scale
+  const { steps, width, height: whole } = scale
   const bar = Math.max(1, (0.8 * width) / steps)
-  const below = new Array(steps).fill(HEIGHT - BOTTOM)
+  const below = new Array(steps).fill(whole - BOTTOM)
   return series.map(({ tone, values }) =>
     values.map((value, step) => {
       if (!value) return null
@@ -102,33 +116,13 @@ function Lines({ series, scale }) {
     const runs = runsOf(values).map((run) =>
       run.map(({ step, value }) => ({
         x: xOf(step, scale),
-        y: HEIGHT - BOTTOM - heightOf(value, scale),
+        y: scale.height - BOTTOM - heightOf(value, scale),
       })),
     )
     const path = runs.map((run) => `M${run.map(({ x, y }) => `${x} ${y}`).join('L')}`).join('')
     return html`<g class=${tone}><path d=${path} />
       ${runs.filter(({ length }) => length === 1).map(([dot]) => html`<circle cx=${dot?.x} cy=${dot?.y} r="2.5" />`)}</g>`
   })
-}
-
-/** For values of single steps: a dot for each, and a line between those of one step. @param {{ series: readonly Series[], scale: Scale }} props */
-function Ranges({ series, scale }) {
-  const yOf = (/** @type {number} */ value) => HEIGHT - BOTTOM - heightOf(value, scale)
-  const [upper, lower] = series
-  return html`
-    ${upper?.values.map((value, step) => {
-      const other = lower?.values[step] ?? null
-      if (value === null || other === null) return null
-      const x = xOf(step, scale)
-      return html`<line class="grid" x1=${x} x2=${x} y1=${yOf(value)} y2=${yOf(other)} />`
-    })}
-    ${series.map(
-      ({ tone, values }) =>
-        html`<g class=${tone}>${values.map(
-          (value, step) =>
-            value !== null && html`<circle cx=${xOf(step, scale)} cy=${yOf(value)} r="3" />`,
-        )}</g>`,
-    )}`
 }
 
 /** The stretches of known values. @param {readonly (number | null)[]} values */

@@ -2,8 +2,6 @@ import { useEffect, useState } from 'preact/hooks'
 
 /** The custom properties of styles/base.css that scripts draw with. */
 const DRAWN = [
-  'accent',
-  'muted',
   'map-land',
   'map-coast',
   'map-live',

@@ -192,9 +192,27 @@ export function stateLevel(state) {
   return state === 'bookable' ? 'good' : state === 'not_bookable' ? 'bad' : 'idle'
 }
 
-/** @param {{ kind: string }} record @returns {import('./parts.js').Level} */
-export function changeLevel({ kind }) {
-  return vocabulary.kinds[kind]?.tone ?? 'warn'
+/** The sign of a change, and how good it is: a price that falls is good news. @param {any} record @returns {{ level: import('./parts.js').Level, sign?: string }} */
+export function changeMark({ kind, before, after }) {
+  if (kind === 'price_changed') {
+    return Number(after?.price?.amount) > Number(before?.price?.amount)
+      ? { level: 'warn', sign: '↑' }
+      : { level: 'good', sign: '↓' }
+  }
+  const sign = CHANGE_SIGNS[kind]
+  const level = vocabulary.kinds[kind]?.tone ?? 'warn'
+  return sign === undefined ? { level } : { level: level === 'warn' ? 'idle' : level, sign }
+}
+
+/** @type {Record<string, string>} */
+const CHANGE_SIGNS = {
+  route_added: '+',
+  route_removed: '−',
+  legs_changed: '~',
+  identity_changed: '~',
+  itinerary_changed: '~',
+  site_changed: '~',
+  place_changed: '~',
 }
 
 /** The feed of a record: of routes, of all fares, or of a reseller's watches. @param {any} record */

@@ -172,6 +172,15 @@ export function useSize() {
 }
 
 /**
+ * Passes on what is typed into a field or chosen in a list.
+ * @param {(value: string) => void} set
+ * @returns {(event: any) => void}
+ */
+export function typed(set) {
+  return ({ currentTarget }) => set(currentTarget.value)
+}
+
+/**
  * What a form does when it is sent.
  * @param {() => unknown} send
  * @returns {(event: Event) => void}

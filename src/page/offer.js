@@ -1,7 +1,6 @@
-import { eachText, flightText, priceText, stateName } from './describe.js'
+import { eachText, flightText, priceText } from './describe.js'
 import { html } from './html.js'
 import { textOf, texts } from './texts.js'
-import { Clock } from './times.js'
 import { vocabulary } from './vocabulary.js'
 
 /**
@@ -33,12 +32,4 @@ function Offer({ leg }) {
         : html`${name} ${url}`
     }`
   }${site && each !== '' ? ', ' : ''}${each}</span>`
-}
-
-/** What was believed, newest first, with its price. @param {{ timeline: any[] }} props */
-export function Timeline({ timeline }) {
-  return html`<ul class="plain-list">${timeline.map(
-    ({ validFrom, validTo, state, price }) => html`<li>
-      <${Clock} at=${validFrom} /> – ${validTo ? html`<${Clock} at=${validTo} />` : texts.watch.now}: ${stateName(state)}${price ? `, ${priceText(price)}` : ''}</li>`,
-  )}</ul>`
 }

@@ -1,3 +1,4 @@
+import { typed } from './hooks.js'
 import { html } from './html.js'
 import { ProblemError } from './session.js'
 import { texts } from './texts.js'
@@ -7,19 +8,20 @@ const SIGNS = /** @type {const} */ ({ good: '✓', warn: '!', bad: '✕', idle: 
 
 /**
  * @typedef {keyof typeof SIGNS} Level
- * @param {{ level: Level, children?: unknown }} props
+ * @param {{ level: Level, sign?: string, children?: unknown }} props
  */
-export function Badge({ level, children }) {
-  return html`<span class="badge ${level}"><span class="sign" aria-hidden="true">${SIGNS[level]}</span><span>${children}</span></span>`
+export function Badge({ level, sign = SIGNS[level], children }) {
+  return html`<span class="badge ${level}"><span class="sign" aria-hidden="true">${sign}</span><span>${children}</span></span>`
 }
 
 /**
  * One question, its answer as a sentence, and what helps. Without a level it is neither good nor bad.
- * @param {{ title: string, level?: Level, sentence: unknown, help?: unknown, children?: unknown }} props
+ * @param {{ title: string, level?: Level, figure?: unknown, sentence: unknown, help?: unknown, children?: unknown }} props
  */
-export function Card({ title, level, sentence, help, children }) {
+export function Card({ title, level, figure, sentence, help, children }) {
   return html`<section class="card ${level ?? ''}">
     <h2>${title}</h2>
+    ${figure && html`<p class="amount">${figure}</p>`}
     <p class="sentence">${level ? html`<${Badge} level=${level}>${sentence}<//>` : sentence}</p>
     ${children}
     ${help && html`<p class="help">${help}</p>`}
@@ -29,6 +31,23 @@ export function Card({ title, level, sentence, help, children }) {
 /** @param {{ label: string, children?: unknown }} props */
 export function Figure({ label, children }) {
   return html`<div class="figure"><strong>${children}</strong><span>${label}</span></div>`
+}
+
+/**
+ * One of a few choices.
+ * @param {{ label: string, names: Record<string, string>, chosen: string, onChoose: (name: string) => void }} props
+ */
+export function Segments({ label, names, chosen, onChoose }) {
+  return html`<div class="choices" role="group" aria-label=${label}>${Object.entries(names).map(
+    ([name, text]) =>
+      html`<button type="button" aria-pressed=${name === chosen} onClick=${() => onChoose(name)}>${text}</button>`,
+  )}</div>`
+}
+
+/** A list of choices by their values. @param {{ label: string, options: Iterable<[string | number, string]>, value: unknown, onChoose: (value: string) => void }} props */
+export function Select({ label, options, value, onChoose }) {
+  return html`<label>${label} <select value=${value} onChange=${typed(onChoose)}>
+    ${[...options].map(([name, text]) => html`<option value=${name}>${text}</option>`)}</select></label>`
 }
 
 /** What the colours of a map mean. @param {{ keys: Record<string, string> }} props by the class of the key */

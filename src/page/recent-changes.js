@@ -31,7 +31,7 @@ async function readEarlier(isOperator, count) {
 }
 
 /** The last records of a feed, oldest first. @param {string} path @param {number} count */
-export async function readLast(path, count) {
+async function readLast(path, count) {
   const { first, head } = await callApi(`${path}?limit=1`)
   const after = Math.max(first - 1, head - count)
   const { items } = await callApi(`${path}?after=${after}&limit=${count}`)

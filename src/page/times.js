@@ -74,11 +74,6 @@ export function zoneText() {
   return offset === undefined || timeZone === 'UTC' ? timeZone : `${timeZone}, ${offset}`
 }
 
-/** The time of day to the minute. @param {number} ms */
-export function minuteText(ms) {
-  return minute.format(ms)
-}
-
 /** An instant on an axis whose marks are this far apart. @param {number} ms @param {number} apartMs */
 export function axisText(ms, apartMs) {
   return apartMs < 86_400_000 ? minute.format(ms) : day.format(ms)
@@ -127,4 +122,9 @@ export function Age({ at, none = texts.none, past }) {
 /** @param {{ at: string }} props */
 export function Clock({ at }) {
   return html`<time datetime=${at} title=${exactText(at)}>${clockText(at)}</time>`
+}
+
+/** @param {{ at: string }} props */
+export function TimeOfDay({ at }) {
+  return html`<time datetime=${at} title=${exactText(at)}>${clock.format(new Date(at))}</time>`
 }

@@ -1,6 +1,6 @@
 import { linkTo } from './hooks.js'
 import { html } from './html.js'
-import { Badge } from './parts.js'
+import { Badge, Card } from './parts.js'
 import { texts } from './texts.js'
 import { Clock } from './times.js'
 
@@ -53,6 +53,15 @@ export function Warning({ warning, caller }) {
   if (caller === undefined) return sentence
   const help = helpFor(warning, caller)
   return html`<${Badge} level=${level}>${sentence}<//>${help && html` <span class="help">${help}</span>`}`
+}
+
+/**
+ * A card about subjects of the status. A warning about them replaces its sentence and its level.
+ * @param {{ status: any, about: string[], level?: import('./parts.js').Level, sentence: unknown, [other: string]: unknown }} props
+ */
+export function Judged({ status, about, level = 'good', sentence, ...card }) {
+  const [first] = warningsAbout(status, ...about)
+  return html`<${Card} level=${first?.level ?? level} sentence=${first?.text ?? sentence} ...${card} />`
 }
 
 /** What one does about it. @param {StatusWarning} warning @param {import('./session.js').Caller} caller */

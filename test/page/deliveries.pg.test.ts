@@ -59,6 +59,7 @@ describe.runIf(canBrowse)('the Deliveries view', () => {
     await deliver(1)
     await page.getByText('the server failed, status 503').first().waitFor()
     await page.getByText('upgrading').waitFor()
+    await page.getByText('More actions').click()
     await button('Retry now').click()
     await page.getByText('1 failed delivery is tried again now.').waitFor()
     await deliver(2)
@@ -66,7 +67,8 @@ describe.runIf(canBrowse)('the Deliveries view', () => {
     await button('Details: a test').click()
     await page.getByText('"type": "webhook.test"').waitFor()
     await page.getByText('accepted, status 204').first().waitFor()
-    await button('Send example').click()
+    await page.getByLabel('Send', { exact: true }).selectOption('no longer available')
+    await button('Test').click()
     await page.getByText('An example without a number is on its way.').waitFor()
     await deliver(3)
     await button('New secret').click()
@@ -95,10 +97,11 @@ describe.runIf(canBrowse)('the Deliveries view', () => {
       key: calls.key,
       path: `#/deliveries/${String(body.id)}`,
     })
-    const answers = [true, false, true]
+    const answers = [false, true]
     page.on('dialog', (dialog) => void (answers.shift() ? dialog.accept() : dialog.dismiss()))
 
-    await page.getByText('number 1, A-1 watched from now on: delivered').waitFor()
+    await page.getByRole('row', { name: /number 1, A-1 watched from now on .*delivered/ }).waitFor()
+    await page.getByText('More actions').click()
     await page.getByRole('button', { name: 'Send again', exact: true }).click()
     await page.getByText('1 delivery is sent again.').waitFor()
     await dispatcher.dispatch()
@@ -133,6 +136,54 @@ describe.runIf(canBrowse)('the Deliveries view', () => {
       reasons: null,
     })
     expect(kept).toBe(1)
+  })
+
+  it('sends a body and headers of its own, and the feed has the changes of chosen routes', async ({
+    db,
+  }) => {
+    const { base, dispatcher, calls } = await start(db)
+    await using receiver = await startReceiver()
+    const { page, complaints } = await openPage({ base, key: calls.key, path: '#/deliveries' })
+    const button = (name: string) => page.getByRole('button', { name, exact: true })
+
+    await page.getByText('Add an endpoint').click()
+    await page.getByLabel('An https address').fill(`${receiver.url}/hooks/fares`)
+    await page.getByLabel('Format').selectOption('json')
+    await button('Add').click()
+    await page.getByText('What it receives').click()
+    await page.getByLabel(/^Body: JSON/).fill('{"said":')
+    await page.getByLabel(/^Headers of each request/).fill('x-token: a:b\n')
+    await button('Save').click()
+    await page.getByText('The body is no JSON object.').waitFor()
+    await page.getByLabel(/^Body: JSON/).fill('{"about": "{type}"}')
+    await button('Save').click()
+    await page.getByText('Saved.').waitFor()
+    await button('Test').click()
+    await page.getByText('A test event is on its way.').waitFor()
+    await dispatcher.dispatch()
+    await dispatcher.recorded(1)
+    await page.getByLabel('remove the headers x-token').check()
+    await button('Save').click()
+    await page.getByLabel('remove the headers x-token').waitFor({ state: 'detached' })
+    await page.getByText('Changes of routes').click()
+    await page.getByLabel('Countries, airports and routes').fill('Norway, PMI, LIS=JFK')
+    await page.getByLabel('Countries, airports and routes').press('Enter')
+    await until('the choice', async () => {
+      const { body } = await calls.get('/own-settings')
+      return body.routes !== null
+    })
+
+    const [request] = receiver.requests
+    expect(JSON.parse(request?.body ?? '')).toEqual({ about: 'webhook.test' })
+    expect(request?.headers['x-token']).toBe('a:b')
+    expect((await calls.get('/own-settings')).body).toEqual({
+      routes: {
+        countries: ['Norway'],
+        places: ['PMI'],
+        pairs: [{ departure: 'LIS', destination: 'JFK', eitherDirection: true }],
+      },
+    })
+    expect(complaints).toEqual([])
   })
 
   it('is a list and then a page on a phone, by keyboard, and nothing is cut', async ({ db }) => {

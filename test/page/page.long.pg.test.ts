@@ -147,18 +147,104 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     const csv =
       'reference,flight_id,residents_adults,non_residents_adults\nA-1,101,0,1\nA-2,102,0,2\n'
 
+    const drop = async (text: string) => {
+      const data = await page.evaluateHandle(`(() => {
+        const data = new DataTransfer()
+        data.items.add(new File([${JSON.stringify(text)}], 'summer.csv', { type: 'text/csv' }))
+        return data
+      })()`)
+      await page.locator('.drop').dispatchEvent('drop', { dataTransfer: data })
+    }
+
     await page.getByText('You watch nothing yet.').waitFor()
-    const data = await page.evaluateHandle(`(() => {
-      const data = new DataTransfer()
-      data.items.add(new File([${JSON.stringify(csv)}], 'summer.csv', { type: 'text/csv' }))
-      return data
-    })()`)
-    await page.locator('.drop').dispatchEvent('drop', { dataTransfer: data })
+    await drop(csv.replace(',0,2', ',0,two'))
+    await page.getByRole('button', { name: 'Preview summer.csv' }).click()
+    await page.getByText('Row 3, column non_residents_adults').waitFor()
+    await drop(csv)
     await page.getByRole('button', { name: 'Preview summer.csv' }).click()
     await page.getByText('2 watches would be added').waitFor()
     await page.getByRole('button', { name: 'Import' }).click()
 
     await page.getByRole('link', { name: /A-2/ }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('finds a known flight, shows a doubt before it adds a watch, and opens its page', async ({
+    db,
+  }) => {
+    const { keys } = await seedApi(db)
+    const { page, complaints } = await openPage({
+      base: await startApi(db),
+      key: keys.alpha,
+      path: '#/watches/summer',
+    })
+
+    await page.getByRole('button', { name: 'Add a watch' }).click()
+    await page.getByLabel('Find').fill('nowhere')
+    await page.getByText('0 flights', { exact: true }).waitFor()
+    await page.getByLabel('Find').fill('pmi')
+    await page.getByRole('button', { name: /PMI →/ }).first().click()
+    const picked = await page.getByLabel('Outbound flight id').inputValue()
+    await page.getByLabel('Outbound flight id').fill('LH123')
+    await page.getByLabel('Reference').fill('mine')
+    await page.getByRole('button', { name: 'Add a watch' }).last().click()
+    await page.getByText('is no number, as the flight ids of the upstream are').waitFor()
+    await page.getByRole('button', { name: 'Add it all the same' }).click()
+
+    await page
+      .getByRole('region', { name: 'mine' })
+      .getByRole('heading', { name: 'Checks' })
+      .waitFor()
+    expect(page.url()).toMatch(/#\/watches\/summer\/mine$/)
+    expect(picked).toMatch(/^\d+$/)
+    expect(complaints).toEqual([])
+  })
+
+  it('sorts the watches by a column, which stays in the address', async ({ db }) => {
+    const resellerId = await resellerWith(db, manyCells(3))
+    const { text } = await createApiKey(db, { resellerId })
+    const { rows: fares } = await sql<{ id: number }>`
+      select tracked_fare_id as id from watch order by reference
+    `.execute(db)
+    const prices = ['20.00', '100.00', '3.00']
+    for (const [i, { id }] of fares.entries()) {
+      await record(db, id, new Date(), available(prices[i]))
+    }
+    const { page } = await openPage({ base: await startApi(db), key: text, path: '#/watches' })
+    const shown = async () => {
+      const texts = await page.locator('.virtual .price').allInnerTexts()
+      return texts.map((price) => Number.parseFloat(price))
+    }
+
+    const price = page
+      .getByRole('group', { name: 'Sort by' })
+      .getByRole('button', { name: /Price/ })
+    await price.click()
+    await until('the order', async () => (await shown()).join() === '3,20,100')
+    await price.press('Enter')
+    await until('the other order', async () => (await shown()).join() === '100,20,3')
+    await page.reload()
+
+    await until('the same order', async () => (await shown()).join() === '100,20,3')
+    expect(page.url()).toContain('sort=-price')
+  })
+
+  it('shows a fare on a page of its own, with its price, records, deliveries and next check', async ({
+    db,
+  }) => {
+    const { keys } = await seedApi(db)
+    const { page, complaints } = await openPage({
+      base: await startApi(db),
+      key: keys.alpha,
+      path: '#/watches/summer/A-1',
+    })
+
+    await page.getByRole('img', { name: /^Prices; the last one is/ }).waitFor()
+    await page.getByRole('heading', { name: 'Records' }).waitFor()
+    await page.locator('.feed button').first().click()
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor()
+    await page.getByText('Next check').waitFor()
+
     expect(complaints).toEqual([])
   })
 

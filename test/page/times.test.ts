@@ -5,10 +5,10 @@ async function load<T>(name: string): Promise<T> {
   return (await import(new URL(`../../src/page/${name}`, import.meta.url).href)) as T
 }
 
-const { durationText, localText, minuteText } = await load<{
+const { durationText, localText, axisText } = await load<{
   durationText(seconds: number): string
   localText(local: string): string
-  minuteText(ms: number): string
+  axisText(ms: number, apartMs: number): string
 }>('times.js')
 const { runsOf } = await load<{ runsOf(values: (number | null)[]): object[][] }>('chart.js')
 
@@ -26,8 +26,8 @@ describe('a length of time', () => {
 
 describe('the clock', () => {
   it('has 24 hours, for instants and for the local times of flights', () => {
-    expect(minuteText(new Date(2027, 0, 2, 0, 5).getTime())).toBe('00:05')
-    expect(minuteText(new Date(2027, 0, 2, 17, 5).getTime())).toBe('17:05')
+    expect(axisText(new Date(2027, 0, 2, 0, 5).getTime(), 60_000)).toBe('00:05')
+    expect(axisText(new Date(2027, 0, 2, 17, 5).getTime(), 60_000)).toBe('17:05')
     expect(localText('2027-01-05 20:40')).toContain('20:40')
   })
 })

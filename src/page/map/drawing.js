@@ -34,6 +34,16 @@ export function useDrawing(lines, { size, view, moving, land }) {
     const alpha = alphaFor(lines.steady.length)
     strokePaths(context, steady, { colour: colour('live'), width: 0.8 * px, alpha })
     drawPoints(context, places, { colour: colour('place'), radius: 1.4 * px })
+    context.font = `600 ${11 * px}px system-ui, sans-serif`
+    /** @type {[number, number][]} */
+    const labelled = []
+    for (const place of hubsOf(lines.steady)) {
+      const [at] = world.points([place])
+      if (!at || labelled.some(([x, y]) => Math.hypot(x - at[0], y - at[1]) < APART_PX * px))
+        continue
+      labelled.push(at)
+      context.fillText(place.iata, at[0] + 3 * px, at[1] - 3 * px)
+    }
     drawn.current = view
   }, [ready, view, size, steady, places, world, dark])
   useLayoutEffect(() => {
@@ -64,6 +74,17 @@ function worldOf(size, land) {
         return at ? [at] : []
       }),
   }
+}
+
+/** Labels that are closer would cover each other. */
+const APART_PX = 34
+
+/** Places, those with the most routes first. @param {readonly import('./lines.js').Line[]} lines */
+function hubsOf(lines) {
+  /** @type {Map<import('./network.js').MapPlace, number>} */
+  const counts = new Map()
+  for (const { from } of lines) counts.set(from, (counts.get(from) ?? 0) + 1)
+  return [...counts].sort(([, a], [, b]) => b - a).map(([place]) => place)
 }
 
 /** Many thin lines on top of each other need more transparency. @param {number} lines */

@@ -5,7 +5,6 @@ const MAX_COUNTED = 10_000
 export const deliveries = {
   addresses: {
     title: 'E-mail addresses',
-    help: 'A reseller has messages sent to these addresses alone.',
     reseller: 'Reseller',
     address: 'Address',
     allow: 'Allow',
@@ -14,19 +13,15 @@ export const deliveries = {
     ask: (address) => `End the messages to ${address}? Its endpoints are disabled.`,
     none: 'No address is allowed.',
     own: 'Allowed e-mail addresses',
-    ownHelp: 'Your operator allows others.',
   },
   endpoints: {
     label: 'Endpoints',
     all: 'All endpoints',
     empty: 'No endpoint yet.',
-    emptyHelp: 'Records can be sent to your server, to a chat, or by e-mail.',
+    emptyHelp: 'Records go to your server, a chat, or by e-mail.',
     of: 'Endpoints of',
     operators: 'operators',
-    operatorsHelp:
-      'What begins to be wrong, and ends, can be sent to a server, to a chat, or by e-mail.',
-    noSuch: 'There is no endpoint with this address.',
-    noSuchHelp: 'It may have been deleted.',
+    operatorsHelp: 'What begins to be wrong, and ends, goes to a server, a chat, or by e-mail.',
     /** @type {Record<string, string>} */
     disabledReasons: {
       paused: 'disabled by you',
@@ -46,10 +41,8 @@ export const deliveries = {
     address: 'Address',
     waits: 'Waiting',
     lastSuccess: 'Last success',
-    failingSince: 'Failing since',
     heldUntil: 'Its server asked to wait until',
     lastFailure: 'Last error',
-    formerSecret: 'The former secret signs until',
     receives: 'Receives',
     everything: 'all records',
     chosen: 'the records chosen below',
@@ -76,7 +69,7 @@ export const deliveries = {
   endpointActions: {
     title: 'Actions',
     test: 'Test',
-    tested: 'A test event is on its way. It appears in the log.',
+    tested: 'A test event is on its way.',
     retry: 'Retry now',
     /** @param {number} n */
     retried: (n) =>
@@ -86,20 +79,20 @@ export const deliveries = {
     enable: 'Enable',
     enabled: 'Enabled. It receives what it missed.',
     rotate: 'New secret',
-    askRotate: 'Make a new secret? The present one signs too for 24 hours.',
+    askRotate: 'Make a new secret? The old one signs for 24 hours.',
     rotated: 'The endpoint has a new secret.',
     remove: 'Delete',
     /** @param {string} name */
-    askRemove: (name) => `Delete ${name} with its log? What waits is not sent.`,
+    askRemove: (name) => `Delete ${name} with its log?`,
     secret: 'The secret, which is shown only now:',
+    copy: 'Copy',
+    more: 'More actions',
     secretSaved: 'I have saved it',
-    example: 'Example of',
-    sendExample: 'Send example',
-    exampleSent: 'An example without a number is on its way. It appears in the log.',
+    example: 'Send',
+    noExample: 'a test event',
+    exampleSent: 'An example without a number is on its way.',
     replay: 'Send records again, from number',
     to: 'to',
-    /** @param {number} from @param {number} to */
-    askReplay: (from, to) => `Send the records ${from} to ${to} again?`,
     again: 'Send again',
     /** @param {number} n */
     replayed: (n) =>
@@ -108,6 +101,12 @@ export const deliveries = {
     allDead: (n) => `Send ${n === 1 ? 'the one' : `all ${n.toLocaleString()}`} not delivered again`,
     /** @param {number} n */
     askAllDead: (n) => `Send ${n.toLocaleString()} that were not delivered again?`,
+  },
+  routes: {
+    title: 'Changes of routes',
+    help: 'Your feed has the changes of these. = means both directions. An endpoint sends them if it chooses their kinds.',
+    chosen: 'Countries, airports and routes',
+    hint: 'Norway, PMI, LIS-JFK, LIS=MAD',
   },
   endpointForm: {
     new: 'Add an endpoint',
@@ -136,15 +135,19 @@ export const deliveries = {
     },
     hour: 'at this hour',
     zone: 'in this time zone',
+    template: 'Body: JSON in which {sentence} and other names stand for values',
+    badTemplate: 'The body is no JSON object.',
+    headers: 'Headers of each request, one a line: they replace those before',
+    headersHint: 'authorization: Bearer …',
+    /** @param {string} names */
+    dropHeaders: (names) => `remove the headers ${names}`,
     save: 'Save',
     saved: 'Saved.',
   },
   deliveries: {
     title: 'Log',
     show: 'Show',
-    recent: 'the last ones',
-    deadOnes: 'not delivered',
-    more: 'Show more',
+    shown: { recent: 'the last ones', dead: 'not delivered' },
     empty: 'Nothing was sent in the last 30 days.',
     noDead: 'Everything arrived.',
     pending: 'waits to be sent',
@@ -161,7 +164,7 @@ export const deliveries = {
     events: { 'webhook.test': 'a test', 'webhook.disabled': 'another endpoint was disabled' },
     /** @param {string} outcome @param {number | null} status */
     attempt: (outcome, status) => `${outcome}${status === null ? '' : `, status ${status}`}`,
-    last: 'last attempt:',
+    columns: { subject: 'What', state: 'State', when: 'When', attempt: 'Last attempt' },
     next: 'next attempt',
     now: 'now',
     again: 'Send again',

@@ -2,8 +2,13 @@
 export const network = {
   map: {
     show: 'Show',
-    spans: { 1: 'the last day', 7: 'the last week', 30: 'the last month', 365: 'the last year' },
-    ownDates: 'two dates',
+    spans: {
+      1: 'the last day',
+      7: 'the last week',
+      30: 'the last month',
+      365: 'the last year',
+      0: 'two dates',
+    },
     from: 'From',
     to: 'to',
     place: 'Place',
@@ -30,11 +35,9 @@ export const network = {
     zoomIn: 'Zoom in',
     zoomOut: 'Zoom out',
     showAll: 'The whole map',
-    help: 'Click a place for its routes. Keys: arrows move the map, + and − zoom, Enter opens the place at the cross, Escape closes it.',
+    help: 'Click a place for its routes. Arrows move the map, + and − zoom, Enter opens the place in the middle.',
     changes: 'Changes',
     unchanged: 'No route was added or removed.',
-    busiest: 'Places with the most routes',
-    routes: 'Routes',
     when: 'When',
     route: 'Route',
     what: 'Change',
@@ -56,6 +59,9 @@ export const network = {
       approved: 'approved',
       dropped: 'dropped',
     },
+    lists: { '': 'Both lists', routes: 'routes', 'with-availability': 'with-availability' },
+    effect: 'Effect',
+    effects: { '': 'All runs', 'applied,held,rejected,failed': 'With an effect' },
     first: '(first)',
     empty: 'No list has been fetched yet.',
     emptyHelp: 'The first one arrives within seconds of the start.',
@@ -107,9 +113,8 @@ export const network = {
     otherHeld: (list) => `The list ${list} is held too:`,
     routesFirst: 'Decide about the routes first.',
     rejectedBefore: 'An operator rejected a list that agrees with it:',
-    likelyReal:
-      'This list is likely real: much changes in the time since the last accepted one, of',
-    moved: 'The forecast has changed since you read it. Read it again before you decide.',
+    likelyReal: 'Likely real: much changes since the last accepted list, of',
+    moved: 'The forecast has changed. Read it again before you decide.',
     approve: 'Approve',
     reject: 'Reject',
     /** @param {string} run @param {number} removed @param {number} added */
@@ -119,8 +124,7 @@ export const network = {
     askApproveAvailability: (run, lost, gained) =>
       `Approve run ${run}? ${lost.toLocaleString()} routes can then not be booked any more, and ${gained.toLocaleString()} more can.`,
     /** @param {string} run */
-    askReject: (run) =>
-      `Reject run ${run}? A list that agrees with it is held again without a new alert.`,
+    askReject: (run) => `Reject run ${run}? Lists that agree are held without a new alert.`,
     toDecide: 'An operator decides with one of these commands:',
   },
 }

@@ -10,13 +10,15 @@ export const records = {
   was: (price) => `was ${price}`,
 
   changes: {
+    about: 'About',
+    segments: { '': 'All', fares: 'Fares', routes: 'Routes' },
     kind: 'Kind',
     allKinds: 'all',
     searchHint: 'place, flight, reference',
     empty: 'No change to show.',
     emptyHelp: 'New changes appear here by themselves.',
     noMatch: 'No change matches the filters.',
-    noMatchHelp: 'Choose another kind, or clear the search.',
+    noMatchHelp: 'Clear the filters.',
     happened: 'It happened',
     after: 'after',
     and: 'and',
@@ -39,13 +41,11 @@ export const records = {
     evidence: 'Evidence',
     /** @param {number} id */
     run: (id) => `the list of run ${id}`,
-    noEvidence:
-      'No answer is kept: the record follows from no answer, or the answer is older than 90 days.',
+    noEvidence: 'No answer is kept, or it is older than 90 days.',
     /** @param {number | null} status @param {number | null} ms */
     answer: (status, ms) =>
       `The upstream’s answer: status ${status ?? 'unknown'}${ms === null ? '' : `, after ${Math.round(ms)} ms`}`,
     deliveries: 'Deliveries',
     noDelivery: 'The record was sent to no endpoint.',
-    routesNotSent: 'Changes of routes are read from the feed. They are not sent to endpoints.',
   },
 }

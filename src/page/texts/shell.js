@@ -15,7 +15,7 @@ export const shell = {
   signOut: 'Sign out',
   operator: 'operator',
   noSuchView: 'This address leads to no view.',
-  noSuchViewHelp: 'It may be mistyped, or your key may not open it. Choose a view above.',
+  noSuchViewHelp: 'Your key may not open it. Choose a view above.',
   stream: {
     connecting: 'connecting',
     live: 'live',
@@ -50,25 +50,22 @@ export const shell = {
   },
 
   home: {
-    what: 'farewatch reads a flight fare interface and keeps what it does not: the history of every route, and a record each time a watched fare becomes bookable, sells out, or changes its price or itinerary.',
+    what: 'The history of every flight route, and a record each time a watched fare becomes bookable, sells out, or changes its price or itinerary.',
     noList: 'No list of routes has arrived yet.',
-    /** @param {string} age */
-    routes: (age) => `The routes were fetched ${age} ago.`,
-    /** @param {string} routes @param {string} fares */
-    routesAndFares: (routes, fares) =>
-      `The routes were fetched ${routes} ago, and half of the fares were checked in the last ${fares}.`,
+    /** @param {string} routes @param {string | null} fares */
+    fresh: (routes, fares) =>
+      `The routes were fetched ${routes} ago${fares === null ? '.' : `, half of the fares checked in the last ${fares}.`}`,
     unknown: 'The page could not read how fresh the data is.',
     key: 'Key',
     signIn: 'Sign in',
     linkHint: 'To sign in, open the link that npm start prints, or that of',
     linkCommand: 'bin/farewatch keys link',
-    keyHint: 'Or enter a key. It begins with fwk_ and stays in this tab alone.',
+    keyHint: 'Or enter a key (fwk_…). It stays in this tab alone.',
     badKey: 'This key is not valid.',
     open: 'Open',
     signingIn: 'Signing in …',
     /** @param {string} who */
-    replace: (who) =>
-      `This page is signed in as ${who}. The link replaces the keys of the page with new ones.`,
+    replace: (who) => `This page is signed in as ${who}. The link replaces its keys.`,
     replaceKeys: 'Replace the keys',
     keepKeys: 'Keep the present ones',
     links: 'More',

@@ -2,11 +2,9 @@
 export const watches = {
   lists: {
     empty: 'You watch nothing yet.',
-    emptyHelp: 'Drop a CSV file of watches on this page, add a watch, or use the API.',
+    emptyHelp: 'Add a watch, or drop a CSV file.',
     /** @param {number} n */
     paused: (n) => `${n.toLocaleString()} paused`,
-    /** @param {number} n */
-    ended: (n) => `${n.toLocaleString()} ended`,
     searchHint: 'place, airline, reference',
     label: 'Watches',
     /** @param {number} set */
@@ -18,27 +16,34 @@ export const watches = {
     departsFrom: 'Departs from',
     departsTo: 'to',
     clear: 'Clear the filters',
-    /** @param {string} percent */
-    share: (percent) => `${percent} bookable`,
-    /** @param {number} days */
-    shareOf: (days) => `of the known time of the last ${days} days`,
+    sortBy: 'Sort by',
+    columns: {
+      flight: 'Flight',
+      passengers: 'Passengers',
+      price: 'Price',
+      trend: 'Last 3 days',
+      state: 'State',
+      checked: 'Checked',
+    },
     next: 'next',
     due: 'due',
     noMatch: 'No watch matches.',
-    noMatchHelp: 'Search for something else, or clear the filters.',
+    noMatchHelp: 'Clear the search or the filters.',
     emptyList: 'This list has no watches.',
-    emptyListHelp: 'Add one, or drop a CSV file of watches.',
-    stripUnknown: 'nothing is known yet',
+    emptyListHelp: 'Add one, or drop a CSV file.',
+    sparkUnknown: 'nothing is known yet',
   },
   watch: {
     routeHelp:
-      'Your feed has a record when the route comes or goes, when it can be booked, and when it cannot any more.',
+      'Your feed has a record when the route comes, goes, can be booked, or cannot any more.',
+    price: 'price',
     prices: 'Price for all passengers',
     noPrice: 'No price is known since the watch began.',
     /** @param {string} price @param {string} currency */
     lastPrice: (price, currency) => `Prices; the last one is ${price} ${currency}`,
-    beliefs: 'What was believed',
-    now: 'now',
+    checks: 'Checks',
+    records: 'Records',
+    noRecords: 'It has not changed yet.',
     state: 'State',
     flight: 'Flight',
     return: 'Return',
@@ -66,21 +71,29 @@ export const watches = {
   },
   form: {
     add: 'Add a watch',
+    addAll: 'Add it all the same',
+    doubts: 'Is the flight right? It can be added all the same.',
+    known: 'A flight that you know already',
+    find: 'Find',
+    findHint: 'PMI, Barcelona, 2027-01-08',
+    /** @param {number} n */
+    found: (n) => (n === 1 ? '1 flight' : `${n.toLocaleString()} flights`),
     save: 'Save',
     reference: 'Reference',
     referenceHint: 'your name for the watch',
     flightId: 'Outbound flight id',
-    flightHelp:
-      'A flight id is the number under which the upstream’s search shows a flight; where the sandbox replaces the upstream, the start of farewatch prints one.',
+    flightHelp: 'A flight id is the number under which the upstream’s search shows a flight.',
     returnFlightId: 'Return flight id',
     optional: 'optional',
     terms: 'For whom',
     choices: { '': 'no', true: 'yes' },
-    restart: 'If you change a flight or the passengers, the watch begins again.',
-    exists: 'This list has a watch with this reference. Open it to edit it.',
+    restart: 'Another flight or other passengers: the watch begins again.',
+    exists: 'The list has this reference already.',
   },
   import: {
     drop: 'Drop a CSV file of watches here, or choose one',
+    /** @param {string} row @param {string} column */
+    at: (row, column) => `Row ${row}${column && `, column ${column}`}`,
     into: 'Into the list',
     /** @param {string} name */
     preview: (name) => `Preview ${name}`,
@@ -89,23 +102,12 @@ export const watches = {
       `${added === 1 ? '1 watch' : `${added.toLocaleString()} watches`} would be added, ${changed.toLocaleString()} changed, ${unchanged.toLocaleString()} left as they are`,
     /** @param {number} n */
     cleared: (n) =>
-      `${n.toLocaleString()} of the changed ones would lose a threshold, a day, an interval or a priority that the file leaves out.`,
+      `${n.toLocaleString()} of the changed ones would lose a setting that the file leaves out.`,
     /** @param {number} n */
     ended: (n) => `${n.toLocaleString()} of them have ended and stay ended.`,
-    warnings: 'Some flights are doubtful, but no reason to refuse the file:',
+    warnings: 'Doubtful flights, which are imported all the same:',
     nothing: 'The file changes nothing.',
     import: 'Import',
-    /** @param {string} size */
-    tooLarge: (size) =>
-      `The file is larger than ${size}. Split it, or let an operator import it with bin/farewatch watch-lists import.`,
-    unreadable: 'The file could not be read. If it changed meanwhile, choose it again.',
-  },
-  keys: {
-    title: 'Keys',
-    none: 'There is none. An operator makes one with',
-    command: 'bin/farewatch keys create',
-    revoked: 'revoked',
-    ends: 'ends',
-    used: 'used',
+    unreadable: 'The file could not be read. Choose it again.',
   },
 }

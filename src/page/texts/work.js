@@ -12,7 +12,8 @@ export const work = {
       deliveries: 'Planned: nothing is delivered from',
     },
     untilResumed: 'until it is resumed',
-    lastChanges: 'Last changes',
+    /** @type {Record<string, string>} */
+    last: { fares: 'Last changes of fares', routes: 'Last changes of routes' },
     allChanges: 'All changes',
     history: 'The last hours',
     /** @type {Record<string, string>} */
@@ -35,8 +36,6 @@ export const work = {
     routes: 'Are the routes fresh?',
     fetched: 'Yes. The routes were fetched',
     listAges: 'The age of each list of routes',
-    /** @param {string} list */
-    nextFetch: (list) => `${list}: next fetch`,
     fares: 'Are the fares fresh?',
     noFares: 'No fare is watched yet.',
     noFaresHelp: 'Add some under',
@@ -44,11 +43,11 @@ export const work = {
     checked: (count, age) => `Yes. Half of ${count} were checked in the last ${age}.`,
     medianAge: 'half within',
     oldestTenth: '90 % within',
-    oldest: 'all within',
+    /** @param {string} most @param {string} all */
+    oldestAges: (most, all) => `90 % within ${most}, all within ${all}.`,
     agesTitle: 'How long ago were the fares checked?',
     /** @param {string} span @param {string} age */
-    ages: (span, age) =>
-      `Nine tenths of the fares were checked within ${age}, at every minute ${span}.`,
+    ages: (span, age) => `90 % were checked within ${age} ${span}.`,
     /** @param {string} span */
     noAges: (span) => `No fare had a good check ${span}.`,
     /** @param {string} share @param {string} span */
@@ -56,21 +55,12 @@ export const work = {
     delay: 'How soon are changes detected?',
     /** @param {string} span */
     noDelay: (span) => `No check found a change ${span}.`,
-    /** @param {string} span @param {string} delay */
-    delayOfOne: (span, delay) => `The one change ${span} was detected within about ${delay}.`,
-    /** @param {string} changes @param {string} span @param {string} half @param {string} most */
-    delays: (changes, span, half, most) =>
-      `Half of ${changes} ${span} were detected within about ${half}, and 95 % within ${most}.`,
-    /** @param {string} changes @param {boolean} one */
-    waiting: (changes, one) => `${changes} of them ${one ? 'is' : 'are'} not recorded yet.`,
-    half: 'half within',
-    slowest: '95 % within',
-    /** @param {string} priority */
-    p50: (priority) => `half of ${priority}`,
+    /** @param {string} changes @param {string} span @param {string} most */
+    delays: (changes, span, most) => `Half of ${changes} ${span}; 95 % within ${most}.`,
     checks: 'How much is checked?',
     /** @param {string} checks @param {string | null} silent */
     checksMade: (checks, silent) =>
-      `${checks} checks in the last minute${silent === null ? '' : `; ${silent} of all shown had no good answer`}.`,
+      `${checks} in the last minute${silent === null ? '' : `; ${silent} of all without a good answer`}.`,
     good: 'checks a minute',
     unknown: 'without a good answer',
     upstream: 'Is the upstream well?',
@@ -79,8 +69,6 @@ export const work = {
     /** @param {string} share @param {number} rate */
     used: (share, rate) => `${share} of the budget of ${rate} requests a second is used.`,
     checksLastMinute: 'checks in the last minute',
-    /** @param {string} users */
-    usedBy: (users) => `Most calls of the last hour: ${users}.`,
     deliveries: 'Do changes reach their receivers?',
     noEndpoints: 'No endpoint receives changes yet.',
     /** @param {string} endpoints */
@@ -88,13 +76,10 @@ export const work = {
       `Yes. ${endpoints} ${endpoints.startsWith('1 ') ? 'is' : 'are'} enabled.`,
     endpoints: 'The endpoints',
     pending: 'pending',
-    oldestPending: 'oldest',
-    failingEndpoints: 'failing',
-    disabled: 'disabled',
-    dead: 'not delivered',
+    oldestPending: 'The oldest:',
     heldTitle: 'Does anything wait?',
     /** @param {number} n */
-    held: (n) => (n === 1 ? 'Yes:' : `Yes, ${n} things:`),
+    held: (n) => (n === 1 ? 'Yes, one thing.' : `Yes, ${n} things.`),
     nothingHeld: 'No. Nothing is held or contradicted.',
     /** @param {string} fares @param {boolean} one */
     contradicted: (fares, one) =>
@@ -119,14 +104,11 @@ export const work = {
     versions: (farewatch, schema, postgresql) =>
       `farewatch ${farewatch}, schema ${schema}, PostgreSQL ${postgresql}; as of`,
   },
-  /** @param {string} name */
-  priority: (name) => (name === 'all' ? 'all changes' : `${name} priority`),
   schedule: {
     budget: 'The budget',
     /** @param {number} rate @param {string} fares */
     budgetFor: (rate, fares) => `${rate} requests a second for ${fares}.`,
     used: 'used in the last minute',
-    ahead: 'reserved ahead',
     round: 'time to check all fares once',
     /** @param {string} list */
     list: (list) => `The list ${list}`,
@@ -140,33 +122,15 @@ export const work = {
     byPriority: 'By priority',
     noReseller: 'no reseller',
     noPriority: 'no priority',
-    /** @param {string} name */
-    minutes: (name) => `Calls by minute: ${name}`,
     fare: 'A fare',
-    recent: 'Fares that changed last',
     find: 'Find',
     flightId: 'Flight id',
     findHint: 'of an outbound flight',
     notFound: 'No tracked fare has this outbound flight.',
-    notFoundHelp: 'Changes of fares link to their fare.',
-    found: 'Several fares have this outbound flight. Choose one.',
     /** @param {any} fare */
     choice: ({ fareId, returnFlightId: back, watchers }) =>
       `fare ${fareId}${back === null ? '' : `, return ${back}`}: ${watchers === 1 ? '1 watch' : `${watchers} watches`}`,
     /** @param {number} id */
     fareTitle: (id) => `Fare ${id}`,
-    state: 'State',
-    flight: 'Flight',
-    return: 'Return',
-    lastGood: 'Last good check',
-    /** @param {string} reason */
-    lastUnknown: (reason) => `(the last one had no good answer: ${reason})`,
-    next: 'Next check',
-    noNext: 'none: it is not checked any more',
-    pace: 'Why this often',
-    beliefs: 'What was believed',
-    noBeliefs: 'It had no good check yet.',
-    records: 'Records',
-    noRecords: 'It has not changed yet.',
   },
 }

@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks'
-import { onSubmit, useAction, useResource } from '../hooks.js'
+import { onSubmit, typed, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Action, Failure, Loaded } from '../parts.js'
+import { Action, Failure, Loaded, Select } from '../parts.js'
 import { callApi, readAll } from '../session.js'
 import { texts } from '../texts.js'
-import { Age } from '../times.js'
 
 /** The e-mail addresses that an operator allows a reseller. */
 export function AddressesPanel() {
@@ -13,11 +12,10 @@ export function AddressesPanel() {
   const t = texts.addresses
   return html`<${Loaded} of=${resellers}>${(/** @type {{ name: string }[]} */ items) => {
     const name = chosen || items[0]?.name
-    return html`<section class="panel"><h2>${t.title}</h2><p class="muted">${t.help}</p>
+    return html`<section class="panel"><h2>${t.title}</h2>
       ${
         name !== undefined &&
-        html`<label>${t.reseller} <select value=${name} onChange=${(/** @type {any} */ e) => setChosen(e.currentTarget.value)}>
-          ${items.map((one) => html`<option>${one.name}</option>`)}</select></label>
+        html`<${Select} label=${t.reseller} value=${name} onChoose=${setChosen} options=${items.map((one) => [one.name, one.name])} />
         <${AddressesOf} key=${name} reseller=${name} />`
       }
     </section>`
@@ -41,18 +39,18 @@ function AddressesOf({ reseller }) {
   const disallow = () => confirm(t.ask(address)) && send(`${path}/disallow`, 'POST')
   return html`<${Loaded} of=${allowed}>${AddressList}<//>
     <form class="toolbar" onSubmit=${onSubmit(() => address !== '' && allow())}>
-      <label>${t.address} <input value=${address} spellcheck=${false} onInput=${(/** @type {any} */ e) => setAddress(e.currentTarget.value)} /></label>
+      <label>${t.address} <input value=${address} spellcheck=${false} onInput=${typed(setAddress)} /></label>
       <${Action} label=${t.allow} busy=${busy} disabled=${address === ''} onClick=${allow} />
       <${Action} label=${t.disallow} kind="danger" busy=${busy} disabled=${address === ''} onClick=${disallow} />
     </form>
     ${error && html`<${Failure} error=${error} />`}`
 }
 
-/** @param {{ items: { address: string, allowedAt: string }[] }} allowed */
+/** @param {{ items: { address: string }[] }} allowed */
 function AddressList({ items }) {
   if (items.length === 0) return html`<p>${texts.addresses.none}</p>`
   return html`<ul class="plain-list">
-    ${items.map(({ address, allowedAt }) => html`<li><code>${address}</code> <span class="muted"><${Age} at=${allowedAt} /></span></li>`)}
+    ${items.map(({ address }) => html`<li><code>${address}</code></li>`)}
   </ul>`
 }
 
@@ -60,7 +58,6 @@ function AddressList({ items }) {
 export function OwnAddresses() {
   const allowed = useResource((signal) => callApi('/own-addresses', { signal }), [])
   return html`<details class="panel"><summary>${texts.addresses.own}</summary>
-    <p class="muted">${texts.addresses.ownHelp}</p>
     <${Loaded} of=${allowed}>${AddressList}<//>
   </details>`
 }

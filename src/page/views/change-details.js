@@ -69,7 +69,6 @@ function routeText(state) {
 function RouteSources({ change }) {
   return html`<div class="sides">
     <section><h3>${texts.changes.evidence}</h3><p><a href=${linkTo('runs', String(change.runId))}>${texts.changes.run(change.runId)}</a></p></section>
-    <section><h3>${texts.changes.deliveries}</h3><p class="muted">${texts.changes.routesNotSent}</p></section>
   </div>`
 }
 

@@ -1,11 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import { attemptText, endpointName, endpointState, receivesText } from '../describe.js'
-import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
+import { endpointName, endpointState } from '../describe.js'
+import { linkTo, onSubmit, typed, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
+import { Action, Badge, Empty, Failure, Loaded, Select } from '../parts.js'
 import { callApi, showOperators } from '../session.js'
 import { texts } from '../texts.js'
-import { Age } from '../times.js'
 import { AddressesPanel, OwnAddresses } from './addresses.js'
 import { EndpointPane } from './endpoint.js'
 
@@ -47,13 +46,13 @@ function Endpoints({ canWatch, ofOperators, path: [id] }) {
   const keepSecret = (/** @type {string} */ of, /** @type {string} */ text) =>
     setSecret({ of, text })
   return html`<${Loaded} of=${endpoints}>${(/** @type {any[]} */ items) => {
-    const current = id === undefined ? items[0] : items.find((endpoint) => endpoint.id === id)
+    const current = items.find((endpoint) => endpoint.id === id) ?? items[0]
     return html`<div class="split endpoints ${id === undefined ? '' : 'one'}">
       <${EndpointList} endpoints=${items} current=${current} />
-      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} />${!ofOperators && html`<${OwnAddresses} />`}</aside>`}
+      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} />${!ofOperators && html`<${RoutesPanel} /><${OwnAddresses} />`}</aside>`}
       ${
         current === undefined
-          ? html`<${NoEndpoint} isKnown=${id === undefined} ofOperators=${ofOperators} />`
+          ? html`<${Empty} title=${texts.endpoints.empty}>${ofOperators ? texts.endpoints.operatorsHelp : texts.endpoints.emptyHelp}<//>`
           : html`<${EndpointPane} key=${current.id} endpoint=${current} canWatch=${canWatch} onChanged=${endpoints.reload}
             secret=${secret.of === current.id ? secret.text : ''} onSecret=${keepSecret} />`
       }
@@ -61,34 +60,27 @@ function Endpoints({ canWatch, ofOperators, path: [id] }) {
   }}<//>`
 }
 
-/** @param {{ isKnown: boolean, ofOperators: boolean }} props */
-function NoEndpoint({ isKnown, ofOperators }) {
-  const { empty, emptyHelp, operatorsHelp, noSuch, noSuchHelp } = texts.endpoints
-  return isKnown
-    ? html`<${Empty} title=${empty}>${ofOperators ? operatorsHelp : emptyHelp}<//>`
-    : html`<${Empty} title=${noSuch}>${noSuchHelp} <a href=${linkTo('deliveries')}>${texts.endpoints.all}</a><//>`
-}
-
 /** @param {{ endpoints: any[], current: any }} props */
 function EndpointList({ endpoints, current }) {
   return html`<nav aria-label=${texts.endpoints.label} class="lists">
     ${endpoints.map((endpoint) => {
-      const { id, target, digest, pending, dead, oldestPendingAt, lastFailure } = endpoint
+      const { id, target, pending, dead } = endpoint
       const { level, text } = endpointState(endpoint)
       return html`<a key=${id} href=${linkTo('deliveries', id)} aria-current=${endpoint === current ? 'page' : null}>
         <strong>${endpointName(endpoint)}</strong>
         <span class="muted small">${target}</span>
         <span class="small"><${Badge} level=${level}>${text}<//></span>
-        ${digest !== null && html`<span class="muted small">${receivesText(endpoint)}</span>`}
-        ${level !== 'good' && lastFailure && html`<span class="muted small">${attemptText(lastFailure)}</span>`}
-        ${pending > 0 && html`<span class="muted small">${texts.endpoints.pending(pending)}, ${texts.endpoints.oldest} <${Age} at=${oldestPendingAt} /></span>`}
+        ${pending > 0 && html`<span class="muted small">${texts.endpoints.pending(pending)}</span>`}
         ${dead > 0 && html`<span class="muted small">${texts.endpoints.dead(dead)}</span>`}
       </a>`
     })}
   </nav>`
 }
 
-/** The formats that need an address alone, each with how its addresses look. The first that fits is offered. */
+/** The body of a new endpoint of the format json. */
+const TEMPLATE = { text: '{sentence}' }
+
+/** The formats, each with how its addresses look. The first that fits is offered. */
 const FORMATS = [
   { name: 'email', address: /^[^:/]+@/ },
   { name: 'slack', address: /\/\/hooks\.slack\.com\// },
@@ -97,6 +89,7 @@ const FORMATS = [
   { name: 'telegram', address: /\/\/api\.telegram\.org\// },
   { name: 'ntfy', address: /\/\/ntfy\.sh\// },
   { name: 'webhook', address: /^/ },
+  { name: 'json', address: /^/ },
 ]
 
 /** @param {string} target */
@@ -112,7 +105,7 @@ function NewEndpoint({ onMade, onChanged }) {
   const address = target.trim()
   const format = chosen || formatOf(address)
   const make = async () => {
-    const body = { format, target: address }
+    const body = { format, target: address, ...(format === 'json' ? { template: TEMPLATE } : {}) }
     const { id, secret } = await callApi('/webhook-endpoints', { method: 'POST', body })
     onMade(id, secret ?? '')
     setTarget('')
@@ -124,13 +117,59 @@ function NewEndpoint({ onMade, onChanged }) {
   return html`<details class="panel"><summary>${texts.endpointForm.new}</summary>
     <form class="watch-form" onSubmit=${submit}>
       <label>${texts.endpointForm.newAddress}
-        <input value=${target} spellcheck=${false} onInput=${(/** @type {any} */ e) => setTarget(e.currentTarget.value)} /></label>
-      <label>${texts.endpoints.format}
-        <select value=${format} onChange=${(/** @type {any} */ e) => setChosen(e.currentTarget.value)}>
-          ${FORMATS.map(({ name }) => html`<option>${name}</option>`)}
-        </select></label>
+        <input value=${target} spellcheck=${false} onInput=${typed(setTarget)} /></label>
+      <${Select} label=${texts.endpoints.format} value=${format} onChoose=${setChosen} options=${FORMATS.map(({ name }) => [name, name])} />
       <${Action} label=${texts.endpointForm.add} busy=${busy} disabled=${address === ''} onClick=${() => run(make)} />
       ${error && html`<${Failure} error=${error} />`}
     </form>
   </details>`
+}
+
+/** Chooses the changes of routes that the feed has. */
+function RoutesPanel() {
+  const settings = useResource((signal) => callApi('/own-settings', { signal }), [])
+  const t = texts.routes
+  return html`<details class="panel"><summary>${t.title}</summary><p class="help">${t.help}</p>
+    <${Loaded} of=${settings}>${(/** @type {any} */ { routes }) => html`<${RoutesForm} key=${JSON.stringify(routes)} routes=${routes} onSaved=${settings.reload} />`}<//>
+  </details>`
+}
+
+/** What is chosen, as the command line writes it. @param {any} routes */
+function chosenText({ countries = [], places = [], pairs = [] }) {
+  const ends = pairs.map(
+    (/** @type {any} */ { departure, destination, eitherDirection }) =>
+      `${departure}${eitherDirection ? '=' : '-'}${destination}`,
+  )
+  return [...countries, ...places, ...ends].join(', ')
+}
+
+/** The codes of a route; the sign says whether it is meant in both directions. */
+const PAIR = /^([A-Z]{3})([-=])([A-Z]{3})$/
+
+/** @param {string} text */
+function chosenOf(text) {
+  const names = text.split(',').flatMap((name) => name.trim() || [])
+  const pairs = names.flatMap((name) => {
+    const [, departure, sign, destination] = PAIR.exec(name) ?? []
+    return sign ? [{ departure, destination, eitherDirection: sign === '=' }] : []
+  })
+  const places = names.filter((name) => /^[A-Z]{3}$/.test(name))
+  const countries = names.filter((name) => !PAIR.test(name) && !places.includes(name))
+  const chosen = Object.entries({ countries, places, pairs }).filter(([, some]) => some.length > 0)
+  return chosen.length === 0 ? null : Object.fromEntries(chosen)
+}
+
+/** @param {{ routes: any, onSaved: () => void }} props */
+function RoutesForm({ routes, onSaved }) {
+  const [text, setText] = useState(chosenText(routes ?? {}))
+  const { busy, error, run } = useAction()
+  const save = async () => {
+    await callApi('/own-settings', { method: 'PATCH', body: { routes: chosenOf(text) } })
+    onSaved()
+  }
+  return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
+    <label>${texts.routes.chosen} <input value=${text} placeholder=${texts.routes.hint} onInput=${typed(setText)} /></label>
+    <button type="submit" disabled=${busy}>${busy ? texts.working : texts.form.save}</button>
+    ${error && html`<${Failure} error=${error} />`}
+  </form>`
 }

@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks'
 import { attemptText } from '../describe.js'
 import { useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Badge, Failure, Loaded } from '../parts.js'
+import { Badge, Failure, Loaded, Select } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
 
 const EVERY_MS = 10_000
-const PAGE = 50
+const SHOWN = 100
 
 /** @type {Record<string, import('../parts.js').Level>} */
 const LEVELS = { pending: 'warn', delivered: 'good', dead: 'bad' }
@@ -20,9 +20,8 @@ const LEVELS = { pending: 'warn', delivered: 'good', dead: 'bad' }
  */
 export function EndpointLog({ endpoint, canWatch, onChanged }) {
   const [shown, setShown] = useState('recent')
-  const [limit, setLimit] = useState(PAGE)
   const ofState = shown === 'dead' ? '&state=dead' : ''
-  const path = `/deliveries?endpoint=${endpoint.id}${ofState}&limit=${limit}`
+  const path = `/deliveries?endpoint=${endpoint.id}${ofState}&limit=${SHOWN}`
   const log = useResource(
     (signal) => callApi(path, { signal }).then(({ items }) => items),
     [path],
@@ -32,19 +31,13 @@ export function EndpointLog({ endpoint, canWatch, onChanged }) {
     log.reload()
     onChanged()
   }
-  const show = (/** @type {any} */ event) => {
-    setShown(event.currentTarget.value)
-    setLimit(PAGE)
-  }
   const t = texts.deliveries
   return html`<section class="panel" aria-label=${t.title}>
     <div class="row"><h2>${t.title}</h2>
-      <label>${t.show} <select value=${shown} onChange=${show}>
-        <option value="recent">${t.recent}</option><option value="dead">${t.deadOnes}</option></select></label></div>
+      <${Select} label=${t.show} value=${shown} onChoose=${setShown} options=${Object.entries(t.shown)} /></div>
     <${Loaded} of=${log}>${(/** @type {any[]} */ items) => html`
       ${items.length === 0 && html`<p class="muted">${shown === 'recent' ? t.empty : t.noDead}</p>`}
       <${Deliveries} deliveries=${items} named="record" isOwn=${true} canWatch=${canWatch} onChanged=${changed} />
-      ${items.length === limit && limit < 4 * PAGE && html`<button type="button" onClick=${() => setLimit(limit + PAGE)}>${t.more}</button>`}
     `}<//>
   </section>`
 }
@@ -55,10 +48,13 @@ export function EndpointLog({ endpoint, canWatch, onChanged }) {
  * @param {{ deliveries: any[], named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props
  */
 export function Deliveries({ deliveries, named, isOwn, canWatch, onChanged }) {
-  return html`<ul class="plain-list deliveries">${deliveries.map(
-    (delivery) =>
-      html`<${Delivery} key=${delivery.id} delivery=${delivery} named=${named} isOwn=${isOwn} canWatch=${canWatch} onChanged=${onChanged} />`,
-  )}</ul>`
+  if (deliveries.length === 0) return null
+  return html`<table class="stacked deliveries">
+    <thead><tr>${Object.values(texts.deliveries.columns).map((text) => html`<th>${text}</th>`)}<th></th></tr></thead>
+    <tbody>${deliveries.map(
+      (delivery) =>
+        html`<${Delivery} key=${delivery.id} delivery=${delivery} named=${named} isOwn=${isOwn} canWatch=${canWatch} onChanged=${onChanged} />`,
+    )}</tbody></table>`
 }
 
 /** What a delivery is about. @param {any} delivery @param {'record' | 'endpoint'} named @param {boolean} isOwn */
@@ -77,14 +73,15 @@ function Delivery({ delivery, named, isOwn, canWatch, onChanged }) {
   const subject = subjectOf(delivery, named, isOwn)
   const path = `/deliveries/${id}`
   const again = () => callApi(`${path}/retry`, { method: 'POST' }).then(onChanged)
-  return html`<li>
-    <${Badge} level=${LEVELS[state] ?? 'idle'}>${subject}: ${textOf(t, state)}${deadReason && ` (${textOf(t.deadReasons, deadReason)})`}<//>
-    <span class="muted small">${when(delivery)}${lastAttempt && `, ${t.last} ${attemptText(lastAttempt)}`}</span>
-    ${isOwn && html`<button type="button" class="plain" aria-expanded=${isOpen} aria-label=${t.detailsOf(subject)} onClick=${() => setOpen(!isOpen)}>${t.details}</button>`}
-    ${state === 'dead' && canWatch && html`<button type="button" class="plain" disabled=${busy} aria-label=${t.againFor(subject)} onClick=${() => run(again)}>${t.again}</button>`}
-    ${error && html`<${Failure} error=${error} />`}
-    ${isOpen && html`<${Details} path=${path} />`}
-  </li>`
+  return html`<tr>
+      <td class="main">${subject}</td>
+      <td><${Badge} level=${LEVELS[state] ?? 'idle'}>${textOf(t, state)}${deadReason && ` (${textOf(t.deadReasons, deadReason)})`}<//></td>
+      <td class="muted">${when(delivery)}</td>
+      <td class="muted">${lastAttempt && attemptText(lastAttempt)}</td>
+      <td>${isOwn && html`<button type="button" class="plain" aria-expanded=${isOpen} aria-label=${t.detailsOf(subject)} onClick=${() => setOpen(!isOpen)}>${t.details}</button>`}
+      ${state === 'dead' && canWatch && html`<button type="button" class="plain" disabled=${busy} aria-label=${t.againFor(subject)} onClick=${() => run(again)}>${t.again}</button>`}</td>
+    </tr>
+    ${(error || isOpen) && html`<tr><td colspan="5">${error && html`<${Failure} error=${error} />`}${isOpen && html`<${Details} path=${path} />`}</td></tr>`}`
 }
 
 /** @param {any} delivery */

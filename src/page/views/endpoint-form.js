@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { watchKinds } from '../describe.js'
-import { onSubmit, useAction, useResource } from '../hooks.js'
+import { onSubmit, typed, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Failure, Loaded } from '../parts.js'
-import { callApi, readAll } from '../session.js'
+import { callApi, ProblemError, readAll } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { vocabulary } from '../vocabulary.js'
 
@@ -29,10 +29,13 @@ export function EndpointForm({ endpoint, canWatch, onChanged }) {
 }
 
 /** The values of the form, of an endpoint. @param {any} endpoint */
-function valuesOf({ description, kinds, reasons, lists, rules, digest }) {
+function valuesOf({ description, kinds, reasons, lists, rules, digest, template }) {
   return {
     description,
     target: '',
+    template: JSON.stringify(template, null, 2),
+    headers: '',
+    dropsHeaders: false,
     kinds: kinds ?? [],
     reasons: reasons ?? [],
     lists: lists ?? [],
@@ -51,7 +54,7 @@ function valuesOf({ description, kinds, reasons, lists, rules, digest }) {
 /** What is sent to the API. Nothing chosen is no filter. @param {Values} values @param {string} format */
 function bodyOf(values, format) {
   const { description, target, kinds, reasons, lists, soldOut, bookable } = values
-  const { amount, currency, digest, hour, zone } = values
+  const { amount, currency, digest, hour, zone, headers, dropsHeaders } = values
   const chosen = (/** @type {string[]} */ names) => (names.length === 0 ? null : names)
   const rules = {
     ...(soldOut ? { soldOut: true } : {}),
@@ -69,8 +72,37 @@ function bodyOf(values, format) {
     reasons: chosen(reasons),
     lists: chosen(lists),
     rules: Object.keys(rules).length === 0 ? null : rules,
-    ...(format === 'webhook' ? {} : { digest: times }),
+    ...(INSTANT.includes(format) ? {} : { digest: times }),
+    ...(format === 'json' ? { template: templateOf(values.template) } : {}),
+    ...(dropsHeaders
+      ? { headers: null }
+      : headers.trim() === ''
+        ? {}
+        : { headers: headersOf(headers) }),
   }
+}
+
+/** The formats that send each record by itself. */
+const INSTANT = ['webhook', 'json']
+
+/** @param {string} text */
+function templateOf(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ProblemError(0, { detail: texts.endpointForm.badTemplate })
+  }
+}
+
+/** @param {string} text lines of a name, a colon and a value */
+function headersOf(text) {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [name = '', ...value] = line.split(':')
+      return [name.trim(), value.join(':').trim()]
+    }),
+  )
 }
 
 /** @param {{ endpoint: any, lists: string[], canWatch: boolean, onChanged: () => void }} props */
@@ -83,6 +115,7 @@ function Settings({ endpoint, lists, canWatch, onChanged }) {
     setSaved(false)
     setValues((last) => ({ ...last, ...given }))
   }
+  const put = (/** @type {keyof Values} */ name) => typed((value) => set({ [name]: value }))
   const save = async () => {
     const body = bodyOf(values, endpoint.format)
     setValues(
@@ -92,14 +125,19 @@ function Settings({ endpoint, lists, canWatch, onChanged }) {
     onChanged()
   }
   const text = (/** @type {'description' | 'target'} */ name) =>
-    html`<label>${t[name]} <input value=${values[name]} spellcheck=${false} onInput=${(/** @type {any} */ e) => set({ [name]: e.currentTarget.value })} /></label>`
+    html`<label>${t[name]} <input value=${values[name]} spellcheck=${false} onInput=${put(name)} /></label>`
+  const area = (/** @type {'template' | 'headers'} */ name, hint = '') =>
+    html`<label>${t[name]} <textarea rows="3" spellcheck=${false} placeholder=${hint} value=${values[name]} onInput=${put(name)}></textarea></label>`
   return html`<form class="watch-form settings" onSubmit=${onSubmit(() => run(save))}><fieldset disabled=${!canWatch}>
     ${text('description')} ${text('target')}
     <${Choices} legend=${t.kinds} names=${watchKinds()} known=${vocabulary.kinds} chosen=${values.kinds} onChange=${(/** @type {string[]} */ kinds) => set({ kinds })} />
     <${Choices} legend=${t.reasons} names=${Object.keys(vocabulary.reasons)} known=${vocabulary.reasons} chosen=${values.reasons} onChange=${(/** @type {string[]} */ reasons) => set({ reasons })} />
     ${lists.length > 0 && html`<${Choices} legend=${t.lists} names=${lists} known=${{}} chosen=${values.lists} onChange=${(/** @type {string[]} */ chosen) => set({ lists: chosen })} />`}
-    <${Rules} values=${values} set=${set} />
-    ${endpoint.format !== 'webhook' && html`<${DigestFields} values=${values} set=${set} />`}
+    <${Rules} values=${values} set=${set} put=${put} />
+    ${!INSTANT.includes(endpoint.format) && html`<${DigestFields} values=${values} set=${set} put=${put} />`}
+    ${endpoint.format === 'json' && area('template')}
+    ${endpoint.format !== 'email' && area('headers', t.headersHint)}
+    ${endpoint.headerNames.length > 0 && html`<${Check} label=${t.dropHeaders(endpoint.headerNames.join(', '))} checked=${values.dropsHeaders} onChange=${() => set({ dropsHeaders: !values.dropsHeaders })} />`}
     ${canWatch && html`<button type="submit" class="primary" disabled=${busy}>${busy ? texts.working : t.save}</button>`}
     ${saved && html`<p role="status" class="small">${t.saved}</p>`}
     ${error && html`<${Failure} error=${error} />`}
@@ -121,31 +159,31 @@ function Check({ label, checked, onChange }) {
   return html`<label><input type="checkbox" checked=${checked} onChange=${onChange} /> ${label}</label>`
 }
 
-/** @typedef {{ values: Values, set: (given: Partial<Values>) => void }} FieldProps */
+/** @typedef {{ values: Values, set: (given: Partial<Values>) => void, put: (name: keyof Values) => (event: any) => void }} FieldProps */
 
 /** @param {FieldProps} props */
-function Rules({ values, set }) {
+function Rules({ values, set, put }) {
   const t = texts.endpointForm
   return html`<fieldset class="choices"><legend>${t.rules}</legend>
     <${Check} label=${t.soldOut} checked=${values.soldOut} onChange=${() => set({ soldOut: !values.soldOut })} />
     <${Check} label=${t.bookable} checked=${values.bookable} onChange=${() => set({ bookable: !values.bookable })} />
     <label>${t.priceBelow}
-      <input class="short" inputmode="decimal" placeholder=${t.amountHint} value=${values.amount} onInput=${(/** @type {any} */ e) => set({ amount: e.currentTarget.value })} />
-      <input class="short" aria-label=${t.currency} placeholder=${t.currencyHint} maxlength="3" value=${values.currency} onInput=${(/** @type {any} */ e) => set({ currency: e.currentTarget.value })} /></label>
+      <input class="short" inputmode="decimal" placeholder=${t.amountHint} value=${values.amount} onInput=${put('amount')} />
+      <input class="short" aria-label=${t.currency} placeholder=${t.currencyHint} maxlength="3" value=${values.currency} onInput=${put('currency')} /></label>
   </fieldset>`
 }
 
 /** @param {FieldProps} props */
-function DigestFields({ values, set }) {
+function DigestFields({ values, set, put }) {
   const t = texts.endpointForm
   return html`<fieldset class="choices"><legend>${t.digest}</legend>
-    <select aria-label=${t.digest} value=${values.digest} onChange=${(/** @type {any} */ e) => set({ digest: e.currentTarget.value })}>
+    <select aria-label=${t.digest} value=${values.digest} onChange=${put('digest')}>
       ${Object.entries(t.digests).map(([value, label]) => html`<option value=${value}>${label}</option>`)}
     </select>
     ${
       values.digest === 'daily' &&
       html`<label>${t.hour} <input class="short" type="number" min="0" max="23" value=${values.hour} onInput=${(/** @type {any} */ e) => set({ hour: e.currentTarget.valueAsNumber })} /></label>
-      <label>${t.zone} <input value=${values.zone} onInput=${(/** @type {any} */ e) => set({ zone: e.currentTarget.value })} /></label>`
+      <label>${t.zone} <input value=${values.zone} onInput=${put('zone')} /></label>`
     }
   </fieldset>`
 }

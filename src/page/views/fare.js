@@ -1,29 +1,20 @@
 import { useState } from 'preact/hooks'
-import {
-  changeLevel,
-  changeText,
-  hiddenText,
-  priceText,
-  stateName,
-  subjectOf,
-} from '../describe.js'
-import { linkTo, onSubmit, useAction, useResource } from '../hooks.js'
+import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
+import { linkTo, onSubmit, typed, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Leg, Timeline } from '../offer.js'
-import { Action, Badge, Empty, Failure, Loaded } from '../parts.js'
-import { readLast } from '../recent-changes.js'
+import { Leg } from '../offer.js'
+import { Action, Badge, Failure, Loaded } from '../parts.js'
+import { PriceChart } from '../price-chart.js'
 import { callApi } from '../session.js'
-import { texts } from '../texts.js'
-import { Age, Clock } from '../times.js'
-import { termsText } from '../vocabulary.js'
+import { textOf, texts } from '../texts.js'
+import { Age, durationText } from '../times.js'
+import { termsText, vocabulary } from '../vocabulary.js'
+import { ChangeList } from './changes.js'
 
 const EVERY_MS = 15_000
-/** How many changes are read for the fares that changed last, and how many fares are shown. */
-const RECENT = 50
-const SHOWN_RECENT = 10
 
-/** Finds a tracked fare by its flight, and shows it. @param {{ fareId: string | undefined }} props */
-export function FareSearch({ fareId }) {
+/** Finds a tracked fare by its flight. */
+export function FareSearch() {
   const [flightId, setFlightId] = useState('')
   const [found, setFound] = useState(/** @type {any[] | undefined} */ (undefined))
   const { busy, error, run } = useAction()
@@ -36,88 +27,80 @@ export function FareSearch({ fareId }) {
   return html`<section class="panel fare"><h2>${texts.schedule.fare}</h2>
     <form class="toolbar" onSubmit=${submit}>
       <label>${texts.schedule.flightId} <input value=${flightId} placeholder=${texts.schedule.findHint}
-        onInput=${(/** @type {any} */ e) => setFlightId(e.currentTarget.value)} /></label>
+        onInput=${typed(setFlightId)} /></label>
       <${Action} label=${texts.schedule.find} busy=${busy} disabled=${flightId.trim() === ''} onClick=${() => run(find)} />
     </form>
     ${error && html`<${Failure} error=${error} />`}
-    ${found !== undefined && found.length !== 1 && html`<${Choices} found=${found} />`}
-    ${fareId === undefined ? html`<${RecentFares} />` : html`<${Fare} key=${fareId} fareId=${fareId} />`}
+    ${found?.length === 0 && html`<p role="status">${texts.schedule.notFound}</p>`}
+    <ul class="plain-list">${found?.map((fare) => html`<li><a href=${linkTo('schedule', String(fare.fareId))}>${texts.schedule.choice(fare)}</a>, ${termsText(fare)}</li>`)}</ul>
   </section>`
 }
 
-/** The fares of the last changes, for a reader who knows no flight id. */
-function RecentFares() {
-  const recent = useResource(
-    async () => newestByFare(await readLast('/availability-changes', RECENT)),
-    [],
-  )
-  return html`<${Loaded} of=${recent}>${(/** @type {any[]} */ changes) =>
-    changes.length > 0 &&
-    html`<h3>${texts.schedule.recent}</h3><ul class="plain-list recent">${changes.map((change) => {
-      const { title, detail } = subjectOf(change)
-      return html`<li><a href=${linkTo('schedule', String(change.fareId))}>${title}</a> <span class="muted">${detail}</span>
-        <${Badge} level=${changeLevel(change)}>${changeText(change)}<//></li>`
-    })}</ul>`}<//>`
-}
-
-/** @param {any[]} changes oldest first */
-function newestByFare(changes) {
-  const byFare = new Map(changes.map((change) => [change.fareId, change]))
-  return [...byFare.values()].sort((a, b) => b.seq - a.seq).slice(0, SHOWN_RECENT)
-}
-
-/** @param {{ found: any[] }} props */
-function Choices({ found }) {
-  if (found.length === 0) {
-    return html`<${Empty} title=${texts.schedule.notFound}>${texts.schedule.notFoundHelp}<//>`
-  }
-  return html`<p>${texts.schedule.found}</p><ul class="plain-list">${found.map(
-    (fare) =>
-      html`<li><a href=${linkTo('schedule', String(fare.fareId))}>${texts.schedule.choice(fare)}</a>, ${termsText(fare)}</li>`,
-  )}</ul>`
-}
-
-/** @param {{ fareId: string }} props */
-function Fare({ fareId }) {
+/** A fare of an operator. @param {{ fareId: string }} props */
+export function OperatorFare({ fareId }) {
   const fare = useResource(
     (signal) => callApi(`/fares/${encodeURIComponent(fareId)}`, { signal }),
     [fareId],
     { everyMs: EVERY_MS },
   )
-  return html`<${Loaded} of=${fare}>${(/** @type {any} */ data) => html`
-    <h3>${texts.schedule.fareTitle(data.fareId)}</h3>
-    <${Facts} fare=${data} />
-    <div class="sides">
-      <section><h3>${texts.schedule.beliefs}</h3>${
-        data.timeline.length === 0
-          ? html`<p class="muted">${texts.schedule.noBeliefs}</p>`
-          : html`<${Timeline} timeline=${data.timeline} />`
-      }</section>
-      <section><h3>${texts.schedule.records}</h3><${Changes} changes=${data.changes} /></section>
+  return html`<a class="back" href=${linkTo('schedule')}>‹ ${texts.views.schedule}</a>
+    <${Loaded} of=${fare}>${(/** @type {any} */ data) => html`
+    <${FarePage} fare=${data} timeline=${data.timeline} changes=${data.changes} canWatch=${false} title=${texts.schedule.fareTitle(data.fareId)}
+      state=${html`<${Badge} level=${stateLevel(data.state)}>${stateName(data.state)}<//>`} />`}<//>`
+}
+
+/**
+ * A fare, of a watch or an operator's: its price over time, its state and next check, its records, and what was believed.
+ * @param {{ fare: any, timeline: any[], changes: any[], canWatch: boolean, title: string, state: unknown, children?: unknown }} props
+ */
+export function FarePage({ fare, timeline, changes, canWatch, title, state, children }) {
+  const belief = fare.belief ?? fare
+  const subject = subjectOf({ ...fare, belief })
+  const prices = timeline.filter((interval) => interval.state === 'bookable')
+  const t = texts.watch
+  return html`<div class="fare-page">
+    <div class="panel">
+      <div class="row"><h2>${subject.title}</h2>${state}</div>
+      <p class="muted">${title}${subject.detail && `, ${subject.detail}`}</p>
+      ${belief.price && html`<p class="amount">${priceText(belief.price)}</p>`}
+      ${children}
     </div>
-  `}<//>`
+    <div class="columns">
+      <div>
+        <section class="panel"><h2>${t.prices}</h2>
+          ${prices.length === 0 ? html`<p class="muted">${fare.route ? t.routeHelp : t.noPrice}</p>` : html`<${PriceChart} prices=${prices} />`}</section>
+        <section class="panel"><h2>${t.records}</h2>
+          ${changes.length === 0 ? html`<p class="muted">${t.noRecords}</p>` : html`<${ChangeList} changes=${changes} canWatch=${canWatch} isNamed=${false} />`}</section>
+      </div>
+      <div>
+        ${!fare.route && html`<section class="panel"><h2>${t.checks}</h2><${Facts} fare=${fare} belief=${belief} /></section>`}
+      </div>
+    </div>
+  </div>`
 }
 
-/** @param {{ fare: any }} props */
-function Facts({ fare }) {
-  const { state, price, flightId, returnFlightId, next, turns } = fare
-  const { lastGoodCheckAt, lastReason } = fare
+/** @param {{ fare: any, belief: any }} props */
+function Facts({ fare, belief }) {
+  const { flightId, returnFlightId, lastFlight, next, turns, pace, lastReason } = fare
+  const { contradictedSince, heldSince, lastGoodCheckAt, hiddenReason } = fare
+  const t = texts.watch
   return html`<dl>
-    <dt>${texts.schedule.state}</dt><dd>${stateName(state)}${price === null ? '' : `, ${priceText(price)}`}${fare.hiddenReason && html` <span class="muted">${hiddenText(fare)}</span>`}</dd>
-    <dt>${texts.schedule.flight}</dt><dd><${Leg} leg=${fare.outbound} name=${flightId} /></dd>
-    ${returnFlightId !== null && html`<dt>${texts.schedule.return}</dt><dd><${Leg} leg=${fare.return} name=${returnFlightId} /></dd>`}
-    <dt>${texts.watch.passengers}</dt><dd>${termsText(fare)}</dd>
-    <dt>${texts.schedule.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.schedule.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
-    <dt>${texts.schedule.next}</dt><dd>${next ? html`<${Age} at=${next.at} />: ${next.why}` : texts.schedule.noNext}</dd>
-    ${turns && html`<dt>${texts.schedule.pace}</dt><dd>${turns.why}</dd>`}
+    ${hiddenReason && html`<dt>${t.state}</dt><dd>${hiddenText(fare)}</dd>`}
+    ${contradictedSince && html`<dt>${t.contradicted}</dt><dd><${Age} at=${contradictedSince} /></dd>`}
+    ${heldSince && html`<dt>${t.held}</dt><dd><${Age} at=${heldSince} /> <span class="muted">${t.heldHelp}</span></dd>`}
+    <dt>${t.flight}</dt><dd><${Leg} leg=${belief.outbound} known=${lastFlight?.outbound} name=${flightId} /></dd>
+    ${returnFlightId && html`<dt>${t.return}</dt><dd><${Leg} leg=${belief.return} known=${lastFlight?.return} name=${returnFlightId} /></dd>`}
+    ${lastFlight?.price && html`<dt>${t.lastSeen}</dt><dd>${priceText(lastFlight.price)}, <${Age} at=${lastFlight.at} /></dd>`}
+    <dt>${t.passengers}</dt><dd>${termsText(fare)}</dd>
+    <dt>${t.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${t.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
+    <dt>${t.next}</dt><dd>${
+      next?.at
+        ? html`<${Age} at=${next.at} />: ${next.why}`
+        : next
+          ? html`<${Age} at=${next.notBefore} /> ${t.orLater} ${textOf(vocabulary.checks, next.why)}`
+          : t.noNext
+    }</dd>
+    ${turns && html`<dt>${t.pace}</dt><dd>${turns.why}</dd>`}
+    ${pace?.expectedIntervalSeconds && html`<dt>${t.pace}</dt><dd>${t.paceText(durationText(pace.expectedIntervalSeconds), pace.changesPerDay.toFixed(1))}</dd>`}
   </dl>`
-}
-
-/** @param {{ changes: any[] }} props */
-function Changes({ changes }) {
-  if (changes.length === 0) return html`<p class="muted">${texts.schedule.noRecords}</p>`
-  return html`<ul class="plain-list">${changes.map(
-    (change) =>
-      html`<li><${Badge} level=${changeLevel(change)}>${changeText(change)}<//> <span class="muted"><${Clock} at=${change.recordedAt} /></span></li>`,
-  )}</ul>`
 }

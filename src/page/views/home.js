@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { onSubmit, useAction, useResource } from '../hooks.js'
+import { onSubmit, typed, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Failure, failureText } from '../parts.js'
 import { callApi, callerOf, ProblemError, saveKeys, signOut } from '../session.js'
@@ -51,11 +51,8 @@ async function readFreshness() {
 /** @param {{ facts: { routesAgeSeconds: number | null, faresAgeSeconds: number | null } }} props */
 function Freshness({ facts: { routesAgeSeconds, faresAgeSeconds } }) {
   if (routesAgeSeconds === null) return html`<${Badge} level="idle">${texts.home.noList}<//>`
-  const routes = durationText(routesAgeSeconds)
-  const sentence =
-    faresAgeSeconds === null
-      ? texts.home.routes(routes)
-      : texts.home.routesAndFares(routes, durationText(faresAgeSeconds))
+  const fares = faresAgeSeconds === null ? null : durationText(faresAgeSeconds)
+  const sentence = texts.home.fresh(durationText(routesAgeSeconds), fares)
   return html`<${Badge} level=${routesAgeSeconds > OLD_SECONDS ? 'warn' : 'good'}>${sentence}<//>`
 }
 
@@ -73,7 +70,7 @@ function KeyForm({ onEnter }) {
   return html`<form class="key-form" onSubmit=${onSubmit(() => run(enter))}>
     <label for="key">${texts.home.key}</label>
     <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${key}
-      onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => setKey(e.currentTarget.value)} />
+      onInput=${typed(setKey)} />
     <${Action} label=${texts.home.open} kind="primary enter" busy=${busy} disabled=${key.trim() === ''} onClick=${() => run(enter)} />
     <p class="help">${texts.home.keyHint}</p>
     ${error && html`<p role="alert"><${Badge} level="bad">${failureText(error)}<//></p>`}

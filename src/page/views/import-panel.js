@@ -6,9 +6,6 @@ import { callApi, ProblemError } from '../session.js'
 import { texts } from '../texts.js'
 import { FaultList, Faults } from './watch-form.js'
 
-/** As large as the API reads at once. */
-const MAX_BYTES = 20_000_000
-
 /**
  * Imports a CSV file that is dropped or chosen: first shows what it would change, then asks.
  * @param {{ current: string | undefined, onImported: (list: string) => void }} props
@@ -38,7 +35,6 @@ export function ImportPanel({ current, onImported }) {
   return html`<section class="drop ${over ? 'over' : ''}" aria-label=${texts.import.import} onDrop=${drop} onDragOver=${drag} onDragLeave=${() => setOver(false)}>
     <label>${texts.import.drop}
       <input type="file" accept=".csv,text/csv" onChange=${choose} /></label>
-    <p class="help">${texts.form.flightHelp}</p>
     ${
       file &&
       html`<${Preview} key=${file.key} file=${file.given} list=${current ?? 'watches'}
@@ -67,9 +63,6 @@ function Preview({ file, list, onEnd }) {
   const rename = (/** @type {any} */ event) => {
     setName(event.currentTarget.value)
     setPlan(undefined)
-  }
-  if (file.size > MAX_BYTES) {
-    return html`<p role="alert"><${Badge} level="bad">${texts.import.tooLarge('20 MB')}<//></p>`
   }
   return html`<div class="preview">
     <label>${texts.import.into} <input value=${name} onInput=${rename} /></label>

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { onSubmit, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { readPlaces } from '../map/network.js'
@@ -6,7 +6,6 @@ import { texts } from '../texts.js'
 import { clockText } from '../times.js'
 
 const ROWS = 200
-const BUSIEST = 15
 const SUGGESTIONS = 20
 
 /** Chooses a place by its code or city. @param {{ onPlace: (id: string) => void }} props */
@@ -47,10 +46,10 @@ function rank({ iata, city }, wanted) {
 }
 
 /**
- * What changed, and the places with the most routes.
- * @param {{ network: import('../map/network.js').Network, at: number, routes: import('../map/network.js').Pair[], onPlace: (id: string) => void }} props
+ * What changed.
+ * @param {{ network: import('../map/network.js').Network, at: number, onPlace: (id: string) => void }} props
  */
-export function OverviewTables({ network, at, routes, onPlace }) {
+export function ChangesTable({ network, at, onPlace }) {
   const places = useResource(readPlaces, [])
   const shown = network.changes
     .filter((change) => change.at <= at)
@@ -71,28 +70,7 @@ export function OverviewTables({ network, at, routes, onPlace }) {
         <td>${added ? texts.map.wasAdded : texts.map.wasRemoved}</td></tr>`,
       )}</tbody></table>`
     }
-    <${BusiestTable} routes=${routes} places=${places.data} onPlace=${onPlace} />
   </div>`
-}
-
-/** @param {{ routes: import('../map/network.js').Pair[], places: Map<string, any> | undefined, onPlace: (id: string) => void }} props */
-function BusiestTable({ routes, places, onPlace }) {
-  const busiest = useMemo(() => busiestOf(routes), [routes])
-  return html`<h2 class="next-table">${texts.map.busiest}</h2><table>
-    <thead><tr><th>${texts.map.place}</th><th class="n">${texts.map.routes}</th></tr></thead>
-    <tbody>${busiest.map(([id, count]) => {
-      const place = places?.get(id)
-      return html`<tr><td><button type="button" class="plain" onClick=${() => onPlace(id)}>${place ? nameOf(place) : id}</button></td>
-        <td class="n">${count.toLocaleString()}</td></tr>`
-    })}</tbody></table>`
-}
-
-/** The places with the most routes, to them or from them. @param {import('../map/network.js').Pair[]} routes */
-function busiestOf(routes) {
-  /** @type {Map<string, number>} */
-  const counts = new Map()
-  for (const id of routes.flat()) counts.set(id, (counts.get(id) ?? 0) + 1)
-  return [...counts].sort(([, a], [, b]) => b - a).slice(0, BUSIEST)
 }
 
 /**

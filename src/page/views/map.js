@@ -4,11 +4,11 @@ import { html } from '../html.js'
 import { useEvents } from '../live.js'
 import { networkAt, readNetwork, readPlaces, steadyOf, withChanges } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
-import { Empty, Figure, Legend, Loaded } from '../parts.js'
+import { Empty, Figure, Legend, Loaded, Select } from '../parts.js'
 import { serverNow } from '../session.js'
 import { texts } from '../texts.js'
 import { clockText } from '../times.js'
-import { OverviewTables, PlacePicker, PlaceTable } from './map-tables.js'
+import { ChangesTable, PlacePicker, PlaceTable } from './map-tables.js'
 
 const DAY_MS = 86_400_000
 const STEPS = 200
@@ -46,8 +46,8 @@ function boundsOf({ days, from, to }) {
 /** @param {{ span: Span, onChange: (span: Span) => void }} props */
 function SpanPicker({ span, onChange }) {
   const today = dateText(new Date(serverNow()))
-  const choose = (/** @type {any} */ event) => {
-    const days = Number(event.currentTarget.value)
+  const choose = (/** @type {string} */ value) => {
+    const days = Number(value)
     const since = dateText(new Date(serverNow() - 7 * DAY_MS))
     onChange(days > 0 ? { days, from: '', to: '' } : { days, from: since, to: today })
   }
@@ -57,9 +57,7 @@ function SpanPicker({ span, onChange }) {
     onChange(next.from <= next.to ? next : { ...next, from: next.to, to: next.from })
   }
   return html`<div class="toolbar">
-    <label>${texts.map.show} <select value=${span.days} onChange=${choose}>
-      ${Object.entries(texts.map.spans).map(([days, text]) => html`<option value=${days}>${text}</option>`)}
-      <option value="0">${texts.map.ownDates}</option></select></label>
+    <${Select} label=${texts.map.show} value=${span.days} onChoose=${choose} options=${Object.entries(texts.map.spans)} />
     ${
       span.days === 0 &&
       html`<label>${texts.map.from} <input type="date" max=${today} value=${span.from} onChange=${set('from')} /></label>
@@ -116,6 +114,7 @@ function Player({ read, isPresent, picker }) {
     </div>
     <div class="player">
       <button type="button" onClick=${play}>${playing ? texts.map.pause : texts.map.play}</button>
+      <span class="muted">${clockText(first)}</span>
       <input type="range" min="0" max=${STEPS} value=${step} aria-label=${texts.map.time} aria-valuetext=${clockText(at)} onInput=${seek} />
       <output>${clockText(at)}</output>
     </div>
@@ -125,7 +124,7 @@ function Player({ read, isPresent, picker }) {
         <${Legend} keys=${texts.map.legend} /><p class="muted small" id="map-help">${texts.map.help}</p></div>
       ${
         focus === undefined
-          ? html`<${OverviewTables} network=${network} at=${at} routes=${all} onPlace=${show} />`
+          ? html`<${ChangesTable} network=${network} at=${at} onPlace=${show} />`
           : html`<${PlaceTable} id=${focus} routes=${all} onPlace=${show} onClose=${() => setFocus(NO_FOCUS)} />`
       }
     </div>`

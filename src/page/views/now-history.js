@@ -2,40 +2,59 @@ import { useState } from 'preact/hooks'
 import { Chart } from '../chart.js'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Card, Figure, Loaded } from '../parts.js'
+import { Card, Segments } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText, shortText } from '../times.js'
-import { warningsAbout, warningsOfList } from '../warnings.js'
+import { Judged, warningsOfList } from '../warnings.js'
 
 const EVERY_MS = 30_000
-const SPANS = ['1', '6', '24']
+const FEWEST_STEPS = 12
 
-/** Lines over the last hours, each with its sentence. @param {{ status: any }} props */
-export function HistoryCards({ status }) {
+/**
+ * The history of the last hours, with the hours that it spans.
+ * @returns {{ history: import('../hooks.js').Resource<any>, setHours: (hours: string) => void }}
+ */
+export function useHistory() {
   const [hours, setHours] = useState('')
-  const history = useResource(
+  const read = useResource(
     (signal) => callApi(`/status/history${hours === '' ? '' : `?hours=${hours}`}`, { signal }),
     [hours],
     { everyMs: EVERY_MS },
   )
-  return html`<${Loaded} of=${history}>${(/** @type {any} */ data) => {
-    const span = String((Date.parse(data.until) - Date.parse(data.since)) / 3_600_000)
-    return html`<section class="history" aria-label=${texts.now.history}>
-      <div class="row"><h2>${texts.now.history}</h2>
-        <div class="choices" role="group" aria-label=${texts.now.history}>${SPANS.map(
-          (one) =>
-            html`<button type="button" aria-pressed=${one === span} onClick=${() => setHours(one)}>${texts.now.spans[one]}</button>`,
-        )}</div></div>
-      <div class="history-cards">
-        <${ChangesCard} history=${data} span=${span} />
-        <${DelayCard} history=${data} status=${status} span=${span} />
-        ${data.beliefs && html`<${AgesCard} history=${data} status=${status} span=${span} />`}
-        <${ListsCard} history=${data} status=${status} />
-        ${data.checks && html`<${ChecksCard} history=${data} status=${status} />`}
-      </div>
-    </section>`
-  }}<//>`
+  const { data } = read
+  const history = data && {
+    ...data,
+    first: firstKnown(data),
+    span: String((Date.parse(data.until) - Date.parse(data.since)) / 3_600_000),
+  }
+  return { history: { ...read, data: history }, setHours }
+}
+
+/**
+ * Lines over the last hours, each with its sentence, and the cards below them.
+ * @param {{ history: any, status: any, onHours: (hours: string) => void, children?: unknown }} props
+ */
+export function HistoryCards({ history, status, onHours, children }) {
+  const { span } = history
+  return html`<section class="history" aria-label=${texts.now.history}>
+    <div class="row"><h2>${texts.now.history}</h2>
+      <${Segments} label=${texts.now.history} names=${texts.now.spans} chosen=${span} onChoose=${onHours} /></div>
+    <div class="history-cards">
+      <${ChangesCard} history=${history} span=${span} />
+      ${history.beliefs && html`<${AgesCard} history=${history} status=${status} span=${span} />`}
+      <${ListsCard} history=${history} status=${status} />
+      ${history.checks && html`<${ChecksCard} history=${history} status=${status} />`}
+      ${children}
+    </div>
+  </section>`
+}
+
+/** The first step since farewatch has fetched a list: nothing is known of the time before. @param {any} history */
+function firstKnown({ lists }) {
+  const [{ ageSeconds }] = lists
+  const first = ageSeconds.findIndex((/** @type {number | null} */ age) => age !== null)
+  return Math.max(0, Math.min(first, ageSeconds.length - FEWEST_STEPS))
 }
 
 /** What changed, from good to bad, each with the colour of its bars. */
@@ -92,58 +111,33 @@ function summed(rows) {
 /** @param {number} n */
 const whole = (n) => n.toLocaleString()
 
-/** @param {{ history: any, status: any, span: string }} props */
-function DelayCard({ history: { delaySeconds, since, until }, status, span }) {
-  const { p50, p95, all } = delaySeconds
-  const [warning] = warningsAbout(status, 'delay')
-  const sentence = warning?.text ?? delaySentence(all, inSpan(span))
-  const level = warning?.level ?? (all === null ? 'idle' : 'good')
-  const groups = (status.detectionDelays ?? []).slice(1)
-  const series = [
-    { name: texts.now.slowest, tone: 'second', values: p95 },
-    { name: texts.now.half, tone: 'first', values: p50 },
-  ]
-  return html`<${Card} title=${texts.now.delay} level=${level} sentence=${sentence}>
-    <${Chart} kind="ranges" series=${series} span=${{ since, until }} format=${shortText} label=${sentence} />
-    ${
-      groups.length > 1 &&
-      html`<div class="figures">${groups.map(
-        (/** @type {any} */ { priority, midpointSeconds }) =>
-          html`<${Figure} label=${texts.now.p50(texts.priority(priority))}>${shortText(midpointSeconds.p50)}<//>`,
-      )}</div>`
-    }
-  <//>`
+/** How late the changes of the span were detected. @param {{ history: any, status: any, span: string }} props */
+export function DelayTile({ history, status, span }) {
+  const { all } = history.delaySeconds
+  return html`<${Judged} status=${status} about=${['delay']} title=${texts.now.delay} level=${all === null ? 'idle' : 'good'}
+    figure=${all === null ? texts.none : shortText(all.p50)} sentence=${delaySentence(all, inSpan(span))} />`
 }
 
 /** @param {any} all the changes of the span; null without any. @param {string} span */
 function delaySentence(all, span) {
-  if (all === null) return texts.now.noDelay(span)
-  const { changes, waiting } = all
-  const [half, most] = [shortText(all.p50), shortText(all.p95)]
-  const delays =
-    changes === 1
-      ? texts.now.delayOfOne(span, half)
-      : texts.now.delays(texts.count(changes, 'change'), span, half, most)
-  return waiting === 0 ? delays : `${delays} ${texts.now.waiting(whole(waiting), waiting === 1)}`
+  return all === null
+    ? texts.now.noDelay(span)
+    : texts.now.delays(texts.count(all.changes, 'change'), span, shortText(all.p95))
 }
 
 /** @param {{ history: any, status: any, span: string }} props */
 function AgesCard({ history, status, span }) {
   const { p50, p90, staleShare } = history.beliefs
-  const [warning] = warningsAbout(status, 'fares')
   const isKnown = p50.some((/** @type {number | null} */ age) => age !== null)
-  const sentence =
-    warning?.text ??
-    (isKnown
-      ? texts.now.ages(inSpan(span), durationText(Math.max(...p90)))
-      : texts.now.noAges(inSpan(span)))
-  const level = warning?.level ?? (isKnown ? 'good' : 'idle')
+  const sentence = isKnown
+    ? texts.now.ages(inSpan(span), durationText(Math.max(...p90)))
+    : texts.now.noAges(inSpan(span))
   const stale = Math.max(...staleShare)
   const series = [
     { name: texts.now.oldestTenth, tone: 'second', values: p90 },
     { name: texts.now.medianAge, tone: 'first', values: p50 },
   ]
-  return html`<${Card} title=${texts.now.agesTitle} level=${level} sentence=${sentence}
+  return html`<${Judged} status=${status} about=${['fares']} title=${texts.now.agesTitle} level=${isKnown ? 'good' : 'idle'} sentence=${sentence}
     help=${stale > 0 && texts.now.stale(texts.percent(stale), inSpan(span))}>
     <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${sentence} />
   <//>`
@@ -163,10 +157,6 @@ function ListsCard({ history, status }) {
   }))
   return html`<${Card} title=${texts.now.routes} level=${warning?.level ?? 'good'} sentence=${sentence}>
     <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${texts.now.listAges} />
-    <div class="figures">${lists.map(
-      (/** @type {any} */ { list, nextDueAt }) =>
-        html`<${Figure} label=${texts.now.nextFetch(list)}><${Age} at=${nextDueAt} /><//>`,
-    )}</div>
   <//>`
 }
 

@@ -1,7 +1,7 @@
-import { linkTo, useResource } from '../hooks.js'
+import { linkWithin, useQuery, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useRuns } from '../live.js'
-import { Badge, Empty, Loaded } from '../parts.js'
+import { Badge, Empty, Loaded, Segments } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Clock, durationText } from '../times.js'
@@ -20,9 +20,16 @@ const LEVELS = {
 
 /** The syncs of the route lists, and the review of a held one. @param {{ caller: any, path: string[] }} props */
 export function RunsView({ caller, path: [runId] }) {
-  const runs = useResource(() => callApi('/sync-runs?limit=100'), [], { everyMs: 30_000 })
+  const [query, setQuery] = useQuery()
+  const filters = new URLSearchParams([...query, ['limit', '100']]).toString()
+  const runs = useResource(() => callApi(`/sync-runs?${filters}`), [filters], { everyMs: 30_000 })
   useRuns(runs.reload)
-  return html`<${Loaded} of=${runs}>${(/** @type {any} */ { items }) =>
+  const { lists, effects } = texts.runs
+  return html`<div class="toolbar">
+    <${Segments} label=${texts.runs.columns.list} names=${lists} chosen=${query.get('list') ?? ''} onChoose=${(/** @type {string} */ list) => setQuery({ list })} />
+    <${Segments} label=${texts.runs.effect} names=${effects} chosen=${query.get('statuses') ?? ''} onChoose=${(/** @type {string} */ statuses) => setQuery({ statuses })} />
+  </div>
+  <${Loaded} of=${runs}>${(/** @type {any} */ { items }) =>
     items.length === 0
       ? html`<${Empty} title=${texts.runs.empty}>${texts.runs.emptyHelp}<//>`
       : html`<div class="split wide">
@@ -38,7 +45,7 @@ function RunTable({ runs, selected }) {
     <thead><tr>${[runColumn, list, status, when].map((text) => html`<th>${text}</th>`)}${Object.values(numbers).map((text) => html`<th class="n">${text}</th>`)}</tr></thead>
     <tbody>${runs.map(
       (run) => html`<tr key=${run.runId} class=${run.runId === selected ? 'selected' : ''}>
-      <td><a href=${linkTo('runs', String(run.runId))}>${run.runId}</a></td>
+      <td><a href=${linkWithin('runs', String(run.runId))}>${run.runId}</a></td>
       <td class="main">${run.list}</td>
       <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${textOf(texts.runs.statuses, run.status)}${run.baseline ? ` ${texts.runs.first}` : ''}<//></td>
       <td><${Clock} at=${run.finishedAt} /></td>
@@ -69,7 +76,7 @@ function RunPane({ runId, isOperator, mayDecide, onDecided }) {
     onDecided()
   }
   return html`<aside class="drawer" aria-label=${texts.runs.run(runId)}>
-    <div class="row"><h2>${texts.runs.run(runId)}</h2><a class="close" href=${linkTo('runs')}>${texts.close}</a></div>
+    <div class="row"><h2>${texts.runs.run(runId)}</h2><a class="close" href=${linkWithin('runs')}>${texts.close}</a></div>
     <${Loaded} of=${run}>${(/** @type {any} */ data) => html`
       <p><${Badge} level=${LEVELS[data.status] ?? 'idle'}>${data.list}: ${textOf(texts.runs.statuses, data.status)}<//></p>
       ${data.reason && html`<p>${data.reason.text}</p>`}

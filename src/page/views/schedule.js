@@ -1,18 +1,24 @@
 import { UseTable, usesOf } from '../calls.js'
 import { useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Card, Figure, Loaded, Meter } from '../parts.js'
+import { Card, Figure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
-import { levelOf, warningsAbout, warningsOfList } from '../warnings.js'
-import { FareSearch } from './fare.js'
+import { Judged, warningsOfList } from '../warnings.js'
+import { FareSearch, OperatorFare } from './fare.js'
 
 const EVERY_MS = 10_000
 
 /** How the budget is used, when the lists are fetched next, and one fare with its checks. @param {{ path: string[] }} props */
 export function ScheduleView({ path: [fareId] }) {
+  return fareId === undefined
+    ? html`<${Schedule} />`
+    : html`<${OperatorFare} key=${fareId} fareId=${fareId} />`
+}
+
+function Schedule() {
   const status = useResource((signal) => callApi('/status', { signal }), [], { everyMs: EVERY_MS })
   const calls = useResource((signal) => callApi('/budget/calls', { signal }), [], {
     everyMs: 3 * EVERY_MS,
@@ -23,33 +29,22 @@ export function ScheduleView({ path: [fareId] }) {
       ${data.lists.map((/** @type {any} */ list) => html`<${List} key=${list.list} list=${list} status=${data} />`)}
     </div>`}<//>
     <${Loaded} of=${calls}>${(/** @type {any} */ data) => html`<${Calls} calls=${data} />`}<//>
-    <${FareSearch} fareId=${fareId} />`
+    <${FareSearch} />`
 }
 
 /** Where the calls of the last hour went, in three divisions. @param {{ calls: any }} props */
 function Calls({ calls: { byLane, byReseller, byPriority } }) {
+  const { noReseller, noPriority } = texts.schedule
   const divisions = [
     {
       title: texts.schedule.byLane,
-      series: byLane.map((/** @type {any} */ { lane, calls }) => ({
-        name: textOf(vocabulary.checks, lane),
-        calls,
+      series: byLane.map((/** @type {any} */ one) => ({
+        ...one,
+        name: textOf(vocabulary.checks, one.lane),
       })),
     },
-    {
-      title: texts.schedule.byReseller,
-      series: byReseller.map((/** @type {any} */ { reseller, calls }) => ({
-        name: reseller ?? texts.schedule.noReseller,
-        calls,
-      })),
-    },
-    {
-      title: texts.schedule.byPriority,
-      series: byPriority.map((/** @type {any} */ { priority, calls }) => ({
-        name: priority ?? texts.schedule.noPriority,
-        calls,
-      })),
-    },
+    { title: texts.schedule.byReseller, series: named(byReseller, 'reseller', noReseller) },
+    { title: texts.schedule.byPriority, series: named(byPriority, 'priority', noPriority) },
   ]
   const some = byLane.some((/** @type {any} */ { calls }) => Math.max(...calls) > 0)
   return html`<section class="panel"><h2>${texts.schedule.calls}</h2>
@@ -62,6 +57,11 @@ function Calls({ calls: { byLane, byReseller, byPriority } }) {
         : html`<p class="muted">${texts.schedule.noCalls}</p>`
     }
   </section>`
+}
+
+/** @param {any[]} series @param {string} by @param {string} none */
+function named(series, by, none) {
+  return series.map((one) => ({ ...one, name: one[by] ?? none }))
 }
 
 /** @param {{ list: any, status: any }} props */
@@ -79,17 +79,12 @@ function List({ list, status }) {
 /** @param {{ status: any }} props */
 function Budget({ status }) {
   const { fares } = status.beliefs
-  const { requestsPerSecond, used, checksLastMinute, aheadSeconds } = status.budget
-  // What stops the calls stops the use of the budget.
-  const [warning] = warningsAbout(status, 'budget', 'upstream')
-  const sentence =
-    warning?.text ?? texts.schedule.budgetFor(requestsPerSecond, texts.count(fares, 'fare'))
-  return html`<${Card} title=${texts.schedule.budget} level=${levelOf(status, 'budget', 'upstream')} sentence=${sentence}>
-    <${Meter} share=${used} label=${texts.percent(used)} />
+  const { requestsPerSecond, used, checksLastMinute } = status.budget
+  const sentence = texts.schedule.budgetFor(requestsPerSecond, texts.count(fares, 'fare'))
+  return html`<${Judged} status=${status} about=${['budget', 'upstream']} title=${texts.schedule.budget} sentence=${sentence}>
     <div class="figures">
       <${Figure} label=${texts.schedule.used}>${texts.percent(used)}<//>
       <${Figure} label=${texts.now.checksLastMinute}>${checksLastMinute.toLocaleString()}<//>
-      <${Figure} label=${texts.schedule.ahead}>${aheadSeconds.toFixed(1)} s<//>
       <${Figure} label=${texts.schedule.round}>${durationText(fares / requestsPerSecond)}<//>
     </div>
   <//>`

@@ -1,78 +1,59 @@
 import { useState } from 'preact/hooks'
-import { hiddenText, priceText, stateName, subjectOf } from '../describe.js'
+import { hiddenText, stateLevel, stateName } from '../describe.js'
 import { linkTo, linkWithin, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Leg, Timeline } from '../offer.js'
-import { Action, Failure, Loaded } from '../parts.js'
-import { PriceLine } from '../price-line.js'
+import { Action, Badge, Failure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
-import { Age, durationText } from '../times.js'
-import { termsText, vocabulary } from '../vocabulary.js'
+import { vocabulary } from '../vocabulary.js'
+import { FarePage } from './fare.js'
 import { WatchForm } from './watch-form.js'
 
+const SHOWN_RECORDS = 50
+
 /**
- * One watch: its belief, its next check, its prices and what was believed before.
- * @param {{ list: string, reference: string, canWatch: boolean, onChanged: () => void }} props
+ * One watch: its belief, its next check, its prices, its records, and what was believed before.
+ * @param {{ list: string, reference: string, canWatch: boolean }} props
  */
-export function WatchDetails({ list, reference, canWatch, onChanged }) {
+export function WatchDetails({ list, reference, canWatch }) {
   const path = `/watch-lists/${encodeURIComponent(list)}/watches/${encodeURIComponent(reference)}`
   const found = useResource(
     async (signal) => {
-      const [watch, prices, timeline] = await Promise.all([
+      const [watch, timeline, changes] = await Promise.all([
         callApi(path, { signal }),
-        callApi(`${path}/prices?limit=500`, { signal }),
-        callApi(`${path}/timeline?limit=20`, { signal }),
+        callApi(`${path}/timeline?limit=500`, { signal }),
+        recordsOf(list, reference, signal),
       ])
-      return { watch, prices: prices.items, timeline: timeline.items }
+      return { watch, timeline: timeline.items, changes }
     },
     [path],
     { everyMs: 15_000 },
   )
-  const changed = () => {
-    found.reload()
-    onChanged()
-  }
-  return html`<aside class="drawer" aria-label=${reference}>
-    <div class="row"><h2>${reference}</h2><a class="close" href=${linkWithin('watches', list)}>${texts.close}</a></div>
-    <${Loaded} of=${found}>${(/** @type {any} */ { watch, prices, timeline }) => html`
-      ${watch.route ? html`<p>${subjectOf(watch).title}</p><p class="help">${texts.watch.routeHelp}</p>` : html`<${Fare} watch=${watch} prices=${prices} timeline=${timeline} />`}
-      ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${changed} />`}
+  return html`<section aria-label=${reference}>
+    <a class="back" href=${linkWithin('watches', list)}>‹ ${list}</a>
+    <${Loaded} of=${found}>${(/** @type {any} */ { watch, timeline, changes }) => html`
+      <${FarePage} fare=${watch} timeline=${timeline} changes=${changes} canWatch=${canWatch} title=${reference}
+        state=${html`<${WatchState} watch=${watch} />`}>
+        ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${found.reload} />`}
+      <//>
     `}<//>
-  </aside>`
+  </section>`
 }
 
-/** @param {{ watch: any, prices: any[], timeline: any[] }} props */
-function Fare({ watch, prices, timeline }) {
-  return html`
-    <${Facts} watch=${watch} />
-    <h3>${texts.watch.prices}</h3>
-    ${
-      prices.length === 0
-        ? html`<p class="muted">${texts.watch.noPrice}</p>`
-        : html`<${PriceLine} prices=${prices} />`
-    }
-    <h3>${texts.watch.beliefs}</h3>
-    <${Timeline} timeline=${timeline} />
-  `
+/** The last records of a watch, newest first. @param {string} list @param {string} reference @param {AbortSignal} signal */
+async function recordsOf(list, reference, signal) {
+  const { first } = await callApi('/watch-changes?limit=1', { signal })
+  const of = new URLSearchParams({ list, reference, after: String(first - 1), limit: '1000' })
+  const { items } = await callApi(`/watch-changes?${of}`, { signal })
+  return items.slice(-SHOWN_RECORDS).reverse()
 }
 
 /** @param {{ watch: any }} props */
-function Facts({ watch }) {
-  const { belief, lastFlight, status, hiddenReason, contradictedSince, heldSince } = watch
-  const { lastGoodCheckAt, next, lastReason } = watch
-  return html`<dl>
-    <dt>${texts.watch.state}</dt><dd>${textOf(vocabulary.statuses, status)}: ${stateName(belief.state)}${belief.price ? `, ${priceText(belief.price)}` : ''}${hiddenReason && html` <span class="muted">${hiddenText(watch)}</span>`}</dd>
-    ${contradictedSince && html`<dt>${texts.watch.contradicted}</dt><dd><${Age} at=${contradictedSince} /></dd>`}
-    ${heldSince && html`<dt>${texts.watch.held}</dt><dd><${Age} at=${heldSince} /> <span class="muted">${texts.watch.heldHelp}</span></dd>`}
-    <dt>${texts.watch.flight}</dt><dd><${Leg} leg=${belief.outbound} known=${lastFlight?.outbound} name=${watch.flightId} /></dd>
-    ${watch.returnFlightId && html`<dt>${texts.watch.return}</dt><dd><${Leg} leg=${belief.return} known=${lastFlight?.return} name=${watch.returnFlightId} /></dd>`}
-    ${lastFlight?.price && html`<dt>${texts.watch.lastSeen}</dt><dd>${priceText(lastFlight.price)}, <${Age} at=${lastFlight.at} /></dd>`}
-    <dt>${texts.watch.passengers}</dt><dd>${termsText(watch)}</dd>
-    <dt>${texts.watch.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${texts.watch.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
-    <dt>${texts.watch.next}</dt><dd>${next ? html`<${Age} at=${next.notBefore} /> ${texts.watch.orLater} ${textOf(vocabulary.checks, next.why)}` : texts.watch.noNext}</dd>
-    ${watch.pace?.expectedIntervalSeconds && html`<dt>${texts.watch.pace}</dt><dd>${texts.watch.paceText(durationText(watch.pace.expectedIntervalSeconds), watch.pace.changesPerDay.toFixed(1))}</dd>`}
-  </dl>`
+export function WatchState({ watch }) {
+  const { status, belief, hiddenReason } = watch
+  const hasState = status === 'followed' && watch.route === null
+  return html`<${Badge} level=${hiddenReason || status === 'stale' ? 'warn' : hasState ? stateLevel(belief.state) : 'idle'}>
+    ${hiddenReason ? hiddenText(watch) : hasState ? stateName(belief.state) : textOf(vocabulary.statuses, status)}<//>`
 }
 
 /** @param {{ list: string, watch: any, onChanged: () => void }} props */
@@ -88,14 +69,13 @@ function Buttons({ list, watch, onChanged }) {
   const remove = async () => {
     await callApi(`${base}/watches/${encodeURIComponent(watch.reference)}`, { method: 'DELETE' })
     location.hash = linkTo('watches', list)
-    onChanged()
   }
   if (editing) {
     return html`<${WatchForm} list=${list} watch=${watch} onEnd=${(
-      /** @type {boolean} */ saved,
+      /** @type {string | undefined} */ saved,
     ) => {
       setEditing(false)
-      if (saved) onChanged()
+      if (saved !== undefined) onChanged()
     }} />`
   }
   return html`<div class="buttons">

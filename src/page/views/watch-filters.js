@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import { typed } from '../hooks.js'
 import { html } from '../html.js'
+import { Select } from '../parts.js'
 import { textOf, texts } from '../texts.js'
 import { vocabulary } from '../vocabulary.js'
 
@@ -22,10 +24,10 @@ export function WatchFilters({ query, onQuery, text, onText }) {
   const set = filtersOf(query).size
   const clear = () => onQuery(Object.fromEntries(FILTERS.map((name) => [name, ''])))
   const day = (/** @type {string} */ name, /** @type {string} */ label) =>
-    html`<label>${label} <input type="date" value=${query.get(name) ?? ''} onChange=${(/** @type {any} */ e) => onQuery({ [name]: e.currentTarget.value })} /></label>`
+    html`<label>${label} <input type="date" value=${query.get(name) ?? ''} onChange=${typed((value) => onQuery({ [name]: value }))} /></label>`
   return html`<div class="toolbar">
     <label>${texts.search} <input type="search" value=${text} placeholder=${t.searchHint}
-      onInput=${(/** @type {any} */ e) => onText(e.currentTarget.value)} /></label>
+      onInput=${typed(onText)} /></label>
     <details class="filters" open=${set > 0}><summary>${t.filters(set)}</summary>
       <div class="toolbar">
         <${StateFilter} query=${query} onQuery=${onQuery} />
@@ -39,25 +41,28 @@ export function WatchFilters({ query, onQuery, text, onText }) {
 
 /** What is typed stays while the view is drawn again. @param {{ place: string, onQuery: (given: Record<string, string>) => void }} props */
 function PlaceFilter({ place, onQuery }) {
-  const [typed, setTyped] = useState(place)
-  useEffect(() => setTyped(place), [place])
-  return html`<label>${texts.lists.place} <input value=${typed} placeholder=${texts.lists.placeHint} maxlength="100"
-    onInput=${(/** @type {any} */ e) => setTyped(e.currentTarget.value)}
-    onChange=${(/** @type {any} */ e) => onQuery({ place: e.currentTarget.value.trim() })} /></label>`
+  const [text, setText] = useState(place)
+  useEffect(() => setText(place), [place])
+  return html`<label>${texts.lists.place} <input value=${text} placeholder=${texts.lists.placeHint} maxlength="100"
+    onInput=${typed(setText)}
+    onChange=${typed((value) => onQuery({ place: value.trim() }))} /></label>`
 }
 
 /** @param {{ query: URLSearchParams, onQuery: (given: Record<string, string>) => void }} props */
 function StateFilter({ query, onQuery }) {
   const chosen = query.get('state') ?? query.get('status') ?? ''
-  const choose = (/** @type {any} */ event) => {
-    const { value } = event.currentTarget
+  const choose = (/** @type {string} */ value) => {
     const isState = STATES.includes(value)
     onQuery({ state: isState ? value : '', status: isState ? '' : value })
   }
-  const option = (/** @type {object} */ known) => (/** @type {string} */ name) =>
-    html`<option value=${name}>${textOf(known, name)}</option>`
-  return html`<label>${texts.lists.state} <select value=${chosen} onChange=${choose}>
-    <option value="">${texts.lists.anyState}</option>
-    ${STATES.map(option(vocabulary.states))}${STATUSES.map(option(vocabulary.statuses))}
-  </select></label>`
+  const named = (/** @type {object} */ known) => (/** @type {string} */ name) => [
+    name,
+    textOf(known, name),
+  ]
+  const options = [
+    ['', texts.lists.anyState],
+    ...STATES.map(named(vocabulary.states)),
+    ...STATUSES.map(named(vocabulary.statuses)),
+  ]
+  return html`<${Select} label=${texts.lists.state} value=${chosen} onChoose=${choose} options=${options} />`
 }

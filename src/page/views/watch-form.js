@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
-import { onSubmit, useAction } from '../hooks.js'
+import { subjectOf } from '../describe.js'
+import { onSubmit, typed, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { Action, Failure } from '../parts.js'
+import { Action, Badge, Failure } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { fieldOf, termOf, vocabulary } from '../vocabulary.js'
@@ -14,23 +15,31 @@ const TYPES = { string: 'text', integer: 'number', date: 'date' }
 const YES_OR_NO = ['', 'true']
 
 /**
- * Adds a watch, or edits one.
- * @param {{ list: string, watch?: any, onEnd: (saved: boolean) => void }} props
+ * Adds a watch, or edits one. Doubts about a new one are shown before it is saved.
+ * @param {{ list: string, watch?: any, onEnd: (saved?: string) => void }} props `onEnd`: with the reference of what was saved
  */
 export function WatchForm({ list, watch, onEnd }) {
   const [values, setValues] = useState(valuesOf(watch))
+  const [doubts, setDoubts] = useState(/** @type {any[]} */ ([]))
   const { busy, error, run } = useAction()
-  const set = (/** @type {string} */ name) => (/** @type {any} */ event) =>
-    setValues((last) => ({ ...last, [name]: event.currentTarget.value }))
+  const put = (/** @type {Record<string, string>} */ given) => {
+    setDoubts([])
+    setValues((last) => ({ ...last, ...given }))
+  }
+  const set = (/** @type {string} */ name) => typed((value) => put({ [name]: value }))
   const save = async () => {
-    await (watch === undefined ? add(list, values) : change(list, watch.reference, values))
-    onEnd(true)
+    if (watch !== undefined) await change(list, watch.reference, values)
+    else if (doubts.length === 0) {
+      const { warnings } = await add(list, values, true)
+      setDoubts(warnings)
+      if (warnings.length > 0) return
+    }
+    if (watch === undefined) await add(list, values, false)
+    onEnd(watch?.reference ?? values.reference?.trim())
   }
   const field = (/** @type {string} */ name, /** @type {any} */ options = {}) => {
-    const { type = 'text', hint = '', required = false } = options
-    const label = /** @type {Record<string, any>} */ (texts.form)[name]
-    return html`<label>${label}<input type=${type} required=${required} placeholder=${hint || (required ? '' : texts.form.optional)}
-      value=${values[name]} onInput=${set(name)} /></label>`
+    const { hint = texts.form.optional, required = false } = options
+    return html`<label>${textOf(texts.form, name)}<input required=${required} placeholder=${hint} value=${values[name]} onInput=${set(name)} /></label>`
   }
   /** @param {Field} of @param {any} given @returns {any} */
   const input = ({ column, label, schema }, given = {}) => {
@@ -41,20 +50,65 @@ export function WatchForm({ list, watch, onEnd }) {
       : html`<label>${label}<input type=${TYPES[schema.format ?? schema.type]} min=${schema.minimum} max=${schema.maximum}
           value=${values[column]} onInput=${set(column)} ...${given} /></label>`
   }
+  const verb =
+    watch !== undefined ? texts.form.save : doubts.length > 0 ? texts.form.addAll : texts.form.add
   return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
+    ${watch === undefined && html`<${FlightPicker} onPick=${put} />`}
     ${watch === undefined && field('reference', { required: true, hint: texts.form.referenceHint })}
-    ${field('flightId', { required: !values.departure })}
+    ${field('flightId', { required: !values.departure, hint: '' })}
     ${field('returnFlightId')}
     <p class="help">${texts.form.flightHelp}</p>
     <fieldset><legend>${texts.form.terms}</legend>${vocabulary.terms.map((term) => input(term))}</fieldset>
     ${vocabulary.settings.map((setting) => input(setting, { placeholder: setting.hint || texts.form.optional }))}
     ${watch !== undefined && html`<p class="help">${texts.form.restart}</p>`}
     ${error && html`<${Failure} error=${error} /><${Faults} error=${error} />`}
+    ${doubts.length > 0 && html`<div role="alert"><${Badge} level="warn">${texts.form.doubts}<//><${FaultList} faults=${doubts} /></div>`}
     <div class="buttons">
-      <button type="submit" class="primary" disabled=${busy}>${busy ? texts.working : watch === undefined ? texts.form.add : texts.form.save}</button>
-      <${Action} label=${texts.cancel} busy=${busy} onClick=${() => onEnd(false)} />
+      <button type="submit" class="primary" disabled=${busy}>${busy ? texts.working : verb}</button>
+      <${Action} label=${texts.cancel} busy=${busy} onClick=${() => onEnd()} />
     </div>
   </form>`
+}
+
+const PICKED = 6
+
+/** Finds a flight that your watches have shown, by its places, airline or day. @param {{ onPick: (values: Record<string, string>) => void }} props */
+function FlightPicker({ onPick }) {
+  const known = useResource((signal) => callApi('/watch-state', { signal }).then(flightsOf), [])
+  const [text, setText] = useState('')
+  const words = text.toLowerCase().split(/\s+/)
+  const found = (known.data ?? []).filter(({ search }) =>
+    words.every((word) => search.includes(word)),
+  )
+  const t = texts.form
+  if (known.data?.length === 0) return null
+  return html`<fieldset class="picker"><legend>${t.known}</legend>
+    <label>${t.find} <input type="search" value=${text} placeholder=${t.findHint} onInput=${typed(setText)} /></label>
+    <ul class="plain-list">${found
+      .slice(0, PICKED)
+      .map(
+        ({ flightId, title, detail, reference }) =>
+          html`<li><button type="button" onClick=${() => onPick({ flightId, reference })}><strong>${title}</strong> <span class="muted">${detail}</span></button></li>`,
+      )}</ul>
+    ${known.data && html`<p class="muted small" role="status">${t.found(found.length)}</p>`}
+  </fieldset>`
+}
+
+/** The flights that watches have shown, once each, with a reference for another watch of them. @param {{ watches: any[] }} state */
+function flightsOf({ watches }) {
+  const byId = new Map()
+  for (const { flightId, belief, lastFlight } of watches) {
+    const flight = belief.outbound?.flight ?? lastFlight?.outbound
+    if (!flight) continue
+    const { title, detail } = subjectOf({ flights: { outbound: flight } })
+    const { departure, arrival } = flight
+    const day = departure.localTime.slice(0, 10)
+    const cities = `${departure.place.city} ${arrival.place.city}`
+    const search = `${title} ${cities} ${detail} ${day} ${flightId}`.toLowerCase()
+    const reference = `${title.replace(' → ', '-')} ${day} ${flight.numbers.join('/')}`
+    byId.set(flightId, { flightId, title, detail, search, reference })
+  }
+  return [...byId.values()]
 }
 
 /** What is wrong with each value. @param {{ error: Error }} props */
@@ -62,11 +116,17 @@ export function Faults({ error }) {
   return html`<${FaultList} faults=${error instanceof ProblemError ? (error.problem.errors ?? []) : []} />`
 }
 
+/** The place of a fault: the row and the column of a file, or the field of a body. @param {string} pointer */
+function placeOf(pointer) {
+  const [, row = '', column = ''] = /^\/(\d+)(?:\/(\w+))?$/.exec(pointer) ?? []
+  return row === '' ? (pointer.split('/').at(-1) ?? '') : texts.import.at(row, column)
+}
+
 /** @param {{ faults: any[] }} props */
 export function FaultList({ faults }) {
   if (faults.length === 0) return null
   return html`<ul class="plain-list faults">
-    ${faults.map(({ pointer, detail, message }) => html`<li>${pointer && html`<code>${pointer}</code> `}${detail ?? message}</li>`)}
+    ${faults.map(({ pointer, detail, message }) => html`<li>${pointer && html`<strong>${placeOf(pointer)}</strong>: `}${detail ?? message}</li>`)}
   </ul>`
 }
 
@@ -103,17 +163,14 @@ function settingsOf(values) {
   return watch
 }
 
-/** A watch with the same reference would be replaced: it is looked for first. @param {string} list @param {Record<string, string>} values */
-async function add(list, values) {
+/** Refuses a reference that exists: its watch would be replaced. @param {string} list @param {Record<string, string>} values @param {boolean} dryRun */
+async function add(list, values, dryRun) {
   const reference = values.reference?.trim() ?? ''
-  const path = `/watch-lists/${encodeURIComponent(list)}/watches`
-  const exists = await callApi(`${path}/${encodeURIComponent(reference)}`).then(
-    () => true,
-    () => false,
-  )
-  if (exists) throw new ProblemError(409, { detail: texts.form.exists })
+  const path = `/watch-lists/${encodeURIComponent(list)}/watches?createList=true&dryRun=${dryRun}`
   const body = { watches: [{ reference, ...settingsOf(values) }] }
-  await callApi(`${path}?createList=true`, { method: 'POST', body })
+  const answer = await callApi(path, { method: 'POST', body })
+  if (dryRun && answer.added === 0) throw new ProblemError(409, { detail: texts.form.exists })
+  return answer
 }
 
 /** @param {string} list @param {string} reference @param {Record<string, string>} values */

@@ -1,17 +1,17 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
-import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
+import { priceText, subjectOf } from '../describe.js'
 import { linkTo, linkWithin, useNow, useQuery, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useEvents } from '../live.js'
-import { Badge, Empty, Loaded } from '../parts.js'
+import { Empty, Loaded } from '../parts.js'
 import { callApi, readAll } from '../session.js'
-import { Strip } from '../strip.js'
+import { Spark } from '../spark.js'
 import { textOf, texts } from '../texts.js'
 import { Age } from '../times.js'
 import { VirtualList } from '../virtual-list.js'
-import { vocabulary } from '../vocabulary.js'
+import { termsText, vocabulary } from '../vocabulary.js'
 import { ImportPanel } from './import-panel.js'
-import { WatchDetails } from './watch-details.js'
+import { WatchDetails, WatchState } from './watch-details.js'
 import { filtersOf, WatchFilters } from './watch-filters.js'
 import { WatchForm } from './watch-form.js'
 
@@ -23,29 +23,38 @@ const STRIP_DAYS = 3
 /** Records that come within this time are shown together. */
 const BURST_MS = 1_000
 
-/** A reseller's lists, and the watches of one of them. @param {{ caller: any, path: string[] }} props */
-export function WatchesView({ caller, path }) {
-  const [name, reference] = path
+/** A reseller's lists, the watches of one of them, and one watch. @param {{ caller: any, path: string[] }} props */
+export function WatchesView({ caller, path: [name, reference] }) {
   const lists = useResource(() => readAll('/watch-lists'), [])
-  const [changes, setChanges] = useState(0)
+  const [adding, setAdding] = useState(false)
   const canWatch = caller.scopes.includes('watch')
-  const show = (/** @type {string} */ list) => {
+  const show = (/** @type {string[]} */ ...at) => {
+    setAdding(false)
     lists.reload()
-    setChanges((last) => last + 1)
-    location.hash = linkTo('watches', list)
+    location.hash = linkTo('watches', ...at)
+  }
+  if (name !== undefined && reference !== undefined) {
+    return html`<${WatchDetails} key=${`${name} ${reference}`} list=${name} reference=${reference} canWatch=${canWatch} />`
   }
   return html`<${Loaded} of=${lists}>${(/** @type {any[]} */ items) => {
     const current = name ?? items[0]?.name
+    const list = current ?? 'watches'
     return html`<div class="split">
       <${ListNav} lists=${items} current=${current} />
       <aside>
-        ${canWatch && html`<${AddPanel} current=${current} onAdded=${show} /><${ImportPanel} current=${current} onImported=${show} />`}
-        <${KeysPanel} />
+        ${
+          canWatch &&
+          html`<button type="button" class="add primary" aria-label=${texts.form.add} onClick=${() => setAdding(true)}>+ <span>${texts.form.add}</span></button>
+        <${ImportPanel} current=${current} onImported=${show} />`
+        }
       </aside>
       ${
-        current === undefined
-          ? html`<${Empty} title=${texts.lists.empty}>${texts.lists.emptyHelp}<//>`
-          : html`<${ListPane} key=${`${current} ${changes}`} name=${current} reference=${reference} canWatch=${canWatch} onChanged=${lists.reload} />`
+        adding
+          ? html`<section class="pane" aria-label=${texts.form.add}><div class="panel"><${WatchForm} list=${list}
+              onEnd=${(/** @type {string | undefined} */ added) => (added === undefined ? setAdding(false) : show(list, added))} /></div></section>`
+          : current === undefined
+            ? html`<${Empty} title=${texts.lists.empty}>${texts.lists.emptyHelp}<//>`
+            : html`<${ListPane} key=${`${current} ${items.find((one) => one.name === current)?.watches}`} name=${current} />`
       }
     </div>`
   }}<//>`
@@ -55,33 +64,15 @@ export function WatchesView({ caller, path }) {
 function ListNav({ lists, current }) {
   return html`<nav aria-label=${texts.views.watches} class="lists">
     ${lists.map(
-      ({
-        name,
-        watches,
-        paused,
-        ended,
-      }) => html`<a href=${linkTo('watches', name)} aria-current=${name === current ? 'page' : null}>
-      <strong>${name}</strong><span class="muted">${texts.count(watches, 'watch', 'watches')}${paused > 0 ? `, ${texts.lists.paused(paused)}` : ''}${ended > 0 ? `, ${texts.lists.ended(ended)}` : ''}</span></a>`,
+      ({ name, watches, paused }) =>
+        html`<a href=${linkTo('watches', name)} aria-current=${name === current ? 'page' : null}>
+      <strong>${name}</strong><span class="muted">${texts.count(watches, 'watch', 'watches')}${paused > 0 ? `, ${texts.lists.paused(paused)}` : ''}</span></a>`,
     )}
   </nav>`
 }
 
-/** @param {{ current: string | undefined, onAdded: (list: string) => void }} props */
-function AddPanel({ current, onAdded }) {
-  const [open, setOpen] = useState(false)
-  const list = current ?? 'watches'
-  if (!open) {
-    return html`<button type="button" class="add" onClick=${() => setOpen(true)}>${texts.form.add}</button>`
-  }
-  return html`<section class="panel" aria-label=${texts.form.add}>
-    <${WatchForm} list=${list} onEnd=${(/** @type {boolean} */ saved) => {
-      setOpen(false)
-      if (saved) onAdded(list)
-    }} /></section>`
-}
-
-/** @param {{ name: string, reference: string | undefined, canWatch: boolean, onChanged: () => void }} props */
-function ListPane({ name, reference, canWatch, onChanged }) {
+/** @param {{ name: string }} props */
+function ListPane({ name }) {
   const [query, setQuery] = useQuery()
   const filters = filtersOf(query).toString()
   const state = useResource(
@@ -98,30 +89,47 @@ function ListPane({ name, reference, canWatch, onChanged }) {
       state.reload()
     }, BURST_MS)
   }, [state.reload])
-  const changed = () => {
-    state.reload()
-    onChanged()
-  }
   const [text, setText] = useState('')
   return html`<section class="pane">
     <${WatchFilters} query=${query} onQuery=${setQuery} text=${text} onText=${setText} />
     <${Loaded} of=${state}>${(/** @type {any} */ { watches, takenAt }) => html`
-    <${WatchTable} list=${name} watches=${watches} takenAt=${takenAt} selected=${reference} text=${text} isFiltered=${filters !== ''} />
-    ${reference !== undefined && html`<${WatchDetails} key=${reference} list=${name} reference=${reference} canWatch=${canWatch} onChanged=${changed} />`}
+    <${WatchTable} list=${name} watches=${watches} takenAt=${takenAt} text=${text} isFiltered=${filters !== ''}
+      sort=${query.get('sort') ?? ''} onSort=${(/** @type {string} */ sort) => setQuery({ sort })} />
   `}<//></section>`
 }
 
-/** @param {{ list: string, watches: any[], takenAt: string, selected: string | undefined, text: string, isFiltered: boolean }} props */
-function WatchTable({ list, watches, takenAt, selected, text, isFiltered }) {
+/** The columns of the table; those with a value are sorted by it. @type {Record<string, (row: Row) => string | number>} */
+const COLUMNS = {
+  flight: ({ subject }) => subject.title,
+  passengers: ({ terms }) => terms,
+  price: ({ watch }) => Number(watch.belief.price?.amount ?? Number.POSITIVE_INFINITY),
+  state: ({ watch }) => `${watch.status === 'followed' ? '' : watch.status}${watch.belief.state}`,
+  checked: ({ watch }) => -Date.parse(watch.lastGoodCheckAt ?? 0),
+}
+
+/** @typedef {{ watch: any, subject: import('../describe.js').Subject, terms: string, search: string }} Row */
+
+/** @param {Row[]} rows @param {string} sort a column, after a minus if the last comes first */
+function sorted(rows, sort) {
+  const keyOf = COLUMNS[sort.replace('-', '')]
+  if (keyOf === undefined) return rows
+  const sign = sort.startsWith('-') ? -1 : 1
+  const compare = (/** @type {any} */ a, /** @type {any} */ b) => (a < b ? -1 : a > b ? 1 : 0)
+  return rows.toSorted((a, b) => sign * compare(keyOf(a), keyOf(b)))
+}
+
+/** @param {{ list: string, watches: any[], takenAt: string, text: string, isFiltered: boolean, sort: string, onSort: (sort: string) => void }} props */
+function WatchTable({ list, watches, takenAt, text, isFiltered, sort, onSort }) {
   const now = useNow(30_000)
   const { strips, show } = useStrips(list, takenAt)
-  const rows = useMemo(() => withSubjects(watches), [watches])
+  const rows = useMemo(() => sorted(rowsOf(watches), sort), [watches, sort])
   const start = useMemo(() => startOf(strips, now), [strips, now])
   const wanted = text.trim().toLowerCase()
   const found = useMemo(
     () => (wanted === '' ? rows : rows.filter(({ search }) => search.includes(wanted))),
     [rows, wanted],
   )
+  const { emptyList, emptyListHelp, noMatch, noMatchHelp, label } = texts.lists
   const isAll = wanted === '' && !isFiltered
   const rowHeight = innerWidth <= NARROW_WIDTH ? NARROW_ROW_HEIGHT : ROW_HEIGHT
   return html`
@@ -129,39 +137,48 @@ function WatchTable({ list, watches, takenAt, selected, text, isFiltered }) {
     ${
       found.length === 0
         ? isAll
-          ? html`<${Empty} title=${texts.lists.emptyList}>${texts.lists.emptyListHelp}<//>`
-          : html`<${Empty} title=${texts.lists.noMatch}>${texts.lists.noMatchHelp}<//>`
-        : html`<${VirtualList} items=${found} rowHeight=${rowHeight} label=${texts.lists.label}
+          ? html`<${Empty} title=${emptyList}>${emptyListHelp}<//>`
+          : html`<${Empty} title=${noMatch}>${noMatchHelp}<//>`
+        : html`<div class="table"><${Head} sort=${sort} onSort=${onSort} />
+        <${VirtualList} items=${found} rowHeight=${rowHeight} label=${label}
           onVisible=${(/** @type {number} */ from, /** @type {number} */ to) => show(found.slice(from, to).map(({ watch }) => watch.watchId))}
-          render=${(
-            /** @type {any} */ { watch, subject },
-          ) => html`<${WatchRow} list=${list} watch=${watch} subject=${subject} now=${now}
-            strip=${strips.get(watch.watchId)} start=${start} selected=${watch.reference === selected} />`} />`
+          render=${(/** @type {Row} */ row) => html`<${WatchRow} list=${list} row=${row} now=${now} strip=${strips.get(row.watch.watchId)} start=${start} />`} /></div>`
     }`
 }
 
-/** @param {any[]} watches */
-function withSubjects(watches) {
+/** Sorts by a column, and the other way round if it is pressed again. @param {{ sort: string, onSort: (sort: string) => void }} props */
+function Head({ sort, onSort }) {
+  return html`<div class="watch head" role="group" aria-label=${texts.lists.sortBy}>${Object.entries(
+    texts.lists.columns,
+  ).map(([name, text]) => {
+    if (COLUMNS[name] === undefined) return html`<span class=${name}>${text}</span>`
+    const arrow = sort === name ? ' ↑' : sort === `-${name}` ? ' ↓' : ''
+    return html`<button type="button" class="plain ${name}" aria-pressed=${arrow !== ''} onClick=${() => onSort(sort === name ? `-${name}` : name)}>${text}${arrow}</button>`
+  })}</div>`
+}
+
+/** @param {any[]} watches @returns {Row[]} */
+function rowsOf(watches) {
   return watches.map((watch) => {
-    const subject = subjectOf(watch)
-    const search = `${subject.title} ${subject.detail} ${watch.reference}`.toLowerCase()
-    return { watch, subject, search }
+    // The passengers have a column of their own.
+    const subject = subjectOf({ ...watch, passengers: null })
+    const terms = watch.route ? '' : termsText(watch)
+    const search = `${subject.title} ${subject.detail} ${terms} ${watch.reference}`.toLowerCase()
+    return { watch, subject, terms, search }
   })
 }
 
-/** @param {{ list: string, watch: any, subject: import('../describe.js').Subject, strip: any, start: number, now: number, selected: boolean }} props */
-function WatchRow({ list, watch, subject, strip, start, now, selected }) {
-  const { reference, status, belief, lastFlight, hiddenReason, lastGoodCheckAt, next } = watch
+/** @param {{ list: string, row: Row, strip: any, start: number, now: number }} props */
+function WatchRow({ list, row: { watch, subject, terms }, strip, start, now }) {
+  const { reference, belief, lastFlight, lastGoodCheckAt, next } = watch
   const was = priceText(lastFlight?.price)
-  const hasState = status === 'followed' && watch.route === null
-  return html`<a class="watch ${selected ? 'selected' : ''}" href=${linkWithin('watches', list, reference)}>
-    <span class="subject"><strong>${subject.title}</strong> <span class="muted flight">${subject.detail}</span><span class="muted small reference">${reference}</span></span>
-    <span class="share">${strip && html`<${Strip} intervals=${strip.intervals} start=${start} now=${now} />`}
-      ${strip && strip.bookableShare !== null && html`<span class="muted small" title=${texts.lists.shareOf(STRIP_DAYS)}>${texts.lists.share(texts.percent(strip.bookableShare))}</span>`}</span>
+  return html`<a class="watch" href=${linkWithin('watches', list, reference)}>
+    <span class="subject"><strong>${subject.title}</strong> <span class="muted small reference">${reference}</span><span class="muted small flight">${subject.detail}</span></span>
+    <span class="small passengers">${terms}</span>
     <span class="price">${priceText(belief.price) ?? (was ? html`<span class="muted">${texts.was(was)}</span>` : texts.none)}</span>
-    <${Badge} level=${hiddenReason || status === 'stale' ? 'warn' : hasState ? stateLevel(belief.state) : 'idle'}>
-      ${hiddenReason ? hiddenText(watch) : hasState ? stateName(belief.state) : textOf(vocabulary.statuses, status)}<//>
-    <span class="muted age">${watch.route === null && html`<${Age} at=${lastGoodCheckAt} none=${texts.never} />`}${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
+    <span class="trend">${strip && html`<${Spark} intervals=${strip.intervals} start=${start} now=${now} />`}</span>
+    <${WatchState} watch=${watch} />
+    <span class="muted checked">${watch.route === null && html`<${Age} at=${lastGoodCheckAt} none=${texts.never} />`}${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
   </a>`
 }
 
@@ -214,20 +231,4 @@ function startOf(strips, now) {
     first ? [Date.parse(first.validFrom)] : [],
   )
   return Math.max(now - STRIP_DAYS * 86_400_000, firsts.length === 0 ? 0 : Math.min(...firsts))
-}
-
-/** A reseller's own keys. An operator makes and revokes them. */
-function KeysPanel() {
-  const keys = useResource(() => callApi('/own-keys').then(({ items }) => items), [])
-  return html`<details class="panel"><summary>${texts.keys.title}</summary>
-    <${Loaded} of=${keys}>${(/** @type {any[]} */ items) =>
-      items.length === 0
-        ? html`<p class="muted">${texts.keys.none} <code>${texts.keys.command}</code>.</p>`
-        : html`<ul class="plain-list">${items.map(
-            ({ prefix, scopes, lastUsedAt, revokedAt, expiresAt }) => html`<li>
-              <code>${prefix}…</code> ${scopes.join(', ')}
-              <span class="muted">${revokedAt ? texts.keys.revoked : expiresAt ? html`${texts.keys.ends} <${Age} at=${expiresAt} />` : html`${texts.keys.used} <${Age} at=${lastUsedAt} none=${texts.never} />`}</span>
-            </li>`,
-          )}</ul>`}<//>
-  </details>`
 }

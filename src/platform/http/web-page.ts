@@ -14,14 +14,12 @@ const IMPORTS: Readonly<Record<string, string>> = {
   preact: 'preact/dist/preact.mjs',
   'preact/hooks': 'preact/hooks/dist/hooks.mjs',
   htm: 'htm/dist/htm.mjs',
-  uplot: 'uplot/dist/uPlot.esm.js',
   'd3-array': 'd3-array/dist/d3-array.min.js',
   'd3-geo': 'd3-geo/dist/d3-geo.min.js',
   'topojson-client': 'topojson-client/dist/topojson-client.min.js',
 }
 /** Files of packages that are not modules, by their addresses. */
 const FILES: Readonly<Record<string, string>> = {
-  '/assets/packages/uplot.css': 'uplot/dist/uPlot.min.css',
   '/assets/packages/land-110m.json': 'world-atlas/land-110m.json',
 }
 const TYPES: Readonly<Record<string, string>> = {
