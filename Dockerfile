@@ -7,7 +7,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 COPY LICENSE ./
 COPY bin ./bin
-COPY docs/reference/runbooks.md ./docs/reference/runbooks.md
+COPY docs ./docs
 COPY deploy/analyst-limits.sql ./deploy/analyst-limits.sql
 COPY migrations ./migrations
 COPY sandbox ./sandbox

@@ -28,8 +28,8 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 function processorMs(command: readonly string[]): number {
   const words = command.map((word) => `'${word}'`).join(' ')
   const run = `${words} > /dev/null 2>&1 < /dev/null`
-  const script = `${run}; times > "$0"; i=0; while [ $i -lt ${RUNS} ]; do ${run}; i=$((i+1)); done; times >> "$0"`
-  const { stdout } = spawnSync('sh', ['-c', script, '/dev/stdout'], { env, encoding: 'utf8' })
+  const script = `${run}; times; i=0; while [ $i -lt ${RUNS} ]; do ${run}; i=$((i+1)); done; times`
+  const { stdout } = spawnSync('sh', ['-c', script], { env, encoding: 'utf8' })
   const [before = 0, after = 0] = [1, 3].map((line) => secondsOf(stdout.split('\n')[line] ?? ''))
   return (1_000 * (after - before)) / RUNS
 }

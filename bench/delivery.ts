@@ -44,7 +44,7 @@ async function whileDelivering<T>(app: App, during: () => Promise<T>): Promise<T
   const queue = openQueue(app)
   await queue.start()
   const delivery = createDelivery(app)
-  const work = await startWork(app, queue, { delivery: delivery.loops })
+  const work = await startWork(app, queue, { more: delivery.loops })
   try {
     return await during()
   } finally {

@@ -1,7 +1,7 @@
 /**
  * Measures how far workers scale: a million fares of a thousand resellers, budgets that the workers reach and that they do
  * not, one, two and four worker processes, and the queue on PostgreSQL and on Redis. The upstream, the stores and the
- * workers share one machine. docs/reference/scaling.md quotes the table.
+ * workers share one machine. docs/performance.md quotes its rates.
  *
  * One fare is checked first. All others are copies of its rows, so that the checks that are measured find nothing new.
  *

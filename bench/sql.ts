@@ -12,6 +12,7 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
+import { workedQuestions } from '../docs/source/worked-questions.ts'
 import { fillAirports } from '../src/app/fill-airports.ts'
 import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
 import { findPlace } from '../src/embedded/postgres-place.ts'
@@ -27,7 +28,7 @@ import { seedHistory } from './sql-history.ts'
 
 const SCALE = Number(process.argv[2] ?? 1)
 const ROUNDS = Number(process.argv[3] ?? 5)
-const PAGES = ['analysts.md', 'reference/questions.md', 'reference/worked-questions.md']
+const PAGES = ['analysts.md', 'reference/questions.md']
 /** A sequential scan of one of these reads a feed, or the intervals behind it, whole. */
 const WHOLE_FEED = /Seq Scan on (route_change|availability_change)\b/
 
@@ -43,9 +44,14 @@ interface Question {
   readonly goalMs: number
 }
 
-/** Every statement of the pages for analysts, as it stands there. */
+/** Every statement of the pages for analysts and of the worked questions, as it stands there. */
 function documentedQuestions(): Question[] {
-  return PAGES.flatMap((page) => {
+  const worked = workedQuestions().map(({ title, statement }) => ({
+    name: title,
+    statement,
+    goalMs: 1_000,
+  }))
+  const shown = PAGES.flatMap((page) => {
     const text = readFileSync(new URL(`../docs/${page}`, import.meta.url), 'utf8')
     return text.split(/^#+ /m).flatMap((section) =>
       [...section.matchAll(/```sql\n([\s\S]*?)```/g)]
@@ -58,6 +64,7 @@ function documentedQuestions(): Question[] {
         })),
     )
   })
+  return [...shown, ...worked]
 }
 
 /** Reads of one route, place or fare, and the ways to read a part of a feed. */

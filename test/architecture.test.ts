@@ -41,6 +41,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream', 'delivery'],
   nodemailer: ['delivery'],
   '@aws-sdk/client-s3': ['history'],
+  '@modelcontextprotocol/server': ['cli'],
   'hyparquet-writer': ['history'],
   'ipaddr.js': ['delivery'],
   preact: ['page'],

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Command } from 'commander'
 import { codeHelps, DEGRADED } from '../../grafana/source/alerts.ts'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
-import { createProgram } from '../../src/cli/program.ts'
 import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fares/decide.ts'
 import {
   CONTRADICTIONS,
@@ -19,13 +17,11 @@ import { workedQuestionsPart } from './worked-questions.ts'
 
 type Registry = ReturnType<typeof createMetrics>['registry']
 
-const PROGRAM = await createProgram()
-
 /** The generated parts of each page, by the name in their markers. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   '../resellers.md': { kinds: kindsPart, reasons: reasonsPart },
   'truth.md': { confirmations: confirmationsPart },
-  'cli.md': { commands: commandsPart, 'exit codes': exitCodesPart },
+  'cli.md': { 'exit codes': exitCodesPart },
   'settings.md': { settings: settingsPart },
   'events.md': { events: eventsPart },
   'problem-codes.md': { 'problem codes': problemsPart },
@@ -107,56 +103,6 @@ function reasonsPart(): string {
   return ['| kind | `reason` | meaning |', '|---|---|---|', ...rows].join('\n')
 }
 
-/** Each group of commands as a section, each command with its help. */
-function commandsPart(): string {
-  const groups = Map.groupBy(PROGRAM.commands, (command) => command.helpGroup())
-  return [...groups]
-    .map(([group, commands]) => {
-      const sections = commands.flatMap((command) => commandSections(command, command.name()))
-      return [`## ${group.replace(/:$/, '')}`, ...sections].join('\n\n')
-    })
-    .join('\n\n')
-}
-
-function commandSections(command: Command, words: string): string[] {
-  const below = command.commands.flatMap((child) =>
-    commandSections(child, `${words} ${child.name()}`),
-  )
-  const help = helpOf(command, words)
-  const block = help === '' ? [] : [`\`\`\`text\n${help}\n\`\`\``]
-  return [[`### ${words}`, `${command.description()}.`, ...block].join('\n\n'), ...below]
-}
-
-/** Options that the head of the page explains for all commands. */
-const COMMON_OPTIONS = ['--help', '--json']
-
-/** The help of a command without what the page shows elsewhere, and without an example that is only its name. */
-function helpOf(command: Command, words: string): string {
-  const parts: string[] = []
-  // The page must not depend on the terminal in which it is written.
-  command.configureOutput({
-    writeOut: (part) => void parts.push(part),
-    getOutHelpWidth: () => 80,
-    getOutHasColors: () => false,
-  })
-  command.configureHelp({
-    commandDescription: () => '',
-    visibleCommands: () => [],
-    visibleOptions: ({ options }) =>
-      options.filter(({ long, hidden }) => !hidden && !COMMON_OPTIONS.includes(long ?? '')),
-  })
-  command.outputHelp()
-  const name = `bin/farewatch ${words}`
-  return parts
-    .join('')
-    .replace(/^Usage: bin\/(.*)$/m, (_, usage: string) =>
-      usage.replace(/ \[(options|command)\]/g, ''),
-    )
-    .replace(/^.*\n/, (usage) => (usage === `farewatch ${words}\n` ? '' : usage))
-    .replace(`\nExample:\n  ${name}\n`, '')
-    .trim()
-}
-
 function exitCodesPart(): string {
   const rows = Object.entries(EXIT).map(([name, code]) => [
     String(code),
@@ -173,25 +119,25 @@ function settingsPart(): string {
       const rows = Object.entries(settings).map(([name, setting]) => [
         code(name),
         setting.preset === undefined || setting.preset === '' ? '' : code(String(setting.preset)),
-        code(setting.example),
-        setting.accepts,
+        setting.preset === undefined || setting.preset === ''
+          ? `${setting.accepts}, such as ${code(setting.example)}`
+          : setting.accepts,
         `${setting.about}${setting.secret ? ' (secret)' : ''}`,
       ])
-      const head = ['setting', 'default', 'example', 'accepts', 'what it does']
+      const head = ['setting', 'default', 'accepts', 'what it does']
       return `## ${group}\n\n${tableOf(head, rows)}`
     })
     .join('\n\n')
 }
 
 function problemsPart(): string {
-  const rows = Object.entries(PROBLEMS).map(([name, { status, title, cause, remedy }]) => [
+  const rows = Object.entries(PROBLEMS).map(([name, { status, cause, remedy }]) => [
     code(name),
     String(status),
-    title,
     cause,
     remedy,
   ])
-  return tableOf(['code', 'status', 'title', 'cause', 'remedy'], rows)
+  return tableOf(['code', 'status', 'cause', 'remedy'], rows)
 }
 
 function metricsTable(registry: Registry): string {
@@ -220,10 +166,9 @@ function alertsPart(): string {
       isRest ? 'warning' : 'critical',
       isRest ? '15m' : (of[0]?.after ?? ''),
       isRest ? `what else is WRONG; over a time ${links}` : links,
-      isRest ? 'See the runbook of its label `code`.' : (of[0]?.otherwise ?? ''),
     ]
   })
-  return tableOf(['alert', 'severity', 'after', 'fires for', 'without action'], cells)
+  return tableOf(['alert', 'severity', 'after', 'fires for'], cells)
 }
 
 function code(text: string): string {

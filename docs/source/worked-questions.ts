@@ -31,13 +31,11 @@ export function workedQuestions(): WorkedQuestion[] {
 /** The generated part of docs/reference/worked-questions.md. */
 export function workedQuestionsPart(): string {
   return workedQuestions()
-    .map(({ name, title, about, statement }) =>
+    .map(({ name, title, about }) =>
       [
         `## ${title}`,
-        about,
+        `${about} SQL: [${name}.sql](../analytics/questions/${name}.sql)`,
         `![${title}](../plots/${name}.svg)`,
-        `[${name}.sql](../analytics/questions/${name}.sql)`,
-        `\`\`\`sql\n${statement}\n\`\`\``,
       ].join('\n\n'),
     )
     .join('\n\n')

@@ -5,6 +5,7 @@ import { createStreams, type StateReaders } from '../feeds/stream/streams.ts'
 import { createStatusHistories } from '../health/status-history-operations.ts'
 import { type Freshness, readFreshness, type WorkState } from '../health/status-operations.ts'
 import { createTtlCache } from '../platform/base/cache.ts'
+import { publicUrlOf } from '../platform/config/addresses.ts'
 import type { Db } from '../platform/db/database.ts'
 import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
 import { followHints } from '../platform/db/listener.ts'
@@ -26,7 +27,7 @@ import { requestCounter } from './count-work.ts'
 import { countContents, markForDeletion } from './delete-reseller.ts'
 import { queueControl } from './queue-control.ts'
 import { readWork } from './read-work.ts'
-import { publicUrlOf, targetRulesOf, verifyRulesOf } from './settings-for.ts'
+import { targetRulesOf, verifyRulesOf } from './settings-for.ts'
 
 /** How long requests in progress may take when the process stops: a little less than the API role has. */
 const DRAIN_MS = 2_500

@@ -1,23 +1,31 @@
+import { randomUUID } from 'node:crypto'
 import { nextDeliveryMs } from '../delivery/dispatch/claim-deliveries.ts'
 import { createDispatcher, type Dispatcher } from '../delivery/dispatch/dispatcher.ts'
 import type { RecordedResults } from '../delivery/dispatch/record-results.ts'
+import {
+  eventAt,
+  type OperatorEndpoint,
+  type OperatorEvent,
+} from '../delivery/endpoints/operator-events.ts'
 import { createOpenTarget } from '../delivery/endpoints/sealer.ts'
 import { createChatFormat } from '../delivery/formats/chat.ts'
 import { CHATS } from '../delivery/formats/chats.ts'
 import { createEmailFormat } from '../delivery/formats/email.ts'
-import type { Format } from '../delivery/formats/format.ts'
+import type { Format, Message } from '../delivery/formats/format.ts'
 import { createMailer } from '../delivery/formats/mailer.ts'
 import { hashOfTarget, messageLimit, takeFromLimit } from '../delivery/formats/target-limits.ts'
 import { createTemplateFormat } from '../delivery/formats/template.ts'
 import { createTransport, type Transport } from '../delivery/formats/transport.ts'
 import { createWebhookFormat } from '../delivery/formats/webhook.ts'
+import { messageOf } from '../platform/base/errors.ts'
 import { CHAT_FORMATS } from '../platform/base/kinds.ts'
 import type { Loop } from '../platform/base/loop.ts'
 import { createScrub, type Scrub } from '../platform/base/secrets.ts'
+import { publicUrlOf } from '../platform/config/addresses.ts'
 import { secretsOf } from '../platform/config/config.ts'
 import { followHints } from '../platform/db/listener.ts'
 import type { App } from './app.ts'
-import { chatHostsOf, publicUrlOf, targetPolicyOf, targetRulesOf } from './settings-for.ts'
+import { chatHostsOf, targetPolicyOf, targetRulesOf } from './settings-for.ts'
 
 /** The delivery of records to endpoints in a worker process. */
 export interface Delivery {
@@ -38,7 +46,7 @@ export function createDelivery(app: App): Delivery {
   const dispatcher = createDispatcher({
     db,
     publicUrl: publicUrlOf(config),
-    formats: formatsOf(app, transport, scrub),
+    formats: formatsOf(app, transport, scrub, emailLimitOf(app)),
     openTarget: createOpenTarget(app.sealer),
     onRecorded: (recorded) => reportResults(app, recorded),
     random: Math.random,
@@ -59,20 +67,90 @@ export function createDelivery(app: App): Delivery {
   }
 }
 
-function formatsOf({ config, database }: App, transport: Transport, scrub: Scrub): Format[] {
+type EmailLimit = (target: string) => Promise<number>
+
+function emailLimitOf({ config, database: { db } }: App): EmailLimit {
   const limit = messageLimit(config.EMAIL_MESSAGES_PER_HOUR)
+  return (target) => takeFromLimit(db, hashOfTarget({ format: 'email', target }), limit)
+}
+
+function formatsOf({ config }: App, transport: Transport, scrub: Scrub, limit: EmailLimit) {
   const hosts = chatHostsOf(config)
-  return [
+  const formats: readonly Format[] = [
     createWebhookFormat({ transport }),
     createTemplateFormat({ transport }),
     ...CHAT_FORMATS.map((name) => createChatFormat(CHATS[name], { transport, hosts: hosts[name] })),
     createEmailFormat({
       mailer: createMailer({ ...targetRulesOf(config).email, scrub }),
-      limit: (target) =>
-        takeFromLimit(database.db, hashOfTarget({ format: 'email', target }), limit),
+      limit,
       publicUrl: publicUrlOf(config),
     }),
   ]
+  return formats
+}
+
+/** Sends events to the endpoints of operators from the memory of this process. */
+export interface DirectSender {
+  add(endpoints: readonly OperatorEndpoint[], events: readonly OperatorEvent[], now: Date): void
+  /** Sends what is due. What fails is kept for the next call. Never rejects. */
+  send(signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+interface Unsent {
+  readonly endpoint: OperatorEndpoint
+  readonly dueAt: Date
+  readonly message: Message
+}
+
+const MAX_UNSENT = 1_000
+
+export function createDirectSender(app: App): DirectSender {
+  const { config, clock, log } = app
+  const scrub = createScrub(secretsOf(config))
+  const transport = createTransport({ policy: targetPolicyOf(config), scrub })
+  const formats = formatsOf(app, transport, scrub, async () => 0)
+  const openTarget = createOpenTarget(app.sealer)
+  let unsent: readonly Unsent[] = []
+
+  const isOver = async (batch: readonly Unsent[], signal: AbortSignal): Promise<boolean> => {
+    const [{ endpoint }] = batch as [Unsent]
+    const format = formats.find(({ name }) => name === endpoint.format)
+    try {
+      const messages = batch.map(({ message }) => message)
+      const result = await format?.send(openTarget(endpoint), messages, signal)
+      return result?.kind !== 'failed' && result?.kind !== 'postponed'
+    } catch (err) {
+      log.warn({ endpointId: endpoint.id, reason: messageOf(err) }, 'cannot send from memory')
+      return false
+    }
+  }
+  return {
+    add: (endpoints, events, now) => {
+      const added = endpoints.flatMap((endpoint) =>
+        events.map((event) => ({
+          endpoint,
+          dueAt: eventAt(endpoint, event, now),
+          message: { ...event, deliveryId: randomUUID(), timestamp: now.toISOString() },
+        })),
+      )
+      unsent = [...unsent, ...added].slice(-MAX_UNSENT)
+    },
+    send: async (signal) => {
+      const due = unsent.filter(({ dueAt }) => dueAt <= clock.now())
+      const batches = [...Map.groupBy(due, ({ endpoint }) => endpoint.id).values()].flatMap(
+        (own) => (joinsMessages(own, formats) ? [own] : own.map((one) => [one])),
+      )
+      const ended = await Promise.all(batches.map((batch) => isOver(batch, signal)))
+      const over = new Set(batches.filter((_, i) => ended[i]).flat())
+      unsent = unsent.filter((one) => !over.has(one))
+    },
+    close: () => transport.close(),
+  }
+}
+
+function joinsMessages([first]: readonly Unsent[], formats: readonly Format[]): boolean {
+  return formats.some(({ name, maxMessages }) => name === first?.endpoint.format && maxMessages > 1)
 }
 
 function deliverLoop({ database: { db } }: App, dispatcher: Dispatcher): Loop {

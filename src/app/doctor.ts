@@ -9,12 +9,7 @@ import { messageOf } from '../platform/base/errors.ts'
 import type { Config } from '../platform/config/settings.ts'
 import { readAnalystRisks } from '../platform/db/analyst-logins.ts'
 import { type Db, sql } from '../platform/db/database.ts'
-import {
-  assertWritable,
-  listBlockers,
-  probeDatabase,
-  readStorage,
-} from '../platform/db/database-health.ts'
+import { listBlockers, probeDatabase, readStorage } from '../platform/db/database-health.ts'
 import { readGeneration, readIdentity } from '../platform/db/generations.ts'
 import { readHistoryFloor } from '../platform/db/history-floor.ts'
 import { assertMigrated, readVersions } from '../platform/db/schema-version.ts'
@@ -100,7 +95,6 @@ async function placeOf({ app: { config, database } }: DoctorDeps): Promise<strin
   const { hostname, port, pathname, searchParams } = new URL(config.DATABASE_URL)
   const host = searchParams.get('host') ?? (hostname || 'localhost')
   const version = await probeDatabase(database, config.DATABASE_URL)
-  await assertWritable(database.db)
   return `PostgreSQL ${version} at ${host}:${port || '5432'}${pathname}`
 }
 

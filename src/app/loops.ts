@@ -11,7 +11,6 @@ import { correctSetBack } from '../schedule/due.ts'
 import { presentRate, readBudgetLimit } from '../upstream/budget/budget-limit.ts'
 import type { App } from './app.ts'
 import { countRuns } from './count-work.ts'
-import { heartbeatLoop } from './heartbeat.ts'
 import { schedulerLoop } from './periodic.ts'
 import { countCheckers } from './processes.ts'
 import { verifyRulesOf } from './settings-for.ts'
@@ -23,7 +22,7 @@ const RUN_LIMIT_MS = 30_000
 
 interface LoopArgs {
   readonly roles: readonly WorkRole[]
-  /** Those of the deliveries. */
+  /** Those of the deliveries and of the reports to operators. */
   readonly more: readonly Loop[]
   readonly capacity: Pick<ClaimCapacity, 'perSecond'>
   readonly onRun: () => void
@@ -66,9 +65,7 @@ export function startLoops(
   const of = (role: WorkRole, loop: () => Loop) => (roles.includes(role) ? [start(loop())] : [])
   const checks = of('check', () => dispatchLoop(app, queue, capacity))
   const schedulers = of('sync', () => schedulerLoop(app, queue))
-  const url = app.config.HEARTBEAT_URL
-  const heartbeat = url === undefined ? [] : of('sync', () => heartbeatLoop(app, queue, url))
-  const others = [...heartbeat, ...of('check', () => departureLoop(app)), ...more.map(start)]
+  const others = [...of('check', () => departureLoop(app)), ...more.map(start)]
   const unsubscribe = [
     listener.subscribe('due', hinted(...checks)),
     listener.subscribe('schedule', hinted(...schedulers)),

@@ -6,7 +6,9 @@ import { withTimeout } from '../platform/base/clock.ts'
 import { AppError, messageOf } from '../platform/base/errors.ts'
 import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
+import { startLoop } from '../platform/base/loop.ts'
 import { learnSecret } from '../platform/base/secrets.ts'
+import { localUrlOf, publicUrlOf } from '../platform/config/addresses.ts'
 import { followSecretFile } from '../platform/config/config.ts'
 import type { Config } from '../platform/config/settings.ts'
 import { beginIfRestored } from '../platform/db/generations.ts'
@@ -21,7 +23,8 @@ import { type App, assertReady, migrateApp, openQueue } from './app.ts'
 import { createDelivery } from './delivery.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
 import { announceProcess } from './processes.ts'
-import { localUrlOf, publicUrlOf, warnOfTokenInClear } from './settings-for.ts'
+import { createHealthReports } from './report-health.ts'
+import { warnOfTokenInClear } from './settings-for.ts'
 import { createSystemGauges } from './system-gauges.ts'
 import { startTracing } from './tracing.ts'
 import { startWork, type Work } from './work.ts'
@@ -204,7 +207,7 @@ async function startRoles(
   if (works) {
     running.work = await startWorker(app, queue, { roles: work, onStep, parts })
     running.liveness = createLiveness({ app, queue, work: running.work })
-  }
+  } else parts.push(startReports(app, queue))
   const addresses: [string, string][] = []
   if (roles.includes('api')) {
     const api = createApiServer(app, queue)
@@ -217,6 +220,13 @@ async function startRoles(
   }
   addresses.push(['health', `${adminUrl}/readyz`], ['metrics', `${adminUrl}/metrics`])
   return { addresses, liveness: running.liveness }
+}
+
+/** The reports of a process that does no work. */
+function startReports(app: App, queue: QueueSystem): Part {
+  const { loop, close } = createHealthReports(app, queue, { works: false })
+  const reports = startLoop(loop, { clock: app.clock, log: app.log, random: Math.random })
+  return part('loops', () => reports.stop().then(close))
 }
 
 interface WorkerArgs extends Pick<RunOptions, 'onStep'>, Pick<Starting, 'parts'> {
@@ -233,8 +243,11 @@ async function startWorker(
   if (delivery !== undefined) parts.push(part('delivery', (graceMs) => delivery.close(graceMs)))
   const queues = roles.some((role) => role !== 'deliver')
   if (queues) await queue.start()
-  const work = await startWork(app, queue, { roles, delivery: delivery?.loops })
-  parts.push(part('loops', () => work.stop()))
+  const heartbeatUrl = roles.includes('sync') ? app.config.HEARTBEAT_URL : undefined
+  const reports = createHealthReports(app, queue, { works: true, heartbeatUrl })
+  const more = [...(delivery?.loops ?? []), reports.loop]
+  const work = await startWork(app, queue, { roles, more })
+  parts.push(part('loops', () => work.stop().then(reports.close)))
   if (!queues) return work
   onStep(`queue on ${queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'}`)
   return work

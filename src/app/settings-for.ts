@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net'
 import type { TargetRules } from '../delivery/endpoints/endpoint-settings.ts'
 import type { ChatHosts } from '../delivery/formats/chats.ts'
 import type { TargetPolicy } from '../delivery/formats/target-policy.ts'
@@ -6,7 +5,7 @@ import type { VerifyDeps } from '../fares/check.ts'
 import { type CronTimes, longestGapMs } from '../platform/base/cron.ts'
 import { CHAT_FORMATS, type ChatFormat, type RouteListName } from '../platform/base/kinds.ts'
 import type { Logger } from '../platform/base/logger.ts'
-import { isLoopback, isLoopbackHost } from '../platform/base/loopback.ts'
+import { isLoopbackHost } from '../platform/base/loopback.ts'
 import { splitList } from '../platform/base/text.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { Metrics } from '../platform/metrics/metrics.ts'
@@ -43,24 +42,6 @@ export function targetRulesOf(config: Config): TargetRules {
       from: config.EMAIL_FROM,
     },
   }
-}
-
-/**
- * The address under which people open the page, without a slash at its end: `PUBLIC_URL`, else the API's own address if
- * this machine alone reaches it. Undefined where neither is known.
- */
-export function publicUrlOf(config: Config): string | undefined {
-  const { PUBLIC_URL, API_HOST, API_PORT } = config
-  if (PUBLIC_URL !== undefined) return PUBLIC_URL.replace(/\/+$/, '')
-  return isLoopback(API_HOST) && API_PORT !== 0 ? localUrlOf(config) : undefined
-}
-
-const ALL_ADDRESSES = new Set(['0.0.0.0', '::'])
-
-/** The address under which this machine reaches the API. @param port where it listens, if any free port was taken. */
-export function localUrlOf({ API_HOST, API_PORT }: Config, port = API_PORT): string {
-  const host = ALL_ADDRESSES.has(API_HOST) ? 'localhost' : API_HOST
-  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
 /** Whether the access token of the upstream crosses a network unencrypted. */

@@ -48,15 +48,15 @@ const RECORDINGS = 2
 interface WorkOptions {
   /** Default: all of the work. */
   readonly roles?: readonly WorkRole[]
-  /** The loops of the deliveries. If unset, nothing is delivered. */
-  readonly delivery?: readonly Loop[] | undefined
+  /** The loops of the deliveries and of the reports to operators. If unset, there are none. */
+  readonly more?: readonly Loop[] | undefined
 }
 
 /** Starts the workers of the queues, and the loops, that the roles need. */
 export async function startWork(
   app: App,
   queue: QueueSystem,
-  { roles = WORK_ROLES, delivery = [] }: WorkOptions = {},
+  { roles = WORK_ROLES, more = [] }: WorkOptions = {},
 ): Promise<Work> {
   const capacity = createClaimCapacity(() => performance.now())
   const workers = [
@@ -69,7 +69,7 @@ export async function startWork(
   const onRun = () => {
     loopedAt = app.clock.now()
   }
-  const loops = startLoops(app, queue, { roles, more: delivery, capacity, onRun })
+  const loops = startLoops(app, queue, { roles, more, capacity, onRun })
   return {
     workers,
     loopedAt: () => loopedAt,

@@ -8,7 +8,7 @@ export type Operation = Declared['name']
 
 /** What an operation answers, as JSON. */
 export type Answer<O extends Operation> = Sent<Extract<Declared, { readonly name: O }>['answer']>
-type Sent<T> = T extends Date
+export type Sent<T> = T extends Date
   ? string
   : T extends object
     ? { readonly [Name in keyof T]: Sent<T[Name]> }
@@ -60,7 +60,7 @@ export async function openRunningApi({
 } = {}): Promise<Send> {
   const [{ loadConfig }, { localUrlOf }, running] = await Promise.all([
     import('../platform/config/config.ts'),
-    import('../app/settings-for.ts'),
+    import('../platform/config/addresses.ts'),
     import('../embedded/running-services.ts'),
   ])
   const config = loadConfig()

@@ -31,6 +31,11 @@ export function exitOfError({ code }: AppError): number {
   return isWrong || USAGE_CODES.has(code) ? EXIT.usage : EXIT.failed
 }
 
+/** The exit code of a state: an operator must act, or need not. */
+export function exitOfWarnings(warnings: readonly { readonly level: string }[]): number {
+  return warnings.some(({ level }) => level === 'bad') ? EXIT.failed : EXIT.ok
+}
+
 /** The command line asks for something impossible. */
 export class UsageError extends AppError {
   override readonly name = 'UsageError'

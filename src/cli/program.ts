@@ -7,7 +7,7 @@ import { EXIT, exitOfError, InterruptedError } from './exit-codes.ts'
 type Described = Readonly<Record<string, string>>
 
 /**
- * The groups of `--help`, in its order, with the commands of each module; docs/reference/cli.md has a section for each. A
+ * The groups of `--help`, in its order, with the commands of each module. A
  * command line imports the module of its first word alone, and the module describes commands: what a command needs to run
  * is loaded when it runs.
  */
@@ -95,6 +95,7 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Described>>
       rollup: 'Compute the daily tables for every complete day that lacks them',
       history: 'Prove and prune the histories',
       analysts: 'Manage the logins of people who query the public SQL',
+      mcp: 'Answer an assistant by the Model Context Protocol, read-only',
     },
     services: {
       openapi: 'Print the OpenAPI document of the API',

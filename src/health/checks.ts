@@ -47,6 +47,8 @@ export interface Check<Reading> {
   readonly todo: string
   /** Unset: what is bad is part of the alert FarewatchDegraded. */
   readonly alert?: Alert
+  /** Wakes a person, by an alert on what Prometheus alone sees. */
+  readonly wakes?: true
   readonly find: (reading: Reading) => readonly Found[]
 }
 
@@ -290,11 +292,13 @@ const UPSTREAM: StatusChecks = {
   },
   credential_refused: {
     ...PROBE,
+    wakes: true,
     todo: 'Write a new one into the file of UPSTREAM_ACCESS_TOKEN_FILE, or set UPSTREAM_ACCESS_TOKEN and restart.',
     find: (status) => openBreakers(status, 'auth', 'The upstream refuses our credential for {}'),
   },
   calls_failing: {
     ...PROBE,
+    wakes: true,
     find: (status) => openBreakers(status, 'errors', 'Calls of {} fail'),
   },
   checks_unknown: {
@@ -471,6 +475,14 @@ const STOPPED = {
 } as const
 
 const WORK: StatusChecks = {
+  database_read_only: {
+    about: 'work',
+    runbook: 'database_trouble',
+    command: 'doctor',
+    todo: 'Wait for the end of a failover, or name the primary in DATABASE_URL. Work waits, and reads go on.',
+    wakes: true,
+    find: ({ readOnly }) => (readOnly ? [bad('PostgreSQL takes no writes now.')] : []),
+  },
   queue_down: {
     about: 'work',
     command: 'doctor',

@@ -85,6 +85,7 @@ const STORES: Checks<DoctorReading> = {
   database_down: {
     ...SYSTEM,
     runbook: 'database_trouble',
+    wakes: true,
     todo: FIRST,
     find: (reading) => faultOf(reading, (part) => part === 'database'),
   },

@@ -5,6 +5,7 @@ import { longestGapMs } from '../platform/base/cron.ts'
 import type { RouteListName } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
 import { type Db, sql } from '../platform/db/database.ts'
+import { isWritable } from '../platform/db/database-health.ts'
 import { listPauses, type Pause } from '../platform/db/pauses.ts'
 import { readVersions } from '../platform/db/schema-version.ts'
 import { type Caller, operations } from '../platform/http/operation.ts'
@@ -117,6 +118,7 @@ export async function readStatus(
     },
     ...(isOperator ? { ...(await readForOperators(deps, asked)), ...shown } : HIDDEN),
     unkeptMaxDelays: unkept,
+    readOnly: !(await isWritable(db)),
     versions: { farewatch: version, ...(await readVersions(db)) },
   }
   const warnings = judge(STATUS_CHECKS, status)

@@ -314,6 +314,7 @@ export const StatusShape = object(
       ),
       'The feeds; those of all resellers are one. Null for a reseller.',
     ),
+    readOnly: Type.Boolean({ description: 'Whether PostgreSQL takes no writes now.' }),
     warnings: Type.Array(WarningShape, {
       description: 'What is not well, the worst first. Empty if all is well.',
     }),

@@ -45,9 +45,20 @@ function forgetKeys() {
 /** The paths of what belongs to one reseller. */
 export const OF_RESELLER = /^\/(watch|webhook|own-|deliveries)/
 
+/** The account that owns the endpoints of operators. */
+const OPERATORS = '(operators)'
+const OF_ENDPOINTS = /^\/(webhook|own-|deliveries)/
+let showsOperators = false
+
+/** Whether the endpoints that are shown are those of operators. @param {boolean} shows */
+export function showOperators(shows) {
+  showsOperators = shows
+}
+
 /** @param {string} path */
 function keyFor(path) {
   const { operator, reseller } = savedKeys()
+  if (showsOperators && OF_ENDPOINTS.test(path)) return operator
   return OF_RESELLER.test(path) ? (reseller ?? operator) : (operator ?? reseller)
 }
 
@@ -93,7 +104,10 @@ function compareClocks({ headers }) {
  * @returns {Record<string, string>}
  */
 export function authorization(path, key = keyFor(path)) {
-  return key === undefined ? {} : { authorization: `Bearer ${key}` }
+  if (key === undefined) return {}
+  const account =
+    showsOperators && OF_ENDPOINTS.test(path) ? { 'farewatch-reseller': OPERATORS } : {}
+  return { authorization: `Bearer ${key}`, ...account }
 }
 
 /**

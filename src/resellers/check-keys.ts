@@ -6,7 +6,7 @@ import type { ResellerId } from '../platform/base/reseller-id.ts'
 import type { Db } from '../platform/db/database.ts'
 import type { Access, Caller, OperatorCaller } from '../platform/http/operation.ts'
 import { findGrants, hashOf, isWellFormedKey, type KeyGrant, recordKeyUse } from './api-keys.ts'
-import { type Reseller, requireReseller } from './resellers.ts'
+import { type Reseller, requireAccount } from './resellers.ts'
 
 interface CheckKeysDeps {
   readonly db: Db
@@ -60,7 +60,7 @@ export function createKeyAccess({ db, log, nowMs }: CheckKeysDeps): KeyAccess {
       const caller = callerOfGrant(grant)
       return reseller === undefined || caller.kind === 'reseller'
         ? caller
-        : actingFor(caller, await requireReseller(db, reseller))
+        : actingFor(caller, await requireAccount(db, reseller))
     },
     forget: grants.clear,
     allUsesRecorded: uses.allUsesRecorded,

@@ -1,4 +1,5 @@
 import { AppError } from '../platform/base/errors.ts'
+import { OPERATORS } from '../platform/base/kinds.ts'
 import { nameFault, quote } from '../platform/base/text.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { GENERATION_START } from '../platform/db/generations.ts'
@@ -47,9 +48,14 @@ export async function findReseller(db: Db, name: string): Promise<Reseller | und
   const { rows } = await sql<Reseller>`
     select ${COLUMNS}
       from reseller
-     where name = ${name}
+     where name = ${name} and id <> ${OPERATORS.id}
   `.execute(db)
   return rows[0]
+}
+
+/** The reseller of a name, or the account of the operators. Throws UnknownResellerError. */
+export async function requireAccount(db: Db, name: string): Promise<Pick<Reseller, 'id' | 'name'>> {
+  return name === OPERATORS.name ? OPERATORS : requireReseller(db, name)
 }
 
 /** The reseller of a name. Throws UnknownResellerError. */
@@ -82,7 +88,7 @@ export async function listResellers(
                         count(*) filter (where paused_at is null and ended_at is null) as active
                    from watch
                   group by reseller_id) w on w.reseller_id = r.id
-     where r.name > ${after ?? ''}
+     where r.name > ${after ?? ''} and r.id <> ${OPERATORS.id}
      order by r.name
      limit ${limit ?? null}
   `.execute(db)
@@ -124,7 +130,7 @@ export async function changeReseller(
     update reseller
        set share = coalesce(${share ?? null}, share),
            routes = case when ${routes === undefined} then routes else ${routes ? JSON.stringify(routes) : null}::jsonb end
-     where name = ${name}
+     where name = ${name} and id <> ${OPERATORS.id}
     returning ${COLUMNS}
   `.execute(db)
   const [reseller] = rows

@@ -4,7 +4,6 @@ import { type Db, sql } from '../platform/db/database.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
 import { operations } from '../platform/http/operation.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
-import type { BudgetLane } from './budget.ts'
 
 interface CallRow {
   readonly by: 'lane' | 'reseller' | 'priority'
@@ -65,22 +64,6 @@ async function readRows(db: Db, since: Date): Promise<CallRow[]> {
      order by sum(sum(calls)) over (partition by by, name) desc, name, minute
   `.execute(db)
   return rows
-}
-
-/** The calls of the last whole hour, the most first. */
-export interface CallSums {
-  readonly byLane: readonly { readonly lane: BudgetLane; readonly calls: number }[]
-  readonly byReseller: readonly { readonly reseller: string | null; readonly calls: number }[]
-  readonly byPriority: readonly { readonly priority: string | null; readonly calls: number }[]
-}
-
-export function sumCalls({ byLane, byReseller, byPriority }: CallSeries): CallSums {
-  const summed = <T extends { readonly calls: readonly number[] }>(rows: readonly T[]) =>
-    rows
-      .map((row) => ({ ...row, calls: Math.round(row.calls.reduce((sum, one) => sum + one, 0)) }))
-      .filter(({ calls }) => calls > 0)
-      .toSorted((a, b) => b.calls - a.calls)
-  return { byLane: summed(byLane), byReseller: summed(byReseller), byPriority: summed(byPriority) }
 }
 
 function byMinute(rows: readonly CallRow[]): number[] {

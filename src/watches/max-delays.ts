@@ -56,7 +56,7 @@ export async function assertMaxDelays(
   // The checks a second of the reseller's own share; null if no worker has run yet.
   const { requestsPerSecond } = await selectOne(
     sql<{ requestsPerSecond: number | null }>`
-      select c.requests_per_second * r.share / (select sum(share) from reseller where disabled_at is null) as "requestsPerSecond"
+      select c.requests_per_second * r.share / (select sum(share) from reseller where disabled_at is null and id > 0) as "requestsPerSecond"
         from reseller r
        cross join schedule_facts c
        where r.id = ${resellerId}
@@ -126,7 +126,7 @@ export async function findUnkeptMaxDelays(
      cross join schedule_facts c
      cross join lateral (
            select ${MOST_PROMISED}::float8 * c.requests_per_second * r.share
-                    / (select sum(share) from reseller where disabled_at is null) as allowed) a
+                    / (select sum(share) from reseller where disabled_at is null and id > 0) as allowed) a
      where n.needed > a.allowed * (1 + 1e-9) or n.short > 0
      order by n.needed / a.allowed desc
      limit 10

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { publicUrlOf } from '../../src/app/settings-for.ts'
+import { publicUrlOf } from '../../src/platform/config/addresses.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
 
 it.each([

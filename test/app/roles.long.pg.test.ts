@@ -63,7 +63,7 @@ it('roles run apart: each process does its part, a missing one is named, and a p
   await farewatch('pause', '--reason', 'maintenance')
   await start('sync')
   await start('check')
-  const status = await farewatch('status')
+  const status = await farewatch('status', '--database')
   expect(status.stdout).toContain(
     'checks_paused: No fare is checked, as operators have paused it: maintenance.',
   )
@@ -80,7 +80,7 @@ it('roles run apart: each process does its part, a missing one is named, and a p
   await farewatch('resume')
   await start('deliver')
   await until('the delivery', async () => (await done(db)).delivered === 1)
-  expect((await farewatch('status')).stdout).not.toContain('role_missing')
+  expect((await farewatch('status', '--database')).stdout).not.toContain('role_missing')
   const { stdout } = await farewatch('audit', 'list', '--json')
   const actions = stdout
     .trim()

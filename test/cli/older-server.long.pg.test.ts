@@ -7,7 +7,7 @@ const COMMANDS = [
   ['migrate'],
   ['restored'],
   ['doctor'],
-  ['status'],
+  ['status', '--database'],
   ['sql', 'select 1'],
   ['history', 'prove'],
   ['worker'],

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest'
+import type { Answer } from '../../src/cli/api-client.ts'
 import { statusText, warningsText } from '../../src/cli/text/status-text.ts'
 import { judge, STATUS_CHECKS } from '../../src/health/checks.ts'
 import type { Status } from '../../src/health/status-shapes.ts'
 import { ago, CALLS, WELL } from '../health/status-fixture.ts'
 
+/** As the API answers. */
+function textOf(status: Status, width: number): string {
+  return statusText(JSON.parse(JSON.stringify(status)) as Answer<'GET /status'>, CALLS, width)
+}
+
 describe('the status', () => {
   it('is about twenty lines if all is well, and fits eighty columns', () => {
-    const text = statusText(WELL, CALLS, 80)
+    const text = textOf(WELL, 80)
 
     expect(text.split('\n')).toEqual([
       'farewatch 0.1.0, PostgreSQL 18.4, 2026-01-31 03:12:07 UTC',
@@ -50,7 +56,7 @@ describe('the status', () => {
       ],
     }
 
-    expect(statusText({ ...WELL, contradicted }, CALLS, 200)).toContain(
+    expect(textOf({ ...WELL, contradicted }, 200)).toContain(
       'not recorded yet: 2 to be confirmed, the oldest for 20 s; 12 late, the oldest for 5 min; 60 held, the oldest for 12 min',
     )
   })
@@ -64,7 +70,7 @@ describe('the status', () => {
     const warnings = judge(STATUS_CHECKS, broken)
 
     expect(
-      statusText({ ...broken, warnings }, CALLS, 80)
+      textOf({ ...broken, warnings }, 80)
         .split('\n')
         .slice(2, 14),
     ).toEqual([
@@ -88,11 +94,11 @@ describe('the status', () => {
     const endpoints = { healthy: 0, busy: 0, failing: 0 }
     const deliveries = { ...WELL.deliveries, pending: 0, endpoints, disabled: {} }
 
-    expect(statusText({ ...WELL, deliveries }, CALLS, 80)).toMatch(/\ndeliveries no endpoints$/)
+    expect(textOf({ ...WELL, deliveries }, 80)).toMatch(/\ndeliveries no endpoints$/)
   })
 
   it('wraps long lines on a narrow screen with a hanging indent', () => {
-    const lines = statusText(WELL, CALLS, 50).split('\n')
+    const lines = textOf(WELL, 50).split('\n')
 
     expect(lines.every((line) => line.length <= 57)).toBe(true)
     expect(lines).toContain('           99 % 6 min, all 14 min')

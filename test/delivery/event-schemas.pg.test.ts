@@ -90,6 +90,18 @@ async function appendEachKind(db: Db, resellerId: number): Promise<void> {
   `.execute(db)
 }
 
+/** As an endpoint of operators gets them. */
+async function addWarnings(db: Db, endpointId: string): Promise<void> {
+  for (const [type, { example }] of Object.entries(WEBHOOK_EVENTS)) {
+    if (!type.startsWith('warning.')) continue
+    const { data } = example as { data: object }
+    await sql`
+      insert into delivery (endpoint_id, type, payload, recorded_at)
+      values (${endpointId}, ${type}, ${JSON.stringify(data)}::jsonb, clock_timestamp())
+    `.execute(db)
+  }
+}
+
 describe('a receiver that has the files of docs/events alone', () => {
   it('verifies and understands every kind of body, in Python', async ({ db, skip }) => {
     if (spawnSync('python3', ['--version']).error !== undefined) skip('python3 is not installed')
@@ -98,6 +110,7 @@ describe('a receiver that has the files of docs/events alone', () => {
     const { id: resellerId } = await db
       .selectFrom('reseller')
       .select('id')
+      .where('name', '=', 'northwind')
       .executeTakeFirstOrThrow()
     await importRows(db, resellerId, [
       cells({ reference: 'Ä/1 "x"\u202e', return_flight_id: '102' }),
@@ -124,6 +137,7 @@ describe('a receiver that has the files of docs/events alone', () => {
     await changeRoutes(db)
     for (const kind of WATCH_CHANGE_KINDS) await addExample({ db, resellerId }, String(id), kind)
     await addTestEvent({ db, resellerId }, String(id))
+    await addWarnings(db, String(id))
 
     await dispatcher.dispatch()
     await dispatcher.recorded(Object.keys(WEBHOOK_EVENTS).length)

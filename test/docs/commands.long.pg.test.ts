@@ -161,6 +161,7 @@ afterAll(async () => {
 function filledIn(name: string): string {
   const values: Readonly<Record<string, string>> = {
     FLIGHT: flight,
+    KEY: '$(bin/farewatch resellers create northwind > /dev/null; bin/farewatch keys create --reseller northwind)',
     ENDPOINT: `$(bin/farewatch endpoints list --reseller demo --json | sed -n 's/^{"id":"\\([^"]*\\)".*receiver.example.*/\\1/p')`,
     DELIVERY: `$(curl -H @.farewatch/keys/demo $API/deliveries?endpoint=$ENDPOINT | sed 's/{"items":\\[{"id":"\\([^"]*\\)".*/\\1/')`,
   }

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import packageJson from '../../package.json' with { type: 'json' }
+import { createProgram } from '../../src/cli/program.ts'
 
 const REFERENCE = path.resolve(import.meta.dirname, '../../docs/reference')
 const read = (name: string) => readFileSync(path.join(REFERENCE, name), 'utf8')
@@ -110,16 +112,18 @@ function rowsOf(page: string, columns: number): string[] {
   )
 }
 
-function commandNames(): string[] {
-  return read('cli.md')
-    .split(/^### /m)
-    .slice(1)
-    .flatMap((section) => {
-      const command = `command ${section.split('\n')[0]}`
-      const options = [...section.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)]
-      return [command, ...options.map(([, option]) => `${command} ${option}`)]
-    })
+/** Each command with the words before it, and its options, without those that all commands have. */
+function commandNames(parent: Command, before = 'command'): string[] {
+  return parent.commands.flatMap((command) => {
+    const name = `${before} ${command.name()}`
+    const options = command.options
+      .filter(({ long, hidden }) => !hidden && long !== '--json' && long !== '--help')
+      .map(({ long }) => `${name} ${long}`)
+    return [name, ...options, ...commandNames(command, name)]
+  })
 }
+
+const program = await createProgram()
 
 function contractNames(): string[] {
   const names = [
@@ -130,7 +134,7 @@ function contractNames(): string[] {
     ...rowsOf('metrics.md', 3).map((row) => `metric ${row}`),
     ...rowsOf('settings.md', 1).map((row) => `setting ${row}`),
     ...rowsOf('problem-codes.md', 2).map((row) => `problem ${row}`),
-    ...commandNames(),
+    ...commandNames(program),
   ]
   return [...new Set(names)].toSorted((a, b) => (a < b ? -1 : 1))
 }

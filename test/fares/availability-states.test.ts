@@ -15,10 +15,7 @@ import { answer, at, CALM, RULES, returning, unknown } from './answers.ts'
 import { answersFor, parseAnswers } from './case-language.ts'
 import { tableRows } from './markdown-page.ts'
 
-const PAGE = readFileSync(
-  path.resolve(import.meta.dirname, '../../docs/reference/availability-states.md'),
-  'utf8',
-)
+const PAGE = readFileSync(path.join(import.meta.dirname, 'cases.md'), 'utf8')
 const CASES = tableRows(PAGE, 'answers')
 
 interface Answers {

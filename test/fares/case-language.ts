@@ -14,7 +14,7 @@ import {
   unknown,
 } from './answers.ts'
 
-/** One check of a case in docs/reference/availability-states.md. */
+/** One check of a case in test/fares/cases.md. */
 export interface CaseCheck {
   readonly afterMs: number
   readonly rules: DecisionRules

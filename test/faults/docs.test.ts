@@ -12,7 +12,7 @@ interface Row {
 }
 
 function readRows(): Row[] {
-  const page = readFileSync(path.join(ROOT, 'docs/reference/upstream.md'), 'utf8')
+  const page = readFileSync(path.join(ROOT, 'test/faults/faults.md'), 'utf8')
   const section = page.split('## What goes wrong')[1] ?? ''
   const rows = section.split('\n').filter((line) => line.startsWith('| '))
   return rows.slice(1).map((line) => {
@@ -21,7 +21,7 @@ function readRows(): Row[] {
   })
 }
 
-describe('the page about the upstream', () => {
+describe('the table of what goes wrong in the upstream', () => {
   it('has one row for each danger', () => {
     expect(readRows().map(({ danger }) => danger)).toEqual(DANGERS)
   })

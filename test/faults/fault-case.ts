@@ -4,7 +4,7 @@ import type { SyncCounts } from '../../src/routes/runs.ts'
 import type { AnswerAnomaly } from '../../src/upstream/observation.ts'
 import type { UpstreamLimits } from '../../src/upstream/transport/http-exchange.ts'
 
-/** The kinds of trouble that an upstream can cause, in the order of docs/reference/upstream.md. */
+/** The kinds of trouble that an upstream can cause, in the order of test/faults/faults.md. */
 export const DANGERS = [
   'server errors',
   'asked to wait',

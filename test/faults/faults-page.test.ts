@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-const PAGE = path.resolve(import.meta.dirname, '../../docs/reference/faults.md')
+const TEST = path.resolve(import.meta.dirname, '..')
+const PAGE = path.join(TEST, 'faults/faults.md')
 const FAULTS = 130
 
 interface Shown {
@@ -10,7 +11,7 @@ interface Shown {
   readonly titles: readonly string[]
 }
 
-/** Numbered rows of the table, with the tests that each names: a link to a file, then titles of it in quotes. */
+/** Numbered rows of the table, with the tests that each names: a file below test/, then titles of it in quotes. */
 const rows = readFileSync(PAGE, 'utf8')
   .split('\n')
   .flatMap((line) => {
@@ -20,10 +21,10 @@ const rows = readFileSync(PAGE, 'utf8')
 
 function shownBy(line: string): Shown[] {
   return line
-    .split(/(?=\]\(\.\.\/)/)
+    .split(/(?=`[\w/.-]+\.(?:ts|yml)`)/)
     .slice(1)
     .map((part) => ({
-      file: /^\]\(([^)]+)\)/.exec(part)?.[1] ?? '',
+      file: /^`([^`]+)`/.exec(part)?.[1] ?? '',
       titles: [...part.matchAll(/"([^"]+)"/g)].map(([, title]) => title ?? ''),
     }))
 }
@@ -39,7 +40,7 @@ describe('the page of faults', () => {
   it.each(rows.flatMap(({ number, shown }) => shown.map((one) => ({ number, ...one }))))(
     'names tests of $file for fault $number that are there',
     ({ file, titles }) => {
-      const text = readFileSync(path.resolve(path.dirname(PAGE), file), 'utf8')
+      const text = readFileSync(path.join(TEST, file), 'utf8')
 
       expect(titles.length).toBeGreaterThan(0)
       expect(titles.filter((title) => !text.includes(title))).toEqual([])

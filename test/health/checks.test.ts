@@ -105,6 +105,7 @@ const CASES: readonly (readonly [string, Partial<StatusReading>, readonly string
   ],
   ['few late changes', late(12), []],
   ['late changes of over a hundredth of the fares', late(13), ['bad changes_late']],
+  ['a database that takes no writes', { readOnly: true }, ['bad database_read_only']],
   [
     'a pause of the upstream',
     { upstream: { pausedUntil: ago(-30), openBreakers: [] } },

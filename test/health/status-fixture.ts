@@ -1,5 +1,5 @@
+import type { Answer } from '../../src/cli/api-client.ts'
 import type { Status } from '../../src/health/status-shapes.ts'
-import type { CallSums } from '../../src/schedule/budget-operations.ts'
 
 export const AT = new Date('2026-01-31T03:12:07Z')
 export const ago = (seconds: number) => new Date(AT.getTime() - seconds * 1000)
@@ -81,6 +81,7 @@ export const WELL: Status = {
       atMostSeconds: { p50: 8.5, p95: 262 },
     },
   ],
+  readOnly: false,
   versions: { farewatch: '0.1.0', schema: '0014_api_keys', postgresql: '18.4' },
   feeds: [
     { feed: 'route', lastSeq: 1_234, lastRecordAt: ago(10_800).getTime() / 1000 },
@@ -107,19 +108,20 @@ export const WELL: Status = {
 }
 
 /** Where the calls of the last hour went. */
-export const CALLS: CallSums = {
+export const CALLS: Answer<'GET /budget/calls'> = {
+  since: '2026-01-31T02:12:00.000Z',
   byLane: [
-    { lane: 'scheduled', calls: 9_000 },
-    { lane: 'on_demand', calls: 1_000 },
+    { lane: 'scheduled', calls: [9_000, 0] },
+    { lane: 'on_demand', calls: [1_000, 0] },
   ],
   byReseller: [
-    { reseller: 'northwind', calls: 6_000 },
-    { reseller: 'fabrikam', calls: 3_000 },
-    { reseller: null, calls: 1_000 },
+    { reseller: 'northwind', calls: [6_000, 0] },
+    { reseller: 'fabrikam', calls: [3_000, 0] },
+    { reseller: null, calls: [1_000, 0] },
   ],
   byPriority: [
-    { priority: 'normal', calls: 8_000 },
-    { priority: null, calls: 1_000 },
-    { priority: 'urgent', calls: 1_000 },
+    { priority: 'normal', calls: [8_000, 0] },
+    { priority: null, calls: [1_000, 0] },
+    { priority: 'urgent', calls: [1_000, 0] },
   ],
 }

@@ -1,6 +1,5 @@
 import { stringify } from 'yaml'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { bulletLines, shortSql } from '../platform/db/schema-page.ts'
 import { type DataTest, dataTests, grainOf } from './data-tests.ts'
 
 interface Column {
@@ -140,4 +139,26 @@ export function dbtSources(tables: readonly Table[]): string {
       }),
   }
   return `# Generated from the comments in the database by \`npm run db:dictionary\`.\n${stringify({ version: 2, sources: [source] }, { lineWidth: 0, aliasDuplicateObjects: false })}`
+}
+
+/** One line a column that has a text; columns between them share a line. */
+function bulletLines(columns: readonly { head: string; text: string }[]): string[] {
+  return columns
+    .reduce<{ head: string; text: string }[]>((lines, column) => {
+      const last = lines.at(-1)
+      if (last?.text === '' && column.text === '') last.head += `, ${column.head}`
+      else lines.push({ ...column })
+      return lines
+    }, [])
+    .map(({ head, text }) => (text === '' ? `- ${head}` : `- ${head}: ${text}`))
+}
+
+/** PostgreSQL's text of a type, default or constraint without casts, in the short names of types. */
+function shortSql(text: string): string {
+  return text
+    .replaceAll(/::(timestamp with time zone|double precision|\w+)(\[\])?/g, '')
+    .replaceAll('timestamp with time zone', 'timestamptz')
+    .replaceAll('timestamp without time zone', 'timestamp')
+    .replaceAll('double precision', 'float8')
+    .replaceAll(/\s+/g, ' ')
 }

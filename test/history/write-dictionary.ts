@@ -1,8 +1,7 @@
-/** `npm run db:dictionary`: writes the dictionary, the page of tables and the dbt sources from a database that has all migrations. */
+/** `npm run db:dictionary`: writes the dictionary and the dbt sources from a database that has all migrations. */
 import { writeFile } from 'node:fs/promises'
 import { openDatabase } from '../../src/platform/db/database.ts'
 import { migrate } from '../../src/platform/db/migrate.ts'
-import { readPrivateTables, schemaPage } from '../platform/db/schema-page.ts'
 import { adminQuery, databaseUrl } from '../support/postgres-server.ts'
 import { startPostgresTier } from '../support/postgres-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -20,10 +19,6 @@ try {
   await migrate(db)
   const tables = await readDictionary(db)
   await writeFile(new URL('docs/reference/dictionary.md', ROOT), dictionaryPage(tables))
-  await writeFile(
-    new URL('docs/reference/schema.md', ROOT),
-    schemaPage(await readPrivateTables(db)),
-  )
   await writeFile(new URL('docs/analytics/dbt/sources.yml', ROOT), dbtSources(tables))
   await close()
 } finally {

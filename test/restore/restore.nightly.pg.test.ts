@@ -169,7 +169,7 @@ async function rehearse(
   await withDb(server.url, async (db) => {
     expect(await readGeneration(db)).toMatchObject({ number: 2 })
     await deliver(db, receiver, pending)
-    await recordPrices(db, 10, [230, 240, 250])
+    await recordPrices(db, 10, [175, 185, 195])
     await deliver(db, receiver, 3)
 
     const base = await startApi(db)

@@ -118,7 +118,7 @@ export function recordedLosses(
         detectedMs <= toMs,
     )
     const lastsMs = Math.min(toMs, endMs) - fromMs
-    return [{ lastsMs, tookMs: record && record.recordedMs - fromMs }]
+    return [{ fromMs, lastsMs, tookMs: record && record.recordedMs - fromMs }]
   })
 }
 

@@ -2,11 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished } from 'vitest'
 import { openApp } from '../../src/app/app.ts'
 import { runRoles } from '../../src/app/run-roles.ts'
+import type { WatchChange } from '../../src/feeds/watch-record.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { WORK_ROLES } from '../../src/platform/base/kinds.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { brokenFeeds, brokenHistory } from '../chaos/records.ts'
+import { readFareRecords } from '../feeds/fare-records.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -95,6 +97,41 @@ async function recorderBefore(url: string, redisUrl: string | null) {
   return recorder
 }
 
+/** A target is somewhere among the prices of the fares. */
+const TARGET = 140
+
+interface Notice {
+  readonly reference: string
+  readonly amount: string | undefined
+}
+
+/** What a target price notifies of these records, by the rule as people say it. */
+function metTargets(records: readonly WatchChange[]): Notice[] {
+  const below = new Set<string>()
+  return records.flatMap(({ reference, after }) => {
+    const price = after?.price
+    if (price?.currency !== 'EUR') return []
+    const amount = Number(price.amount)
+    const isNew = amount < TARGET && !below.has(reference)
+    if (amount < TARGET) below.add(reference)
+    else if (amount >= 1.01 * TARGET) below.delete(reference)
+    return isNew ? [{ reference, amount: price.amount }] : []
+  })
+}
+
+const byReference = (all: readonly Notice[]) => Object.groupBy(all, ({ reference }) => reference)
+
+/** A reseller without thresholds shows each price; another one has a target for each of the same fares. */
+async function expectTargets(db: Db, everything: number, targets: number): Promise<void> {
+  const read = (reseller: number) => readFareRecords({ db }, reseller, { after: 0, limit: 100_000 })
+  const expected = metTargets(await read(everything))
+  const notified = (await read(targets)).flatMap(({ reference, after, intents }) => {
+    return intents.includes('priceBelow') ? [{ reference, amount: after?.price?.amount }] : []
+  })
+  expect.soft(expected.length).toBeGreaterThan(FARES / 5)
+  expect.soft(byReference(notified)).toEqual(byReference(expected))
+}
+
 async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null): Promise<void> {
   const planned = (startMs: number) => planTruth({ ...PLAN, startMs, random: seeded(7) })
   let plan: TruthPlan = planned(Number.POSITIVE_INFINITY)
@@ -105,7 +142,13 @@ async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null)
   const rows = plan.fares.map(([flightId = '', returnFlightId = ''], i) =>
     cells({ reference: `w${i}`, flight_id: flightId, return_flight_id: returnFlightId }),
   )
-  await resellerWith(db, rows, 'ana')
+  const everything = await resellerWith(db, rows, 'ana')
+  const target = { price_below_amount: String(TARGET), price_below_currency: 'EUR' }
+  const targets = await resellerWith(
+    db,
+    rows.map((row) => ({ ...row, ...target })),
+    'ben',
+  )
   const workers = [0, 1].map(() =>
     startWorker(databaseUrl, recorder?.url ?? upstream.url, redisUrl),
   )
@@ -140,6 +183,7 @@ async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null)
   expect.soft(records.flatMap(unlikeEvidence)).toEqual([])
   expect.soft(untrue(plan, records)).toEqual([])
   expect.soft(hold).toBeLessThan(HOLD_SECONDS + LANE_SECONDS + FAULTS_SECONDS)
+  await expectTargets(db, everything, targets)
   expect.soft(await brokenFeeds(db)).toEqual([])
   expect.soft(await brokenHistory(db)).toEqual([])
   if (IS_LONG) {

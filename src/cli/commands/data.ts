@@ -16,6 +16,7 @@ export const COMMANDS: Commands = {
   rollup: addRollup,
   history: addHistory,
   analysts: addAnalysts,
+  mcp: addMcp,
 }
 
 function addMigrate(program: Command): void {
@@ -90,6 +91,21 @@ function addAnalysts(program: Command): void {
     'Create a login that may read the public SQL and nothing else, and print how to connect',
     { examples: ['mara'] },
   ).action(load(history, ({ makeAnalyst }) => makeAnalyst))
+}
+
+const MCP_TEXT = `
+An assistant starts it, and speaks on its standard input and output. It reads with
+the key of FAREWATCH_KEY from FAREWATCH_URL, as every command does. If DATABASE_URL
+has the login of an analyst, there is a tool for questions in SQL too. It needs a
+package: npm install --no-save @modelcontextprotocol/server`
+
+function addMcp(program: Command): void {
+  help(program, { remark: MCP_TEXT }).action(
+    load(
+      () => import('../work/mcp.ts'),
+      ({ serveMcp }) => serveMcp,
+    ),
+  )
 }
 
 const EXIT_TEXT = `

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
-import { CHANGE_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
+import { CHANGE_REASONS, ENDPOINT_FORMATS, OPERATORS } from '../../platform/base/kinds.ts'
 import type { Call, Item } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
@@ -28,6 +28,7 @@ interface SettingFlags extends Owner {
   readonly bookable?: true
   readonly priceBelow?: object
   readonly digest?: object
+  readonly quiet?: object
   readonly template?: object
   readonly headers?: Readonly<Record<string, string>>
   readonly clear?: readonly string[]
@@ -35,7 +36,7 @@ interface SettingFlags extends Owner {
   readonly disable?: true
 }
 
-const CLEARABLE = ['kinds', 'reasons', 'lists', 'rules', 'digest', 'headers'] as const
+const CLEARABLE = ['kinds', 'reasons', 'lists', 'rules', 'digest', 'quietHours', 'headers'] as const
 /** Counts stop here. */
 const MAX_COUNTED = 10_000
 
@@ -61,10 +62,16 @@ function addEndpoints(group: Command): void {
     add(group, name, about, {
       examples: [`${args}--reseller northwind`.trim()],
       remark,
-    }).requiredOption('--reseller <name>', 'the owner of the endpoint')
+    })
+      .requiredOption('--reseller <name>', 'the owner of the endpoint')
+      .addOption(
+        new Option('--operator', 'instead of --reseller: the endpoints of operators').implies({
+          reseller: OPERATORS.name,
+        }),
+      )
   const one = (name: string, about: string, args = '', remark = '') =>
     command(name, about, `ID ${args}`, remark).argument('<id>', 'as "endpoints list" prints it')
-  command('list', 'List the endpoints of a reseller').action(
+  command('list', 'List the endpoints of a reseller, or of operators').action(
     list('GET /webhook-endpoints', ({ reseller }: Owner) => ({ reseller }), {
       columns: COLUMNS,
       none: 'no endpoints yet',
@@ -149,6 +156,7 @@ function settingOptions(command: Command): Command {
     .option('--bookable', 'rule: the fare became bookable')
     .option('--price-below <price>', 'rule: the price fell below it, as 99.50EUR', priceOption)
     .option('--digest <when>', 'join records: 15m, 1h, or 7@Europe/Madrid', digestOption)
+    .option('--quiet <hours>', 'send nothing in these hours: 22-7@Europe/Madrid', quietOption)
     .option(
       '--template <file>',
       'the JSON file with the form of a body, for the format json',
@@ -205,10 +213,22 @@ function triggered(kind: string | undefined, flags: Partial<TriggerFlags>): Call
 
 function settingsOf(flags: SettingFlags) {
   const { target, format, description, kinds, reasons, lists, digest, template, headers } = flags
+  const { quiet: quietHours } = flags
   const { soldOut, bookable, priceBelow, clear = [], enable, disable } = flags
   const rules = { soldOut, bookable, priceBelow }
   return {
-    ...{ target, format, description, kinds, reasons, lists, digest, template, headers },
+    ...{
+      target,
+      format,
+      description,
+      kinds,
+      reasons,
+      lists,
+      digest,
+      quietHours,
+      template,
+      headers,
+    },
     ...(Object.values(rules).some((rule) => rule !== undefined) && { rules }),
     ...Object.fromEntries(clear.map((name) => [name, null])),
     ...(enable && { enabled: true }),
@@ -227,6 +247,12 @@ function digestOption(text: string) {
   const [, hour, zone] = /^(\d{1,2})@(\S+)$/.exec(text) ?? []
   if (hour !== undefined && zone !== undefined) return { dailyAt: Number(hour), zone }
   throw new InvalidArgumentError('It must be 15m, 1h, or an hour and a zone: 7@Europe/Madrid.')
+}
+
+function quietOption(text: string) {
+  const [, from, to, zone] = /^(\d{1,2})-(\d{1,2})@(\S+)$/.exec(text) ?? []
+  if (zone !== undefined) return { from: Number(from), to: Number(to), zone }
+  throw new InvalidArgumentError('It must be two hours and a zone: 22-7@Europe/Madrid.')
 }
 
 /** "became_available of summer; sold out or below 99.50 EUR". */

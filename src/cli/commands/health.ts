@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
 import { type Commands, help, load } from '../describe.ts'
 
-const work = () => import('../work/health.ts')
-
 export const COMMANDS: Commands = { status: addStatus, doctor: addDoctor }
 
 function addStatus(program: Command): void {
@@ -13,7 +11,12 @@ Exits with 1 if something is WRONG: an operator must act. A warning is worth
 knowing. /docs/runbooks of the API has a section about each of them.`,
   })
     .option('--watch', 'repeat every two seconds until Ctrl-C')
-    .action(load(work, ({ printStatus }) => printStatus))
+    .action(
+      load(
+        () => import('../work/status.ts'),
+        ({ printStatus }) => printStatus,
+      ),
+    )
 }
 
 function addDoctor(program: Command): void {
@@ -22,5 +25,10 @@ function addDoctor(program: Command): void {
 The checks of "status", and those that take more time: locks, clocks, roles, the
 disk, settings of Redis and of this shell. Changes nothing and does not call the
 upstream. Exits with 1 if something is WRONG: an operator must act.`,
-  }).action(load(work, ({ diagnose }) => diagnose))
+  }).action(
+    load(
+      () => import('../work/doctor.ts'),
+      ({ diagnose }) => diagnose,
+    ),
+  )
 }

@@ -1,13 +1,17 @@
 import { pauseText, processText } from '../../health/state-text.ts'
-import type { Status, StatusWarning } from '../../health/status-shapes.ts'
+import type { StatusWarning } from '../../health/status-shapes.ts'
 import { durationText } from '../../platform/base/text.ts'
-import type { CallSums } from '../../schedule/budget-operations.ts'
+import type { Answer, Sent } from '../api-client.ts'
 import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
 
+type Status = Answer<'GET /status'>
+type Calls = Answer<'GET /budget/calls'>
+/** A warning as it is judged, or as JSON has it. */
+type Warning = StatusWarning | Sent<StatusWarning>
 type Line = readonly [name: string, text: string]
 
 /** What is wrong, and the state of everything in about twenty lines. */
-export function statusText(status: Status, calls: CallSums, width: number): string {
+export function statusText(status: Status, calls: Calls, width: number): string {
   const { at, versions, warnings } = status
   const head = `farewatch ${versions.farewatch}, PostgreSQL ${versions.postgresql}, ${secondText(at)} UTC`
   const lines: readonly Line[] = [
@@ -30,14 +34,14 @@ const COLOURS = { bad: '\x1b[31m', warn: '\x1b[33m' } as const
 const RESET = '\x1b[0m'
 
 /** Each warning with its times, and below it what shows more and what to do; then how many there are. */
-export function warningsText(warnings: readonly StatusWarning[], width: number): string {
-  const of = (level: StatusWarning['level']) => warnings.filter((one) => one.level === level).length
+export function warningsText(warnings: readonly Warning[], width: number): string {
+  const of = (level: Warning['level']) => warnings.filter((one) => one.level === level).length
   const minor = of('warn') === 0 ? '' : `, ${countOf(of('warn'), 'warning')}`
   const total = of('bad') === 0 ? `nothing is wrong${minor}` : `${of('bad')} wrong${minor}`
   return [...warnings.map((one) => warningText(one, width)), total].join('\n')
 }
 
-function warningText(warning: StatusWarning, width: number): string {
+function warningText(warning: Warning, width: number): string {
   const { level, code, text, since, until, command, todo } = warning
   const word = WORDS[level].padEnd(9)
   const times = [
@@ -54,7 +58,8 @@ function warningText(warning: StatusWarning, width: number): string {
   return [shown, ...help.map((one) => hangingIndent(`${' '.repeat(9)}→ `, one, width))].join('\n')
 }
 
-function routeLines({ routes, lists, at }: Status): Line[] {
+function routeLines({ routes, lists, at: read }: Status): Line[] {
+  const at = new Date(read)
   const live =
     routes === null
       ? 'not known'
@@ -67,16 +72,16 @@ function routeLines({ routes, lists, at }: Status): Line[] {
     const tried = isNewer ? `, tried ${agoText(lastAttemptAt, at)}` : ''
     return [
       '',
-      `${list}: ${accepted}${tried}${due === null ? '' : `, ${due < at ? '' : 'next '}${dueText(due, at)}`}`,
+      `${list}: ${accepted}${tried}${due === null ? '' : `, ${dueText(new Date(due), at)}`}`,
     ]
   })
   return [['routes', live], ...each]
 }
 
-/** @example dueText(due, at) // 'in 42 min', or 'due for 5 min' */
-export function dueText(due: Date, at: Date): string {
+/** @example dueText(due, at) // 'next in 42 min', or 'due for 5 min' */
+function dueText(due: Date, at: Date): string {
   const ms = due.getTime() - at.getTime()
-  return ms >= 0 ? `in ${durationText(ms)}` : `due for ${durationText(-ms)}`
+  return ms >= 0 ? `next in ${durationText(ms)}` : `due for ${durationText(-ms)}`
 }
 
 function fareLines({ beliefs }: Status): Line[] {
@@ -109,7 +114,7 @@ function delayLines({ detectionDelays, contradicted, at }: Status): Line[] {
     return `${countOf(changes, 'change')} in a day${whose}: half detected within about ${times[0]}, 95 % within ${times[1]} (at most ${shortText(atMostSeconds.p95)})`
   })
   const waits = contradicted?.waits.map(({ wait, fares, since }) => {
-    const oldest = durationText(at.getTime() - since.getTime())
+    const oldest = durationText(new Date(at).getTime() - new Date(since).getTime())
     return `${count(fares)} ${WAITS[wait]}, the oldest for ${oldest}`
   })
   const waiting = waits === undefined ? [] : [`not recorded yet: ${waits.join('; ')}`]
@@ -125,10 +130,12 @@ function shortText(seconds: number): string {
 
 /** What operators will pause. A pause that runs is a warning. */
 function plannedLines({ pauses, at }: Status): Line[] {
-  return pauses.filter(({ running }) => !running).map((one) => ['planned', pauseText(one, at)])
+  return pauses
+    .filter(({ running }) => !running)
+    .map((one) => ['planned', pauseText(one, new Date(at))])
 }
 
-function budgetLines({ budget }: Status, calls: CallSums): Line[] {
+function budgetLines({ budget }: Status, calls: Calls): Line[] {
   if (budget === null) return []
   const { requestsPerSecond, share, used, checksLastMinute, unknownLastMinute } = budget
   const allowed = share < 1 ? `, ${percent(share)} may be used now` : ''
@@ -143,22 +150,37 @@ function budgetLines({ budget }: Status, calls: CallSums): Line[] {
 const SHOWN_CALLERS = 5
 
 /** Where the calls of the last hour went. One reseller alone, or one priority, would say nothing. */
-function callLines({ byLane, byReseller, byPriority }: CallSums): Line[] {
-  const total = byLane.reduce((sum, { calls }) => sum + calls, 0)
-  const shares = (rows: readonly { readonly name: string; readonly calls: number }[]) =>
-    rows.map(({ name, calls }) => `${name} ${percent(calls / total)}`).join(', ')
-  const lanes = byLane.map(({ lane, calls }) => ({ name: lane.replaceAll('_', ' '), calls }))
-  const resellers = byReseller.flatMap(({ reseller, calls }) =>
-    reseller === null ? [] : [{ name: reseller, calls }],
-  )
-  const priorities = byPriority.flatMap(({ priority, calls }) =>
-    priority === null ? [] : [{ name: priority, calls }],
-  )
+function callLines({ byLane, byReseller, byPriority }: Calls): Line[] {
+  const lanes = sumsOf(byLane, ({ lane }) => lane.replaceAll('_', ' '))
+  const resellers = sumsOf(byReseller, ({ reseller }) => reseller)
+  const priorities = sumsOf(byPriority, ({ priority }) => priority)
+  const total = lanes.reduce((sum, { calls }) => sum + calls, 0)
+  const shares = (sums: readonly Sum[]) =>
+    sums.map(({ name, calls }) => `${name} ${percent(calls / total)}`).join(', ')
   return [
     ...(lanes.length === 0 ? [] : [`calls of the last hour: ${shares(lanes)}`]),
     ...(resellers.length < 2 ? [] : [`by reseller: ${shares(resellers.slice(0, SHOWN_CALLERS))}`]),
     ...(priorities.length < 2 ? [] : [`by priority: ${shares(priorities)}`]),
   ].map((text) => ['', text])
+}
+
+interface Sum {
+  readonly name: string
+  readonly calls: number
+}
+
+/** The calls of all minutes, the most first. Those without a name are left out. */
+function sumsOf<Row extends { readonly calls: readonly number[] }>(
+  rows: readonly Row[],
+  nameOf: (row: Row) => string | null,
+): Sum[] {
+  return rows
+    .map((row) => ({
+      name: nameOf(row),
+      calls: Math.round(row.calls.reduce((sum, one) => sum + one, 0)),
+    }))
+    .filter((sum): sum is Sum => sum.name !== null && sum.calls > 0)
+    .toSorted((a, b) => b.calls - a.calls)
 }
 
 function percent(share: number): string {
@@ -169,7 +191,9 @@ function queueLines({ queue, at }: Status): Line[] {
   if (queue === null || queue.fault !== null) return []
   const store = queue.kind === 'redis' ? 'Redis' : 'PostgreSQL'
   const tick =
-    queue.lastTick === null ? 'no tick yet' : `last tick ${agoText(queue.lastTick.at, at)}`
+    queue.lastTick === null
+      ? 'no tick yet'
+      : `last tick ${agoText(queue.lastTick.at, new Date(at))}`
   const figures = queue.queues.map(({ queue: name, waiting, active, delayed, dead }): Line => {
     const died = dead === 0 ? '' : `, ${count(dead)} dead`
     return [
@@ -194,7 +218,10 @@ function deliveriesText({ deliveries }: Status): string {
 }
 
 function processLines({ processes, at }: Status): Line[] {
-  return (processes ?? []).map((one, i) => [i === 0 ? 'processes' : '', processText(one, at)])
+  return (processes ?? []).map((one, i) => [
+    i === 0 ? 'processes' : '',
+    processText(one, new Date(at)),
+  ])
 }
 
 const FEED_NAMES: Readonly<Record<string, string>> = {
@@ -205,7 +232,7 @@ const FEED_NAMES: Readonly<Record<string, string>> = {
 
 function feedLines({ feeds, at }: Status): Line[] {
   const parts = (feeds ?? []).map(({ feed, lastSeq, lastRecordAt }) => {
-    const last = lastRecordAt === 0 ? '' : ` (${agoText(new Date(lastRecordAt * 1000), at)})`
+    const last = lastRecordAt === 0 ? '' : ` (${agoText(lastRecordAt * 1000, new Date(at))})`
     return `${FEED_NAMES[feed] ?? feed} ${count(lastSeq)}${last}`
   })
   return parts.length === 0 ? [] : [['changes', parts.join(', ')]]

@@ -1,7 +1,7 @@
 import { createApiServer } from '../../app/api-server.ts'
 import type { KeyCheck, OperatorCaller } from '../../platform/http/operation.ts'
 import { actingFor } from '../../resellers/check-keys.ts'
-import { requireReseller } from '../../resellers/resellers.ts'
+import { requireAccount } from '../../resellers/resellers.ts'
 import type { Send } from '../api-client.ts'
 import { withQueue } from '../context.ts'
 
@@ -23,7 +23,7 @@ export async function withOwnApi<T>(work: (send: Send) => Promise<T>): Promise<T
     const callerOf = async (_key: string, reseller?: string): Promise<KeyCheck> =>
       reseller === undefined
         ? OPERATOR
-        : actingFor(OPERATOR, await requireReseller(app.database.db, reseller))
+        : actingFor(OPERATOR, await requireAccount(app.database.db, reseller))
     // It waits for nothing, so it follows no notifications.
     const listener = { ...app.listener, subscribe: () => () => undefined }
     const server = createApiServer({ ...app, listener }, queue, {

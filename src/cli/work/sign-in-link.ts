@@ -1,5 +1,5 @@
-import { localUrlOf, publicUrlOf } from '../../app/settings-for.ts'
 import { DEMO_RESELLER } from '../../embedded/demo.ts'
+import { localUrlOf, publicUrlOf } from '../../platform/config/addresses.ts'
 import { findReseller, requireReseller } from '../../resellers/resellers.ts'
 import { createSignInCode, signInLink } from '../../resellers/sign-in.ts'
 import { withApp } from '../context.ts'

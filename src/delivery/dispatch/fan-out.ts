@@ -1,8 +1,7 @@
 import { span } from '../../platform/base/tracing.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
-import { nextDigestAt } from '../endpoints/endpoint-settings.ts'
-import type { Digest } from '../endpoints/endpoint-shapes.ts'
+import { nextSendAt, type SendTimes } from '../endpoints/endpoint-settings.ts'
 
 /** How many records of its feed an endpoint advances in one transaction. */
 const STEP = 2_000
@@ -23,7 +22,7 @@ export async function fanOut(db: Db): Promise<boolean> {
       if (behind.length === 0) return false
       const steps = sql`
         unnest(${behind.map(({ id }) => id)}::uuid[], ${behind.map(({ through }) => through)}::bigint[],
-               ${behind.map(({ digest, now }) => nextDigestAt(digest, now))}::timestamptz[])
+               ${behind.map((one) => nextSendAt(one, one.now))}::timestamptz[])
           as b (id, through, due_at)
       `
       await insertDeliveries(tx, steps)
@@ -33,13 +32,12 @@ export async function fanOut(db: Db): Promise<boolean> {
   )
 }
 
-interface BehindEndpoint {
+interface BehindEndpoint extends SendTimes {
   readonly id: string
   /** The last number of its reseller's feed. Every record up to it is committed. */
   readonly head: number
   /** The number to which its cursor advances. */
   readonly through: number
-  readonly digest: Digest | null
   readonly now: Date
 }
 
@@ -53,7 +51,7 @@ async function lockBehind(tx: Tx): Promise<BehindEndpoint[]> {
            coalesce((select max(seq)
                        from (select seq from watch_change
                               where reseller_id = e.reseller_id and seq > e.cursor_seq
-                              order by seq limit ${STEP}) step), r.last_seq) as through, e.digest, now(), ${WITHOUT_WAITING_FOR_DISK}
+                              order by seq limit ${STEP}) step), r.last_seq) as through, e.digest, e.quiet_hours as "quietHours", now(), ${WITHOUT_WAITING_FOR_DISK}
       from webhook_endpoint e
       join reseller r on r.id = e.reseller_id and r.disabled_at is null
      where e.disabled_at is null and e.cursor_seq < r.last_seq

@@ -19,15 +19,16 @@ import {
   MAX_ENDPOINTS,
   MAX_PREVIOUS_SECRETS,
   type NewEndpoint,
-  nextDigestAt,
+  nextSendAt,
   type Place,
   placeOf,
+  type SendTimes,
   type TargetRules,
   TooManyEndpointsError,
   TooManyRotationsError,
   UnsignedFormatError,
 } from './endpoint-settings.ts'
-import type { Digest, EndpointSettings, ShownEndpoint } from './endpoint-shapes.ts'
+import type { EndpointSettings, ShownEndpoint } from './endpoint-shapes.ts'
 import { headersPlace, type Sealer, secretPlace, targetPlace } from './sealer.ts'
 
 export interface EndpointDeps {
@@ -106,7 +107,7 @@ export async function updateEndpoint(
     const locked = await lockEndpoint(tx, owner.resellerId, id)
     const { format } = locked
     assertValid({ ...given, format }, targetRules)
-    const { target, digest } = given
+    const { target, digest, quietHours } = given
     const place = target === undefined ? locked : placeOf({ format, target })
     const reason = await reasonAfter(tx, owner.resellerId, { locked, given, place })
     const isTried = target !== undefined || (reason === null && locked.reason !== null)
@@ -128,7 +129,8 @@ export async function updateEndpoint(
       })
       .where('id', '=', id)
       .execute()
-    if (digest !== undefined) await makeDueBy(tx, id, digest)
+    const changed = await requireEndpoint({ ...owner, db: tx }, id)
+    if (digest !== undefined || quietHours !== undefined) await makeDueBy(tx, id, changed)
     if (isTried) await tryAtOnce(tx, id)
     return requireEndpoint({ ...owner, db: tx }, id)
   })
@@ -164,15 +166,15 @@ function disabledColumns(reason: DisabledReason | null) {
   }
 }
 
-/** Records that wait for the time of a digest wait for that of the new one. */
-async function makeDueBy(tx: Tx, id: string, digest: Digest | null): Promise<void> {
+/** Records and warnings that wait for their time wait for the new one. */
+async function makeDueBy(tx: Tx, id: string, times: SendTimes): Promise<void> {
   await tx
     .updateTable('delivery')
-    .set({ due_at: nextDigestAt(digest, await databaseNow(tx)) })
+    .set({ due_at: nextSendAt(times, await databaseNow(tx)) })
     .where('endpoint_id', '=', id)
     .where('state', '=', 'pending')
     .where('attempts', '=', 0)
-    .where('seq', 'is not', null)
+    .where(sql<boolean>`(seq is not null or due_at > clock_timestamp())`)
     .where('claim_id', 'is', null)
     .execute()
 }
@@ -254,10 +256,10 @@ function newSecret(): string {
 }
 
 function columnsOf(given: Given<EndpointSettings>) {
-  const { description, kinds, reasons, lists, rules, digest, template } = given
+  const { description, kinds, reasons, lists, rules, digest, quietHours, template } = given
   const json = (value: object | null | undefined) => value && JSON.stringify(value)
   const columns = { description, kinds, reasons, lists, rules: json(rules), digest: json(digest) }
-  return { ...columns, template: json(template) }
+  return { ...columns, quiet_hours: json(quietHours), template: json(template) }
 }
 
 function headerColumns(

@@ -80,7 +80,7 @@ async function readEndpoints(
   id: string | null,
 ): Promise<ShownEndpoint[]> {
   const { rows } = await sql<WithAttempt<Omit<ShownEndpoint, 'lastFailure'>>>`
-    select e.id, e.format, e.target_shown as target, e.description, e.kinds, e.reasons, e.lists, e.rules, e.digest,
+    select e.id, e.format, e.target_shown as target, e.description, e.kinds, e.reasons, e.lists, e.rules, e.digest, e.quiet_hours as "quietHours",
            e.template, e.header_names as "headerNames",
            e.disabled_at is null as enabled, e.disabled_reason as "disabledReason", e.disabled_at as "disabledAt",
            e.failing_since as "failingSince", e.last_success_at as "lastSuccessAt",

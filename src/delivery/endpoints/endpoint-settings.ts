@@ -16,7 +16,7 @@ import type { EmailRules } from '../formats/mailer.ts'
 import { hashOfTarget, TEST_LIMIT } from '../formats/target-limits.ts'
 import { type TargetPolicy, urlFault } from '../formats/target-policy.ts'
 import { templateFault } from '../formats/template.ts'
-import type { Digest, EndpointSettings } from './endpoint-shapes.ts'
+import type { Digest, EndpointSettings, QuietHours } from './endpoint-shapes.ts'
 
 export type Given<T> = { readonly [N in keyof T]?: T[N] | undefined }
 export type NewEndpoint = Given<EndpointSettings> &
@@ -31,6 +31,10 @@ export function assertValid(given: Checked, targetRules: TargetRules): void {
   const { description = '', lists, headers, template } = given
   const found =
     targetFault({ ...given, digest: given.digest ?? null }, targetRules) ??
+    faultOf(
+      'quietHours',
+      given.quietHours ? quietFault(given.format, given.quietHours) : undefined,
+    ) ??
     faultOf(
       'description',
       description === '' ? undefined : textFault(description, MAX_DESCRIPTION_CHARS),
@@ -118,6 +122,31 @@ export function nextDigestAt(digest: Digest | null, now: Date): Date {
   return new Date(times.find((time) => time > after) ?? after + DAY_MS)
 }
 
+function quietFault(format: EndpointFormat, { from, to, zone }: QuietHours): string | undefined {
+  if (!JOINS.has(format)) return ONLY_JOINED
+  return (
+    digestFault({ dailyAt: from, zone }) ??
+    digestFault({ dailyAt: to, zone }) ??
+    (from === to ? 'must not begin and end at the same hour' : undefined)
+  )
+}
+
+/** When an endpoint is sent what is ready now. */
+export interface SendTimes {
+  readonly digest: Digest | null
+  readonly quietHours: QuietHours | null
+}
+
+/** At the next time of the digest, and not before the end of the quiet hours. */
+export function nextSendAt({ digest, quietHours }: SendTimes, now: Date): Date {
+  const at = nextDigestAt(digest, now)
+  if (quietHours === null) return at
+  const { from, to, zone } = quietHours
+  const end = nextDigestAt({ dailyAt: to, zone }, at)
+  // In quiet hours, their end comes before their next beginning.
+  return end < nextDigestAt({ dailyAt: from, zone }, at) ? end : at
+}
+
 /** What the operator allows as targets of endpoints. */
 export interface TargetRules {
   readonly urls: TargetPolicy
@@ -127,6 +156,7 @@ export interface TargetRules {
 
 /** The formats that join several records in one message. */
 const JOINS: ReadonlySet<EndpointFormat> = new Set([...CHAT_FORMATS, 'email'])
+const ONLY_JOINED = `is for ${[...JOINS].join(', ')} only`
 
 export interface GivenTarget {
   readonly format: EndpointFormat
@@ -144,7 +174,7 @@ export function targetFault(
   const fault = target === undefined ? undefined : addressFault({ format, target }, rules)
   if (fault !== undefined) return { field: 'target', fault }
   if (digest === null) return undefined
-  const wrong = JOINS.has(format) ? digestFault(digest) : `is for ${[...JOINS].join(', ')} only`
+  const wrong = JOINS.has(format) ? digestFault(digest) : ONLY_JOINED
   return wrong === undefined ? undefined : { field: 'digest', fault: wrong }
 }
 

@@ -19,17 +19,23 @@ const Price = object({
   currency: Type.String({ pattern: '^[A-Z]{3}$' }),
 })
 
+const Hour = Type.Integer({ minimum: 0, maximum: 23 })
+const Zone = Type.String({ maxLength: 64, description: 'An IANA time zone: `Europe/Madrid`.' })
+
 const Digest = Type.Union(
   [
     object({ every: oneOf(['15m', '1h']) }),
     object({
-      dailyAt: Type.Integer({ minimum: 0, maximum: 23 }),
-      zone: Type.String({ maxLength: 64, description: 'An IANA time zone: `Europe/Madrid`.' }),
+      dailyAt: Hour,
+      zone: Zone,
     }),
   ],
   { title: 'Digest' },
 )
 export type Digest = Static<typeof Digest>
+
+const QuietHours = object({ from: Hour, to: Hour, zone: Zone }, { title: 'QuietHours' })
+export type QuietHours = Static<typeof QuietHours>
 
 const Rules = object(
   {
@@ -70,6 +76,11 @@ const settings = {
     Digest,
     'Joins records in one message: every quarter of an hour, every hour, or daily at an hour. Only for chats and email. ' +
       'Null: each record is sent at once.',
+  ),
+  quietHours: orNull(
+    QuietHours,
+    'The hours of each day, `from` one `to` another, in which nothing is sent: it waits for their end. Only for chats and ' +
+      'email. Of an endpoint of operators, what is critical is sent at once. Null: there are none.',
   ),
   template: orNull(
     Type.Unsafe<Template>({ type: 'object' }),

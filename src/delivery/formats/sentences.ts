@@ -7,6 +7,7 @@ export const MAX_JOINED = 250
 /** How many of them it lists. It counts the rest. */
 const MAX_LINES = 50
 const SHOWN_REFERENCE_CHARS = 80
+const MAX_WARNING_CHARS = 1_000
 
 /** A record as a format receives it. */
 type Shown = (ShownChange | ShownRouteChange) & {
@@ -31,6 +32,7 @@ export function sentenceOf(message: Message): string {
   const { type, data, timestamp } = message
   if (type === 'webhook.test') return 'This is a test. Messages of farewatch arrive here.'
   if (type === 'webhook.disabled') return disabledText(data as DisabledEndpoint)
+  if (isWarning(message)) return cleanText((data as { message: string }).message, MAX_WARNING_CHARS)
   const record = data as Shown
   const own = [record.list, record.reference].filter((text) => text)
   const shown = own.map((text) => plainLine(text ?? '', SHOWN_REFERENCE_CHARS))
@@ -108,15 +110,22 @@ function titleOf(messages: readonly Message[]): string {
   const changes = messages.filter(({ type }) => type.startsWith('fare.')).length
   const routes = messages.filter(({ type }) => /^(route|place)\./.test(type)).length
   const notices = messages.filter(({ type }) => type === 'webhook.disabled').length
-  const tests = messages.length - changes - routes - notices
+  const warnings = messages.filter(isWarning).length
+  const tests = messages.length - changes - routes - notices - warnings
   const counted = (count: number, noun: string, more = '') =>
     count === 0 ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}${more}`]
   return [
     ...counted(changes, 'change', ' of your watched fares'),
     ...counted(routes, 'change', ' of routes'),
     ...counted(notices, 'disabled endpoint'),
+    ...counted(warnings, 'message', ' about farewatch'),
     ...counted(tests, 'test'),
   ].join(', ')
+}
+
+/** For operators. */
+function isWarning({ type }: Message): boolean {
+  return type.startsWith('warning.')
 }
 
 function isExample({ type }: Message): boolean {

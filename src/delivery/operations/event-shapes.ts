@@ -3,7 +3,7 @@ import { exampleRecord } from '../../feeds/example-records.ts'
 import { recordOf, titleOf, unionBy } from '../../feeds/watch-change-shapes.ts'
 import { messageType, WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { EVENT_REASONS } from '../../platform/base/kinds.ts'
-import { Instant, instant, object, oneOf } from '../../platform/http/schemas.ts'
+import { Instant, instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { EXAMPLE_ENDPOINT } from '../endpoints/endpoint-shapes.ts'
 
 /** A body that webhooks send, by its `type`. */
@@ -31,6 +31,42 @@ const DISABLED = object({
   reason: oneOf(EVENT_REASONS),
   disabledAt: Instant,
 })
+
+const WARNING = object(
+  {
+    code: Type.String({ description: 'As in the status. /docs/runbooks has a section about it.' }),
+    subject: orNull(
+      Type.String(),
+      'The list, run or reseller that it names. Null if it names none.',
+    ),
+    level: oneOf(['warn', 'bad'], { description: '`bad`: an operator must act.' }),
+    critical: Type.Boolean({ description: 'Whether it wakes a person.' }),
+    text: Type.String({ description: 'What is wrong.' }),
+    todo: orNull(Type.String(), 'What an operator does. Null when it has ended.'),
+    message: Type.String({ description: 'All of it as a line for people.' }),
+  },
+  { title: 'WarningEventData' },
+)
+
+/** What the endpoints of operators are sent. */
+const WARNINGS = {
+  began: 'Something is wrong.',
+  worsened: 'Something is worse than before.',
+  ended: 'Something is not wrong any more, for five minutes.',
+  flapping:
+    'Something began for the fifth time in an hour. The next event comes after an hour without a change.',
+}
+
+const EXAMPLE_WARNING = {
+  code: 'calls_failing',
+  subject: null,
+  level: 'bad',
+  critical: true,
+  text: 'Calls of verify fail (ECONNREFUSED). Single calls test it.',
+  todo: 'If the probe fails too, report it to the upstream: the work goes on by itself.',
+  message:
+    'Critical: Calls of verify fail (ECONNREFUSED). Single calls test it. If the probe fails too, report it to the upstream: the work goes on by itself.',
+}
 
 const own = (type: string, about: string, schema: TSchema, data?: object) =>
   [
@@ -72,6 +108,9 @@ export const WEBHOOK_EVENTS: Readonly<Record<string, WebhookEvent>> = Object.fro
     reason: 'failing',
     disabledAt: EXAMPLE_TIME,
   }),
+  ...Object.entries(WARNINGS).map(([name, about]) =>
+    own(`warning.${name}`, `For operators: ${about}`, WARNING, EXAMPLE_WARNING),
+  ),
 ])
 
 /** The union of all bodies, by `type`. */

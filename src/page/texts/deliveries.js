@@ -19,6 +19,9 @@ export const deliveries = {
     all: 'All endpoints',
     empty: 'No endpoint yet.',
     emptyHelp: 'Records go to your server, a chat, or by e-mail.',
+    of: 'Endpoints of',
+    operators: 'operators',
+    operatorsHelp: 'What begins to be wrong, and ends, goes to a server, a chat, or by e-mail.',
     /** @type {Record<string, string>} */
     disabledReasons: {
       paused: 'disabled by you',

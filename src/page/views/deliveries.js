@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { endpointName, endpointState } from '../describe.js'
 import { linkTo, onSubmit, typed, useAction, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Action, Badge, Empty, Failure, Loaded, Select } from '../parts.js'
-import { callApi } from '../session.js'
+import { callApi, showOperators } from '../session.js'
 import { texts } from '../texts.js'
 import { AddressesPanel, OwnAddresses } from './addresses.js'
 import { EndpointPane } from './endpoint.js'
@@ -11,20 +11,31 @@ import { EndpointPane } from './endpoint.js'
 const EVERY_MS = 10_000
 
 /**
- * The addresses that an operator allows, and a reseller's endpoints.
+ * The addresses that an operator allows, and the endpoints of a reseller or of operators.
  * @param {{ caller: any, path: string[] }} props
  */
 export function DeliveriesView({ caller, path }) {
-  return html`${caller.reseller !== null && html`<${Endpoints} caller=${caller} path=${path} />`}
-    ${caller.isOperator && html`<${AddressesPanel} />`}`
+  const { isOperator, reseller, scopes } = caller
+  const [ofOperators, setOfOperators] = useState(reseller === null)
+  showOperators(ofOperators)
+  useEffect(() => () => showOperators(false), [])
+  const canChange = scopes.includes(ofOperators ? 'operate' : 'watch')
+  const choose = (/** @type {any} */ event) => setOfOperators(event.currentTarget.value === '')
+  return html`${isOperator && html`<${AddressesPanel} />`}
+    ${
+      isOperator &&
+      reseller !== null &&
+      html`<label>${texts.endpoints.of} <select value=${ofOperators ? '' : reseller} onChange=${choose}>
+        <option>${reseller}</option><option value="">${texts.endpoints.operators}</option></select></label>`
+    }
+    <${Endpoints} key=${ofOperators} canWatch=${canChange} ofOperators=${ofOperators} path=${path} />`
 }
 
 /**
- * A reseller's endpoints: whether they work, and one of them with its actions, settings and log.
- * @param {{ caller: any, path: string[] }} props
+ * Endpoints: whether they work, and one of them with its actions, settings and log.
+ * @param {{ canWatch: boolean, ofOperators: boolean, path: string[] }} props
  */
-function Endpoints({ caller, path: [id] }) {
-  const canWatch = caller.scopes.includes('watch')
+function Endpoints({ canWatch, ofOperators, path: [id] }) {
   const endpoints = useResource(
     (signal) => callApi('/webhook-endpoints', { signal }).then(({ items }) => items),
     [],
@@ -38,10 +49,10 @@ function Endpoints({ caller, path: [id] }) {
     const current = items.find((endpoint) => endpoint.id === id) ?? items[0]
     return html`<div class="split endpoints ${id === undefined ? '' : 'one'}">
       <${EndpointList} endpoints=${items} current=${current} />
-      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} /><${RoutesPanel} /><${OwnAddresses} /></aside>`}
+      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} />${!ofOperators && html`<${RoutesPanel} /><${OwnAddresses} />`}</aside>`}
       ${
         current === undefined
-          ? html`<${Empty} title=${texts.endpoints.empty}>${texts.endpoints.emptyHelp}<//>`
+          ? html`<${Empty} title=${texts.endpoints.empty}>${ofOperators ? texts.endpoints.operatorsHelp : texts.endpoints.emptyHelp}<//>`
           : html`<${EndpointPane} key=${current.id} endpoint=${current} canWatch=${canWatch} onChanged=${endpoints.reload}
             secret=${secret.of === current.id ? secret.text : ''} onSecret=${keepSecret} />`
       }

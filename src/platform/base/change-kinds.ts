@@ -3,7 +3,7 @@ import { type Money, sameMoney } from './money.ts'
 /*
  * Every kind of change, each as one record. The types, the lists of names, the API schemas, what a check decides, the
  * masses, the values of the schedule, the sentences, the examples and the texts of the page follow from it. A new kind also
- * needs a migration of the check constraints that list names, and its cases in docs/reference/availability-states.md.
+ * needs a migration of the check constraints that list names, and its cases in test/fares/cases.md.
  */
 
 /** Why a fare was lost, as a part of a sentence and in full. Sales close some hours before a departure. */

@@ -9,6 +9,12 @@ import { type AvailabilityChangeKind, ENDS, LOSSES, namesOf, REASONS } from './c
 export const ROUTE_LISTS = ['routes', 'with-availability'] as const
 export type RouteListName = (typeof ROUTE_LISTS)[number]
 
+/**
+ * The account that owns the endpoints of operators. It is no reseller: it has no watches, no keys and no share. An operator
+ * names it where it would name a reseller.
+ */
+export const OPERATORS = { id: 0, name: '(operators)' } as const
+
 /** What a process does of the work. */
 export const WORK_ROLES = ['sync', 'check', 'deliver'] as const
 export type WorkRole = (typeof WORK_ROLES)[number]

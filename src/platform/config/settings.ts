@@ -59,7 +59,7 @@ const CAUTION = {
     preset: 2,
   }),
   MASS_HOLD_MINUTES: integer(
-    'minutes after which a change that a mass holds is asked once more and recorded',
+    'minutes for which the changes of a mass wait; one more check that shows the same then records each',
     { min: 1, max: 1_440, preset: 10 },
   ),
   ROUTE_ABSENCE_CONFIRMATIONS: integer(
@@ -67,7 +67,7 @@ const CAUTION = {
     { min: 1, max: 100, preset: 2 },
   ),
   GUARD_ABSENT_PERCENT: decimal(
-    'highest share of the live routes that lists may newly lack in a day; what is usual lowers it',
+    'highest share of the live routes that lists may newly lack in a day; usual losses lower it',
     { min: 0.01, max: 100, preset: 15 },
   ),
 }
@@ -88,10 +88,10 @@ const API = {
 }
 
 function chatHosts(format: string, preset: string) {
-  return list(
-    `hosts at which endpoints of the format ${format} may be; one that begins with a dot stands for all that end so`,
-    { preset, entry: { accepts: 'hosts', of: /^[a-z0-9.-]+(?::\d{1,5})?$/i } },
-  )
+  return list(`hosts of the format ${format}; ".host" stands for all that end so`, {
+    preset,
+    entry: { accepts: 'hosts', of: /^[a-z0-9.-]+(?::\d{1,5})?$/i },
+  })
 }
 
 const DELIVERIES = {

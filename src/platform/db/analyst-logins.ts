@@ -17,6 +17,17 @@ function isAnalyst(session: 'a' | 'w'): RawBuilder<boolean> {
   )`
 }
 
+/** Whether the login of this session is that of an analyst. */
+export async function hasAnalystLogin(db: Db): Promise<boolean> {
+  const { found } = await selectOne(
+    sql<{ found: boolean }>`
+      select ${isAnalyst('a')} as found from (select oid as usesysid from pg_roles where rolname = session_user) a
+    `,
+    db,
+  )
+  return found
+}
+
 const MAY_SIGNAL = sql<boolean>`(
   pg_has_role(current_user, 'pg_signal_backend', 'usage') and pg_has_role(current_user, 'pg_read_all_stats', 'usage')
 )`

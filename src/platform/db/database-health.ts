@@ -68,10 +68,13 @@ class DatabaseReadOnlyError extends AppError {
 
 const WRITABLE = `select current_setting('transaction_read_only') = 'off' as writable`
 
+export async function isWritable(db: Db): Promise<boolean> {
+  return (await selectOne(sql<{ writable: boolean }>`${sql.raw(WRITABLE)}`, db)).writable
+}
+
 /** Throws unless the database answers and takes writes. */
 export async function assertWritable(db: Db): Promise<void> {
-  const { writable } = await selectOne(sql<{ writable: boolean }>`${sql.raw(WRITABLE)}`, db)
-  if (!writable) throw new DatabaseReadOnlyError()
+  if (!(await isWritable(db))) throw new DatabaseReadOnlyError()
 }
 
 /** PostgreSQL's code for a setting that it does not know: those that we connect with are of 14. */
@@ -252,8 +255,8 @@ export function isStatementTimeout(thrown: unknown): boolean {
   return thrown instanceof pg.DatabaseError && thrown.code === '57014'
 }
 
-/** 57014: the statement timed out, as it does on an overloaded database. */
-const SQL_STATES = /^(57014|57P0[123]|08...|53300|25006)$/
+/** 57014: the statement timed out, as it does on an overloaded database. 53100: the disk is full. */
+const SQL_STATES = /^(57014|57P0[123]|08...|53100|53300|25006)$/
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

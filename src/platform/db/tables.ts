@@ -542,6 +542,12 @@ export interface VerifyResult {
   question: string
 }
 
+export interface WarningReport {
+  only_row: Generated<boolean>
+  read_at: Generated<Date>
+  warnings: Generated<ColumnType<unknown, string, string>>
+}
+
 export interface Watch {
   began_at: Generated<Date>
   created_at: Generated<Date>
@@ -630,6 +636,7 @@ export interface WebhookEndpoint {
   last_success_at: Date | null
   lists: string[] | null
   open_until: Date | null
+  quiet_hours: ColumnType<unknown, string, string> | null
   reasons: string[] | null
   reseller_id: number
   rules: ColumnType<unknown, string, string> | null
@@ -690,6 +697,7 @@ export interface DB {
   upstream_breaker: UpstreamBreaker
   upstream_budget: UpstreamBudget
   verify_result: VerifyResult
+  warning_report: WarningReport
   watch: Watch
   watch_change: WatchChange
   watch_event: WatchEvent

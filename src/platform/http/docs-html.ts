@@ -1,38 +1,53 @@
 import { readFileSync } from 'node:fs'
 import { Marked } from 'marked'
+import { createSlugs, DOCS_FILES, docsAddress } from './docs-files.ts'
 
 const STYLE = readFileSync(new URL('docs-html.css', import.meta.url), 'utf8')
 
-/** A whole page of the documentation. */
-export function docsPage(title: string, body: string): string {
+const LINKS = [['/docs', 'Operations'], ...[...DOCS_FILES].map(pageLink)]
+  .map(([href, title]) => `<a href="${href}">${title}</a>`)
+  .join('\n')
+
+function pageLink([name, { title }]: [string, { readonly title: string }]): string[] {
+  return [`/docs/${name}`, title]
+}
+
+/** A whole page of the documentation. @param asked what was searched for. */
+export function docsPage(title: string, body: string, asked = ''): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)}</title>
 <style>${STYLE}</style>
+<header><nav aria-label="Documentation">${LINKS}</nav>
+<form action="/docs/search" role="search"><input type="search" name="q" value="${escaped(asked)}" aria-label="Search the documentation" placeholder="Search"></form></header>
 <main>${body}</main>
 </html>
 `
 }
 
-/** Links to other pages of the documentation become text, because only this page is served. */
+let slugs = createSlugs()
+
+/** Links to files that are not served become text, and so do raw HTML and images. Comments are left out. */
 const marked = new Marked({
   renderer: {
     heading({ tokens, depth, text }) {
-      const inner = this.parser.parseInline(tokens)
-      return `<h${depth} id="${text.toLowerCase()}">${inner}</h${depth}>\n`
+      return `<h${depth} id="${slugs(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
     },
     link({ href, tokens }) {
       const inner = this.parser.parseInline(tokens)
-      return href.startsWith('#') ? `<a href="${href}">${inner}</a>` : inner
+      const address = docsAddress(href)
+      return address === undefined ? inner : `<a href="${escaped(address)}">${inner}</a>`
     },
+    image: ({ text }) => `<em>${escaped(text)}</em>`,
     code: ({ text }) => codeBlock(text),
-    html: ({ text }) => escaped(text),
+    html: ({ text }) => (text.startsWith('<!--') ? '' : escaped(text)),
   },
 })
 
 export function markdown(text = ''): string {
+  slugs = createSlugs()
   return marked.parse(text, { async: false })
 }
 

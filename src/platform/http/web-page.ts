@@ -29,6 +29,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.json': 'application/json; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
 }
 const IMPORT_MAP_MARK = '{"imports":{}}'
 /** Without links to all modules, a browser learns of each only from the one that imports it, five times one after another. */

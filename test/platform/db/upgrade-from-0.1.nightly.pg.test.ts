@@ -54,7 +54,7 @@ it.skipIf(!has(BEFORE_0_1))(
 
     const root01 = await checkOut(VERSION_0_1)
     const running = await upUntil('"ready"', root01, home, async () => {
-      const command = await runFarewatch(['status'], { FAREWATCH_HOME: home }, home)
+      const command = await runFarewatch(['status', '--database'], { FAREWATCH_HOME: home }, home)
       expect(command.exit).toBe(1)
       expect(command.stderr).toMatch(/farewatch 0\.1 \(process \d+\) runs the embedded PostgreSQL/)
       expect(firstRun(root01, home)).toBe(began)

@@ -67,6 +67,7 @@ const GONE = [
   'fare_schedule_clock',
   'fare_schedule_factor',
   'fare_schedule_reseller',
+  'feed_gap',
   'place_renumbering',
   'schedule',
   'tick',

@@ -1,6 +1,7 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createApi } from '../../../src/platform/http/api.ts'
+import { DOCS_FILES } from '../../../src/platform/http/docs-files.ts'
 import { markdown } from '../../../src/platform/http/docs-html.ts'
 import { PROBLEMS, problemPage } from '../../../src/platform/http/problem-codes.ts'
 import { noTransactions } from '../../support/no-transactions.ts'
@@ -54,7 +55,8 @@ describe('the codes of problems', () => {
 })
 
 describe('the documentation, which needs no key', () => {
-  it.each(['/openapi.json', '/docs', '/docs/runbooks', '/docs/problems/not_found'])(
+  const kinds = ['/docs/runbooks', '/docs/api.md', '/llms.txt', '/docs/problems/not_found']
+  it.each(['/openapi.json', '/docs', ...kinds])(
     '%s is sent from memory in each encoding, with one tag',
     async (url) => {
       const get = anApi()
@@ -81,5 +83,83 @@ describe('the documentation, which needs no key', () => {
     expect((await get('/docs')).statusCode).toBe(429)
 
     expect(performance.now() - fromMs).toBeGreaterThan(95)
+  })
+})
+
+describe('the guides', () => {
+  const addresses = [...DOCS_FILES.keys()].map((name) => `/docs/${name}`)
+
+  it('links of each page lead to parts and pages that are served', async () => {
+    const get = anApi()
+    const pages = new Map<string, string>([
+      ['/docs', ''],
+      ['/docs/search', ''],
+    ])
+    for (const address of addresses) pages.set(address, (await get(address)).payload)
+
+    const broken = [...pages].flatMap(([address, html]) =>
+      [...html.matchAll(/(?:src|href)="([^"]+)"/g)]
+        .map(([, link = '']) => link)
+        .filter((link) => !link.startsWith('https://'))
+        .filter((link) => {
+          const [page = '', anchor] = link.split('#')
+          const target = pages.get(page === '' ? address : page)
+          return target === undefined || (anchor && !target.includes(` id="${anchor}"`))
+        })
+        .map((link) => `${address}: ${link}`),
+    )
+
+    expect(broken).toEqual([])
+    expect(pages.get('/docs/resellers')).toContain('href="/docs/webhooks"')
+  })
+
+  it('no id of a page is there twice, and no mark of the source is shown', async () => {
+    const get = anApi()
+    for (const address of addresses) {
+      const { payload } = await get(address)
+      const ids = [...payload.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+      expect(
+        ids.filter((id, i) => ids.indexOf(id) !== i),
+        address,
+      ).toEqual([])
+      expect(payload, address).not.toContain('begin generated')
+    }
+  })
+
+  it('raw HTML of a page is shown as text, and is not run', () => {
+    expect(markdown('a <script>alert(1)</script> ![x](y) [z](javascript:alert(1))')).toBe(
+      '<p>a &#60;script&#62;alert(1)&#60;/script&#62; <em>x</em> z</p>\n',
+    )
+  })
+
+  it('llms.txt names the Markdown of each page, and their links lead to Markdown', async () => {
+    const get = anApi()
+    const list = (await get('/llms.txt')).payload
+    const links = [...list.matchAll(/\]\((\S+)\): \S/g)].map(([, link = '']) => link)
+
+    expect(links).toEqual([...addresses.map((address) => `${address}.md`), '/openapi.json'])
+    for (const link of links) expect((await get(link)).statusCode, link).toBe(200)
+    const markdownOfResellers = await get('/docs/resellers.md')
+    expect(markdownOfResellers.headers['content-type']).toBe('text/markdown; charset=utf-8')
+    expect(markdownOfResellers.payload).toContain('](/docs/webhooks.md)')
+  })
+
+  it.each([
+    ['how long is a key kept after rotation: rotate overlapSeconds', 'none'],
+    ['overlapSeconds', '/docs/api#keys'],
+    ['verify now', '/docs/resellers#verify-now'],
+    ['access.mistyped_key', '/docs/problem-codes'],
+  ])('a search for "%s" finds %s', async (asked, found) => {
+    const page = await anApi()(`/docs/search?q=${encodeURIComponent(asked)}`)
+    if (found === 'none') expect(page.payload).toContain('No section has these words')
+    else expect(page.payload).toContain(`<a href="${found}`)
+  })
+
+  it('a hostile search is shown as text', async () => {
+    const page = await anApi()(`/docs/search?q=${encodeURIComponent('"><script>x</script>')}`)
+
+    expect(page.statusCode).toBe(200)
+    expect(page.payload).not.toContain('<script')
+    expect((await anApi()('/docs/search?q=a&q=b')).statusCode).toBe(200)
   })
 })

@@ -1,0 +1,180 @@
+import { describe, expect, inject, onTestFinished } from 'vitest'
+import { createEndpoint } from '../../src/delivery/endpoints/change-endpoints.ts'
+import { createSealer } from '../../src/delivery/endpoints/sealer.ts'
+import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
+import { startChaosPostgres } from '../chaos/chaos-postgres.ts'
+import { mountSmallDisk } from '../chaos/small-disk.ts'
+import { appendRecords } from '../delivery/delivery-fixtures.ts'
+import { NO_CHATS } from '../delivery/message-fixtures.ts'
+import { startReceiver } from '../delivery/receiver.ts'
+import { trackFares } from '../fares/fare-fixtures.ts'
+import { startVerifyServer } from '../fares/verify-server.ts'
+import { untilReady } from '../fares/worker-fixtures.ts'
+import { manyRoutes } from '../routes/sync-fixtures.ts'
+import { startInTest } from '../support/child-process.ts'
+import { startListServer } from '../support/list-server.ts'
+import { adminQuery } from '../support/postgres-server.ts'
+import { runCommand } from '../support/run-command.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
+
+const KEY = 'a-key-of-this-test-0123456789abcdef'
+/** A second message about the same would come with the next reading, or the one after it. */
+const REST_MS = 150_000
+const TARGETS = {
+  urls: { allowHttp: true, allowedNetworks: ['127.0.0.0/8'] },
+  publicUrl: undefined,
+  chatHosts: NO_CHATS,
+  email: { smtpUrl: undefined, from: undefined },
+}
+
+/** A worker, an API and an endpoint of operators. */
+async function startInstallation(databaseUrl: string, settings: Readonly<Record<string, string>>) {
+  const receiver = await startReceiver()
+  onTestFinished(() => receiver[Symbol.asyncDispose]())
+  const env = {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+    UPSTREAM_REQUESTS_PER_SECOND: '20',
+    MIN_INTERVAL_SECONDS: '5',
+    ENCRYPTION_KEY: KEY,
+    WEBHOOK_ALLOW_HTTP: 'on',
+    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+    ROUTE_SYNC_SCHEDULE: '*/10 * * * * *',
+    AVAILABILITY_SYNC_SCHEDULE: '*/10 * * * * *',
+    ADMIN_PORT: '0',
+    API_PORT: '0',
+    ...settings,
+  }
+  const target = `${receiver.url}/operators`
+  const made = await runCommand(['endpoints', 'create', '--operator', '--target', target], env)
+  expect(made).toMatchObject({ exit: 0 })
+  const worker = startInTest(['worker'], env)
+  const api = startInTest(['api'], env)
+  await untilReady(worker)
+  await untilReady(api)
+  const arrived = () => receiver.requests.map(({ body }) => JSON.parse(body).data)
+  return { worker, arrived }
+}
+
+interface Timed {
+  readonly cause: string
+  readonly codes: readonly string[]
+  readonly withinMs: number
+  readonly arrived: () => { readonly code: string; readonly message: string }[]
+}
+
+/** Waits for a message about one of the codes, and expects no other one about them. */
+async function expectOnce({ cause, codes, withinMs, arrived }: Timed): Promise<void> {
+  const startedMs = Date.now()
+  const own = () => arrived().filter(({ code }) => codes.includes(code))
+  await until(cause, () => own().length > 0, withinMs)
+  const seconds = Math.round((Date.now() - startedMs) / 1_000)
+  await new Promise((resolve) => setTimeout(resolve, REST_MS))
+  const others = arrived().filter(({ code }) => !codes.includes(code))
+  process.stdout.write(
+    `${cause}: after ${seconds} s "${own()[0]?.message}", ${own().length} time(s); also ${others.map(({ code }) => code).join(', ') || 'nothing'}\n`,
+  )
+  expect(own()).toHaveLength(1)
+}
+
+async function setReadOnly(url: string): Promise<void> {
+  const name = new URL(url).pathname.slice(1)
+  await adminQuery(url, `alter database ${name} set default_transaction_read_only = on`)
+  await adminQuery(
+    inject('postgresUrl'),
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  )
+}
+
+const STOPPED = ['no_tick', 'no_process', 'role_missing']
+
+describe('an operator without Prometheus receives once', { timeout: 600_000 }, () => {
+  it('that the only worker was killed, from the API', async ({ databaseUrl }) => {
+    const lists = await startListServer()
+    onTestFinished(() => lists.close())
+    lists.serve({ routes: manyRoutes(40), available: manyRoutes(40) })
+    const { worker, arrived } = await startInstallation(databaseUrl, {
+      UPSTREAM_BASE_URL: lists.url,
+    })
+
+    worker.child.kill('SIGKILL')
+
+    await expectOnce({ cause: 'worker killed', codes: STOPPED, withinMs: 240_000, arrived })
+  })
+
+  it('that the upstream is down', async ({ db, databaseUrl }) => {
+    const upstream = await startVerifyServer()
+    await trackFares(db, 40)
+    const settings = { UPSTREAM_BASE_URL: upstream.url }
+    const { arrived } = await startInstallation(databaseUrl, settings)
+    await until('checks', () => upstream.answered.length > 40)
+
+    await upstream.close()
+
+    await expectOnce({
+      cause: 'upstream down',
+      codes: ['calls_failing'],
+      withinMs: 240_000,
+      arrived,
+    })
+  })
+
+  it('that the receiver of a reseller is dead', async ({ db, databaseUrl }) => {
+    const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
+    const owner = { db, resellerId: resellerId as ResellerId }
+    const deps = { sealer: createSealer(KEY), targetRules: TARGETS }
+    await createEndpoint(owner, deps, { target: 'http://127.0.0.1:9/dead' })
+    const { arrived } = await startInstallation(databaseUrl, {})
+
+    await appendRecords(db, { resellerId, reference: 'A' }, [{}])
+
+    const codes = ['endpoints_failing']
+    await expectOnce({ cause: 'receiver dead', codes, withinMs: 240_000, arrived })
+  })
+
+  it('that a list is held', async ({ databaseUrl }) => {
+    const lists = await startListServer()
+    onTestFinished(() => lists.close())
+    lists.serve({ routes: manyRoutes(400), available: manyRoutes(400) })
+    const settings = { UPSTREAM_BASE_URL: lists.url }
+    const { worker, arrived } = await startInstallation(databaseUrl, settings)
+    await until('the baseline', () => worker.stdout().includes('"status":"applied"'))
+
+    lists.serve({ routes: manyRoutes(40), available: manyRoutes(400) })
+
+    await expectOnce({ cause: 'list held', codes: ['list_held'], withinMs: 240_000, arrived })
+  })
+
+  it('that the database takes no writes, from memory', async ({ databaseUrl }) => {
+    const lists = await startListServer()
+    onTestFinished(() => lists.close())
+    lists.serve({ routes: manyRoutes(40), available: manyRoutes(40) })
+    const { arrived } = await startInstallation(databaseUrl, { UPSTREAM_BASE_URL: lists.url })
+    await new Promise((resolve) => setTimeout(resolve, 5_000))
+
+    await setReadOnly(databaseUrl)
+
+    const codes = ['database_read_only', 'database_down']
+    await expectOnce({ cause: 'database read-only', codes, withinMs: 240_000, arrived })
+  })
+})
+
+const disk = await mountSmallDisk(400)
+
+describe.runIf(disk !== undefined)('an operator without Prometheus', { timeout: 600_000 }, () => {
+  it('receives once that the disk is full, from memory', async () => {
+    if (disk === undefined) throw new Error('there is no small disk')
+    onTestFinished(() => disk.close())
+    const postgres = await startChaosPostgres(disk.folder)
+    onTestFinished(() => postgres.close())
+    const databaseUrl = await postgres.createDatabase('farewatch_operators_test')
+    const { arrived } = await startInstallation(databaseUrl, {})
+
+    await disk.fill()
+
+    const codes = ['database_down', 'database_read_only']
+    await expectOnce({ cause: 'disk full', codes, withinMs: 300_000, arrived })
+  })
+})

@@ -1,0 +1,383 @@
+import { expect, inject } from 'vitest'
+import { STATUS_CHECKS } from '../../src/health/checks.ts'
+import type { StatusWarning } from '../../src/health/status-shapes.ts'
+import { MASS_KINDS } from '../../src/platform/base/change-kinds.ts'
+import { type Db, type RawBuilder, sql } from '../../src/platform/db/database.ts'
+import { SYNC_QUEUE } from '../../src/routes/sync.ts'
+import { VERIFY_QUEUE } from '../../src/schedule/claim.ts'
+import { killJobs, queueOf } from '../cli/operator-fixtures.ts'
+import { addEndpoint } from '../delivery/delivery-fixtures.ts'
+import {
+  available,
+  gone,
+  passSeconds,
+  record,
+  trackFare,
+  trackFares,
+  watchFare,
+} from '../fares/fare-fixtures.ts'
+import { untilReady } from '../fares/worker-fixtures.ts'
+import { newKeyText } from '../support/api-server.ts'
+import { runFarewatch, startInTest } from '../support/child-process.ts'
+import { adminQuery } from '../support/postgres-server.ts'
+import { freePort } from '../support/redis-tier.ts'
+import { runCommand } from '../support/run-command.ts'
+import { it } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+import { HEALTHY, putState } from '../upstream/health-fixtures.ts'
+import { newReseller } from '../watches/watch-fixtures.ts'
+
+/** Codes that no entry provokes, each with the reason and the test that does. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  disk_filling: 'needs a disk of its own: test/grafana/disk-filling.long.pg.test.ts',
+  queue_down: 'needs a Redis that is down: test/cli/doctor.long.pg.test.ts',
+  no_process: 'the API that shows it is a process: test/health/checks.test.ts',
+  max_delays_unkept: 'a matter of the reading alone: test/health/checks.test.ts',
+  upstream_paused: 'ends by itself within the time of a test: test/health/checks.test.ts',
+  budget_limited: 'follows a pause of the upstream: test/health/checks.test.ts',
+  changes_held: 'needs a mass of real answers: test/fares/alike-masses.pg.test.ts',
+}
+
+interface World {
+  readonly db: Db
+  readonly url: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+interface Entry {
+  readonly codes: readonly string[]
+  readonly provoke: (world: World) => Promise<unknown>
+  readonly end: (world: World) => Promise<unknown>
+}
+
+const run =
+  (...statements: readonly RawBuilder<unknown>[]) =>
+  async ({ db }: World) => {
+    for (const statement of statements) await statement.execute(db)
+  }
+const command =
+  (...args: readonly string[]) =>
+  ({ env }: World) =>
+    runCommand(args, env)
+const nothing = async () => undefined
+
+const NO_FARES = [
+  sql`delete from turn`,
+  sql`update reseller_queue set fares = 0, scores = 0`,
+  sql`delete from fare_schedule`,
+  sql`update fare_state set expired_at = clock_timestamp() - interval '1 day'`,
+  sql`delete from watch`,
+]
+const NO_ENDPOINTS = sql`delete from webhook_endpoint`
+const openBreaker =
+  (breaker: 'auth' | 'errors', isOpen: boolean) =>
+  ({ db }: World) =>
+    putState(db, ['verify', breaker], {
+      ...HEALTHY,
+      open: isOpen
+        ? {
+            sinceMs: Date.now() - 5_000,
+            probeAtMs: Date.now() + 600_000,
+            cause: '401',
+            goodAtMs: null,
+          }
+        : null,
+    } as never)
+
+const paused = (what: string): Entry => ({
+  codes: [`${what}_paused`],
+  provoke: command('pause', what, '--reason', 'tests'),
+  end: command('resume', what),
+})
+
+const process = (columns: RawBuilder<unknown>) => sql`
+  insert into process (id, role, version, host, pid, started_at, last_progress_at, clock_ahead_seconds)
+  values (gen_random_uuid(), 'worker', '1.0.0', 'elsewhere', 7, clock_timestamp() - interval '1 hour', ${columns})
+`
+const NO_PROCESS = sql`delete from process where host = 'elsewhere'`
+
+const endpoint =
+  (columns: RawBuilder<unknown>) =>
+  async ({ db }: World) => {
+    const { rows } = await sql<{ id: number }>`select id from reseller where name = 'ana'`.execute(
+      db,
+    )
+    const id = await addEndpoint(db, rows[0]?.id ?? (await newReseller(db, 'ana')))
+    await sql`update webhook_endpoint set ${columns} where id = ${id}`.execute(db)
+    return { db, id }
+  }
+const delivery = (columns: RawBuilder<unknown>) => async (world: World) => {
+  const { db, id } = await endpoint(sql`failures = 0`)(world)
+  await sql`
+    insert into delivery (endpoint_id, type, payload, recorded_at, state, due_at, ended_at, dead_reason)
+    values (${id}, 'webhook.test', '{}', clock_timestamp() - interval '10 minutes', ${columns})
+  `.execute(db)
+}
+
+const ENTRIES: readonly Entry[] = [
+  {
+    codes: ['list_never_accepted'],
+    provoke: nothing,
+    end: run(sql`
+      insert into sync_run (list, status, started_at, fetched_at, finished_at)
+      select list, 'unchanged', at, at, at
+        from unnest(array['routes', 'with-availability']) list,
+             (select clock_timestamp() - interval '10 minutes' as at) ago
+    `),
+  },
+  {
+    codes: ['list_failing'],
+    provoke: run(sql`
+      insert into sync_run (list, status, started_at, finished_at, reason_code, reason)
+      select 'routes', 'failed', at, at, 'upstream.timeout', 'no answer'
+        from (select clock_timestamp() - interval '4 minutes' as at) ago
+    `),
+    end: run(sql`delete from sync_run where status = 'failed'`),
+  },
+  {
+    codes: ['list_held'],
+    provoke: run(
+      sql`
+        insert into sync_run (list, status, reason_code, reason, fetched_at, finished_at)
+        values ('routes', 'held', 'guard.empty', 'the list is empty', clock_timestamp(), clock_timestamp())
+      `,
+      sql`insert into held_list (list, first_run_id, lists) select list, id, 1 from sync_run where status = 'held'`,
+    ),
+    end: run(sql`delete from held_list`, sql`delete from sync_run where status = 'held'`),
+  },
+  {
+    codes: ['list_overdue'],
+    provoke: (world) => reconcile(world, '* * * * * *'),
+    end: (world) => reconcile(world, '0 0 1 1 *'),
+  },
+  paused('checks'),
+  paused('syncs'),
+  paused('deliveries'),
+  {
+    codes: ['budget_limit'],
+    provoke: command('budget', 'limit', '1', '--for', '1h', '--reason', 'tests'),
+    end: command('budget', 'limit', '--off'),
+  },
+  {
+    codes: ['fares_unanswered'],
+    provoke: ({ db }) => trackFare(db),
+    end: run(...NO_FARES),
+  },
+  {
+    codes: ['fares_stale'],
+    provoke: async ({ db }) => {
+      await record(
+        db,
+        await trackFare(db, { flightId: 'F2' }),
+        new Date(Date.now() - 1_000),
+        available(),
+      )
+      await passSeconds(db, 3 * 86_400)
+    },
+    end: run(...NO_FARES),
+  },
+  {
+    codes: ['changes_late'],
+    provoke: async ({ db }) => {
+      const fareId = await trackFare(db, { flightId: 'F3' })
+      await watchFare(db, 'ana', fareId)
+      await record(db, fareId, new Date(Date.now() - 2_000), available())
+      await record(db, fareId, new Date(Date.now() - 1_000), gone)
+      await sql`
+        update fare_state set contradicted_since = clock_timestamp() - interval '10 minutes' where tracked_fare_id = ${fareId}
+      `.execute(db)
+    },
+    end: run(...NO_FARES),
+  },
+  {
+    codes: ['budget_too_small'],
+    provoke: ({ db }) => trackFares(db, 20_000),
+    end: run(...NO_FARES),
+  },
+  {
+    codes: ['credential_refused'],
+    provoke: openBreaker('auth', true),
+    end: openBreaker('auth', false),
+  },
+  {
+    codes: ['calls_failing'],
+    provoke: openBreaker('errors', true),
+    end: openBreaker('errors', false),
+  },
+  {
+    codes: ['checks_unknown'],
+    provoke: run(sql`
+      insert into check_minute (minute, checks, unknown)
+      select date_trunc('minute', clock_timestamp()) + n * interval '1 minute', 10, 9 from generate_series(-2, 9) n
+    `),
+    end: run(sql`delete from check_minute`),
+  },
+  {
+    codes: ['answers_unusual'],
+    provoke: run(sql`insert into answer_habit (name, answers) values ('odd', 3)`),
+    end: run(sql`delete from answer_habit`),
+  },
+  ...MASS_KINDS.map((kind) => ({
+    codes: [kind],
+    provoke: run(sql`insert into incident (kind) values (${kind})`),
+    end: run(sql`delete from incident`),
+  })),
+  {
+    codes: ['endpoints_failing'],
+    provoke: endpoint(sql`failures = 1, failing_since = clock_timestamp()`),
+    end: run(NO_ENDPOINTS),
+  },
+  {
+    codes: ['endpoints_disabled'],
+    provoke: endpoint(sql`disabled_at = clock_timestamp(), disabled_reason = 'gone'`),
+    end: run(NO_ENDPOINTS),
+  },
+  {
+    codes: ['endpoints_failing_for_hours'],
+    provoke: async (world) => {
+      const { db, id } = await endpoint(sql`
+        failures = 9, failing_since = clock_timestamp() - interval '3 hours', open_until = clock_timestamp() + interval '1 hour'
+      `)(world)
+      await sql`
+        insert into delivery (endpoint_id, type, payload, recorded_at)
+        values (${id}, 'webhook.test', '{}', clock_timestamp())
+      `.execute(db)
+    },
+    end: run(NO_ENDPOINTS),
+  },
+  {
+    codes: ['deliveries_dying'],
+    provoke: delivery(sql`'dead', null, clock_timestamp(), 'too_old'`),
+    end: run(NO_ENDPOINTS),
+  },
+  {
+    codes: ['deliveries_late'],
+    provoke: delivery(sql`'pending', clock_timestamp() - interval '10 minutes', null, null`),
+    end: run(NO_ENDPOINTS),
+  },
+  {
+    codes: ['jobs_dead'],
+    provoke: ({ url }) =>
+      killJobs(queueIn(url), { queue: VERIFY_QUEUE, count: 2, message: 'a bug' }),
+    end: command('jobs', 'drop', VERIFY_QUEUE, '--all'),
+  },
+  {
+    codes: ['process_silent'],
+    provoke: run(process(sql`clock_timestamp() - interval '10 minutes', 0`)),
+    end: run(NO_PROCESS),
+  },
+  {
+    codes: ['clock_wrong'],
+    provoke: run(process(sql`clock_timestamp() + interval '5 minutes', 60`)),
+    end: run(NO_PROCESS),
+  },
+  {
+    codes: ['database_read_only'],
+    provoke: ({ url }) => setReadOnly(url, 'on'),
+    end: ({ url }) => setReadOnly(url, 'off'),
+  },
+  {
+    codes: ['no_tick', 'role_missing'],
+    provoke: nothing,
+    end: ({ env }) => untilReady(startInTest(['worker'], { ...env, ADMIN_PORT: '0' })),
+  },
+]
+
+function queueIn(url: string) {
+  return queueOf({ env: {}, connection: { kind: 'postgres', url } })
+}
+
+async function reconcile({ url }: World, pattern: string): Promise<void> {
+  const times = { pattern, zone: 'UTC' }
+  const scheduler = { name: 'sync-routes', times, payload: { list: 'routes' }, attempts: 1 }
+  await queueIn(url).reconcile(SYNC_QUEUE, [scheduler])
+}
+
+async function setReadOnly(url: string, to: 'on' | 'off'): Promise<void> {
+  const name = new URL(url).pathname.slice(1)
+  const admin = inject('postgresUrl')
+  await adminQuery(admin, `alter database ${name} set default_transaction_read_only = ${to}`)
+  await adminQuery(
+    admin,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  )
+}
+
+/** Times pass between two faces. */
+function textsOf(warnings: readonly StatusWarning[], code: string): string[] {
+  const own = warnings.filter((one) => one.code === code)
+  return own.map(({ text }) => text.replaceAll(/\d+ (s|min|h|d)\b( \d+ \w+)?/g, 'a while'))
+}
+
+async function startApi(databaseUrl: string) {
+  const [admin, api] = [await freePort(), await freePort()]
+  const env = {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+    ROUTE_SYNC_SCHEDULE: '0 0 1 1 *',
+    AVAILABILITY_SYNC_SCHEDULE: '0 0 1 1 *',
+    API_PORT: String(api),
+    ADMIN_PORT: String(admin),
+  }
+  await untilReady(startInTest(['api'], env))
+  const json = async (url: string, init?: RequestInit) => (await fetch(url, init)).json() as never
+  return {
+    env,
+    readApi: async (key: string): Promise<readonly StatusWarning[]> => {
+      const headers = { authorization: `Bearer ${key}` }
+      const url = `http://127.0.0.1:${api}/api/v1/status`
+      return ((await json(url, { headers })) as { warnings: StatusWarning[] }).warnings ?? []
+    },
+    readHealth: async (): Promise<readonly StatusWarning[]> => {
+      const url = `http://127.0.0.1:${admin}/readyz?verbose`
+      const { warnings } = (await json(url)) as { warnings: readonly StatusWarning[] | null }
+      return warnings ?? []
+    },
+    countInMetrics: async (code: string): Promise<number> => {
+      const text = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text()
+      const lines =
+        text.match(new RegExp(`^farewatch_warnings\\{.*code="${code}".*\\} \\d+`, 'gm')) ?? []
+      return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+    },
+  }
+}
+
+it('every check is in all faces with one text while it fails, and in none afterwards', {
+  timeout: 1_800_000,
+}, async ({ db, databaseUrl }) => {
+  const { env, ...faces } = await startApi(databaseUrl)
+  const key = await newKeyText(db)
+  const world = { db, url: databaseUrl, env }
+  const printed = async (name: string): Promise<readonly StatusWarning[]> => {
+    const { stdout } = await runFarewatch([name, '--json'], { ...env, FAREWATCH_KEY: key })
+    return (JSON.parse(stdout) as { warnings: readonly StatusWarning[] }).warnings
+  }
+  const readAll = async (code: string) => ({
+    api: textsOf(await faces.readApi(key), code),
+    health: textsOf(await faces.readHealth(), code),
+    status: textsOf(await printed('status'), code),
+    doctor: textsOf(await printed('doctor'), code),
+  })
+
+  for (const { codes, provoke, end } of ENTRIES) {
+    await provoke(world)
+    for (const code of codes) {
+      await until(`${code} begins`, async () => textsOf(await faces.readApi(key), code).length > 0)
+      const { api, ...others } = await readAll(code)
+      expect(others, code).toEqual({ health: api, status: api, doctor: api })
+      await until(
+        `${code} in the metrics`,
+        async () => (await faces.countInMetrics(code)) === api.length,
+      )
+    }
+    await end(world)
+    for (const code of codes) {
+      await until(`${code} ends`, async () => textsOf(await faces.readApi(key), code).length === 0)
+      expect(await readAll(code), code).toEqual({ api: [], health: [], status: [], doctor: [] })
+      await until(`${code} in no metric`, async () => (await faces.countInMetrics(code)) === 0)
+    }
+  }
+  const provoked = ENTRIES.flatMap(({ codes }) => codes)
+  const known = [...provoked, ...Object.keys(ELSEWHERE)]
+  expect(Object.keys(STATUS_CHECKS).filter((code) => !known.includes(code))).toEqual([])
+})
