@@ -47,7 +47,7 @@ async function readRows(db: Db, since: Date): Promise<CallRow[]> {
       select (extract(epoch from m.minute - ${since}::timestamptz) / 60)::integer as minute,
              m.lane, m.priority, coalesce(r.name, '') as reseller, m.calls
         from call_minute m
-        left join reseller r on r.id = m.reseller_id
+        left join reseller r on r.id = nullif(m.reseller_id, 0)
        where m.minute >= ${since} and m.minute < ${since}::timestamptz + make_interval(mins => ${SERIES_MINUTES}::integer)
     ), most as (
       select reseller from counted group by reseller order by sum(calls) desc, reseller limit ${SHOWN_RESELLERS}
