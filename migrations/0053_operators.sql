@@ -2,7 +2,7 @@
 -- Endpoints of operators: the account that owns them, quiet hours, and what their messages have reported.
 -- Older code would list the account among the resellers.
 
-insert into reseller (id, name, share) overriding system value values (0, '(operators)', 0.01);
+insert into reseller (id, name, share) overriding system value values (-1, '(operators)', 0.01);
 
 alter table webhook_endpoint add column quiet_hours jsonb;
 comment on column webhook_endpoint.quiet_hours is 'When nothing but what is critical is sent; null: always.';

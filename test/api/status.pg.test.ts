@@ -78,6 +78,7 @@ describe('the status', () => {
       contradicted: null,
       unusualAnswers: [],
       queue: null,
+      readOnly: false,
       disk: null,
       processes: null,
       routes: null,

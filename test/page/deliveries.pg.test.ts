@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { createOpenTarget } from '../../src/delivery/endpoints/sealer.ts'
+import { createTemplateFormat } from '../../src/delivery/formats/template.ts'
 import { createTransport } from '../../src/delivery/formats/transport.ts'
 import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
 import type { Db } from '../../src/platform/db/database.ts'
@@ -22,7 +23,7 @@ async function start(db: Db) {
   })
   onTestFinished(() => transport.close())
   const dispatcher = startDispatcher(db, {
-    formats: [createWebhookFormat({ transport })],
+    formats: [createWebhookFormat({ transport }), createTemplateFormat({ transport })],
     openTarget: createOpenTarget(TEST_SEALER),
   })
   const base = await startApi(db, { allowedNetworks: LOOPBACK })
@@ -67,7 +68,10 @@ describe.runIf(canBrowse)('the Deliveries view', () => {
     await button('Details: a test').click()
     await page.getByText('"type": "webhook.test"').waitFor()
     await page.getByText('accepted, status 204').first().waitFor()
-    await page.getByLabel('Send', { exact: true }).selectOption('no longer available')
+    await page
+      .getByRole('group', { name: 'Actions' })
+      .getByRole('combobox')
+      .selectOption('no longer available')
     await button('Test').click()
     await page.getByText('An example without a number is on its way.').waitFor()
     await deliver(3)

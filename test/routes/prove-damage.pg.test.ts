@@ -92,8 +92,8 @@ const DAMAGE: readonly (readonly [string, string, Readonly<Record<string, number
   ],
   [
     'two changes of routes are exchanged',
-    `update route_change set seq = -1 where seq = 1; update route_change set seq = 1 where seq = 9; update route_change set seq = 9 where seq = -1`,
-    { feed_number: 3 },
+    `update route_change set seq = -1 where seq = 1; update route_change set seq = 1 where seq = 8; update route_change set seq = 8 where seq = -1`,
+    { feed_number: 2 },
   ],
   [
     'a change of a route is doubled',

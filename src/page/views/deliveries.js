@@ -144,7 +144,7 @@ function chosenText({ countries = [], places = [], pairs = [] }) {
 }
 
 /** The codes of a route; the sign says whether it is meant in both directions. */
-const PAIR = /^([A-Z]{3})([-=])([A-Z]{3})$/
+const PAIR = /^([A-Z0-9]{3})([-=])([A-Z0-9]{3})$/
 
 /** @param {string} text */
 function chosenOf(text) {
@@ -153,7 +153,7 @@ function chosenOf(text) {
     const [, departure, sign, destination] = PAIR.exec(name) ?? []
     return sign ? [{ departure, destination, eitherDirection: sign === '=' }] : []
   })
-  const places = names.filter((name) => /^[A-Z]{3}$/.test(name))
+  const places = names.filter((name) => /^[A-Z0-9]{3}$/.test(name))
   const countries = names.filter((name) => !PAIR.test(name) && !places.includes(name))
   const chosen = Object.entries({ countries, places, pairs }).filter(([, some]) => some.length > 0)
   return chosen.length === 0 ? null : Object.fromEntries(chosen)

@@ -13,7 +13,7 @@ export type RouteListName = (typeof ROUTE_LISTS)[number]
  * The account that owns the endpoints of operators. It is no reseller: it has no watches, no keys and no share. An operator
  * names it where it would name a reseller.
  */
-export const OPERATORS = { id: 0, name: '(operators)' } as const
+export const OPERATORS = { id: -1, name: '(operators)' } as const
 
 /** What a process does of the work. */
 export const WORK_ROLES = ['sync', 'check', 'deliver'] as const

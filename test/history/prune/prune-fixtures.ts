@@ -133,9 +133,10 @@ export async function seedHistory(db: Db): Promise<{ readonly endpoint: string }
      cross join (select seq, id as change_id, null::uuid as event_id, recorded_at from availability_change
                  union all
                  select 0, null, id, '2026-04-30T10:00Z' from watch_event) c
+     where r.id > 0
   `.execute(db)
   await sql`
-    update reseller r set last_seq = (select max(seq) from watch_change where reseller_id = r.id)
+    update reseller r set last_seq = (select max(seq) from watch_change where reseller_id = r.id) where id > 0
   `.execute(db)
   const endpoint = await addEndpoint(db, 1)
   await sql`update webhook_endpoint set cursor_seq = (select last_seq from reseller where id = 1)`.execute(
