@@ -57,8 +57,10 @@ const run =
   }
 const command =
   (...args: readonly string[]) =>
-  ({ env }: World) =>
-    runCommand(args, env)
+  async ({ env }: World) => {
+    const { exit, stderr } = await runCommand(args, env)
+    if (exit !== 0) throw new Error(stderr)
+  }
 const nothing = async () => undefined
 
 const NO_FARES = [
@@ -155,7 +157,7 @@ const ENTRIES: readonly Entry[] = [
   paused('deliveries'),
   {
     codes: ['budget_limit'],
-    provoke: command('budget', 'limit', '1', '--for', '1h', '--reason', 'tests'),
+    provoke: command('budget', 'limit', '1', '--to', '1h', '--reason', 'tests'),
     end: command('budget', 'limit', '--off'),
   },
   {
