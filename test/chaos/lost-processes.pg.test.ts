@@ -26,7 +26,7 @@ describe('processes that are killed or stopped', () => {
     await Promise.all(
       worlds.map(async (world) => outcomes.set(world.backend, await loseProcesses(world))),
     )
-  }, 150_000)
+  }, 300_000)
   afterAll(async () => {
     for (const world of worlds) await world.close()
   })
