@@ -58,7 +58,7 @@ export function createHealthReports(
   { works, heartbeatUrl }: ReportOptions,
 ): { readonly loop: Loop; close(): Promise<void> } {
   const sender = createDirectSender(app)
-  const report = createReporter(app, queue, { works, sender })
+  const report = createReporter(app, queue, { works, sender, beats: heartbeatUrl !== undefined })
   const run = async (signal: AbortSignal) => {
     const { warnings, failure, isRead } = await report()
     await sender.send(signal)
@@ -75,13 +75,14 @@ export function createHealthReports(
 
 interface ReporterDeps {
   readonly works: boolean
+  readonly beats: boolean
   readonly sender: DirectSender
 }
 
 function createReporter(
   app: App,
   queue: QueueSystem,
-  { works, sender }: ReporterDeps,
+  { works, beats, sender }: ReporterDeps,
 ): () => Promise<Reading> {
   const { clock, database } = app
   const { db } = database
@@ -108,6 +109,8 @@ function createReporter(
     let status: Status | undefined
     try {
       shared = await readSharedReport(db)
+      // The status is read for those who receive it.
+      if (!beats && shared.endpoints.length === 0) return { warnings: [], isRead: false }
       status = await readStatus({ ...statusDeps(app, queue), readDelays: async () => [] })
       await save(shared.now, status)
       last = status.warnings

@@ -117,6 +117,8 @@ interface Problem {
   readonly code: string
   readonly title: string
   readonly detail?: string
+  /** The place at fault in the body. */
+  readonly pointer?: string
 }
 
 function isProblem(answer: unknown): answer is Problem {
@@ -124,14 +126,18 @@ function isProblem(answer: unknown): answer is Problem {
   return typeof code === 'string' && typeof title === 'string'
 }
 
+/** What is said of the place at fault, without its name. */
+const PREDICATE = /^(must|is) /
+
 /** The API answered with a problem. */
 export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
   override readonly code: string
   override readonly retryable = false
 
-  constructor({ code, title, detail = title }: Problem) {
-    super(detail)
+  constructor({ code, title, detail = title, pointer = '' }: Problem) {
+    const subject = pointer.slice(1).replaceAll('/', '.')
+    super(PREDICATE.test(detail) && subject !== '' ? `${subject} ${detail}` : detail)
     this.code = code
   }
 }

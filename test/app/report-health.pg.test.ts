@@ -156,6 +156,25 @@ describe('the endpoints of operators', () => {
     ])
   })
 
+  it('receive what was wrong before they were made', async ({ databaseUrl }) => {
+    const world = await openWorld(databaseUrl)
+    const { db, pass, start } = world
+    await startProcess(db, 'worker')
+    await pause(db, 'checks', START)
+    const read = start()
+    for (let minute = 0; minute < 4; minute += 1) {
+      await read()
+      await pass(1)
+    }
+    const id = await operatorEndpoint(world, {})
+    for (let minute = 0; minute < 3; minute += 1) {
+      await read()
+      await pass(1)
+    }
+
+    expect(await sentTo(db, id)).toContain('warning.began checks_paused')
+  })
+
   it('receive one message about what flaps', async ({ databaseUrl }) => {
     const world = await openWorld(databaseUrl)
     const { db, pass, start } = world

@@ -131,3 +131,37 @@ it('the form of a body and the headers of requests come from files, which no mes
     expect(`${stdout}${stderr}`).not.toContain('CANARY')
   }
 })
+
+it('the endpoints of operators have no reseller, and are in no list of resellers', async ({
+  databaseUrl,
+}) => {
+  const world = await aWorld(databaseUrl, 'postgres')
+  const farewatch = inWorld({ ...world, env: { ...world.env, ...KEY } })
+  await farewatch('resellers', 'create', 'northwind')
+  const create = (...args: string[]) =>
+    farewatch('endpoints', 'create', '--operator', '--format', 'ntfy', '--target', ...args)
+  const quiet = ['https://ntfy.sh/a', '--quiet']
+
+  const made = await create(...quiet, '22-7@Europe/Madrid', '--json')
+  const wrong = [
+    await create(...quiet, '25-7@Europe/Madrid'),
+    await create(...quiet, '7-7@Europe/Madrid'),
+    await create(...quiet, '22-7@Mars'),
+    await create('https://ntfy.sh/a', '--reseller', 'northwind'),
+  ]
+  const listed = jsonLines(await farewatch('endpoints', 'list', '--operator', '--json'))
+  const others = await farewatch('endpoints', 'list', '--reseller', 'northwind')
+  const resellers = jsonLines(await farewatch('resellers', 'list', '--json'))
+
+  const [{ id, quietHours } = {}] = jsonLines(made)
+  expect(quietHours).toEqual({ from: 22, to: 7, zone: 'Europe/Madrid' })
+  expect(wrong.map(({ exit, stderr }) => [exit, stderr])).toEqual([
+    [2, 'farewatch: quietHours.from must be a whole number from 0 to 23\n'],
+    [2, 'farewatch: quietHours must not begin and end at the same hour\n'],
+    [2, 'farewatch: quietHours zone must be an IANA time zone such as "Europe/Madrid"\n'],
+    [2, 'farewatch: --operator is instead of --reseller\n'],
+  ])
+  expect(listed.map((one) => one.id)).toEqual([id])
+  expect(others.stdout).toBe('no endpoints yet\n')
+  expect(resellers.map(({ name }) => name)).toEqual(['northwind'])
+})

@@ -57,6 +57,12 @@ const added = ({ deliveryId }: { readonly deliveryId: string }) => `delivery ${d
 
 export const COMMANDS: Commands = { endpoints: addEndpoints, trigger: addTrigger }
 
+function refuseTwoOwners(command: Command): void {
+  if (command.opts().operator !== true || command.getOptionValueSource('reseller') === 'implied')
+    return
+  throw new UsageError('--operator is instead of --reseller')
+}
+
 function addEndpoints(group: Command): void {
   const command = (name: string, about: string, args = '', remark = '') =>
     add(group, name, about, {
@@ -69,6 +75,7 @@ function addEndpoints(group: Command): void {
           reseller: OPERATORS.name,
         }),
       )
+      .hook('preAction', refuseTwoOwners)
   const one = (name: string, about: string, args = '', remark = '') =>
     command(name, about, `ID ${args}`, remark).argument('<id>', 'as "endpoints list" prints it')
   command('list', 'List the endpoints of a reseller, or of operators').action(

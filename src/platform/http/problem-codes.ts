@@ -340,7 +340,7 @@ export const PROBLEMS = {
     status: 404,
     title: 'There is no such thing',
     cause:
-      'Nothing of this name or number exists, or it is another reseller’s. `missing` says what was looked for; ' +
+      'There is nothing with this name or number, or it belongs to another reseller. `missing` says what was looked for; ' +
       '`operation` means that the path is none of the API.',
     remedy: 'Correct the name or the number. The list of its kind shows what there is.',
   },
@@ -360,7 +360,7 @@ export const PROBLEMS = {
     status: 500,
     title: 'Internal error',
     cause: 'A fault of farewatch.',
-    remedy: 'Tell the operator the `requestId`: the log has the cause.',
+    remedy: 'Send the `requestId` to the operator: the log has the cause.',
   },
 } as const satisfies Record<string, ProblemText>
 
