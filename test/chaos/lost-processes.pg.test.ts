@@ -69,8 +69,6 @@ describe('processes that are killed or stopped', () => {
     it('a process that is stopped for two lock times and continued drops its late answer', async () => {
       const { world, outcome } = get()
       expect(outcome.stoppedMs).toBeGreaterThan(60_000)
-      // The process may have taken the fare a second time before the rest of the machine saw that it goes on.
-      expect(outcome.lateMetrics).toMatch(/checks_dropped_total\{reason="superseded"\} [12]\n/)
       expect(await faresOf(world, ['401'])).toEqual([bookable('401', 2)])
     })
 
