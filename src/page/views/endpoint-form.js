@@ -17,7 +17,7 @@ export function EndpointForm({ endpoint, canWatch, onChanged }) {
     () => (isOpen ? readAll('/watch-lists') : Promise.resolve([])),
     [isOpen],
   )
-  return html`<details class="panel" onToggle=${(/** @type {any} */ e) => setOpen(e.currentTarget.open)}>
+  return html`<details class="panel" onToggle=${(/** @type {{ currentTarget: HTMLDetailsElement }} */ e) => setOpen(e.currentTarget.open)}>
     <summary>${texts.endpointForm.title}</summary>
     ${
       isOpen &&
@@ -159,7 +159,7 @@ function Check({ label, checked, onChange }) {
   return html`<label><input type="checkbox" checked=${checked} onChange=${onChange} /> ${label}</label>`
 }
 
-/** @typedef {{ values: Values, set: (given: Partial<Values>) => void, put: (name: keyof Values) => (event: any) => void }} FieldProps */
+/** @typedef {{ values: Values, set: (given: Partial<Values>) => void, put: (name: keyof Values) => ReturnType<typeof typed> }} FieldProps */
 
 /** @param {FieldProps} props */
 function Rules({ values, set, put }) {
@@ -182,7 +182,7 @@ function DigestFields({ values, set, put }) {
     </select>
     ${
       values.digest === 'daily' &&
-      html`<label>${t.hour} <input class="short" type="number" min="0" max="23" value=${values.hour} onInput=${(/** @type {any} */ e) => set({ hour: e.currentTarget.valueAsNumber })} /></label>
+      html`<label>${t.hour} <input class="short" type="number" min="0" max="23" value=${values.hour} onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => set({ hour: e.currentTarget.valueAsNumber })} /></label>
       <label>${t.zone} <input value=${values.zone} onInput=${put('zone')} /></label>`
     }
   </fieldset>`
