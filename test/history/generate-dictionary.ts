@@ -33,13 +33,11 @@ export async function readDictionary(db: Db): Promise<Table[]> {
   return rows
 }
 
-/** The page docs/reference/dictionary.md. A column of several views with one meaning is explained once, first. */
+/** The page docs/reference/dictionary.md. The meaning that most views give a column is explained once, first. */
 export function dictionaryPage(tables: readonly Table[]): string {
-  const meanings = Map.groupBy(
-    tables.flatMap(({ columns }) => columns),
-    (column) => JSON.stringify(column),
-  )
-  const isShared = (column: Column) => meanings.get(JSON.stringify(column))?.length !== 1
+  const usual = usualMeanings(tables.flatMap(({ columns }) => columns))
+  const isShared = (column: Column) =>
+    usual.get(column.name) === meaningOf(column) || MIX.includes(column.name)
   const sections = tables.map((table) => {
     const { name, columns } = table
     const lines = joinLegs(columns).map((joined) =>
@@ -47,24 +45,54 @@ export function dictionaryPage(tables: readonly Table[]): string {
     )
     return `## ${name}\n\n${grainOf(table).about}\n\n${bulletLines(lines).join('\n')}`
   })
-  const head =
-    'Every table and view of schema `farewatch`, from the comments in the database. [analysts.md](../analysts.md) explains the\n' +
-    'times and how to begin. No two rows have the same key.'
-  const columnsHead =
-    'A text about the outbound flight holds for the return flight in columns `return_…`. A column without a text in its view is one of\n' +
-    'these. A name has one type and one meaning in all views:'
-  const shared = [...meanings.values()].flatMap(([first]) =>
-    first && isShared(first) ? [first] : [],
-  )
-  const lines = bulletLines(joinLegs(shared).map(described))
-  return `# Dictionary of the public SQL\n\n${head}\n\n${grains(tables)}\n\n${columnsHead}\n\n${lines.join('\n')}\n\n${sections.join('\n\n')}\n`
+  const shared = tables
+    .flatMap(({ columns }) => columns)
+    .filter((column) => isShared(column) && !MIX.includes(column.name))
+  const once = [...new Map(shared.map((column) => [column.name, column])).values()]
+  const lines = bulletLines(joinLegs(once).map(described))
+  return `# Dictionary of the public SQL\n\n${HEAD}\n\n${grains(tables)}\n\n${COLUMNS_HEAD}\n\n${withMix(lines.join('\n'))}\n\n${sections.map(withMix).join('\n\n')}\n`
 }
+
+const HEAD = `\
+Every table and view of schema \`farewatch\`, from the comments in the database. [analysts.md](../analysts.md) explains the
+times and how to begin. No two rows have the same key. The *passenger mix* is the columns \`residents_adults\`, \`residents_children\`,
+\`residents_infants\`, \`non_residents_adults\`, \`non_residents_children\` and \`non_residents_infants\`, each smallint. Prices of different mixes are
+never compared.`
+
+const COLUMNS_HEAD = `\
+\`…_x\` stands for the columns \`outbound_x\` and \`return_x\`, and its text for both flights. A name has one type in all views. A column
+without a text in its view means this:`
+
+/** What several views say of a column of one name; of several texts the most frequent. */
+function usualMeanings(columns: readonly Column[]): Map<string, string | undefined> {
+  const byName = Map.groupBy(columns, ({ name }) => name)
+  const usual = [...byName].map(([name, of]): [string, string | undefined] => {
+    const counts = [...Map.groupBy(of, meaningOf)].map(([text, same]) => ({ text, n: same.length }))
+    const [first] = counts.toSorted((a, b) => b.n - a.n)
+    return [name, first !== undefined && first.n > 1 ? first.text : undefined]
+  })
+  return new Map(usual)
+}
+
+function meaningOf({ type, description }: Column): string {
+  return `${type} ${description}`
+}
+
+/** The columns of the passenger mix follow each other in every view. */
+function withMix(lines: string): string {
+  const names = MIX.map((name) => `\`${name}\``).join(', ')
+  return lines.replaceAll(names, 'the passenger mix')
+}
+
+const MIX = ['residents', 'non_residents'].flatMap((who) =>
+  ['adults', 'children', 'infants'].map((type) => `${who}_${type}`),
+)
 
 /** What one row of each view is. */
 function grains(tables: readonly Table[]): string {
   const rows = tables.map((table) => {
     const { oneRow, key } = grainOf(table)
-    const columns = key.map((column) => `\`${column}\``).join(', ')
+    const columns = withMix(key.map((column) => `\`${column}\``).join(', '))
     return `| [${table.name}](#${table.name}) | ${oneRow} | ${columns} |`
   })
   return ['| view | one row is | key |', '|---|---|---|', ...rows].join('\n')
@@ -79,7 +107,14 @@ function joinLegs(columns: readonly Column[]): Column[][] {
 }
 
 function namesOf(columns: readonly Column[]): string {
-  return columns.map(({ name }) => `\`${name}\``).join(', ')
+  const names = columns.map(({ name }) => name)
+  const twinOf = (name: string) => name.replace(/^outbound_/, 'return_')
+  const isSecond = (name: string) => names.some((one) => one !== name && twinOf(one) === name)
+  return names
+    .filter((name) => !isSecond(name))
+    .map((name) => (names.includes(twinOf(name)) ? name.replace(/^outbound_/, '…_') : name))
+    .map((name) => `\`${name}\``)
+    .join(', ')
 }
 
 /** Columns of one type and meaning, with the text of the first. */
