@@ -4,8 +4,7 @@
  *
  *   node bench/truth/stream.ts FILE [--before COMMIT] [--rate N] [--min-recheck N] [--hold-minutes N]
  *
- * `npm run bench:truth -- … --stream FILE` makes a stream, and so does a soak with SOAK_STREAM=FILE in its environment;
- * its settings are --rate 40 --min-recheck 1 --hold-minutes 0.2, or 1 if it is long.
+ * `npm run bench:truth -- … --stream FILE` makes a stream.
  */
 
 import { parseArgs } from 'node:util'
