@@ -35,64 +35,48 @@ export async function readDictionary(db: Db): Promise<Table[]> {
 
 /** The page docs/reference/dictionary.md. The meaning that most views give a column is explained once, first. */
 export function dictionaryPage(tables: readonly Table[]): string {
-  const usual = usualMeanings(tables.flatMap(({ columns }) => columns))
-  const isShared = (column: Column) =>
-    usual.get(column.name) === meaningOf(column) || MIX.includes(column.name)
+  const all = tables.flatMap(({ columns }) => columns)
+  const usual = new Map([...Map.groupBy(all, ({ name }) => name)].map(usualOf))
+  const isUsual = ({ name, description }: Column) =>
+    MIX.includes(name) || usual.get(name)?.description === description
   const sections = tables.map((table) => {
-    const { name, columns } = table
-    const lines = joinLegs(columns).map((joined) =>
-      joined.every(isShared) ? { head: namesOf(joined), text: '' } : described(joined),
+    const lines = joinLegs(table.columns).map((joined) =>
+      joined.every(isUsual) ? { head: namesOf(joined), text: '' } : described(joined),
     )
-    return `## ${name}\n\n${grainOf(table).about}\n\n${bulletLines(lines).join('\n')}`
+    return `## ${table.name}\n\n${grainOf(table).about}\n\n${bulletLines(lines).join('\n')}`
   })
-  const shared = tables
-    .flatMap(({ columns }) => columns)
-    .filter((column) => isShared(column) && !MIX.includes(column.name))
-  const once = [...new Map(shared.map((column) => [column.name, column])).values()]
-  const lines = bulletLines(joinLegs(once).map(described))
-  return `# Dictionary of the public SQL\n\n${HEAD}\n\n${grains(tables)}\n\n${COLUMNS_HEAD}\n\n${withMix(lines.join('\n'))}\n\n${sections.map(withMix).join('\n\n')}\n`
+  const once = all.filter((one) => usual.get(one.name) === one && !MIX.includes(one.name))
+  const lines = bulletLines(joinLegs(once).map(described)).join('\n')
+  const page = [HEAD, grains(tables), COLUMNS_HEAD, lines, ...sections].join('\n\n')
+  return `${page.replaceAll(MIX.map((name) => `\`${name}\``).join(', '), 'the passenger mix')}\n`
 }
 
-const HEAD = `\
+const HEAD = `# Dictionary of the public SQL
+
 Every table and view of schema \`farewatch\`, from the comments in the database. [analysts.md](../analysts.md) explains the
-times and how to begin. No two rows have the same key. The *passenger mix* is the columns \`residents_adults\`, \`residents_children\`,
-\`residents_infants\`, \`non_residents_adults\`, \`non_residents_children\` and \`non_residents_infants\`, each smallint. Prices of different mixes are
-never compared.`
+times and how to begin. No two rows have the same key. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and
+\`non_residents_…\` likewise, each smallint. Prices of different mixes are never compared.`
 
-const COLUMNS_HEAD = `\
-\`…_x\` stands for the columns \`outbound_x\` and \`return_x\`, and its text for both flights. A name has one type in all views. A column
+const COLUMNS_HEAD = `\`…_x\` stands for the columns \`outbound_x\` and \`return_x\`, and its text for both flights. A name has one type in all views. A column
 without a text in its view means this:`
-
-/** What several views say of a column of one name; of several texts the most frequent. */
-function usualMeanings(columns: readonly Column[]): Map<string, string | undefined> {
-  const byName = Map.groupBy(columns, ({ name }) => name)
-  const usual = [...byName].map(([name, of]): [string, string | undefined] => {
-    const counts = [...Map.groupBy(of, meaningOf)].map(([text, same]) => ({ text, n: same.length }))
-    const [first] = counts.toSorted((a, b) => b.n - a.n)
-    return [name, first !== undefined && first.n > 1 ? first.text : undefined]
-  })
-  return new Map(usual)
-}
-
-function meaningOf({ type, description }: Column): string {
-  return `${type} ${description}`
-}
-
-/** The columns of the passenger mix follow each other in every view. */
-function withMix(lines: string): string {
-  const names = MIX.map((name) => `\`${name}\``).join(', ')
-  return lines.replaceAll(names, 'the passenger mix')
-}
 
 const MIX = ['residents', 'non_residents'].flatMap((who) =>
   ['adults', 'children', 'infants'].map((type) => `${who}_${type}`),
 )
 
+/** Of the columns of one name, one with the text that most views have, if several have it. */
+function usualOf([name, of]: [string, Column[]]): [string, Column | undefined] {
+  const [most = []] = [...Map.groupBy(of, ({ description }) => description).values()].toSorted(
+    (a, b) => b.length - a.length,
+  )
+  return [name, most.length > 1 ? most[0] : undefined]
+}
+
 /** What one row of each view is. */
 function grains(tables: readonly Table[]): string {
   const rows = tables.map((table) => {
     const { oneRow, key } = grainOf(table)
-    const columns = withMix(key.map((column) => `\`${column}\``).join(', '))
+    const columns = key.map((column) => `\`${column}\``).join(', ')
     return `| [${table.name}](#${table.name}) | ${oneRow} | ${columns} |`
   })
   return ['| view | one row is | key |', '|---|---|---|', ...rows].join('\n')
@@ -107,14 +91,8 @@ function joinLegs(columns: readonly Column[]): Column[][] {
 }
 
 function namesOf(columns: readonly Column[]): string {
-  const names = columns.map(({ name }) => name)
-  const twinOf = (name: string) => name.replace(/^outbound_/, 'return_')
-  const isSecond = (name: string) => names.some((one) => one !== name && twinOf(one) === name)
-  return names
-    .filter((name) => !isSecond(name))
-    .map((name) => (names.includes(twinOf(name)) ? name.replace(/^outbound_/, '…_') : name))
-    .map((name) => `\`${name}\``)
-    .join(', ')
+  const names = columns.map(({ name }) => `\`${name}\``).join(', ')
+  return names.replaceAll(/`outbound_(\w+)`, `return_\1`/g, '`…_$1`')
 }
 
 /** Columns of one type and meaning, with the text of the first. */
