@@ -250,9 +250,9 @@ function priceOption(text: string) {
 }
 
 function digestOption(text: string) {
-  if (text === '15m' || text === '1h') return { every: text }
+  if (text === '15m' || text === '1h') return { type: 'interval', every: text }
   const [, hour, zone] = /^(\d{1,2})@(\S+)$/.exec(text) ?? []
-  if (hour !== undefined && zone !== undefined) return { dailyAt: Number(hour), zone }
+  if (hour !== undefined && zone !== undefined) return { type: 'daily', hour: Number(hour), zone }
   throw new InvalidArgumentError('It must be 15m, 1h, or an hour and a zone: 7@Europe/Madrid.')
 }
 
@@ -271,7 +271,8 @@ function filterText({ kinds, reasons, lists, rules, digest }: Endpoint): string 
     ...(rules?.bookable ? ['bookable'] : []),
     ...(below ? [`below ${below.amount} ${below.currency}`] : []),
   ]
-  const joined = digest === null ? [] : ['dailyAt' in digest ? 'daily' : `every ${digest.every}`]
+  const joined =
+    digest === null ? [] : [digest.type === 'daily' ? 'daily' : `every ${digest.every}`]
   const of = lists === null ? '' : ` of ${lists.join(', ')}`
   return [`${records}${of}`, ...(passes.length === 0 ? [] : [passes.join(' or ')]), ...joined].join(
     '; ',

@@ -43,8 +43,8 @@ function valuesOf({ description, kinds, reasons, lists, rules, digest, template 
     bookable: rules?.bookable === true,
     amount: rules?.priceBelow?.amount ?? '',
     currency: rules?.priceBelow?.currency ?? '',
-    digest: digest === null ? 'now' : (digest.every ?? 'daily'),
-    hour: digest?.dailyAt ?? 8,
+    digest: digest === null ? 'now' : (digest.every ?? digest.type),
+    hour: digest?.hour ?? 8,
     zone: digest?.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
   }
 }
@@ -63,8 +63,9 @@ function bodyOf(values, format) {
       ? {}
       : { priceBelow: { amount: amount.trim(), currency: currency.trim().toUpperCase() } }),
   }
-  const times =
-    digest === 'now' ? null : digest === 'daily' ? { dailyAt: hour, zone } : { every: digest }
+  const joined =
+    digest === 'daily' ? { type: 'daily', hour, zone } : { type: 'interval', every: digest }
+  const times = digest === 'now' ? null : joined
   return {
     description,
     ...(target.trim() === '' ? {} : { target: target.trim() }),
