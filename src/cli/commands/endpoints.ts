@@ -224,18 +224,16 @@ function settingsOf(flags: SettingFlags) {
   const { soldOut, bookable, priceBelow, clear = [], enable, disable } = flags
   const rules = { soldOut, bookable, priceBelow }
   return {
-    ...{
-      target,
-      format,
-      description,
-      kinds,
-      reasons,
-      lists,
-      digest,
-      quietHours,
-      template,
-      headers,
-    },
+    target,
+    format,
+    description,
+    kinds,
+    reasons,
+    lists,
+    digest,
+    quietHours,
+    template,
+    headers,
     ...(Object.values(rules).some((rule) => rule !== undefined) && { rules }),
     ...Object.fromEntries(clear.map((name) => [name, null])),
     ...(enable && { enabled: true }),
