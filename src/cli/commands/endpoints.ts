@@ -155,7 +155,7 @@ function addEndpoints(group: Command): void {
 
 function settingOptions(command: Command): Command {
   return command
-    .option('--description <text>', 'a text of your own')
+    .option('--description <text>', 'your own text')
     .addOption(new Option('--kinds <kinds...>', 'only these kinds').choices(WATCH_CHANGE_KINDS))
     .addOption(new Option('--reasons <reasons...>', 'only these reasons').choices(CHANGE_REASONS))
     .option('--lists <lists...>', 'only watches of these lists')
@@ -219,9 +219,8 @@ function triggered(kind: string | undefined, flags: Partial<TriggerFlags>): Call
 }
 
 function settingsOf(flags: SettingFlags) {
-  const { target, format, description, kinds, reasons, lists, digest, template, headers } = flags
-  const { quiet: quietHours } = flags
-  const { soldOut, bookable, priceBelow, clear = [], enable, disable } = flags
+  const { target, format, description, kinds, reasons, lists, digest, quiet, template } = flags
+  const { soldOut, bookable, priceBelow, clear = [], enable, disable, headers } = flags
   const rules = { soldOut, bookable, priceBelow }
   return {
     target,
@@ -231,7 +230,7 @@ function settingsOf(flags: SettingFlags) {
     reasons,
     lists,
     digest,
-    quietHours,
+    quietHours: quiet,
     template,
     headers,
     ...(Object.values(rules).some((rule) => rule !== undefined) && { rules }),
