@@ -1,5 +1,5 @@
 -- older code: may run
--- Links that show one watch to people without a key, until they expire or are ended.
+-- Links that show one watch to people without a key, until they expire or are revoked.
 
 create table watch_link (
   hash       bytea       primary key check (length(hash) = 32),
@@ -8,7 +8,7 @@ create table watch_link (
 );
 comment on table watch_link is 'Links to a page of one watch. A new one deletes those that have expired.';
 comment on column watch_link.hash is 'The SHA-256 of the code of the link, which itself is kept nowhere.';
--- Serves the end of the links of a watch, and its deletion.
+-- Serves the list of the links of a watch, and its deletion.
 create index watch_link_watch on watch_link (watch_id);
 -- Serves the deletion of expired links.
 create index watch_link_expires on watch_link (expires_at);

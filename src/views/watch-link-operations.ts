@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
@@ -18,7 +18,7 @@ import { requireWatch, type WatchViewDeps } from './watch-view-operations.ts'
 interface LinkDeps extends WatchViewDeps {
   readonly clock: Clock
   readonly log: Logger
-  readonly publicUrl: string | undefined
+  readonly publicUrl?: string | undefined
 }
 
 const { open, reseller } = operations<LinkDeps>()
@@ -34,17 +34,17 @@ const CODE_BYTES = 18
 const SHOWN_INTERVALS = 200
 export const EXAMPLE_LINK = 'q0rT1e9kq4yGd2cBmXQ3wYxv'
 
+const common = { path: PATH, tag: TAG, params: WatchParams, problems: ['not_found'] } as const
+
 const create = reseller({
+  ...common,
   id: 'createWatchLink',
   method: 'POST',
-  path: PATH,
-  tag: TAG,
   summary: 'Make a link that shows a watch to people without a key',
   description:
     'The page has the flights, what is believed and was believed since the watch began, and the prices, as a picture and a ' +
     'table. It names neither you nor the watch, and changes nothing.',
   scope: 'watch',
-  params: WatchParams,
   body: object({
     days: Type.Optional(
       Type.Integer({
@@ -68,13 +68,15 @@ const create = reseller({
       { title: 'WatchLink' },
     ),
   },
-  problems: ['not_found'],
   example: { params: A_1, body: { days: 30 } },
   handler: async (
     { db, publicUrl, resellerId, log },
     { params, body: { days = PRESET_DAYS }, caller, request },
   ) => {
-    const { id } = await requireWatch(db, resellerId, params)
+    const { id, entry } = await requireWatch(db, resellerId, params)
+    if (entry.question === null) {
+      throw new ProblemError('not_found', { missing: 'fare', detail: 'the watch is of a route' })
+    }
     const code = randomBytes(CODE_BYTES).toString('base64url')
     const { expiresAt } = await insertLink(db, { watchId: id, hash: hashOf(code), days })
     logOperation(log, { caller, request }, { event: 'a link to a watch was made' })
@@ -84,21 +86,37 @@ const create = reseller({
   },
 })
 
-const end = reseller({
-  id: 'endWatchLinks',
+const Link = object({ expiresAt: Instant }, { title: 'OpenWatchLink' })
+
+const listOpen = reseller({
+  ...common,
+  id: 'listWatchLinks',
+  method: 'GET',
+  summary: 'List the links to a watch that are good',
+  scope: 'read',
+  answer: {
+    about: 'When each expires, the first one first.',
+    schema: object({ items: Type.Array(Link) }),
+  },
+  example: { params: A_1 },
+  handler: async ({ db, resellerId }, { params }) => {
+    const { id } = await requireWatch(db, resellerId, params)
+    return { items: await listLinks(db, id) }
+  },
+})
+
+const revoke = reseller({
+  ...common,
+  id: 'revokeWatchLinks',
   method: 'DELETE',
-  path: PATH,
-  tag: TAG,
-  summary: 'End all links to a watch',
+  summary: 'Revoke all links to a watch',
   scope: 'watch',
-  params: WatchParams,
   answer: { about: 'There is no link to it.', status: 204 },
-  problems: ['not_found'],
   example: { params: A_1 },
   handler: async ({ db, resellerId, log }, { params, caller, request }) => {
     const { id } = await requireWatch(db, resellerId, params)
     await sql`delete from watch_link where watch_id = ${id}`.execute(db)
-    logOperation(log, { caller, request }, { event: 'the links to a watch were ended' })
+    logOperation(log, { caller, request }, { event: 'the links to a watch were revoked' })
   },
 })
 
@@ -112,7 +130,7 @@ const read = open({
   path: '/api/v1/watch-links/{code}',
   tag: TAG,
   summary: 'Read the page of a watch by a link',
-  description: 'The link is the key: it expires, and its reseller may end it.',
+  description: 'The code of the link is the key: it expires, and its reseller may revoke it.',
   scope: 'read',
   params: object({ code: Type.String({ minLength: 1, maxLength: 100 }) }),
   answer: { about: 'The page, without scripts.', type: 'text/html; charset=utf-8' },
@@ -136,7 +154,7 @@ const read = open({
 })
 
 /** The links to a watch. */
-export const WATCH_LINK_OPERATIONS = [create, end, read]
+export const WATCH_LINK_OPERATIONS = [create, listOpen, revoke, read]
 
 interface NewLink {
   readonly watchId: string
@@ -154,6 +172,16 @@ function insertLink(db: Db, { watchId, hash, days }: NewLink): Promise<{ expires
     `,
     db,
   )
+}
+
+async function listLinks(db: Db, watchId: string): Promise<Static<typeof Link>[]> {
+  const { rows } = await sql<Static<typeof Link>>`
+    select expires_at as "expiresAt"
+      from watch_link
+     where watch_id = ${watchId} and expires_at > clock_timestamp()
+     order by expires_at
+  `.execute(db)
+  return rows
 }
 
 interface Linked {

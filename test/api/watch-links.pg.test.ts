@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type Answer, ask, bearer, PUBLIC_URL, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
+import { listWith, newCaller } from './reseller-calls.ts'
 import { scopedKey, seedApi } from './seed.ts'
 
 const LINKS = '/api/v1/watch-lists/summer/watches/A-1/links'
@@ -36,6 +37,8 @@ describe('a link to a watch', () => {
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src/)
     expect(page.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(page.headers.get('cache-control')).toBe('no-store')
+    expect(page.text).toContain('<meta name="robots" content="noindex">')
     expect(page.text).toContain('PMI → MAD, 2027-01-10 08:00, VY 3900')
     expect(page.text).toContain('<b>can be booked, 100.00 EUR</b>')
     expect(page.text).toMatch(/<svg .*class="bookable".*<polyline/)
@@ -60,23 +63,49 @@ describe('a link to a watch', () => {
     expect(page).toMatchObject({ status: 404, body: { code: 'not_found', missing: 'watch' } })
   })
 
-  it('ends with all others of its watch when its reseller says so', async ({ db }) => {
+  it('is listed while it is good, and revoked with all others of its watch', async ({ db }) => {
     const { base, keys, show, make } = await startLinked(db)
     const another = await make(keys.alpha, { days: 30 })
 
+    const listed = await ask(`${base}${LINKS}`, { headers: bearer(keys.alpha) })
     const ended = await ask(`${base}${LINKS}`, { method: 'DELETE', headers: bearer(keys.alpha) })
+    const after = await ask(`${base}${LINKS}`, { headers: bearer(keys.alpha) })
 
+    expect(listed.body.items).toHaveLength(3)
+    expect(listed.body.items).toContainEqual({ expiresAt: another.body.expiresAt })
     expect(ended.status).toBe(204)
+    expect(after.body.items).toEqual([])
     expect((await show()).status).toBe(404)
     expect((await show(String(another.body.path))).status).toBe(404)
   })
 
   it('is made with the scope of watches, for a watch of the key alone', async ({ db }) => {
-    const { keys, alpha, make } = await startLinked(db)
+    const { base, keys, alpha, make, show } = await startLinked(db)
 
     expect((await make(keys.beta)).status).toBe(404)
+    for (const method of ['GET', 'DELETE']) {
+      const other = await ask(`${base}${LINKS}`, { method, headers: bearer(keys.beta) })
+      expect(other.status).toBe(404)
+    }
     expect((await make(await scopedKey(db, alpha, ['read']))).status).toBe(403)
     expect((await make(keys.alpha, { days: 91 })).status).toBe(400)
+    expect((await show()).status).toBe(200)
+  })
+
+  it('opens nothing but its page, and there is none of a watch of a route', async ({ db }) => {
+    const { base, made } = await startLinked(db)
+    const calls = await newCaller(db, base, 'northwind')
+    const route = { departure: 'PMI', destination: 'MAD' }
+    await listWith(calls, 'summer', [{ reference: 'A-1', route }])
+
+    const code = String(made.code)
+    const asKey = await ask(`${base}/api/v1/watch-lists`, { headers: bearer(code) })
+    const below = await ask(`${base}${String(made.path)}/timeline`)
+    const ofRoute = await calls.send('POST', LINKS.replace('/api/v1', ''), {})
+
+    expect(asKey.status).toBe(401)
+    expect(below.status).toBe(404)
+    expect(ofRoute).toMatchObject({ status: 404, body: { missing: 'fare' } })
   })
 
   it('is kept as a hash, and an expired one is deleted by the next', async ({ db }) => {
