@@ -3,13 +3,12 @@
  * learns, scores and takes turns by the code of production (src/schedule); the world is generated from a seed before it.
  * Every figure is the mean over the seeds with its 95 % confidence interval, as a ratio to round robin.
  *
- *   npm run bench:schedule -- [fares] [seeds] [--plots]
+ *   npm run bench:schedule -- [fares] [seeds]
  *
  * First come answers that are known: if one is wrong, the benchmark ends. Then come resellers that share fares: no
- * interval should be longer than that of the reseller alone with its share. --plots writes the plots of docs/plots.
+ * interval should be longer than that of the reseller alone with its share.
  */
 import { parseArgs } from 'node:util'
-import { writePlots } from './schedule/plots.ts'
 import { CONTENDERS, type Contender } from './schedule/policies.ts'
 import { intervalsToAlone, randomWorld, sharedIntervals } from './schedule/several-resellers.ts'
 import { type Outcome, simulate } from './schedule/simulate.ts'
@@ -22,10 +21,7 @@ import {
   type WorldArgs,
 } from './schedule/worlds.ts'
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: { plots: { type: 'boolean', default: false } },
-})
+const { positionals } = parseArgs({ allowPositionals: true })
 const FARES = Number(positionals[0] ?? 2_000)
 const SEEDS = Array.from({ length: Number(positionals[1] ?? 3) }, (_, i) => i + 1)
 const NAMES = Object.keys(CONTENDERS) as Contender[]
@@ -143,4 +139,3 @@ showGoal('null: ours / round robin', ratio(nothing, ['ours', 'round robin']), 1.
 showGoal('fares: ours / √ oracle', ratio(market, ['ours', '√ oracle']), 1)
 showGoal('fares: ours / round robin', ratio(market, ['ours', 'round robin']), 0.42)
 showGoal('fares, all weights 1: ours / round robin', ratio(equal, ['ours', 'round robin']), 0.86)
-if (values.plots) writePlots(FARES)

@@ -7,9 +7,9 @@
  * A round of all fares takes 250 s. Every fare is watched alike, about one thing changes a fare and day, and
  * confirmations are made when a version asks for them.
  *
- *   npm run bench:truth -- [checks] [fares] [--before COMMIT or none] [--seed N] [--only PATTERN] [--list] [--stream FILE]
+ *   npm run bench:truth -- [checks] [fares] [--before COMMIT or none] [--seed N] [--only PATTERN] [--list]
  *
- * --only plays what has such a name. --list prints every false record. --stream keeps the answers of this version for bench/truth/stream.ts.
+ * --only plays what has such a name. --list prints every false record.
  */
 import { parseArgs } from 'node:util'
 import type { Played } from './truth/play.ts'
@@ -23,7 +23,6 @@ const { positionals, values } = parseArgs({
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
     list: { type: 'boolean', default: false },
-    stream: { type: 'string' },
   },
 })
 const CHECKS = Number(positionals[0] ?? 1_000_000)
@@ -41,9 +40,7 @@ const { versions, remove } = await checkOut(values.before)
 try {
   const results = await Promise.all(
     versions.map(async (version) => {
-      const isKept = version.name === 'now' && values.stream !== undefined
-      const job = { world, ...(isKept ? { streamTo: values.stream } : {}) }
-      return { name: version.name, ...(await runIn<Played>(version, 'play.ts', job)) }
+      return { name: version.name, ...(await runIn<Played>(version, 'play.ts', { world })) }
     }),
   )
   printReport(results, { isListed: values.list })

@@ -7,15 +7,12 @@ import { type Question, questionWith } from '../../src/upstream/question.ts'
 import type { Fare } from './market.ts'
 import { openProduct, type Product } from './product.ts'
 import { createScorer, type Score, type Scorer } from './score.ts'
-import { createStreamWriter, type StreamWriter } from './stream-file.ts'
-import { causeOf } from './timeline.ts'
 import { answerOf, createWorld, hashOf, truthOf, type World, type WorldArgs } from './upstream.ts'
 
 export interface Job {
   readonly databaseUrl: string
   readonly world: WorldArgs
   /** The file that keeps all answers. */
-  readonly streamTo?: string
 }
 
 export interface Played {
@@ -49,7 +46,6 @@ interface Playing {
   readonly world: World
   readonly fares: ReadonlyMap<number, Fare>
   readonly scorer: Scorer
-  readonly stream: StreamWriter | undefined
 }
 
 /**
@@ -85,7 +81,7 @@ async function playAll({ product, world, ...playing }: Playing): Promise<Played[
 async function askDue(
   product: Product,
   world: World,
-  { fares, stream }: Pick<Playing, 'fares' | 'stream'>,
+  { fares }: Pick<Playing, 'fares'>,
 ): Promise<Parameters<Product['recordClaimed']>[0]> {
   const claimed = await product.dispatch()
   return Promise.all(
@@ -94,13 +90,6 @@ async function askDue(
       if (fare === undefined) throw new Error(`no watch asks for fare ${fareId}`)
       const atMs = slotAt.getTime()
       const [question, wire] = [questionOf(fare), answerOf(world, fare, atMs)]
-      stream?.write({
-        fare: fare.number,
-        question,
-        atMs,
-        wire,
-        cause: causeOf(world.periods, fare, atMs),
-      })
       return { fareId, askedAt: slotAt, why: lane, observation: await product.read(question, wire) }
     }),
   )
@@ -115,7 +104,7 @@ async function readIncidents({ db }: Product): Promise<Played['incidents']> {
   return Object.fromEntries(rows.map(({ kind, minutes }) => [kind, Math.round(minutes)]))
 }
 
-async function play({ databaseUrl, world: args, streamTo }: Job): Promise<void> {
+async function play({ databaseUrl, world: args }: Job): Promise<void> {
   const world = createWorld(args)
   const settings = { UPSTREAM_REQUESTS_PER_SECOND: args.requestsPerSecond }
   const product = await openProduct({ databaseUrl, settings })
@@ -124,12 +113,10 @@ async function play({ databaseUrl, world: args, streamTo }: Job): Promise<void> 
   const fares = new Map(world.fares.map((fare, i) => [fareIds[i] ?? 0, fare]))
   const read = (fare: Fare, atMs: number) => product.read(questionOf(fare), truthOf(fare, atMs))
   const scorer = createScorer({ db: product.db, world, fares, read })
-  const stream = streamTo === undefined ? undefined : createStreamWriter(streamTo)
   process.send?.({ begun: true })
   const startedMs = performance.now()
-  const checks = await playAll({ product, world, fares, scorer, stream })
+  const checks = await playAll({ product, world, fares, scorer })
   const seconds = (performance.now() - startedMs) / 1_000
-  await stream?.close()
   const played: Played = {
     worldHash: hashOf(world),
     checks,

@@ -9,6 +9,17 @@ const INTERVALS: Readonly<Record<RouteListName, RawBuilder<unknown>>> = {
   'with-availability': sql`(select * from route_availability_version where available)`,
 }
 
+const CODE = sql`coalesce(nullif(p.iata, ''), p.place_id)`
+
+/** Found by its index: how many pairs are left is not estimated, and a list may change thousands. */
+function placeOf(column: string): RawBuilder<unknown> {
+  return sql`(
+    select ${CODE} as code,
+           jsonb_build_object('id', p.place_id, 'iata', p.iata, 'city', p.city, 'country', p.country) as shown
+      from place_version p
+     where p.place_id = ${sql.ref(column)} and p.valid_to is null)`
+}
+
 /**
  * Adds to the drafted changes of routes what resellers read: the places, and when the pair of codes was listed first.
  *
@@ -22,10 +33,7 @@ export async function describeRoutes(
 ): Promise<void> {
   await sql`
     with place as materialized (
-           select place_id, coalesce(nullif(iata, ''), place_id) as code,
-                  jsonb_build_object('id', place_id, 'iata', iata, 'city', city, 'country', country) as shown
-             from place_version
-            where valid_to is null),
+           select p.place_id, ${CODE} as code from place_version p where p.valid_to is null),
          same as materialized (select p.place_id, o.place_id as other_id from place p join place o using (code)),
          pair as (
            select d.kind, d.departure_id, d.destination_id, min(r.valid_from) as first_seen_at
@@ -45,8 +53,8 @@ export async function describeRoutes(
            select pair.*, jsonb_build_object('departure', a.shown, 'destination', b.shown) as route,
                   row_number() over (partition by kind, a.code, b.code order by departure_id, destination_id) as n
              from pair
-             join place a on a.place_id = departure_id
-             join place b on b.place_id = destination_id)
+            cross join lateral ${placeOf('departure_id')} a
+            cross join lateral ${placeOf('destination_id')} b)
     update route_change_draft d
        set route = n.route, first_seen_at = n.first_seen_at
       from shown n

@@ -14,7 +14,6 @@ const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }
   'bench:delivery': { args: ['2', '200'], prints: /^ {2}ratio \d/m },
   'bench:hostile': { args: ['1', '1'], prints: /^documentation( +\d+\.\d){4} +\d+\.\d\d /m },
   'bench:overload': { args: ['500', '1'], prints: /^ +3( +\d+){4} +\d/m },
-  'bench:page': { args: ['500'], prints: /^map: \d+ frames a second/m },
   'bench:sql': { args: ['0.01', '1'], prints: /^the diff of with-availability +rows +\d+\.\d ms/m },
   'bench:scale': {
     args: ['500', '5', '1', '1,2', '100'],
@@ -28,8 +27,6 @@ const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }
     args: ['3000', '250', '--before', 'HEAD'],
     prints: /^\| all that last less than a hold +\| +\d+ \| +\d+ \| +1\.00 \|/m,
   },
-  'bench:up': { args: ['1', '100'], prints: /^unweighted +\d/m },
-  'bench:upstream': { args: ['2000', '1'], prints: /^one JSON.parse +\d+ +\d+ /m },
   'bench:verify': { args: ['200', '1'], prints: /^budget 1000 +\d+ /m },
 }
 

@@ -9,9 +9,10 @@ import {
   gone,
   heldFares,
   minute,
+  observation,
   openKinds,
   RULES,
-  recordAll,
+  recordEach,
   trackFares,
   watchFares,
 } from './fare-fixtures.ts'
@@ -50,15 +51,20 @@ function flown({ airline, number, from = 'PMI', ...given }: Flown): LegObservati
   return { kind: 'available', flight: { ...leg.flight, departsAt: departs, flight } }
 }
 
-/** Each of these answers is that of one fare, one after the other. */
+const BATCH = 10
+
+/** Each is of one fare, recorded in batches as a worker does. */
 async function answers(
   db: Db,
   fares: readonly number[],
   [at, legOf]: readonly [at: Date, legOf: (i: number) => LegObservation],
 ): Promise<void> {
-  for (const [i, fare] of fares.entries()) {
+  const given = fares.map((fareId, i) => {
     const askedAt = new Date(at.getTime() + i * 100)
-    await recordAll(db, [fare], askedAt, legOf(i), null, USUAL)
+    return { fareId, askedAt, observation: observation(legOf(i), null) }
+  })
+  for (let from = 0; from < given.length; from += BATCH) {
+    await recordEach(db, given.slice(from, from + BATCH), USUAL)
   }
 }
 

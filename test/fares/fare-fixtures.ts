@@ -1,4 +1,4 @@
-import { lockFares, type RecordedCheck } from '../../src/fares/beliefs.ts'
+import { type Check, lockFares, type RecordedCheck } from '../../src/fares/beliefs.ts'
 import type { DecisionRules } from '../../src/fares/decide.ts'
 import { endDeparted, expireFares } from '../../src/fares/end.ts'
 import { recordChecks } from '../../src/fares/record.ts'
@@ -199,7 +199,7 @@ export async function record(
 }
 
 /** Records the same answer for fares, in one batch. */
-export async function recordAll(
+export function recordAll(
   db: Db,
   fareIds: readonly number[],
   at: Date,
@@ -207,14 +207,26 @@ export async function recordAll(
   back: LegObservation | null = null,
   rules: DecisionRules & ScheduleRules = RULES,
 ): Promise<RecordedCheck[]> {
-  const checks = fareIds.map((fareId) => ({
-    fareId,
-    askedAt: at,
-    why: 'on_demand' as const,
-    observation: observation(outbound, back),
-  }))
+  const given = observation(outbound, back)
+  return recordEach(
+    db,
+    fareIds.map((fareId) => ({ fareId, askedAt: at, observation: given })),
+    rules,
+  )
+}
+
+/** Records a batch of answers of different fares. */
+export function recordEach(
+  db: Db,
+  answers: readonly Pick<Check, 'fareId' | 'askedAt' | 'observation'>[],
+  rules: DecisionRules & ScheduleRules = RULES,
+): Promise<RecordedCheck[]> {
+  const checks = answers.map((answer) => ({ ...answer, why: 'on_demand' as const }))
   return inTransaction(db, async (tx) => {
-    const locked = await lockFares(tx, fareIds)
+    const locked = await lockFares(
+      tx,
+      checks.map(({ fareId }) => fareId),
+    )
     const { recorded } = await recordChecks(tx, { checks, locked, rules, claimId: null })
     return [...recorded]
   })

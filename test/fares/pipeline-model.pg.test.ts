@@ -13,7 +13,8 @@ import { departDuringBatch, playScript } from './pipeline-play.ts'
 import { anyScript, QUESTIONS } from './pipeline-steps.ts'
 import { clearWorld, prepareSabotage, questionOf } from './pipeline-world.ts'
 
-const RUNS = 10
+/** Each takes seconds; `npm run test:interleavings` makes a hundred. */
+const RUNS = Number(process.env.RUNS ?? 4)
 
 interface HeldFare {
   readonly question: number

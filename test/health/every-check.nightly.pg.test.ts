@@ -29,7 +29,7 @@ import { newReseller } from '../watches/watch-fixtures.ts'
 
 /** Codes that no entry provokes, each with the reason and the test that does. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  disk_filling: 'needs a disk of its own: test/grafana/disk-filling.long.pg.test.ts',
+  disk_filling: 'needs a disk of its own: test/grafana/disk-filling.nightly.pg.test.ts',
   queue_down: 'needs a Redis that is down: test/cli/doctor.long.pg.test.ts',
   no_process: 'the API that shows it is a process: test/health/checks.test.ts',
   max_delays_unkept: 'a matter of the reading alone: test/health/checks.test.ts',

@@ -22,10 +22,7 @@ describe('the differences between two lists', () => {
       departure: place('PMI', { city: 'Palma', iata: '' }),
       destination: place('MAD'),
     }
-    const second = await sync(
-      db,
-      [route('IBZ-PMI'), edited].map((r) => ({ ...r })),
-    )
+    const second = await sync(db, [route('IBZ-PMI'), edited])
 
     const found = await diff(db, first.runId, second.runId)
 
@@ -49,6 +46,7 @@ describe('the differences between two lists', () => {
 
   it('the differences come in pages, each route once, and a reader that stops frees the connection', async ({
     db,
+    database,
   }) => {
     const first = await sync(db, routes('PMI-MAD'))
     const second = await sync(db, manyRoutes(12_000))
@@ -56,14 +54,11 @@ describe('the differences between two lists', () => {
     const found = await diff(db, first.runId, second.runId)
     expect(new Set(found.map((d) => JSON.stringify(d))).size).toBe(12_001)
 
-    for (let i = 0; i < 30; i += 1) {
-      for await (const _page of diffSnapshots({ db, scrub: noScrub }, [first.runId, first.runId]))
-        break
-    }
     for await (const page of diffSnapshots({ db, scrub: noScrub }, [first.runId, second.runId])) {
       expect(page).toHaveLength(5_000)
       break
     }
+    expect(database.pool.idleCount).toBe(database.pool.totalCount)
     expect(await diff(db, first.runId, first.runId)).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import http from 'node:http'
 import { flightFor } from '../fares/verify-server.ts'
+import { manyRoutes, route } from '../routes/sync-fixtures.ts'
 import { listenLocally } from '../support/local-server.ts'
 
 /** A time in which a flight is sold out, in milliseconds since 1970. */
@@ -47,11 +48,42 @@ export function planLosses({ fares, startMs, endMs, random }: PlanArgs): Loss[] 
   return losses
 }
 
-/** An upstream in which a flight is sold out during its planned losses, and available at one price otherwise. */
-export async function startDrivenUpstream(losses: () => readonly Loss[]) {
+/** A route that is listed for some time. */
+export interface ListedRoute {
+  readonly pair: string
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+const ROUTE_EVERY_MS = 30_000
+
+/** Plans routes that come one after the other, each for half of the time. */
+export function planRoutes({ startMs, endMs }: Pick<PlanArgs, 'startMs' | 'endMs'>): ListedRoute[] {
+  const routes: ListedRoute[] = []
+  for (let fromMs = startMs + WARM_UP_MS; fromMs < endMs; fromMs += ROUTE_EVERY_MS) {
+    const toMs = fromMs + (endMs - startMs) / 2
+    routes.push({ pair: `HUB-N${routes.length}`, fromMs, toMs })
+  }
+  return routes
+}
+
+/**
+ * An upstream in which a flight is sold out during its planned losses, and available at one price otherwise. Its lists have
+ * the planned routes, and others that stay.
+ */
+export async function startDrivenUpstream(
+  losses: () => readonly Loss[],
+  planned: () => readonly ListedRoute[],
+) {
   const server = http.createServer((request, response) => {
-    const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
+    const { searchParams, pathname } = new URL(request.url ?? '/', 'http://localhost')
     const now = Date.now()
+    if (pathname.startsWith('/api/v1/data/routes')) {
+      const listed = planned().filter(({ fromMs, toMs }) => fromMs <= now && now < toMs)
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify([...manyRoutes(40), ...listed.map(({ pair }) => route(pair))]))
+      return
+    }
     const ids = ['flightId', 'returnFlightId'].flatMap((name) => searchParams.get(name) ?? [])
     const entries = ids.map((id) =>
       lossAt(losses(), [id], now) === undefined ? flightFor(id) : { [id]: { available: false } },

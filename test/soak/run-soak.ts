@@ -1,5 +1,7 @@
+import { inject } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { makeWait } from '../fares/worker-fixtures.ts'
+import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
 /** A seeded generator, so that every run has the same faults. */
@@ -20,4 +22,21 @@ export async function drain(db: Db): Promise<void> {
     `.execute(db)
     return rows[0]?.open === 0
   })
+}
+
+/** Runs a soak of so many seconds with the queue in PostgreSQL, and on Redis where there is one. */
+export function onBothQueues(
+  holds: string,
+  seconds: number,
+  soak: (db: Db, databaseUrl: string, redisUrl: string | null) => Promise<void>,
+): void {
+  it.for(['PostgreSQL', 'Redis'])(
+    `with a queue on %s, ${holds}`,
+    { timeout: (seconds + 300) * 1000 },
+    async (queue, { db, databaseUrl, skip }) => {
+      const redis = inject('redisUrl')
+      skip(queue === 'Redis' && redis === null)
+      await soak(db, databaseUrl, queue === 'Redis' ? new URL('/8', redis ?? '').href : null)
+    },
+  )
 }

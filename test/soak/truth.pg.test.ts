@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { describe, expect, inject, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { openApp } from '../../src/app/app.ts'
 import { runRoles } from '../../src/app/run-roles.ts'
 import type { WatchChange } from '../../src/feeds/watch-record.ts'
@@ -10,11 +10,9 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { brokenFeeds, brokenHistory } from '../chaos/records.ts'
 import { readFareRecords } from '../feeds/fare-records.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
-import { startRecorder } from './record-answers.ts'
-import { drain, seeded } from './run-soak.ts'
+import { drain, onBothQueues, seeded } from './run-soak.ts'
 import { planTruth, type TruthPlan } from './truth-plan.ts'
 import { missed, readCited, unlikeEvidence, untrue } from './truth-records.ts'
 import { startTruthUpstream } from './truth-upstream.ts'
@@ -88,15 +86,6 @@ async function longestHold(db: Db): Promise<number> {
   return rows[0]?.seconds ?? Number.NaN
 }
 
-/** Keeps the answers of the first run where SOAK_STREAM names a file. */
-async function recorderBefore(url: string, redisUrl: string | null) {
-  const { SOAK_STREAM: file } = process.env
-  if (file === undefined || redisUrl !== null) return undefined
-  const recorder = await startRecorder(url, file)
-  onTestFinished(() => recorder.close())
-  return recorder
-}
-
 /** A target is somewhere among the prices of the fares. */
 const TARGET = 140
 
@@ -138,7 +127,6 @@ async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null)
   const args = { plan: () => plan, faultShare: FAULT_SHARE, random: seeded(11) }
   const upstream = await startTruthUpstream(args)
   onTestFinished(() => upstream.close())
-  const recorder = await recorderBefore(upstream.url, redisUrl)
   const rows = plan.fares.map(([flightId = '', returnFlightId = ''], i) =>
     cells({ reference: `w${i}`, flight_id: flightId, return_flight_id: returnFlightId }),
   )
@@ -149,9 +137,7 @@ async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null)
     rows.map((row) => ({ ...row, ...target })),
     'ben',
   )
-  const workers = [0, 1].map(() =>
-    startWorker(databaseUrl, recorder?.url ?? upstream.url, redisUrl),
-  )
+  const workers = [0, 1].map(() => startWorker(databaseUrl, upstream.url, redisUrl))
   await until('the fares that are for sale', () => areKnown(db, plan))
   plan = planned(Date.now())
   await delay(plan.endMs - Date.now())
@@ -198,21 +184,9 @@ async function expectTruth(db: Db, databaseUrl: string, redisUrl: string | null)
 const PLAN = { fares: FARES, seconds: SECONDS, holdSeconds: HOLD_SECONDS }
 
 describe('an upstream of which a tenth of the answers is faulty, and masses of answers lie for a while', () => {
-  const timeout = (SECONDS + 300) * 1000
-
-  it('every record is true, and is what its answer says, and no hold is longer than its bound', {
-    timeout,
-  }, async ({ db, databaseUrl }) => {
-    await expectTruth(db, databaseUrl, null)
-  })
-
-  it.skipIf(inject('redisUrl') === null)(
-    'with a queue on Redis, every record is true, and is what its answer says, and no hold is longer than its bound',
-    { timeout },
-    async ({ db, databaseUrl }) => {
-      const redisUrl = new URL(inject('redisUrl') ?? '')
-      redisUrl.pathname = '/8'
-      await expectTruth(db, databaseUrl, redisUrl.href)
-    },
+  onBothQueues(
+    'every record is true, and is what its answer says, and no hold is longer than its bound',
+    SECONDS,
+    expectTruth,
   )
 })
