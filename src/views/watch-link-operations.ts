@@ -132,7 +132,9 @@ const read = open({
   summary: 'Read the page of a watch by a link',
   description: 'The code of the link is the key: it expires, and its reseller may revoke it.',
   scope: 'read',
-  params: object({ code: Type.String({ minLength: 1, maxLength: 100 }) }),
+  params: object({
+    code: Type.String({ minLength: 1, maxLength: 100, description: 'The code of the link.' }),
+  }),
   answer: { about: 'The page, without scripts.', type: 'text/html; charset=utf-8' },
   problems: ['not_found'],
   example: { params: { code: EXAMPLE_LINK } },
