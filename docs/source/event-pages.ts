@@ -58,11 +58,10 @@ export function eventsPart(): string {
   const examples = WHOLE.map(
     (type) => `### ${type}\n\n\`\`\`json\n${compact(exampleOf(type))}\n\`\`\``,
   )
-  const rows = Object.keys(WEBHOOK_EVENTS)
-    .filter((type) => !type.startsWith('example.'))
-    .map((type) => {
-      return `| [${type}](../events/v1/${type}.schema.json) | ${differencesOf(type)} |`
-    })
+  const types = Object.keys(WEBHOOK_EVENTS).filter((type) => !type.startsWith('example.'))
+  const rows = types.map((type) => {
+    return `| [${type}](../events/v1/${type}.schema.json) | ${differencesOf(type)} |`
+  })
   const head = ['| type, and its schema | differs from the example below in |', '|---|---|']
   const table = [...head, ...rows]
   return [table.join('\n'), ...examples].join('\n\n')
@@ -72,6 +71,9 @@ function exampleOf(type: string): object {
   return JSON.parse(JSON.stringify(WEBHOOK_EVENTS[type]?.example ?? {})) as object
 }
 
+/** What only records of a price have, as the text before the table says. */
+const OF_PRICES = ['kind', 'intents.0', 'context', 'saving']
+
 /** The members of the data that the example of this form does not have, or has with another value. */
 function differencesOf(type: string): string {
   const whole = WHOLE.find(
@@ -80,11 +82,11 @@ function differencesOf(type: string): string {
   if (whole === undefined || WHOLE.includes(type)) return `[shown whole](#${type.replace('.', '')})`
   const dataOf = (one: string) => (exampleOf(one) as Record<'data', object>).data
   const found = differences(dataOf(whole), dataOf(type))
-    .filter(([path]) => path !== 'kind')
+    .filter(([path]) => !OF_PRICES.includes(path))
     .map(([path, value]) => {
       const parts = path.split('.')
-      const name = code(parts.slice(0, 3).join('.'))
-      return parts.length > 3 ? name : `${name} ${shortened(value)}`
+      const name = code(parts.slice(0, 2).join('.'))
+      return parts.length > 2 ? name : `${name} ${shortened(value)}`
     })
   return [...new Set(found)].join(', ')
 }

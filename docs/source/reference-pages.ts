@@ -28,7 +28,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   'worked-questions.md': { questions: workedQuestionsPart },
   'metrics.md': {
     'metrics of one process': () => metricsTable(createMetrics().registry),
-    'metrics of the whole system': () => metricsTable(createMetrics().systemRegistry),
+    'metrics of the whole system': () => gaugesTable(createMetrics().systemRegistry),
     alerts: alertsPart,
   },
 }
@@ -141,14 +141,26 @@ function problemsPart(): string {
 }
 
 function metricsTable(registry: Registry): string {
-  const rows = registry
-    .getMetricsAsArray()
-    .filter(({ name }) => name.startsWith('farewatch_'))
-    .map((metric) => {
-      const { labelNames, help } = metric as unknown as { labelNames: string[]; help: string }
-      return [code(metric.name), String(metric.type), labelNames.map(code).join(', '), help]
-    })
+  const rows = metricsOf(registry).map(({ name, type, labels, help }) => [name, type, labels, help])
   return tableOf(['metric', 'type', 'labels', 'what'], rows)
+}
+
+/** What is read from the stores is a gauge: the column of types would say so in each row. */
+function gaugesTable(registry: Registry): string {
+  const metrics = metricsOf(registry)
+  const other = metrics.find(({ type }) => type !== 'gauge')
+  if (other !== undefined) throw new Error(`${other.name} is no gauge, as the page says`)
+  const rows = metrics.map(({ name, labels, help }) => [name, labels, help])
+  return tableOf(['gauge', 'labels', 'what'], rows)
+}
+
+function metricsOf(registry: Registry) {
+  const ours = registry.getMetricsAsArray().filter(({ name }) => name.startsWith('farewatch_'))
+  return ours.map((metric) => {
+    const { labelNames, help } = metric as unknown as { labelNames: string[]; help: string }
+    const labels = labelNames.map(code).join(', ')
+    return { name: code(metric.name), type: String(metric.type), labels, help }
+  })
 }
 
 /** The alerts that have a name of their own, and that of all the rest. */

@@ -107,7 +107,12 @@ function sqlNames(): string[] {
 
 /** The first columns of the rows of a page whose first one is a name in code. */
 function rowsOf(page: string, columns: number): string[] {
-  return [...read(page).matchAll(/^\| `([^`]+)` \|(.*)$/gm)].map(([, name, rest = '']) =>
+  // The table of the gauges of the whole system has no column of types.
+  const text = read(page).replaceAll(
+    /^(\| `farewatch_\w+` \|)(?! (counter|gauge|histogram) )/gm,
+    '$1 gauge |',
+  )
+  return [...text.matchAll(/^\| `([^`]+)` \|(.*)$/gm)].map(([, name, rest = '']) =>
     [name, ...rest.split(' | ').slice(0, columns - 1)].map((cell) => cell?.trim()).join(' '),
   )
 }

@@ -33,31 +33,43 @@ export async function readDictionary(db: Db): Promise<Table[]> {
   return rows
 }
 
-/** The page docs/reference/dictionary.md. A column of several views with one meaning is explained once, first. */
+/** The page docs/reference/dictionary.md. The meaning that most views give a column is explained once, first. */
 export function dictionaryPage(tables: readonly Table[]): string {
-  const meanings = Map.groupBy(
-    tables.flatMap(({ columns }) => columns),
-    (column) => JSON.stringify(column),
-  )
-  const isShared = (column: Column) => meanings.get(JSON.stringify(column))?.length !== 1
+  const all = tables.flatMap(({ columns }) => columns)
+  const usual = new Map([...Map.groupBy(all, ({ name }) => name)].map(usualOf))
+  const isUsual = ({ name, description }: Column) =>
+    MIX.includes(name) || usual.get(name)?.description === description
   const sections = tables.map((table) => {
-    const { name, columns } = table
-    const lines = joinLegs(columns).map((joined) =>
-      joined.every(isShared) ? { head: namesOf(joined), text: '' } : described(joined),
+    const lines = joinLegs(table.columns).map((joined) =>
+      joined.every(isUsual) ? { head: namesOf(joined), text: '' } : described(joined),
     )
-    return `## ${name}\n\n${grainOf(table).about}\n\n${bulletLines(lines).join('\n')}`
+    return `## ${table.name}\n\n${grainOf(table).about}\n\n${bulletLines(lines).join('\n')}`
   })
-  const head =
-    'Every table and view of schema `farewatch`, from the comments in the database. [analysts.md](../analysts.md) explains the\n' +
-    'times and how to begin. No two rows have the same key.'
-  const columnsHead =
-    'A text about the outbound flight holds for the return flight in columns `return_…`. A column without a text in its view is one of\n' +
-    'these. A name has one type and one meaning in all views:'
-  const shared = [...meanings.values()].flatMap(([first]) =>
-    first && isShared(first) ? [first] : [],
+  const once = all.filter((one) => usual.get(one.name) === one && !MIX.includes(one.name))
+  const lines = bulletLines(joinLegs(once).map(described)).join('\n')
+  const page = [HEAD, grains(tables), COLUMNS_HEAD, lines, ...sections].join('\n\n')
+  return `${page.replaceAll(MIX.map((name) => `\`${name}\``).join(', '), 'the passenger mix')}\n`
+}
+
+const HEAD = `# Dictionary of the public SQL
+
+Every table and view of schema \`farewatch\`, from the comments in the database. [analysts.md](../analysts.md) explains the
+times and how to begin. No two rows have the same key. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and
+\`non_residents_…\` likewise, each smallint. Prices of different mixes are never compared.`
+
+const COLUMNS_HEAD = `\`…_x\` stands for the columns \`outbound_x\` and \`return_x\`, and its text for both flights. A name has one type in all views. A column
+without a text in its view means this:`
+
+const MIX = ['residents', 'non_residents'].flatMap((who) =>
+  ['adults', 'children', 'infants'].map((type) => `${who}_${type}`),
+)
+
+/** Of the columns of one name, one with the text that most views have, if several have it. */
+function usualOf([name, of]: [string, Column[]]): [string, Column | undefined] {
+  const [most = []] = [...Map.groupBy(of, ({ description }) => description).values()].toSorted(
+    (a, b) => b.length - a.length,
   )
-  const lines = bulletLines(joinLegs(shared).map(described))
-  return `# Dictionary of the public SQL\n\n${head}\n\n${grains(tables)}\n\n${columnsHead}\n\n${lines.join('\n')}\n\n${sections.join('\n\n')}\n`
+  return [name, most.length > 1 ? most[0] : undefined]
 }
 
 /** What one row of each view is. */
@@ -79,7 +91,8 @@ function joinLegs(columns: readonly Column[]): Column[][] {
 }
 
 function namesOf(columns: readonly Column[]): string {
-  return columns.map(({ name }) => `\`${name}\``).join(', ')
+  const names = columns.map(({ name }) => `\`${name}\``).join(', ')
+  return names.replaceAll(/`outbound_(\w+)`, `return_\1`/g, '`…_$1`')
 }
 
 /** Columns of one type and meaning, with the text of the first. */

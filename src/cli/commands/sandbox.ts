@@ -41,7 +41,7 @@ reopening, another price, other times and routes that come and go by itself, in 
   add(
     sandbox,
     'rival',
-    'Run a script of twenty lines on the flights of a running demo, and print what it would report',
+    'Run a script of forty lines on the flights of a running demo, and print what it would report',
     {
       remark: `
 It compares each answer with the one before. "up" runs it too, to say what a script would have reported of a fault.`,

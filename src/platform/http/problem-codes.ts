@@ -5,7 +5,7 @@ interface ProblemText {
   readonly remedy: string
 }
 
-const REPEAT_LATER = 'Repeat the request after the seconds of `Retry-After`.'
+const REPEAT_LATER = 'Repeat it after the seconds of `Retry-After`.'
 const FREE_QUOTA = 'Wait until the quota has room again, as `detail` says.'
 const READ_ON =
   'Continue after `continueAfter` or at `first`, and read the state of what was between.'

@@ -19,7 +19,7 @@ export function verifyMetrics({ counter, histogram }: Declare) {
     ),
     checksDropped: counter(
       'farewatch_checks_dropped_total',
-      'Checks that did not count: late_slot, upstream_closed (the upstream was paused or its circuit open), superseded (a newer result was recorded, or the fare has ended), aged (the same, for an answer that is older than its request by its Age; or it is older than ten minutes), copied (its Date is that of the last counted answer, so a cache has kept it).',
+      'Checks that did not count: late_slot, upstream_closed (paused, or its circuit open), superseded (by a newer result or the end of the fare), aged (by the Age of the answer, or older than ten minutes), copied (its Date is that of the last counted answer).',
       { reason: ['late_slot', 'upstream_closed', 'superseded', 'aged', 'copied'] },
     ),
     clockSetBack: counter(
@@ -68,7 +68,7 @@ export function fareGauges({ gauge }: Declare) {
     ),
     detectionDelay: gauge(
       'farewatch_detection_delay_seconds',
-      'How late the changes of the last day were recorded, by the highest priority of their watches (urgent, high, normal, low; all: all changes), share of the changes (0.5, 0.95) and bound: at_most is the time from the last good check without the change to its record, midpoint from the middle between that check and the first one with the change. A change that waits counts with its time until now. No value without changes.',
+      'How late the changes of the last day were recorded, by the highest priority of their watches (or all), share of the changes (0.5, 0.95) and bound: at_most from the last good check without the change, midpoint from the middle between that check and the first one with it. A change that waits counts with its time until now. No value without changes.',
       ['priority', 'share', 'bound'],
     ),
     changesWaiting: gauge(
@@ -98,7 +98,7 @@ export function budgetMetrics({ counter }: Declare) {
     ),
     prioritySlots: counter(
       'farewatch_budget_slots_by_priority_total',
-      'The same slots by the priority of the watches that they were taken for. Resellers of one fare share its slot, each by the highest priority of its own watches. none: lists, questions on demand, and fares without a watch. Counted every ten seconds.',
+      'The same slots by the priority of the watches that they were taken for; resellers of one fare share its slot. none: lists, questions on demand, and fares without a watch. Counted every ten seconds.',
       { priority: [...WATCH_PRIORITIES, 'none'] },
     ),
   }

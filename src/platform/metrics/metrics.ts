@@ -104,7 +104,7 @@ function streamMetrics({ counter, gauge }: Declare) {
     ),
     streamEnded: counter(
       'farewatch_stream_ended_total',
-      'Event streams that ended: the client left (client) or read too slowly (slow), its key is no longer valid (refused), the process stopped (shutdown), or the feed could not be followed (failed).',
+      'Event streams that ended: client (it left), slow (it read too slowly), refused (its key is no longer valid), shutdown, failed (the feed could not be followed).',
       { stream: STREAMS, reason: STREAM_ENDS },
     ),
   }
@@ -137,7 +137,7 @@ function deliveryGauges({ gauge }: Declare) {
     ),
     webhookOldestPending: gauge(
       'farewatch_webhook_oldest_pending_timestamp_seconds',
-      'Since when the longest-waiting delivery or record is due, without replayed ones, by the condition of its endpoint: failing (the last attempt failed, or the receiver requested a pause), busy (as many requests as permitted are in progress), healthy (all others); 0 if none waits.',
+      'Since when the longest-waiting delivery or record is due, without replayed ones, by its endpoint: failing (or paused by its receiver), busy (as many requests as permitted are in progress), healthy (all others); 0 if none waits.',
       ['endpoints'],
     ),
     webhookDead: gauge(

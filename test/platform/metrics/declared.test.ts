@@ -25,12 +25,12 @@ function declared(registry: Registry): string[] {
     .toSorted((a, b) => a.localeCompare(b))
 }
 
-/** The rows of a section's table, in the same form. */
+/** The rows of a section's table, in the same form. A table of gauges has no column of types. */
 function documented(section: string): string[] {
   const from = PAGE.indexOf(`## ${section}`)
   const text = PAGE.slice(from, PAGE.indexOf('\n## ', from + 1))
-  const rows = [...text.matchAll(/^\| `(farewatch_\w+)` \| (\w+) \|([^|]*)\|/gm)].map(
-    ([, name, type, labels]) => `${name} ${type} ${labels?.replaceAll(/[` ]/g, '')}`,
+  const rows = [...text.matchAll(/^\| `(farewatch_\w+)` \|(?: (\w+) \|)?([^|]*)\|/gm)].map(
+    ([, name, type = 'gauge', labels]) => `${name} ${type} ${labels?.replaceAll(/[` ]/g, '')}`,
   )
   return rows.toSorted((a, b) => a.localeCompare(b))
 }
