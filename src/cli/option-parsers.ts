@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 
 function boundedOption(what: string, form: RegExp) {
   return (min: number, max: number) => (text: string) => {
@@ -13,6 +13,13 @@ function boundedOption(what: string, form: RegExp) {
 
 /** Reads a whole number within bounds. The parsers of this file throw InvalidArgumentError. */
 export const integerOption = boundedOption('whole number', /^-?\d{1,15}$/)
+
+/** How many items a command lists. */
+export function limitOption(items: string, max = 10_000): Option {
+  return new Option('--limit <n>', `list at most n ${items}`)
+    .argParser(integerOption(1, max))
+    .default(20)
+}
 
 /** Reads a number within bounds. */
 export const numberOption = boundedOption('number', /^\d{1,12}(\.\d{1,6})?$/)

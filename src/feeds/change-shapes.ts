@@ -18,6 +18,7 @@ import {
   oneOf,
   orNull,
   RowId,
+  unionBy,
 } from '../platform/http/schemas.ts'
 import { QUESTION_MEMBERS } from '../upstream/question-shapes.ts'
 
@@ -163,20 +164,22 @@ export const FILTERS = {
 export const RouteChangeKind = oneOf(ROUTE_CHANGE_KINDS, { title: 'RouteChangeKind' })
 const MaybeText = orNull(Type.String())
 
-const State = Type.Union(
-  [
-    object({ available: orNull(Type.Boolean()) }),
-    object({
-      iata: Type.String(),
-      city: Type.String(),
-      country: Type.String(),
-    }),
-    Type.Null(),
-  ],
-  {
-    title: 'RouteChangeState',
-    description: 'For a route its availability, null if unknown. For a place its attributes.',
-  },
+const State = orNull(
+  unionBy('type', 'RouteChangeState', [
+    object(
+      { type: oneOf(['route']), available: orNull(Type.Boolean(), 'Null if unknown.') },
+      { title: 'RouteState' },
+    ),
+    object(
+      {
+        type: oneOf(['place']),
+        iata: Type.String(),
+        city: Type.String(),
+        country: Type.String(),
+      },
+      { title: 'PlaceState' },
+    ),
+  ]),
 )
 
 /** The number of a record in any feed. */

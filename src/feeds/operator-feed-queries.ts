@@ -154,6 +154,9 @@ export async function readRoutePage(
   }
 }
 
+/** What `before` and `after` are of. */
+const TYPE = sql`jsonb_build_object('type', case when place_id is null then 'route' else 'place' end)`
+
 type Ends = Pick<FeedBounds, 'first' | 'head'>
 
 interface RouteChangePage extends RouteChangeFilter {
@@ -176,7 +179,7 @@ export async function readRouteChanges(
       from feed_head h
       left join lateral (
            select seq, id, kind, departure_id as "departureId", destination_id as "destinationId",
-                  place_id as "placeId", before, after, last_seen_at as "lastSeenAt",
+                  place_id as "placeId", before || ${TYPE} as before, after || ${TYPE} as after, last_seen_at as "lastSeenAt",
                   first_missed_at as "firstMissedAt", recorded_at as "recordedAt", sync_run_id as "runId"
              from route_change
             where seq > ${after} and seq <= ${through} and ${passing(filter)}

@@ -90,7 +90,7 @@ function routeMembersOf(kind: RouteChangeKind) {
     schemaVersion: VERSION,
     list: LIST,
     reference: orNull(Type.String(), ofWatch),
-    watchId: orNull(Type.String(), ofWatch),
+    watchId: orNull(Type.String({ format: 'uuid' }), ofWatch),
     ...(kind === 'place_changed' ? { place: PlaceChange } : { route: ShownRoute }),
     firstSeenAt: orNull(
       Instant,
@@ -170,16 +170,4 @@ export function recordOf(kind: WatchChangeKind, { isExample = false } = {}): TSc
   return isExample
     ? object(members, about)
     : object({ ...LINKED_NUMBERS, ...members }, { ...about, title: titleOf(kind) })
-}
-
-/** A union whose schemas differ by the only value of one member. */
-export function unionBy(member: string, title: string, schemas: Readonly<Record<string, TSchema>>) {
-  const mapping = Object.keys(schemas).map((name) => [
-    name,
-    `#/components/schemas/${(schemas[name] as { title?: string }).title}`,
-  ])
-  return Type.Union(Object.values(schemas), {
-    title,
-    discriminator: { propertyName: member, mapping: Object.fromEntries(mapping) as object },
-  })
 }

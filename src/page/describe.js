@@ -248,7 +248,7 @@ export function receivesText({ kinds, reasons, lists, rules, digest }) {
   const which = isFiltered ? texts.endpoints.chosen : texts.endpoints.everything
   return digest === null
     ? which
-    : `${which}, ${textOf(texts.endpointForm.digests, digest.every ?? 'daily')}`
+    : `${which}, ${textOf(texts.endpointForm.digests, digest.every ?? digest.type)}`
 }
 
 /** The kinds of the records that endpoints receive. */

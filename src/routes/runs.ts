@@ -446,8 +446,6 @@ export async function findFinishedRun(db: Db, runId: number) {
   return selectFinished(db).where('id', '=', runId).executeTakeFirst()
 }
 
-export type ShownRun = Awaited<ReturnType<typeof showRun>>
-
 /** Everything that is known of a run. Throws RunNotFoundError, also for a run that is under way. */
 export async function showRun(db: Db, runId: number) {
   const run = await selectFinished(db)

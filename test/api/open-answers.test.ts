@@ -110,3 +110,43 @@ describe('a strict reader of the published schemas', () => {
     },
   )
 })
+
+interface Union {
+  readonly at: string
+  readonly choices: readonly Json[]
+  readonly discriminator?: {
+    readonly propertyName: string
+    readonly mapping: Readonly<Record<string, string>>
+  }
+}
+
+/** Each union within a part of the document, without null among its choices. */
+function unionsIn(part: unknown, at = ''): Union[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { anyOf, oneOf = anyOf, discriminator } = part as Json & Pick<Union, 'discriminator'>
+  const choices = Array.isArray(oneOf) ? oneOf.filter(({ type }: Json) => type !== 'null') : []
+  return [
+    ...Object.entries(part).flatMap(([name, value]) => unionsIn(value, `${at}/${name}`)),
+    ...(choices.length > 1 ? [{ at, choices, ...(discriminator && { discriminator }) }] : []),
+  ]
+}
+
+function isNarrowed({ choices, discriminator }: Union): boolean {
+  const all = resolved(choices) as { type: unknown; properties: Record<string, Json> }[]
+  const types = all.flatMap(({ type }) => type)
+  if (!types.includes('object')) return new Set(types).size === types.length
+  if (discriminator === undefined) return false
+  const { propertyName, mapping } = discriminator
+  return choices.every(({ $ref }, i) => {
+    const values = all[i]?.properties[propertyName]?.enum as string[] | undefined
+    // The choice of what a later version adds has no value of its own.
+    return values?.every((value) => mapping[value] === $ref) ?? String($ref).includes('/Other')
+  })
+}
+
+it('a program narrows each union by one member, or by the type of a plain value', () => {
+  const unions = unionsIn(DOCUMENT)
+
+  expect(unions.length).toBeGreaterThan(5)
+  expect(unions.filter((union) => !isNarrowed(union))).toEqual([])
+})

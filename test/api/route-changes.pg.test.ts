@@ -75,6 +75,8 @@ describe('the feed of route changes', () => {
     const { items } = await read('')
 
     const instant = (text: unknown) => new Date(String(text)).toISOString()
+    const typed = (state: unknown, { place_id }: Record<string, unknown>) =>
+      state && { ...(state as object), type: place_id === null ? 'route' : 'place' }
     expect(items).toEqual(
       rows.map(({ row }) => ({
         seq: row.seq,
@@ -84,8 +86,8 @@ describe('the feed of route changes', () => {
         departureId: row.departure_id,
         destinationId: row.destination_id,
         placeId: row.place_id,
-        before: row.attributes_before,
-        after: row.attributes,
+        before: typed(row.attributes_before, row),
+        after: typed(row.attributes, row),
         lastSeenAt: instant(row.last_seen_at),
         firstMissedAt: instant(row.first_missed_at),
         recordedAt: instant(row.recorded_at),

@@ -204,7 +204,10 @@ describe('the endpoints of operators', () => {
     expect(app.config.NTFY_HOSTS).toContain('ntfy.sh')
     const quietHours = { from: 12, to: 14, zone: 'UTC' }
     const quiet = await operatorEndpoint(world, { ...slack, quietHours })
-    const hourly = await operatorEndpoint(world, { ...slack, digest: { every: '1h' } })
+    const hourly = await operatorEndpoint(world, {
+      ...slack,
+      digest: { type: 'interval', every: '1h' },
+    })
     await startProcess(db, 'worker')
     const read = start()
     world.setQueueUp(false)

@@ -150,6 +150,27 @@ it('the endpoints of operators have no reseller, and are in no list of resellers
     await create('https://ntfy.sh/a', '--reseller', 'northwind'),
   ]
   const listed = jsonLines(await farewatch('endpoints', 'list', '--operator', '--json'))
+  const one = (name: string, ...args: string[]) =>
+    farewatch('endpoints', name, String(listed[0]?.id), '--operator', ...args)
+  const ofOther = await farewatch(
+    'endpoints',
+    'show',
+    String(listed[0]?.id),
+    '--reseller',
+    'northwind',
+  )
+  const changed = await one(
+    'update',
+    '--clear',
+    'quietHours',
+    '--digest',
+    '7@Europe/Madrid',
+    '--json',
+  )
+  const shown = await one('show')
+  const noWatches = await farewatch('watch-lists', 'list', '--reseller', '(operators)')
+  const unconfirmed = await one('delete')
+  const deleted = await one('delete', '--yes')
   const others = await farewatch('endpoints', 'list', '--reseller', 'northwind')
   const resellers = jsonLines(await farewatch('resellers', 'list', '--json'))
 
@@ -162,6 +183,14 @@ it('the endpoints of operators have no reseller, and are in no list of resellers
     [2, 'farewatch: --operator is instead of --reseller\n'],
   ])
   expect(listed.map((one) => one.id)).toEqual([id])
+  expect(ofOther).toMatchObject({ exit: 1, stdout: '' })
+  expect(jsonLines(changed)).toMatchObject([
+    { quietHours: null, digest: { type: 'daily', hour: 7, zone: 'Europe/Madrid' } },
+  ])
+  expect(shown.stdout).toContain('all; daily')
+  expect(noWatches).toMatchObject({ exit: 2, stdout: '' })
+  expect(unconfirmed.exit).toBe(2)
+  expect(deleted.stdout).toBe(`endpoint ${String(id)} deleted\n`)
   expect(others.stdout).toBe('no endpoints yet\n')
   expect(resellers.map(({ name }) => name)).toEqual(['northwind'])
 })

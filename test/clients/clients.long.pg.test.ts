@@ -129,7 +129,14 @@ function webhookCases() {
 
 /** A program that compiles with the package's types alone. */
 const TYPED = `
-import { createFarewatch, dataOf, verifyWebhook, type WebhookEvent } from 'farewatch-client'
+import {
+  createFarewatch,
+  dataOf,
+  type Digest,
+  type RouteChange,
+  verifyWebhook,
+  type WebhookEvent,
+} from 'farewatch-client'
 
 export async function states(): Promise<string[]> {
   const farewatch = createFarewatch({ baseUrl: 'https://farewatch.example', key: 'fwk_' })
@@ -142,6 +149,10 @@ export async function states(): Promise<string[]> {
 export function priceAfter(event: WebhookEvent): string | null | undefined {
   return event.type === 'fare.price_changed' ? event.data.after.price?.amount : undefined
 }
+
+export const hourOf = (digest: Digest) => (digest.type === 'daily' ? digest.hour : undefined)
+export const cityBefore = ({ before }: RouteChange) =>
+  before?.type === 'place' ? before.city : undefined
 
 export const verified = (body: Buffer) =>
   verifyWebhook({ headers: { 'webhook-id': 'x' }, body }, { secret: ['whsec_'] }).event.type

@@ -14,7 +14,7 @@ const RULES = {
     from: 'fares@seller.example',
   },
 }
-const HOURLY = { every: '1h' } as const
+const HOURLY = { type: 'interval', every: '1h' } as const
 
 describe('the target of an endpoint', () => {
   it.each<[GivenTarget, string | undefined]>([
@@ -28,8 +28,12 @@ describe('the target of an endpoint', () => {
     [{ format: 'email', target: 'ana@agency.example', digest: HOURLY }, undefined],
     [{ format: 'email', target: 'ana@', digest: null }, 'target must be an e-mail address'],
     [
-      { format: 'email', target: 'ana@agency.example', digest: { dailyAt: 24, zone: 'UTC' } },
-      'digest dailyAt must be',
+      {
+        format: 'email',
+        target: 'ana@agency.example',
+        digest: { type: 'daily', hour: 7, zone: 'CET+1' },
+      },
+      'digest zone must be',
     ],
   ])('%j has the fault %s', (given, expected) => {
     const found = targetFault(given, RULES)

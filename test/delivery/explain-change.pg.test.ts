@@ -17,7 +17,7 @@ async function rises(db: Db) {
   const resellerId = await watchFare(db, 'ana', fareId, { reference: 'any' })
   await watchFare(db, 'ana', fareId, { reference: 'large', amount: '12' })
   const sold = await addEndpoint(db, resellerId, { rules: { soldOut: true } })
-  const all = await addEndpoint(db, resellerId, { digest: { every: '1h' } })
+  const all = await addEndpoint(db, resellerId, { digest: { type: 'interval', every: '1h' } })
   await record(db, fareId, ago(5), available('100.00'))
   await record(db, fareId, ago(4), available('105.00'))
   await record(db, fareId, ago(3), available('115.00'))

@@ -132,7 +132,7 @@ it('a record passes a filter by list also if its watch is deleted before the fan
 
 it('the records of an endpoint with a digest are due at its next time', async ({ db }) => {
   const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
-  await addEndpoint(db, resellerId, { format: 'email', digest: { every: '1h' } })
+  await addEndpoint(db, resellerId, { format: 'email', digest: { type: 'interval', every: '1h' } })
   await appendRecords(db, { resellerId, reference: 'A' }, [{}])
 
   await fanOut(db)

@@ -51,7 +51,7 @@ it('a digest joins what is due, the limit an hour postpones it, and a broken con
   const endpoint = await addEndpoint(db, A.resellerId, {
     format: 'email',
     address: 'ana@agency.example',
-    digest: { every: '15m' },
+    digest: { type: 'interval', every: '15m' },
   })
   const format = createEmailFormat({
     mailer: createMailer({

@@ -46,7 +46,7 @@ it('a database from before sites has them empty, its beliefs and records stay, a
   const endpoint = await selectOne(sql`select rules, digest from webhook_endpoint`, db)
   expect(endpoint).toEqual({
     rules: { soldOut: true, bookable: true, priceBelow: { amount: '9.50', currency: 'EUR' } },
-    digest: { dailyAt: 7, zone: 'Europe/Madrid' },
+    digest: { type: 'daily', hour: 7, zone: 'Europe/Madrid' },
   })
   const shown = { outbound_price: '100.00', outbound_adult_price: null, outbound_site_name: null }
   for (const view of ['fares_current', 'fare_history']) {

@@ -1,3 +1,6 @@
+import { PassThrough } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
+import { parse } from 'csv-parse/sync'
 import { describe, expect } from 'vitest'
 import { fareStateAt } from '../../sandbox/world/fare-life.ts'
 import { dayOf, type Flight, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
@@ -5,14 +8,16 @@ import { viewFlight } from '../../sandbox/world/flight-view.ts'
 import type * as wire from '../../sandbox/world/wire.ts'
 import { createWorld } from '../../sandbox/world/world.ts'
 import { readAvailabilityChanges } from '../../src/feeds/operator-feed-queries.ts'
+import { streamTable } from '../../src/history/export-run.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
-import { type Db, sql } from '../../src/platform/db/database.ts'
+import { type Database, type Db, sql } from '../../src/platform/db/database.ts'
 import { readVerifyAnswer } from '../../src/upstream/fares/read-verify-answer.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { questionWith } from '../../src/upstream/question.ts'
 import { findFare } from '../../src/views/fare-operations.ts'
 import { readFareRecords } from '../feeds/fare-records.ts'
 import { termsWith } from '../sandbox/support.ts'
+import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { gone, minute, record } from './fare-fixtures.ts'
@@ -136,7 +141,76 @@ function legIn({ airline, from, to, dates, legs, site, price }: wire.Flight) {
   }
 }
 
+interface Legs {
+  readonly outbound: object
+  readonly return: object
+}
+type Body = Readonly<Record<string, readonly Record<string, unknown>[]>> & Legs
+
+/** Where the API shows both legs: what the page, the command line and the clients read. */
+const FACES: readonly (readonly [path: string, legsOf: (body: Body) => unknown])[] = [
+  ['/watch-state', ({ watches }) => watches?.[0]?.belief],
+  ['/watch-changes', ({ items }) => items?.[0]?.after],
+  ['/availability-changes', ({ items }) => items?.[0]?.after],
+  ['/fares/FARE', (body) => body],
+]
+
+/** The rows that an export of a table writes, each value as text. */
+async function exported(
+  database: Database,
+  table: string,
+  format: 'csv' | 'jsonl',
+): Promise<Record<string, string>[]> {
+  const stream = new PassThrough()
+  const [written] = await Promise.all([
+    textOf(stream),
+    streamTable(database, { tables: [table], format }, stream).finally(() => stream.end()),
+  ])
+  const rows: unknown[] =
+    format === 'csv'
+      ? parse(written, { columns: true })
+      : written
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as object)
+  return rows.map((row) => plainText(row as object))
+}
+
+/** Prices have four decimals in the files, lists are JSON in one format, and nothing is null in the other. */
+function plainText(row: object): Record<string, string> {
+  const plain = (value: unknown) => {
+    const written = typeof value === 'object' ? JSON.stringify(value) : String(value)
+    if (/^\d+\.\d+$/.test(written)) return Number(written).toFixed(2)
+    return written === 'null' ? '' : written.replace(/^(\d{4}-\d\d-\d\d)T/, '$1 ')
+  }
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]))
+}
+
 describe('all of an answer', () => {
+  it('is on each face of the API, and in the files of an export', async ({ db, database }) => {
+    const { resellerId, fareId } = await addFare(db)
+    await record(db, fareId, checked(0), ...readAnswer())
+    const base = await startApi(db)
+    const keys = { operator: await newKeyText(db), reseller: await newKeyText(db, { resellerId }) }
+
+    for (const [path, legsOf] of FACES) {
+      const key = path.startsWith('/watch') ? keys.reseller : keys.operator
+      const url = `${base}/api/v1${path.replace('FARE', String(fareId))}`
+      const { body } = await ask(url, { headers: bearer(key) })
+      expect(legsOf(body as unknown as Body), path).toMatchObject({
+        outbound: legIn(OUT),
+        return: legIn(BACK),
+      })
+    }
+    for (const table of ['fares_current', 'fare_history']) {
+      for (const format of ['csv', 'jsonl'] as const) {
+        expect(await exported(database, table, format), `${table} ${format}`).toMatchObject([
+          plainText(CELLS),
+        ])
+      }
+    }
+  })
+
   it('is in the public SQL, cell by cell, while it is believed and when it is not any more', async ({
     db,
   }) => {

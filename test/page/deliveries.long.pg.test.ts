@@ -8,7 +8,7 @@ import { fareOf, itemsOf, listWith, newCaller, watch } from '../api/reseller-cal
 import { startDispatcher } from '../delivery/delivery-fixtures.ts'
 import { startReceiver } from '../delivery/receiver.ts'
 import { available, record } from '../fares/fare-fixtures.ts'
-import { startApi, TEST_SEALER } from '../support/api-server.ts'
+import { ask, bearer, newKeyText, startApi, TEST_SEALER } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { canBrowse, openPage } from './browser.ts'
@@ -188,6 +188,40 @@ describe.runIf(canBrowse)('the Deliveries view', () => {
       },
     })
     expect(complaints).toEqual([])
+  })
+
+  it('lets an operator set quiet hours of an endpoint of operators, which has no filters', async ({
+    db,
+  }) => {
+    const email = { smtpUrl: 'smtp://mail.example', from: 'fares@seller.example' }
+    const base = await startApi(db, { email })
+    const key = await newKeyText(db)
+    const account = { ...bearer(key), 'farewatch-reseller': '(operators)' }
+    const { page, complaints } = await openPage({ base, key, path: '#/deliveries' })
+    page.on('dialog', (dialog) => void dialog.accept())
+    const field = (label: string) => page.getByLabel(label, { exact: true })
+
+    await page.getByText('Add an endpoint').click()
+    await page.getByLabel('An https address').fill('ops@seller.example')
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByText('What it receives').click()
+    await field('nothing in quiet hours').check()
+    await field('from').fill('23')
+    await field('in this time zone').fill('Mars')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(/zone must be an IANA time zone/).waitFor()
+    await field('in this time zone').fill('UTC')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    const filters = await field('it sells out').count()
+    const { body } = await ask(`${base}/api/v1/webhook-endpoints`, { headers: account })
+    await page.getByText('More actions').click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No endpoint yet.').waitFor()
+
+    expect(filters).toBe(0)
+    expect(body.items).toMatchObject([{ quietHours: { from: 23, to: 7, zone: 'UTC' } }])
+    expect(complaints.filter((one) => !one.includes('400'))).toEqual([])
   })
 
   it('is a list and then a page on a phone, by keyboard, and nothing is cut', async ({ db }) => {

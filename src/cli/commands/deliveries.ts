@@ -4,7 +4,7 @@ import { type Answer, type Call, type Item, withApi } from '../api-client.ts'
 import { call, printList, readAll } from '../api-command.ts'
 import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
-import { instantOption, integerOption, uuidOption } from '../option-parsers.ts'
+import { instantOption, integerOption, limitOption, uuidOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
 import {
   type Columns,
@@ -34,7 +34,6 @@ interface ReplayFlags extends Owner {
   readonly to?: number
 }
 
-const PRESET_LIMIT = 50
 const seqOption = integerOption(1, Number.MAX_SAFE_INTEGER)
 
 const COLUMNS: Columns<Delivery> = {
@@ -74,7 +73,7 @@ function addDeliveries(group: Command): void {
     .option('--reseller <name>', 'only of this reseller; unset: of all')
     .option('--endpoint <id>', 'only of this endpoint', uuidOption)
     .addOption(new Option('--state <state>', 'only of this state').choices(DELIVERY_STATES))
-    .option('--limit <count>', 'how many', integerOption(1, 10_000), PRESET_LIMIT)
+    .addOption(limitOption('deliveries'))
     .action(
       act((flags: ListFlags) => {
         const { reseller, endpoint, state, limit } = flags

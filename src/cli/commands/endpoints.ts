@@ -155,7 +155,7 @@ function addEndpoints(group: Command): void {
 
 function settingOptions(command: Command): Command {
   return command
-    .option('--description <text>', 'a text of your own')
+    .option('--description <text>', 'your own text')
     .addOption(new Option('--kinds <kinds...>', 'only these kinds').choices(WATCH_CHANGE_KINDS))
     .addOption(new Option('--reasons <reasons...>', 'only these reasons').choices(CHANGE_REASONS))
     .option('--lists <lists...>', 'only watches of these lists')
@@ -219,23 +219,20 @@ function triggered(kind: string | undefined, flags: Partial<TriggerFlags>): Call
 }
 
 function settingsOf(flags: SettingFlags) {
-  const { target, format, description, kinds, reasons, lists, digest, template, headers } = flags
-  const { quiet: quietHours } = flags
-  const { soldOut, bookable, priceBelow, clear = [], enable, disable } = flags
+  const { target, format, description, kinds, reasons, lists, digest, quiet, template } = flags
+  const { soldOut, bookable, priceBelow, clear = [], enable, disable, headers } = flags
   const rules = { soldOut, bookable, priceBelow }
   return {
-    ...{
-      target,
-      format,
-      description,
-      kinds,
-      reasons,
-      lists,
-      digest,
-      quietHours,
-      template,
-      headers,
-    },
+    target,
+    format,
+    description,
+    kinds,
+    reasons,
+    lists,
+    digest,
+    quietHours: quiet,
+    template,
+    headers,
     ...(Object.values(rules).some((rule) => rule !== undefined) && { rules }),
     ...Object.fromEntries(clear.map((name) => [name, null])),
     ...(enable && { enabled: true }),
@@ -250,9 +247,9 @@ function priceOption(text: string) {
 }
 
 function digestOption(text: string) {
-  if (text === '15m' || text === '1h') return { every: text }
+  if (text === '15m' || text === '1h') return { type: 'interval', every: text }
   const [, hour, zone] = /^(\d{1,2})@(\S+)$/.exec(text) ?? []
-  if (hour !== undefined && zone !== undefined) return { dailyAt: Number(hour), zone }
+  if (hour !== undefined && zone !== undefined) return { type: 'daily', hour: Number(hour), zone }
   throw new InvalidArgumentError('It must be 15m, 1h, or an hour and a zone: 7@Europe/Madrid.')
 }
 
@@ -271,7 +268,8 @@ function filterText({ kinds, reasons, lists, rules, digest }: Endpoint): string 
     ...(rules?.bookable ? ['bookable'] : []),
     ...(below ? [`below ${below.amount} ${below.currency}`] : []),
   ]
-  const joined = digest === null ? [] : ['dailyAt' in digest ? 'daily' : `every ${digest.every}`]
+  const joined =
+    digest === null ? [] : [digest.type === 'daily' ? 'daily' : `every ${digest.every}`]
   const of = lists === null ? '' : ` of ${lists.join(', ')}`
   return [`${records}${of}`, ...(passes.length === 0 ? [] : [passes.join(' or ')]), ...joined].join(
     '; ',

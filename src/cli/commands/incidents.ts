@@ -4,7 +4,7 @@ import { durationText } from '../../platform/base/text.ts'
 import { type Answer, type Item, withApi } from '../api-client.ts'
 import { call, readAll } from '../api-command.ts'
 import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
-import { integerOption } from '../option-parsers.ts'
+import { integerOption, limitOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
 import { type Columns, countOf, tableText, timeText, wrapText } from '../text/text-format.ts'
 
@@ -31,7 +31,7 @@ export const COMMANDS: Commands = { incidents: addIncidents }
 
 function addIncidents(group: Command): void {
   add(group, 'list', 'List incidents, newest first')
-    .option('--limit <n>', 'list at most n incidents', integerOption(1, 10_000), 10)
+    .addOption(limitOption('incidents'))
     .action(
       act((options: ProgramOptions & { readonly limit: number }) =>
         withApi(options, async (api) => {

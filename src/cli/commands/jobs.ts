@@ -6,7 +6,7 @@ import { call, list, printList } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
-import { integerOption } from '../option-parsers.ts'
+import { limitOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
 import { type Columns, countOf } from '../text/text-format.ts'
 
@@ -52,7 +52,7 @@ function addJobs(jobs: Command): void {
     .addOption(
       new Option('--state <state>', 'the state of the jobs').choices(JOB_STATES).default('dead'),
     )
-    .option('--limit <n>', 'list at most n jobs of each queue', integerOption(1, 1_000), 20)
+    .addOption(limitOption('jobs of each queue', 1_000))
     .action(
       act((options: ListOptions) => {
         const { queue, state, limit } = options

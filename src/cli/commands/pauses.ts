@@ -5,7 +5,13 @@ import { type Answer, type Item, withApi } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
 import { act, add, type Commands, help, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
-import { durationOption, integerOption, laterOption, numberOption } from '../option-parsers.ts'
+import {
+  durationOption,
+  integerOption,
+  laterOption,
+  limitOption,
+  numberOption,
+} from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
 import { type Columns, count, countOf, tableText, timeText } from '../text/text-format.ts'
 
@@ -210,7 +216,7 @@ function short(seconds: number): string {
 
 function addAudit(program: Command): void {
   add(program, 'list', 'List what was changed through the API or the command line, newest first')
-    .option('--limit <n>', 'list at most n changes', integerOption(1, 10_000), 20)
+    .addOption(limitOption('changes'))
     .action(
       list('GET /audit', ({ limit }: { readonly limit: number }) => ({ query: { limit } }), {
         columns: { what: 'action', target: 'target', by: 'by', at: 'at', reason: 'reason' },

@@ -3,7 +3,7 @@ import { EXPORT_FORMATS, ROUTE_LISTS } from '../../platform/base/kinds.ts'
 import { withApi } from '../api-client.ts'
 import { call, list, readAll } from '../api-command.ts'
 import { act, add, type Commands, help, load, type ProgramOptions } from '../describe.ts'
-import { instantOption, integerOption } from '../option-parsers.ts'
+import { instantOption, integerOption, limitOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
 import { reviewText } from '../text/sync-report-text.ts'
 import { heldText, RUN_COLUMNS, runText, syncSentence } from '../text/sync-runs-text.ts'
@@ -66,7 +66,7 @@ function addSync(program: Command): void {
     .argument('<to>', 'the second run', runNumber)
     .action(load(work, ({ printDifferences }) => printDifferences))
   add(sync, 'runs', 'List the last runs, newest first', { examples: ['--limit 5'] })
-    .option('--limit <n>', 'list at most n runs', integerOption(1, 10_000), 20)
+    .addOption(limitOption('runs'))
     .action(
       list(
         'GET /sync-runs',

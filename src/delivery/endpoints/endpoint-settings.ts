@@ -79,25 +79,16 @@ function headersFault(
 const STEP_MS = { '15m': 15 * 60_000, '1h': 60 * 60_000 }
 const DAY_MS = 86_400_000
 
-/** What is wrong with a digest; undefined if it is valid. */
-export function digestFault(digest: Digest): string | undefined {
-  if ('every' in digest) {
-    return Object.hasOwn(STEP_MS, digest.every) ? undefined : 'every must be "15m" or "1h"'
-  }
-  const { dailyAt: hour, zone } = digest
-  if (!Number.isInteger(hour) || hour < 0 || hour > 23)
-    return 'dailyAt must be an hour from 0 to 23'
-  return isZone(zone) ? undefined : 'zone must be an IANA time zone such as "Europe/Madrid"'
-}
-
-function isZone(zone: string): boolean {
+/** What is wrong with a time zone; undefined if it is valid. */
+export function zoneFault(zone: string): string | undefined {
+  const fault = 'zone must be an IANA time zone such as "Europe/Madrid"'
   // An offset such as "+02:00" would be accepted too, but it does not follow daylight saving.
-  if (!/^[A-Za-z]/.test(zone)) return false
+  if (!/^[A-Za-z]/.test(zone)) return fault
   try {
     zoneOffsetMs(zone, 0)
-    return true
+    return undefined
   } catch {
-    return false
+    return fault
   }
 }
 
@@ -110,11 +101,11 @@ function isZone(zone: string): boolean {
 export function nextDigestAt(digest: Digest | null, now: Date): Date {
   if (digest === null) return now
   const after = now.getTime()
-  if ('every' in digest) {
+  if (digest.type === 'interval') {
     const step = STEP_MS[digest.every]
     return new Date((Math.floor(after / step) + 1) * step)
   }
-  const { dailyAt: hour, zone } = digest
+  const { hour, zone } = digest
   const localDay = Math.floor((after + zoneOffsetMs(zone, after)) / DAY_MS)
   const times = [0, 1, 2].map((days) =>
     instantOfLocal(zone, (localDay + days) * DAY_MS + hour * 3_600_000),
@@ -124,11 +115,7 @@ export function nextDigestAt(digest: Digest | null, now: Date): Date {
 
 function quietFault(format: EndpointFormat, { from, to, zone }: QuietHours): string | undefined {
   if (!JOINS.has(format)) return ONLY_JOINED
-  return (
-    digestFault({ dailyAt: from, zone }) ??
-    digestFault({ dailyAt: to, zone }) ??
-    (from === to ? 'must not begin and end at the same hour' : undefined)
-  )
+  return zoneFault(zone) ?? (from === to ? 'must not begin and end at the same hour' : undefined)
 }
 
 /** When an endpoint is sent what is ready now. */
@@ -142,9 +129,9 @@ export function nextSendAt({ digest, quietHours }: SendTimes, now: Date): Date {
   const at = nextDigestAt(digest, now)
   if (quietHours === null) return at
   const { from, to, zone } = quietHours
-  const end = nextDigestAt({ dailyAt: to, zone }, at)
+  const end = nextDigestAt({ type: 'daily', hour: to, zone }, at)
   // In quiet hours, their end comes before their next beginning.
-  return end < nextDigestAt({ dailyAt: from, zone }, at) ? end : at
+  return end < nextDigestAt({ type: 'daily', hour: from, zone }, at) ? end : at
 }
 
 /** What the operator allows as targets of endpoints. */
@@ -174,7 +161,8 @@ export function targetFault(
   const fault = target === undefined ? undefined : addressFault({ format, target }, rules)
   if (fault !== undefined) return { field: 'target', fault }
   if (digest === null) return undefined
-  const wrong = JOINS.has(format) ? digestFault(digest) : ONLY_JOINED
+  if (!JOINS.has(format)) return { field: 'digest', fault: ONLY_JOINED }
+  const wrong = digest.type === 'daily' ? zoneFault(digest.zone) : undefined
   return wrong === undefined ? undefined : { field: 'digest', fault: wrong }
 }
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { CHANGE_REASONS, DISABLED_REASONS, ENDPOINT_FORMATS } from '../../platform/base/kinds.ts'
-import { Instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { Instant, object, oneOf, orNull, unionBy } from '../../platform/http/schemas.ts'
 import type { Template } from '../formats/format.ts'
 import { TEMPLATE_FIELDS } from '../formats/template.ts'
 
@@ -22,16 +22,10 @@ const Price = object({
 const Hour = Type.Integer({ minimum: 0, maximum: 23 })
 const Zone = Type.String({ maxLength: 64, description: 'An IANA time zone: `Europe/Madrid`.' })
 
-const Digest = Type.Union(
-  [
-    object({ every: oneOf(['15m', '1h']) }),
-    object({
-      dailyAt: Hour,
-      zone: Zone,
-    }),
-  ],
-  { title: 'Digest' },
-)
+const Digest = unionBy('type', 'Digest', [
+  object({ type: oneOf(['interval']), every: oneOf(['15m', '1h']) }, { title: 'IntervalDigest' }),
+  object({ type: oneOf(['daily']), hour: Hour, zone: Zone }, { title: 'DailyDigest' }),
+])
 export type Digest = Static<typeof Digest>
 
 const QuietHours = object({ from: Hour, to: Hour, zone: Zone }, { title: 'QuietHours' })

@@ -1,9 +1,9 @@
 import { type TSchema, Type } from 'typebox'
 import { exampleRecord } from '../../feeds/example-records.ts'
-import { recordOf, titleOf, unionBy } from '../../feeds/watch-change-shapes.ts'
+import { recordOf, titleOf } from '../../feeds/watch-change-shapes.ts'
 import { messageType, WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { EVENT_REASONS } from '../../platform/base/kinds.ts'
-import { Instant, instant, object, oneOf, orNull } from '../../platform/http/schemas.ts'
+import { Instant, instant, object, oneOf, orNull, unionBy } from '../../platform/http/schemas.ts'
 import { EXAMPLE_ENDPOINT } from '../endpoints/endpoint-shapes.ts'
 
 /** A body that webhooks send, by its `type`. */
@@ -117,5 +117,5 @@ export const WEBHOOK_EVENTS: Readonly<Record<string, WebhookEvent>> = Object.fro
 export const WebhookEventShape = unionBy(
   'type',
   'WebhookEvent',
-  Object.fromEntries(Object.entries(WEBHOOK_EVENTS).map(([type, { schema }]) => [type, schema])),
+  Object.values(WEBHOOK_EVENTS).map(({ schema }) => schema),
 )

@@ -2,10 +2,10 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { operations, type WhileWaiting } from '../../platform/http/operation.ts'
-import { object } from '../../platform/http/schemas.ts'
+import { object, unionBy } from '../../platform/http/schemas.ts'
 import { changePage, FILTERS, PAGE_PARAMETERS } from '../change-shapes.ts'
 import type { FeedHeads, FeedWait } from '../feed-heads.ts'
-import { recordOf, unionBy } from '../watch-change-shapes.ts'
+import { recordOf } from '../watch-change-shapes.ts'
 import {
   type FeedSource,
   type FollowArgs,
@@ -34,7 +34,7 @@ const WatchChange = Type.Unsafe<LinkedChange>(
   unionBy(
     'kind',
     'WatchChange',
-    Object.fromEntries(WATCH_CHANGE_KINDS.map((kind) => [kind, recordOf(kind)])),
+    WATCH_CHANGE_KINDS.map((kind) => recordOf(kind)),
   ),
 )
 

@@ -53,7 +53,7 @@ function Endpoints({ canWatch, ofOperators, path: [id] }) {
       ${
         current === undefined
           ? html`<${Empty} title=${texts.endpoints.empty}>${ofOperators ? texts.endpoints.operatorsHelp : texts.endpoints.emptyHelp}<//>`
-          : html`<${EndpointPane} key=${current.id} endpoint=${current} canWatch=${canWatch} onChanged=${endpoints.reload}
+          : html`<${EndpointPane} key=${current.id} endpoint=${current} canWatch=${canWatch} ofOperators=${ofOperators} onChanged=${endpoints.reload}
             secret=${secret.of === current.id ? secret.text : ''} onSecret=${keepSecret} />`
       }
     </div>`

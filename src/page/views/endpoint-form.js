@@ -9,12 +9,12 @@ import { vocabulary } from '../vocabulary.js'
 
 /**
  * The settings of an endpoint: which records it receives, and when.
- * @param {{ endpoint: any, canWatch: boolean, onChanged: () => void }} props
+ * @param {{ endpoint: any, canWatch: boolean, ofOperators: boolean, onChanged: () => void }} props
  */
-export function EndpointForm({ endpoint, canWatch, onChanged }) {
+export function EndpointForm({ endpoint, canWatch, ofOperators, onChanged }) {
   const [isOpen, setOpen] = useState(false)
   const lists = useResource(
-    () => (isOpen ? readAll('/watch-lists') : Promise.resolve([])),
+    () => (isOpen && !ofOperators ? readAll('/watch-lists') : Promise.resolve([])),
     [isOpen],
   )
   return html`<details class="panel" onToggle=${(/** @type {any} */ e) => setOpen(e.currentTarget.open)}>
@@ -22,14 +22,14 @@ export function EndpointForm({ endpoint, canWatch, onChanged }) {
     ${
       isOpen &&
       html`<${Loaded} of=${lists}>${(/** @type {any[]} */ items) => html`
-        <${Settings} endpoint=${endpoint} canWatch=${canWatch} onChanged=${onChanged}
+        <${Settings} endpoint=${endpoint} canWatch=${canWatch} ofOperators=${ofOperators} onChanged=${onChanged}
           lists=${[...new Set([...items.map(({ name }) => name), ...(endpoint.lists ?? [])])]} />`}<//>`
     }
   </details>`
 }
 
 /** The values of the form, of an endpoint. @param {any} endpoint */
-function valuesOf({ description, kinds, reasons, lists, rules, digest, template }) {
+function valuesOf({ description, kinds, reasons, lists, rules, digest, quietHours, template }) {
   return {
     description,
     target: '',
@@ -43,9 +43,12 @@ function valuesOf({ description, kinds, reasons, lists, rules, digest, template 
     bookable: rules?.bookable === true,
     amount: rules?.priceBelow?.amount ?? '',
     currency: rules?.priceBelow?.currency ?? '',
-    digest: digest === null ? 'now' : (digest.every ?? 'daily'),
-    hour: digest?.dailyAt ?? 8,
-    zone: digest?.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    digest: digest === null ? 'now' : (digest.every ?? digest.type),
+    hour: digest?.hour ?? 8,
+    isQuiet: quietHours !== null,
+    from: quietHours?.from ?? 22,
+    to: quietHours?.to ?? 7,
+    zone: digest?.zone ?? quietHours?.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
   }
 }
 
@@ -55,6 +58,7 @@ function valuesOf({ description, kinds, reasons, lists, rules, digest, template 
 function bodyOf(values, format) {
   const { description, target, kinds, reasons, lists, soldOut, bookable } = values
   const { amount, currency, digest, hour, zone, headers, dropsHeaders } = values
+  const { isQuiet, from, to } = values
   const chosen = (/** @type {string[]} */ names) => (names.length === 0 ? null : names)
   const rules = {
     ...(soldOut ? { soldOut: true } : {}),
@@ -63,8 +67,9 @@ function bodyOf(values, format) {
       ? {}
       : { priceBelow: { amount: amount.trim(), currency: currency.trim().toUpperCase() } }),
   }
-  const times =
-    digest === 'now' ? null : digest === 'daily' ? { dailyAt: hour, zone } : { every: digest }
+  const joined =
+    digest === 'daily' ? { type: 'daily', hour, zone } : { type: 'interval', every: digest }
+  const times = digest === 'now' ? null : joined
   return {
     description,
     ...(target.trim() === '' ? {} : { target: target.trim() }),
@@ -72,7 +77,9 @@ function bodyOf(values, format) {
     reasons: chosen(reasons),
     lists: chosen(lists),
     rules: Object.keys(rules).length === 0 ? null : rules,
-    ...(INSTANT.includes(format) ? {} : { digest: times }),
+    ...(INSTANT.includes(format)
+      ? {}
+      : { digest: times, quietHours: isQuiet ? { from, to, zone } : null }),
     ...(format === 'json' ? { template: templateOf(values.template) } : {}),
     ...(dropsHeaders
       ? { headers: null }
@@ -105,8 +112,8 @@ function headersOf(text) {
   )
 }
 
-/** @param {{ endpoint: any, lists: string[], canWatch: boolean, onChanged: () => void }} props */
-function Settings({ endpoint, lists, canWatch, onChanged }) {
+/** @param {{ endpoint: any, lists: string[], canWatch: boolean, ofOperators: boolean, onChanged: () => void }} props */
+function Settings({ endpoint, lists, canWatch, ofOperators, onChanged }) {
   const [values, setValues] = useState(valuesOf(endpoint))
   const [saved, setSaved] = useState(false)
   const { busy, error, run } = useAction()
@@ -130,10 +137,13 @@ function Settings({ endpoint, lists, canWatch, onChanged }) {
     html`<label>${t[name]} <textarea rows="3" spellcheck=${false} placeholder=${hint} value=${values[name]} onInput=${put(name)}></textarea></label>`
   return html`<form class="watch-form settings" onSubmit=${onSubmit(() => run(save))}><fieldset disabled=${!canWatch}>
     ${text('description')} ${text('target')}
-    <${Choices} legend=${t.kinds} names=${watchKinds()} known=${vocabulary.kinds} chosen=${values.kinds} onChange=${(/** @type {string[]} */ kinds) => set({ kinds })} />
+    ${
+      !ofOperators &&
+      html`<${Choices} legend=${t.kinds} names=${watchKinds()} known=${vocabulary.kinds} chosen=${values.kinds} onChange=${(/** @type {string[]} */ kinds) => set({ kinds })} />
     <${Choices} legend=${t.reasons} names=${Object.keys(vocabulary.reasons)} known=${vocabulary.reasons} chosen=${values.reasons} onChange=${(/** @type {string[]} */ reasons) => set({ reasons })} />
     ${lists.length > 0 && html`<${Choices} legend=${t.lists} names=${lists} known=${{}} chosen=${values.lists} onChange=${(/** @type {string[]} */ chosen) => set({ lists: chosen })} />`}
-    <${Rules} values=${values} set=${set} put=${put} />
+    <${Rules} values=${values} set=${set} put=${put} />`
+    }
     ${!INSTANT.includes(endpoint.format) && html`<${DigestFields} values=${values} set=${set} put=${put} />`}
     ${endpoint.format === 'json' && area('template')}
     ${endpoint.format !== 'email' && area('headers', t.headersHint)}
@@ -176,14 +186,18 @@ function Rules({ values, set, put }) {
 /** @param {FieldProps} props */
 function DigestFields({ values, set, put }) {
   const t = texts.endpointForm
+  const hour = (/** @type {'hour' | 'from' | 'to'} */ name) =>
+    html`<label>${t[name]} <input class="short" type="number" min="0" max="23" value=${values[name]} onInput=${(/** @type {any} */ e) => set({ [name]: e.currentTarget.valueAsNumber })} /></label>`
   return html`<fieldset class="choices"><legend>${t.digest}</legend>
     <select aria-label=${t.digest} value=${values.digest} onChange=${put('digest')}>
       ${Object.entries(t.digests).map(([value, label]) => html`<option value=${value}>${label}</option>`)}
     </select>
+    ${values.digest === 'daily' && hour('hour')}
+    <${Check} label=${t.quiet} checked=${values.isQuiet} onChange=${() => set({ isQuiet: !values.isQuiet })} />
+    ${values.isQuiet && html`${hour('from')} ${hour('to')}`}
     ${
-      values.digest === 'daily' &&
-      html`<label>${t.hour} <input class="short" type="number" min="0" max="23" value=${values.hour} onInput=${(/** @type {any} */ e) => set({ hour: e.currentTarget.valueAsNumber })} /></label>
-      <label>${t.zone} <input value=${values.zone} onInput=${put('zone')} /></label>`
+      (values.isQuiet || values.digest === 'daily') &&
+      html`<label>${t.zone} <input value=${values.zone} onInput=${put('zone')} /></label>`
     }
   </fieldset>`
 }

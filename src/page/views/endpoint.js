@@ -15,9 +15,9 @@ const EVER = '1970-01-01T00:00:00Z'
 
 /**
  * @typedef {{ endpoint: any, onChanged: () => void, onSecret: (id: string, secret: string) => void }} ActionProps
- * @param {ActionProps & { secret: string, canWatch: boolean }} props
+ * @param {ActionProps & { secret: string, canWatch: boolean, ofOperators: boolean }} props
  */
-export function EndpointPane({ endpoint, secret, canWatch, onChanged, onSecret }) {
+export function EndpointPane({ endpoint, secret, canWatch, ofOperators, onChanged, onSecret }) {
   const { level, text } = endpointState(endpoint)
   return html`<section class="pane endpoint" aria-label=${endpointName(endpoint)}>
     <a class="back" href=${linkTo('deliveries')}>‹ ${texts.endpoints.all}</a>
@@ -35,7 +35,7 @@ export function EndpointPane({ endpoint, secret, canWatch, onChanged, onSecret }
         html`<${Actions} endpoint=${endpoint} onChanged=${onChanged} onSecret=${onSecret} />`
       }
     </div>
-    <${EndpointForm} endpoint=${endpoint} canWatch=${canWatch} onChanged=${onChanged} />
+    <${EndpointForm} endpoint=${endpoint} canWatch=${canWatch} ofOperators=${ofOperators} onChanged=${onChanged} />
     <${EndpointLog} endpoint=${endpoint} canWatch=${canWatch} onChanged=${onChanged} />
   </section>`
 }

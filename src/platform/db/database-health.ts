@@ -245,11 +245,6 @@ export function blockerText({ pid, user, application, sessions, seconds }: Block
   return `session ${pid} of "${user ?? '?'}"${named} holds locks for which ${waiting} for ${durationText(1_000 * seconds)}`
 }
 
-/** What ends a session. Its user, or an administrator, may do so. */
-export function endSession({ pid }: Blocker): string {
-  return `select pg_terminate_backend(${pid}), if what it does is not needed`
-}
-
 /** Whether a statement took longer than it may, which a lock or an overloaded database makes it do. */
 export function isStatementTimeout(thrown: unknown): boolean {
   return thrown instanceof pg.DatabaseError && thrown.code === '57014'

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { OPERATORS } from '../base/kinds.ts'
 import { percentDecoded } from '../base/text.ts'
 import type { Access, Caller, KeyCheck, Operation, UnknownCaller } from './operation.ts'
 import { ProblemError } from './problems.ts'
@@ -10,7 +11,7 @@ export interface AuthorizeDeps {
   readonly limits: Pick<RequestLimits, 'count'>
 }
 
-type Requirements = Pick<Operation<never>, 'scope' | 'audience' | 'upstream'>
+type Requirements = Pick<Operation<never>, 'scope' | 'audience' | 'upstream' | 'tag'>
 
 /** The header in which an operator names the reseller for whom it calls. */
 export const RESELLER_HEADER = 'farewatch-reseller'
@@ -110,7 +111,7 @@ function unauthorized(what: Unauthenticated): ProblemError {
   return new ProblemError('access.unknown_key', { headers })
 }
 
-function assertAllowed({ scope, audience }: Requirements, caller: Caller): void {
+function assertAllowed({ scope, audience, tag }: Requirements, caller: Caller): void {
   if (scope !== 'any' && !caller.scopes.includes(scope)) {
     throw new ProblemError('access.missing_scope', {
       headers: {
@@ -119,7 +120,10 @@ function assertAllowed({ scope, audience }: Requirements, caller: Caller): void 
       detail: `the scope ${scope} is needed`,
     })
   }
-  if (audience === 'resellers' && caller.kind !== 'reseller') {
+  if (audience !== 'resellers') return
+  const account = caller.kind === 'reseller' ? caller.resellerId : undefined
+  // The account of operators has endpoints, and neither watches nor keys.
+  if (account === undefined || (account === OPERATORS.id && tag !== 'Webhooks')) {
     throw new ProblemError('access.resellers_only')
   }
 }

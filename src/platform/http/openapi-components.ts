@@ -135,9 +135,12 @@ export function createSchemaComponents(taken: Json = {}): SchemaComponents {
     if (typeof schema !== 'object' || schema === null) return schema
     const { title, ...members } = schema as Record<string, unknown>
     // A property that is named "title" has a schema here, and no text.
-    const own = typeof title === 'string' ? members : schema
-    const referring = withNullType(
-      Object.fromEntries(Object.entries(own).map(([name, value]) => [name, refer(value)])),
+    const own: Json = typeof title === 'string' ? members : { ...schema }
+    const referring = withMapping(
+      own,
+      withNullType(
+        Object.fromEntries(Object.entries(own).map(([name, value]) => [name, refer(value)])),
+      ),
     )
     if (typeof title !== 'string') return referring
     const { description, ...plain } = referring
@@ -159,6 +162,22 @@ export function createSchemaComponents(taken: Json = {}): SchemaComponents {
     refer,
     all: () => Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
+}
+
+/** Says of a union by a member which choice each value of the member has. */
+function withMapping({ anyOf, discriminator }: Json, referring: Record<string, unknown>) {
+  const { propertyName } = (discriminator ?? {}) as { readonly propertyName?: string }
+  if (propertyName === undefined) return referring
+  const references = referring.anyOf as readonly { readonly $ref: string }[]
+  const mapping = (anyOf as readonly Choice[]).flatMap(({ properties }, i) => {
+    const values = properties[propertyName]?.enum ?? []
+    return values.map((value) => [value, references[i]?.$ref] as const)
+  })
+  return { ...referring, discriminator: { propertyName, mapping: Object.fromEntries(mapping) } }
+}
+
+interface Choice {
+  readonly properties: Readonly<Record<string, { readonly enum?: readonly string[] }>>
 }
 
 function isSame(one: unknown, other: unknown): boolean {

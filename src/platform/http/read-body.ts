@@ -88,7 +88,7 @@ function wrongWith(schema: TSchema, errors: readonly TValidationError[]): BodyFa
     const detail = error.keyword === 'required' ? 'is missing' : wanted(shapeAt(schema, error))
     return { pointer, detail }
   }
-  const same = errors.filter((one) => isUnknownName(one) && one.instancePath === pointer)
+  const same = fitting.filter((one) => isUnknownName(one) && one.instancePath === pointer)
   const known = new Set(same.flatMap((one) => Object.keys(propertiesOf(shapeAt(schema, one)))))
   const name = cleanText(pointer.split('/').at(-1) ?? '', MAX_POINTER_CHARS)
   return {
@@ -104,7 +104,10 @@ function isUnknownName({ keyword }: TValidationError): boolean {
 
 const CHOICE = /^.*\/anyOf\/\d+/
 
-/** The errors but those of the choices of a union that do not know a name, unless no choice knows all names. */
+/**
+ * The errors but those of the choices of a union that are of another type, unless all are; and of those that do not
+ * know a name, unless no choice knows all names.
+ */
 function errorsOfFitting(errors: readonly TValidationError[]): readonly TValidationError[] {
   const causes = errors.filter(
     ({ keyword, params }) =>
@@ -113,12 +116,19 @@ function errorsOfFitting(errors: readonly TValidationError[]): readonly TValidat
       (params as { type?: unknown }).type !== 'null',
   )
   const choiceOf = ({ schemaPath }: TValidationError) => CHOICE.exec(schemaPath)?.[0]
-  const unfit = new Set(causes.filter(isUnknownName).map(choiceOf))
-  const fitting = causes.filter((error) => {
-    const choice = choiceOf(error)
-    return choice === undefined || !unfit.has(choice)
-  })
-  return fitting.length > 0 ? fitting : causes
+  return [isOtherType, isUnknownName].reduce((left, isUnfit) => {
+    const unfit = new Set(left.filter(isUnfit).map(choiceOf))
+    const fitting = left.filter((error) => {
+      const choice = choiceOf(error)
+      return choice === undefined || !unfit.has(choice)
+    })
+    return fitting.length > 0 ? fitting : left
+  }, causes)
+}
+
+/** A member that has one value in each choice has another one. */
+function isOtherType({ keyword, params }: TValidationError): boolean {
+  return keyword === 'enum' && (params as { allowedValues: unknown[] }).allowedValues.length === 1
 }
 
 /** The part of the schema that an error is about; for an unknown name the object that does not have it. */

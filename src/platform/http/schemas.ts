@@ -1,4 +1,5 @@
 import {
+  type Static,
   type TObjectOptions,
   type TProperties,
   type TSchema,
@@ -31,6 +32,12 @@ export function object<P extends TProperties>(properties: P, options: TObjectOpt
 /** One of several texts. */
 export function oneOf<const V extends readonly string[]>(values: V, options: TSchemaOptions = {}) {
   return Type.Unsafe<V[number]>({ ...options, type: 'string', enum: [...values] })
+}
+
+/** A union of objects with titles that differ by the only value of one member. */
+export function unionBy<S extends TSchema>(member: string, title: string, choices: readonly S[]) {
+  const options = { title, discriminator: { propertyName: member } }
+  return Type.Unsafe<Static<S>>(Type.Union([...choices], options))
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -76,7 +83,10 @@ function otherChoice(choices: readonly Choice[], member: string) {
         { type: 'string', not: { type: 'string', enum: all.flatMap((one) => one.enum) } },
       ] as const
     }
-    const different = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
+    const plain = all.flatMap(({ description: _description, ...one }) =>
+      Array.isArray(one.anyOf) ? (one.anyOf as Json[]) : [one],
+    )
+    const different = [...new Map(plain.map((one) => [JSON.stringify(one), one])).values()]
     if (different.length === 1) return [name, different[0]] as const
     const areObjects = different.every(({ type }) => type === 'object')
     return [name, areObjects ? { type: 'object' } : { anyOf: different }] as const

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { bodyReader } from '../../../src/platform/http/read-body.ts'
 import { parameterReader } from '../../../src/platform/http/read-parameters.ts'
-import { Instant, object, oneOf, orNull } from '../../../src/platform/http/schemas.ts'
+import { Instant, object, oneOf, orNull, unionBy } from '../../../src/platform/http/schemas.ts'
 
 const Query = Type.Object(
   {
@@ -122,9 +122,13 @@ describe('bodies', () => {
     )
   })
 
-  const Digest = Type.Union([
-    object({ every: oneOf(['15m', '1h']) }),
-    object({ dailyAt: Type.Integer({ minimum: 0, maximum: 23 }), zone: Type.String() }),
+  const Digest = unionBy('type', 'Digest', [
+    object({ type: oneOf(['interval']), every: oneOf(['15m', '1h']) }),
+    object({
+      type: oneOf(['daily']),
+      hour: Type.Integer({ minimum: 0, maximum: 23 }),
+      zone: Type.String(),
+    }),
   ])
   const readSettings = bodyReader(
     object({
@@ -145,17 +149,21 @@ describe('bodies', () => {
     [{ name: 'x', kinds: [] }, '/kinds', 'must be a list of at least 1 values'],
     [{ name: 'x', kinds: ['gone'] }, '/kinds/0', 'must be one of added, removed'],
     [{ name: 'x', soldOut: 1 }, '/soldOut', 'must be true'],
-    [{ name: 'x', digest: { every: '5m' } }, '/digest/every', 'must be one of 15m, 1h'],
     [
-      { name: 'x', digest: { dailyAt: 25, zone: 'UTC' } },
-      '/digest/dailyAt',
+      { name: 'x', digest: { type: 'interval', every: '5m' } },
+      '/digest/every',
+      'must be one of 15m, 1h',
+    ],
+    [
+      { name: 'x', digest: { type: 'daily', hour: 25, zone: 'UTC' } },
+      '/digest/hour',
       'must be a whole number from 0 to 23',
     ],
-    [{ name: 'x', digest: { dailyAt: 7 } }, '/digest/zone', 'is missing'],
+    [{ name: 'x', digest: { type: 'daily', hour: 7 } }, '/digest/zone', 'is missing'],
     [
-      { name: 'x', digest: { at: 7 } },
+      { name: 'x', digest: { type: 'daily', at: 7 } },
       '/digest/at',
-      '"at" is not known: there are every, dailyAt, zone',
+      '"at" is not known: there are type, hour, zone',
     ],
   ])('the problem of the body %j says what its value must be', (given, pointer, detail) => {
     expect(() => readSettings(given)).toThrow(
