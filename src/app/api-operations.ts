@@ -44,6 +44,7 @@ import { INCIDENT_OPERATIONS } from '../views/incident-operations.ts'
 import { SAVE_WATCH_OPERATIONS } from '../views/save-watches-operations.ts'
 import { VOCABULARY_OPERATIONS } from '../views/vocabulary-operations.ts'
 import { WATCH_HISTORY_OPERATIONS } from '../views/watch-history-operations.ts'
+import { WATCH_LINK_OPERATIONS } from '../views/watch-link-operations.ts'
 import { WATCH_VIEW_OPERATIONS } from '../views/watch-view-operations.ts'
 import type { disableReseller, enableReseller } from '../watches/change-watches.ts'
 import { WATCH_LIST_OPERATIONS } from '../watches/operations/watch-list-operations.ts'
@@ -87,6 +88,7 @@ const ALL = [
   ...SAVE_WATCH_OPERATIONS,
   ...WATCH_VIEW_OPERATIONS,
   ...WATCH_HISTORY_OPERATIONS,
+  ...WATCH_LINK_OPERATIONS,
   ...WATCH_CHANGE_OPERATIONS,
   ...VOCABULARY_OPERATIONS,
   ...WEBHOOK_ENDPOINT_OPERATIONS,

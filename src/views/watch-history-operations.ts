@@ -134,7 +134,7 @@ interface TimelinePage {
 }
 
 /** A time since a watch began during which the belief of its fare did not change. */
-interface WatchInterval extends Static<typeof Interval> {
+export interface WatchInterval extends Static<typeof Interval> {
   /** The position in the timeline: when the interval began, or for the first one when the watch began. */
   readonly place: Date
 }

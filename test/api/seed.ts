@@ -8,6 +8,7 @@ import { selectOne } from '../../src/platform/db/transaction.ts'
 import { createApiKey, hashOf, newKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { EXAMPLE_CODE } from '../../src/resellers/key-operations.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
+import { EXAMPLE_LINK } from '../../src/views/watch-link-operations.ts'
 import { available, record } from '../fares/fare-fixtures.ts'
 import { routes, sync } from '../routes/sync-fixtures.ts'
 import { queueIn, TEST_SEALER } from '../support/api-server.ts'
@@ -41,6 +42,10 @@ export async function seedApi(db: Db): Promise<Seed> {
   await sql`
     insert into sign_in_code (hash, operator, expires_at)
     values (${hashOf(EXAMPLE_CODE)}, true, clock_timestamp() + interval '1 day')
+  `.execute(db)
+  await sql`
+    insert into watch_link (hash, watch_id, expires_at)
+    select ${hashOf(EXAMPLE_LINK)}, id, clock_timestamp() + interval '1 day' from watch where reference = 'A-1'
   `.execute(db)
   return {
     alpha,

@@ -30,7 +30,7 @@ describe('the page of the API', () => {
     )
 
     expect(new Set(open.map(([path]) => path))).toEqual(
-      new Set(['/api/v1/sign-in', '/api/v1/vocabulary']),
+      new Set(['/api/v1/sign-in', '/api/v1/vocabulary', '/api/v1/watch-links/{code}']),
     )
     expect(page).toMatch(
       /needs a key, except\n`POST \/api\/v1\/sign-in`.+`GET \/api\/v1\/vocabulary`/,

@@ -87,6 +87,39 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     expect(await link.count()).toBe(0)
   })
 
+  it('makes a link that shows a watch without a key, and revokes it', async ({ db }) => {
+    const base = await startApi(db)
+    const calls = await newCaller(db, base, 'northwind')
+    await listWith(calls, 'summer', [watch('A-1')])
+    await beginAt(db, calls, ago(30))
+    await record(db, await fareOf(db, '101'), new Date(), soldBy('javascript:alert(1)'))
+    const { page, complaints } = await openPage({
+      base,
+      key: calls.key,
+      path: '#/watches/summer/A-1',
+    })
+
+    await page.getByRole('button', { name: 'Make a link for a customer' }).click()
+    const link = page.getByRole('link', { name: /watch-links/ })
+    const address = new URL((await link.getAttribute('href')) ?? '').pathname
+    await page.getByText('1 link is good').waitFor()
+    const shown = await fetch(`${base}${address}`)
+    await page.goto(`${base}${address}`)
+    const heading = await page.getByRole('heading', { name: 'PMI → MAD' }).textContent()
+    const text = await page.locator('main').textContent()
+    await page.goBack()
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('1 link is good').waitFor({ state: 'detached' })
+
+    expect(shown.status).toBe(200)
+    expect(heading).toContain('PMI → MAD')
+    expect(text).toContain('77.00 EUR')
+    expect(text).not.toMatch(/northwind|A-1|summer|javascript/)
+    expect((await fetch(`${base}${address}`)).status).toBe(404)
+    expect(await link.count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
   it('asks for every term of a question, and shows for whom a watch is', async ({ db }) => {
     const base = await startApi(db)
     const calls = await newCaller(db, base, 'northwind')

@@ -69,6 +69,13 @@ export const watches = {
     /** @param {string} reference @param {string} list */
     askRemove: (reference, list) => `Delete ${reference} from ${list}?`,
   },
+  links: {
+    make: 'Make a link for a customer',
+    made: 'Anyone with this link sees the watch for seven days. It is shown only now:',
+    /** @param {number} n */
+    open: (n) => `${n === 1 ? '1 link is' : `${n.toLocaleString()} links are`} good, at most until`,
+    revoke: 'Revoke',
+  },
   form: {
     add: 'Add a watch',
     addAll: 'Add it all the same',

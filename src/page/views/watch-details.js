@@ -5,6 +5,7 @@ import { html } from '../html.js'
 import { Action, Badge, Failure, Loaded } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
+import { Clock } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
 import { FarePage } from './fare.js'
 import { WatchForm } from './watch-form.js'
@@ -35,9 +36,42 @@ export function WatchDetails({ list, reference, canWatch }) {
       <${FarePage} fare=${watch} timeline=${timeline} changes=${changes} canWatch=${canWatch} title=${reference}
         state=${html`<${WatchState} watch=${watch} />`}>
         ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${found.reload} />`}
+        ${canWatch && !watch.route && html`<${Links} path=${`${path}/links`} />`}
       <//>
     `}<//>
   </section>`
+}
+
+/** The links that show the watch to people without a key. A new one is shown once. @param {{ path: string }} props */
+function Links({ path }) {
+  const open = useResource((signal) => callApi(path, { signal }), [path])
+  const { busy, error, run } = useAction()
+  const [made, setMade] = useState('')
+  const t = texts.links
+  const make = async () => {
+    const { url, path: address } = await callApi(path, { method: 'POST', body: {} })
+    setMade(url ?? `${location.origin}${address}`)
+    open.reload()
+  }
+  const revoke = async () => {
+    await callApi(path, { method: 'DELETE' })
+    setMade('')
+    open.reload()
+  }
+  return html`<${Loaded} of=${open}>${(/** @type {any} */ { items }) => html`<div class="buttons">
+    <${Action} label=${t.make} busy=${busy} onClick=${() => run(make)} />
+    ${
+      items.length > 0 &&
+      html`<span class="muted">${t.open(items.length)} <${Clock} at=${items.at(-1).expiresAt} /></span>
+      <${Action} label=${t.revoke} kind="danger" busy=${busy} onClick=${() => run(revoke)} />`
+    }
+    ${error && html`<${Failure} error=${error} />`}
+  </div>
+  ${
+    made &&
+    html`<div class="notice secret" role="status"><p>${t.made} <a href=${made} target="_blank" rel="noreferrer">${made}</a></p>
+    ${navigator.clipboard && html`<button type="button" onClick=${() => navigator.clipboard.writeText(made)}>${texts.endpointActions.copy}</button>`}</div>`
+  }`}<//>`
 }
 
 /** The last records of a watch, newest first. @param {string} list @param {string} reference @param {AbortSignal} signal */

@@ -610,6 +610,12 @@ export interface WatchEvent {
   tracked_fare_id: number
 }
 
+export interface WatchLink {
+  expires_at: Date
+  hash: Buffer
+  watch_id: string
+}
+
 export interface WatchList {
   created_at: Generated<Date>
   id: Generated<string>
@@ -701,6 +707,7 @@ export interface DB {
   watch: Watch
   watch_change: WatchChange
   watch_event: WatchEvent
+  watch_link: WatchLink
   watch_list: WatchList
   webhook_endpoint: WebhookEndpoint
 }

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+import { watchPage } from '../../src/views/watch-page.ts'
+
+const NOW = new Date('2026-03-02T12:00:00Z')
+const at = (hour: number) => new Date(Date.UTC(2026, 2, 2, hour))
+
+const flight = (name: string) => ({
+  departure: { place: { iata: 'PMI', city: name }, localTime: '2026-04-01 08:00' },
+  arrival: { place: { iata: 'MAD', city: null }, localTime: '2026-04-01 09:20' },
+  airline: { iata: null, name },
+  numbers: [1],
+})
+
+type Given = Parameters<typeof watchPage>
+
+/** A page of a watch with these states; the rest of its shape is not shown. */
+function page(name: string, intervals: object[], now = NOW): string {
+  const belief = {
+    state: 'bookable',
+    outbound: { belief: 'available', price: null, flight: flight(name) },
+    return: null,
+    price: { amount: '90.00', currency: 'EUR' },
+  }
+  const shown = { belief, lastFlight: null, status: 'followed' } as unknown as Given[0]
+  return watchPage(shown, intervals as unknown as Given[1], now)
+}
+
+it('a page of a watch shows names of the upstream as text', () => {
+  const html = page('<script>"x"</script>', [])
+
+  expect(html).not.toContain('<script')
+  expect(html).toContain('&#60;script&#62;')
+  expect(html).not.toContain('<svg')
+})
+
+it('the picture of a watch has its states in their parts of the time, and the price above them', () => {
+  const price = (amount: string) => ({ amount, currency: 'EUR' })
+  const html = page('VY', [
+    { state: 'bookable', validFrom: at(9), validTo: null, price: price('90.00') },
+    { state: 'not_bookable', validFrom: at(6), validTo: at(9), price: null },
+    { state: 'bookable', validFrom: at(0), validTo: at(6), price: price('100.00') },
+  ])
+
+  expect(
+    [...html.matchAll(/<rect class="(\w+)" x="([\d.]+)" y="\d+" width="([\d.]+)"/g)].map((one) =>
+      one.slice(1),
+    ),
+  ).toEqual([
+    ['bookable', '450.0', '150.0'],
+    ['not_bookable', '300.0', '150.0'],
+    ['bookable', '0.0', '300.0'],
+  ])
+  expect([...html.matchAll(/points="([^"]+)"/g)].map(([, points]) => points)).toEqual([
+    '0.0,8.0 300.0,8.0',
+    '450.0,88.0 600.0,88.0',
+  ])
+})
