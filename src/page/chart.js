@@ -46,7 +46,7 @@ export function Chart({ series: all, kind, span, format, label, isFitted = false
     ...{ steps, width, height },
     ...(isFlat ? { low: 0, most: 2 * most } : { low, most: most || 1 }),
   }
-  const point = (/** @type {any} */ event) => {
+  const point = (/** @type {MouseEvent & { currentTarget: Element }} */ event) => {
     const { left } = event.currentTarget.getBoundingClientRect()
     const step = Math.floor(((event.clientX - left) / width) * steps)
     setAt(Math.min(steps - 1, Math.max(0, step)))

@@ -174,7 +174,7 @@ export function useSize() {
 /**
  * Passes on what is typed into a field or chosen in a list.
  * @param {(value: string) => void} set
- * @returns {(event: any) => void}
+ * @returns {(event: { currentTarget: { value: string } }) => void}
  */
 export function typed(set) {
   return ({ currentTarget }) => set(currentTarget.value)

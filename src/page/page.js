@@ -67,7 +67,7 @@ function App() {
   <//>`
 }
 
-/** @param {{ caller: any, onLeave: () => Promise<void> }} props */
+/** @param {{ caller: import('./session.js').Caller, onLeave: () => Promise<void> }} props */
 function Board({ caller, onLeave }) {
   const [name = 'now', ...rest] = useRoute()
   const views = viewsFor(caller)

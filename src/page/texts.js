@@ -15,6 +15,6 @@ export const texts = { ...shell, ...records, ...network, ...work, ...watches, ..
  * @returns {string}
  */
 export function textOf(known, code) {
-  const found = /** @type {Record<string, any>} */ (known)[code]
+  const found = /** @type {Record<string, string & { label?: string }>} */ (known)[code]
   return found?.label ?? found ?? code.replaceAll('_', ' ')
 }

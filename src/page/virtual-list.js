@@ -17,7 +17,7 @@ export function VirtualList({ items, rowHeight, label, render, onVisible }) {
   const to = Math.min(items.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
   onVisible?.(from, to)
   return html`<div class="virtual" ref=${ref} tabindex="0" role="list" aria-label=${label}
-    onScroll=${(/** @type {any} */ event) => setTop(event.currentTarget.scrollTop)}>
+    onScroll=${(/** @type {{ currentTarget: HTMLElement }} */ event) => setTop(event.currentTarget.scrollTop)}>
     <div style=${{ height: `${items.length * rowHeight}px`, position: 'relative' }}>
       ${items.slice(from, to).map(
         (item, i) => html`

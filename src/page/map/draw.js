@@ -21,7 +21,10 @@ export function pathsOf(projection, lines) {
   const paths = []
   for (let first = 0; first < lines.length; first += LINES_A_PATH) {
     const path = new Path2D()
-    const draw = d3.geoPath(projection, /** @type {any} */ (path))
+    const draw = d3.geoPath(
+      projection,
+      /** @type {import('d3-geo').GeoContext} */ (/** @type {unknown} */ (path)),
+    )
     for (const line of lines.slice(first, first + LINES_A_PATH)) {
       addLine(line, { projection, path, draw })
     }
@@ -45,10 +48,13 @@ function addLine({ from, to }, { projection, path, draw }) {
   path.lineTo(end[0], end[1])
 }
 
-/** @param {import('d3-geo').GeoProjection} projection @param {any} land */
+/** @param {import('d3-geo').GeoProjection} projection @param {import('geojson').MultiPolygon} land */
 export function landPath(projection, land) {
   const path = new Path2D()
-  d3.geoPath(projection, /** @type {any} */ (path))(land)
+  d3.geoPath(
+    projection,
+    /** @type {import('d3-geo').GeoContext} */ (/** @type {unknown} */ (path)),
+  )(land)
   return path
 }
 

@@ -12,15 +12,14 @@ const MANY = 300
 /**
  * Draws the routes that stay on one canvas and those that change on another. While the map moves, both are shifted.
  * @param {import('./lines.js').Lines} lines
- * @param {{ size: Size, view: View, moving: boolean, land: any }} map
+ * @param {{ size: Size, view: View, moving: boolean, land: import('geojson').MultiPolygon | undefined }} map
  */
 export function useDrawing(lines, { size, view, moving, land }) {
   const base = useRef(/** @type {HTMLCanvasElement | null} */ (null))
   const top = useRef(/** @type {HTMLCanvasElement | null} */ (null))
   const drawn = useRef(/** @type {View} */ (view))
   const dark = useDark()
-  const isKnown = land !== undefined && size.width > 0
-  const world = useMemo(() => worldOf(isKnown ? size : undefined, land), [isKnown, size, land])
+  const world = useMemo(() => worldOf(size, land), [size, land])
   const steady = useMemo(() => world?.paths(lines.steady), [world, lines.steady])
   const places = useMemo(() => world?.points(lines.places), [world, lines.places])
   // Drawn before the browser paints: otherwise the old picture would show unshifted for a frame.
@@ -61,9 +60,9 @@ export function useDrawing(lines, { size, view, moving, land }) {
   return { base, top, shift: moving ? shiftOf(drawn.current, view) : 'none' }
 }
 
-/** Projects once for each size of the map: a view of it is that picture, enlarged and moved. @param {Size | undefined} size @param {any} land */
+/** Projects once for each size of the map: a view of it is that picture, enlarged and moved. @param {Size} size @param {import('geojson').MultiPolygon | undefined} land */
 function worldOf(size, land) {
-  if (size === undefined) return undefined
+  if (size.width === 0 || land === undefined) return undefined
   const projection = projectionFor(size)
   return {
     land: landPath(projection, land),

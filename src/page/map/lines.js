@@ -9,7 +9,7 @@ import { useMemo } from 'preact/hooks'
  */
 
 /**
- * @param {Map<string, any> | undefined} places
+ * @param {Map<string, import('./network.js').Place> | undefined} places
  * @param {{ steady: readonly Pair[], added: readonly Pair[], removed: readonly Pair[], focus: string | undefined }} pairs
  * @returns {Lines}
  */
@@ -32,12 +32,12 @@ export function useLines(places, { steady, added, removed, focus }) {
   }, [still, places, added, removed, focus])
 }
 
-/** @param {any} place @returns {place is MapPlace} */
+/** @param {import('./network.js').Place | undefined} place @returns {place is MapPlace} */
 function isLocated(place) {
   return place?.latitude != null
 }
 
-/** @param {Map<string, any> | undefined} places @param {readonly Pair[]} pairs */
+/** @param {Map<string, import('./network.js').Place> | undefined} places @param {readonly Pair[]} pairs */
 function linesOf(places, pairs) {
   const ends = new Set()
   const lines = pairs.flatMap(([a, b]) => {

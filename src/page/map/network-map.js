@@ -48,7 +48,7 @@ export function NetworkMap({
     const places = [...lines.places, ...lines.addedPlaces]
     onPlace?.(nearestPlace(places, projectionFor(size, view), { x, y, within }))
   }
-  const click = (/** @type {any} */ event) => {
+  const click = (/** @type {MouseEvent & { currentTarget: Element }} */ event) => {
     if (wasDragged()) return
     const corner = event.currentTarget.getBoundingClientRect()
     choose(event.clientX - corner.left, event.clientY - corner.top, NEAR_PX)
@@ -101,7 +101,7 @@ const NEAR_PX = 14
 
 /**
  * The place with routes that is nearest to a point of the map.
- * @param {readonly any[]} places
+ * @param {readonly import('./network.js').MapPlace[]} places
  * @param {import('d3-geo').GeoProjection} projection
  * @param {{ x: number, y: number, within: number }} point
  * @returns {string | undefined} its id

@@ -1,16 +1,17 @@
 import { callApi, readAll } from '../session.js'
 
 /**
- * @typedef {{ id: string, iata: string, city: string, country: string, latitude: number, longitude: number }} MapPlace
+ * @typedef {{ id: string, iata: string, city: string, country: string, latitude: number | null, longitude: number | null }} Place
+ * @typedef {Place & { latitude: number, longitude: number }} MapPlace a place whose position is known
  * @typedef {[string, string]} Pair departure and destination, by place id
  * @typedef {{ pair: Pair, added: boolean, at: number }} Change
  * @typedef {{ live: Pair[], changes: Change[], from: number, to: number }} Network
  */
 
-/** @type {Promise<Map<string, any>> | undefined} */
+/** @type {Promise<Map<string, Place>> | undefined} */
 let places
 
-/** All places by id, read once a tab. @returns {Promise<Map<string, any>>} */
+/** All places by id, read once a tab. @returns {Promise<Map<string, Place>>} */
 export function readPlaces() {
   places ??= readAll('/places?limit=10000', 100_000).then(
     (items) => new Map(items.map((place) => [place.id, place])),
@@ -32,11 +33,20 @@ export async function readNetwork(from, to) {
   const answer = await callApi(`/routes/difference?from=${from.toISOString()}${until}`)
   return {
     live: pairsOf(answer.live),
-    changes: answer.changes.map((/** @type {any} */ { departureId, destinationId, added, at }) => ({
-      pair: [departureId, destinationId],
-      added,
-      at: Date.parse(at),
-    })),
+    changes: answer.changes.map(
+      (
+        /** @type {{ departureId: string, destinationId: string, added: boolean, at: string }} */ {
+          departureId,
+          destinationId,
+          added,
+          at,
+        },
+      ) => ({
+        pair: [departureId, destinationId],
+        added,
+        at: Date.parse(at),
+      }),
+    ),
     from: Date.parse(answer.from),
     to: Date.parse(answer.to),
   }

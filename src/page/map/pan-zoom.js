@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
+/** @typedef {import('./drawing.js').View} View */
+
 const MAX_ZOOM = 24
 const REST_MS = 140
 /** A pointer that moved less was held still. */
@@ -30,16 +32,16 @@ export function useView(size) {
     })
   const handlers = {
     tabIndex: 0,
-    onWheel: (/** @type {any} */ event) => {
+    onWheel: (/** @type {WheelEvent & { currentTarget: Element }} */ event) => {
       event.preventDefault()
       const box = event.currentTarget.getBoundingClientRect()
       zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top)
     },
-    onPointerDown: (/** @type {any} */ event) => {
+    onPointerDown: (/** @type {PointerEvent} */ event) => {
       drag.current = { x: event.clientX, y: event.clientY }
       dragged.current = 0
     },
-    onPointerMove: (/** @type {any} */ event) => {
+    onPointerMove: (/** @type {PointerEvent} */ event) => {
       const from = drag.current
       if (from === undefined || event.buttons === 0) return
       const { clientX, clientY } = event
@@ -50,14 +52,14 @@ export function useView(size) {
     onPointerUp: () => {
       drag.current = undefined
     },
-    onKeyDown: (/** @type {any} */ event) => pressKey(event, { zoom, move, size }),
+    onKeyDown: (/** @type {KeyboardEvent} */ event) => pressKey(event, { zoom, move, size }),
   }
   // A browser sends a click after a drag too.
   const wasDragged = () => dragged.current > CLICK_PX
   return { view, handlers, buttons: buttonsOf({ zoom, move, size }), moving, wasDragged }
 }
 
-/** @param {{ zoom: (f: number, x: number, y: number) => void, move: (next: (last: any) => any) => void, size: { width: number, height: number } }} map */
+/** @param {{ zoom: (f: number, x: number, y: number) => void, move: (next: (last: View) => View) => void, size: { width: number, height: number } }} map */
 function buttonsOf({ zoom, move, size: { width, height } }) {
   return {
     zoomIn: () => zoom(STEP_ZOOM, width / 2, height / 2),
@@ -72,7 +74,7 @@ function buttonsOf({ zoom, move, size: { width, height } }) {
 const STEP_PX = 60
 const STEP_ZOOM = 1.5
 
-/** @param {any} event @param {{ zoom: (f: number, x: number, y: number) => void, move: (next: any) => void, size: { width: number, height: number } }} map */
+/** @param {KeyboardEvent} event @param {{ zoom: (f: number, x: number, y: number) => void, move: (next: (last: View) => View) => void, size: { width: number, height: number } }} map */
 function pressKey(event, { zoom, move, size }) {
   /** @type {Record<string, [number, number]>} */
   const steps = {
@@ -84,7 +86,7 @@ function pressKey(event, { zoom, move, size }) {
   const step = steps[event.key]
   if (step !== undefined) {
     event.preventDefault()
-    move((/** @type {any} */ last) => ({ ...last, x: last.x + step[0], y: last.y + step[1] }))
+    move((last) => ({ ...last, x: last.x + step[0], y: last.y + step[1] }))
   }
   if (event.key === '+' || event.key === '=') zoom(STEP_ZOOM, size.width / 2, size.height / 2)
   if (event.key === '-') zoom(1 / STEP_ZOOM, size.width / 2, size.height / 2)

@@ -5,24 +5,29 @@ import 'topojson-client'
 /*
  * The packages are scripts that add to a global object: one file each, where their modules would be a hundred requests.
  */
-/** @type {typeof import('d3-geo')} */
-export const d3 = /** @type {any} */ (globalThis).d3
-/** @type {typeof import('topojson-client')} */
-export const topojson = /** @type {any} */ (globalThis).topojson
+/** @typedef {typeof globalThis & { d3: typeof import('d3-geo'), topojson: typeof import('topojson-client') }} Packages */
 
-/** @type {Promise<any> | undefined} */
+export const d3 = /** @type {Packages} */ (globalThis).d3
+export const topojson = /** @type {Packages} */ (globalThis).topojson
+
+/**
+ * @typedef {import('geojson').FeatureCollection<import('geojson').Polygon | import('geojson').MultiPolygon>} Land
+ * @typedef {import('topojson-specification').Topology<{ land: import('topojson-specification').GeometryCollection }>} World
+ */
+
+/** @type {Promise<import('geojson').MultiPolygon> | undefined} */
 let land
 
 /** North of Antarctica: no route leads there, and it would take a quarter of the map. */
 const SOUTH = -60
 
-/** @param {any} world */
+/** @param {Land} land @returns {import('geojson').MultiPolygon} */
 function inhabited({ features }) {
-  const polygons = features.flatMap((/** @type {any} */ { geometry }) =>
+  const polygons = features.flatMap(({ geometry }) =>
     geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates,
   )
-  const isNorth = (/** @type {[number, number][][]} */ [outline]) =>
-    outline?.some(([, latitude]) => latitude > SOUTH)
+  const isNorth = (/** @type {import('geojson').Position[][]} */ [outline]) =>
+    outline?.some(([, latitude = SOUTH]) => latitude > SOUTH)
   return { type: 'MultiPolygon', coordinates: polygons.filter(isNorth) }
 }
 
@@ -30,7 +35,9 @@ function inhabited({ features }) {
 export function readLand() {
   land ??= fetch(import.meta.resolve('/assets/packages/land-110m.json'))
     .then((response) => response.json())
-    .then((world) => inhabited(topojson.feature(world, world.objects.land)))
+    .then((/** @type {World} */ world) =>
+      inhabited(/** @type {Land} */ (topojson.feature(world, world.objects.land))),
+    )
   land.catch(() => {
     land = undefined
   })

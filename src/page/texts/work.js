@@ -127,7 +127,7 @@ export const work = {
     flightId: 'Flight id',
     findHint: 'of an outbound flight',
     notFound: 'No tracked fare has this outbound flight.',
-    /** @param {any} fare */
+    /** @param {{ fareId: number, returnFlightId: string | null, watchers: number }} fare */
     choice: ({ fareId, returnFlightId: back, watchers }) =>
       `fare ${fareId}${back === null ? '' : `, return ${back}`}: ${watchers === 1 ? '1 watch' : `${watchers} watches`}`,
     /** @param {number} id */

@@ -12,7 +12,7 @@ import { ChangeDetails } from './change-details.js'
 const SHOWN = 300
 const EARLIER = 100
 
-/** The live feed, newest first, with filters. @param {{ caller: any }} props */
+/** The live feed, newest first, with filters. @param {{ caller: import('../session.js').Caller }} props */
 export function ChangesView({ caller }) {
   const changes = useChanges(caller, { shown: SHOWN, earlier: EARLIER })
   const [filter, setFilter] = useState(NO_FILTER)

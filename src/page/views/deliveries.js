@@ -12,7 +12,7 @@ const EVERY_MS = 10_000
 
 /**
  * The addresses that an operator allows, and the endpoints of a reseller or of operators.
- * @param {{ caller: any, path: string[] }} props
+ * @param {{ caller: import('../session.js').Caller, path: string[] }} props
  */
 export function DeliveriesView({ caller, path }) {
   const { isOperator, reseller, scopes } = caller
@@ -20,7 +20,8 @@ export function DeliveriesView({ caller, path }) {
   showOperators(ofOperators)
   useEffect(() => () => showOperators(false), [])
   const canChange = scopes.includes(ofOperators ? 'operate' : 'watch')
-  const choose = (/** @type {any} */ event) => setOfOperators(event.currentTarget.value === '')
+  const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ event) =>
+    setOfOperators(event.currentTarget.value === '')
   return html`${isOperator && html`<${AddressesPanel} />`}
     ${
       isOperator &&

@@ -17,7 +17,7 @@ export function EndpointForm({ endpoint, canWatch, ofOperators, onChanged }) {
     () => (isOpen && !ofOperators ? readAll('/watch-lists') : Promise.resolve([])),
     [isOpen],
   )
-  return html`<details class="panel" onToggle=${(/** @type {any} */ e) => setOpen(e.currentTarget.open)}>
+  return html`<details class="panel" onToggle=${(/** @type {{ currentTarget: HTMLDetailsElement }} */ e) => setOpen(e.currentTarget.open)}>
     <summary>${texts.endpointForm.title}</summary>
     ${
       isOpen &&
@@ -169,7 +169,7 @@ function Check({ label, checked, onChange }) {
   return html`<label><input type="checkbox" checked=${checked} onChange=${onChange} /> ${label}</label>`
 }
 
-/** @typedef {{ values: Values, set: (given: Partial<Values>) => void, put: (name: keyof Values) => (event: any) => void }} FieldProps */
+/** @typedef {{ values: Values, set: (given: Partial<Values>) => void, put: (name: keyof Values) => ReturnType<typeof typed> }} FieldProps */
 
 /** @param {FieldProps} props */
 function Rules({ values, set, put }) {
@@ -187,7 +187,7 @@ function Rules({ values, set, put }) {
 function DigestFields({ values, set, put }) {
   const t = texts.endpointForm
   const hour = (/** @type {'hour' | 'from' | 'to'} */ name) =>
-    html`<label>${t[name]} <input class="short" type="number" min="0" max="23" value=${values[name]} onInput=${(/** @type {any} */ e) => set({ [name]: e.currentTarget.valueAsNumber })} /></label>`
+    html`<label>${t[name]} <input class="short" type="number" min="0" max="23" value=${values[name]} onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => set({ [name]: e.currentTarget.valueAsNumber })} /></label>`
   return html`<fieldset class="choices"><legend>${t.digest}</legend>
     <select aria-label=${t.digest} value=${values.digest} onChange=${put('digest')}>
       ${Object.entries(t.digests).map(([value, label]) => html`<option value=${value}>${label}</option>`)}

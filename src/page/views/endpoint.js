@@ -128,7 +128,7 @@ function Replay({ endpoint: { id, dead }, onChanged }) {
   }
   const submit = onSubmit(() => act(() => replay({ from, to })))
   const number = (/** @type {number} */ value, /** @type {(n: number) => void} */ set) =>
-    html`<input type="number" required min="1" value=${value} onInput=${(/** @type {any} */ e) => set(e.currentTarget.valueAsNumber)} />`
+    html`<input type="number" required min="1" value=${value} onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => set(e.currentTarget.valueAsNumber)} />`
   return html`<form class="toolbar replay" onSubmit=${submit}>
       <label>${t.replay} ${number(from, setFrom)}</label>
       <label>${t.to} ${number(to, setTo)}</label>

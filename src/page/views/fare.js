@@ -13,10 +13,12 @@ import { ChangeList } from './changes.js'
 
 const EVERY_MS = 15_000
 
+/** @typedef {{ fareId: number, returnFlightId: string | null, watchers: number }} Found */
+
 /** Finds a tracked fare by its flight. */
 export function FareSearch() {
   const [flightId, setFlightId] = useState('')
-  const [found, setFound] = useState(/** @type {any[] | undefined} */ (undefined))
+  const [found, setFound] = useState(/** @type {Found[] | undefined} */ (undefined))
   const { busy, error, run } = useAction()
   const find = async () => {
     const { items } = await callApi(`/fares?flightId=${encodeURIComponent(flightId.trim())}`)

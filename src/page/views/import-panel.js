@@ -27,8 +27,8 @@ export function ImportPanel({ current, onImported }) {
     event.preventDefault()
     setOver(true)
   }
-  const choose = (/** @type {any} */ event) => {
-    take(event.currentTarget.files[0])
+  const choose = (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
+    take(event.currentTarget.files?.[0])
     // The same file can be chosen again after it was mended.
     event.currentTarget.value = ''
   }
@@ -60,7 +60,7 @@ function Preview({ file, list, onEnd }) {
     if (dryRun) setPlan(answer)
     else onEnd(name)
   }
-  const rename = (/** @type {any} */ event) => {
+  const rename = (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
     setName(event.currentTarget.value)
     setPlan(undefined)
   }

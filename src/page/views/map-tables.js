@@ -16,7 +16,7 @@ export function PlacePicker({ onPlace }) {
   const all = [...(places.data?.values() ?? [])]
   const found =
     wanted === '' ? [] : all.filter((place) => nameOf(place).toLowerCase().includes(wanted))
-  const type = (/** @type {any} */ event) => {
+  const type = (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
     const { value } = event.currentTarget
     const chosen = all.find((place) => nameOf(place) === value)
     setText(chosen === undefined ? value : '')
@@ -34,12 +34,12 @@ export function PlacePicker({ onPlace }) {
   </form>`
 }
 
-/** @param {any} place */
+/** @param {import('../map/network.js').Place} place */
 function nameOf({ iata, id, city }) {
   return `${iata || id} ${city}`
 }
 
-/** A code that is equal comes first. @param {any} place @param {string} wanted */
+/** A code that is equal comes first. @param {import('../map/network.js').Place} place @param {string} wanted */
 function rank({ iata, city }, wanted) {
   if (iata.toLowerCase() === wanted) return 0
   return city.toLowerCase().startsWith(wanted) ? 1 : 2

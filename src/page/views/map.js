@@ -51,11 +51,13 @@ function SpanPicker({ span, onChange }) {
     const since = dateText(new Date(serverNow() - 7 * DAY_MS))
     onChange(days > 0 ? { days, from: '', to: '' } : { days, from: since, to: today })
   }
-  const set = (/** @type {'from' | 'to'} */ name) => (/** @type {any} */ event) => {
-    const next = { ...span, [name]: event.currentTarget.value }
-    if (next.from === '' || next.to === '') return
-    onChange(next.from <= next.to ? next : { ...next, from: next.to, to: next.from })
-  }
+  const set =
+    (/** @type {'from' | 'to'} */ name) =>
+    (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
+      const next = { ...span, [name]: event.currentTarget.value }
+      if (next.from === '' || next.to === '') return
+      onChange(next.from <= next.to ? next : { ...next, from: next.to, to: next.from })
+    }
   return html`<div class="toolbar">
     <${Select} label=${texts.map.show} value=${span.days} onChoose=${choose} options=${Object.entries(texts.map.spans)} />
     ${
@@ -98,7 +100,7 @@ function Player({ read, isPresent, picker }) {
     if (step === STEPS) setStep(0)
     setPlaying(!playing)
   }
-  const seek = (/** @type {any} */ event) => {
+  const seek = (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
     setPlaying(false)
     setStep(Number(event.currentTarget.value))
   }

@@ -15,7 +15,7 @@ const EVERY_MS = 5_000
 const CHANGES = { shown: 300, earlier: 12 }
 const SHOWN = 7
 
-/** What is not well, what changed last, and how fresh and reliable everything is. @param {{ caller: any }} props */
+/** What is not well, what changed last, and how fresh and reliable everything is. @param {{ caller: import('../session.js').Caller }} props */
 export function NowView({ caller }) {
   const status = useResource((signal) => callApi('/status', { signal }), [], { everyMs: EVERY_MS })
   // Runs and incidents are sent when they change: the status is read again at once.
@@ -45,7 +45,7 @@ export function NowView({ caller }) {
   `}<//>`
 }
 
-/** All warnings in one place, or that there are none. @param {{ status: any, caller: any }} props */
+/** All warnings in one place, or that there are none. @param {{ status: any, caller: import('../session.js').Caller }} props */
 function Banner({ status: { warnings }, caller }) {
   if (warnings.length === 0) {
     return html`<p class="banner good"><${Badge} level="good">${texts.now.allWell}<//></p>`
@@ -65,7 +65,7 @@ function PlannedPauses({ pauses }) {
     )
 }
 
-/** Fares and routes apart: many routes may change at once. @param {{ caller: any }} props */
+/** Fares and routes apart: many routes may change at once. @param {{ caller: import('../session.js').Caller }} props */
 function LastChanges({ caller }) {
   const changes = useChanges(caller, CHANGES)
   const canWatch = caller.scopes.includes('watch')
@@ -100,7 +100,7 @@ function FaresCard({ status, mayWatch }) {
     figure=${ageSeconds ? durationText(ageSeconds.p50) : texts.none} />`
 }
 
-/** @param {{ status: any, caller: any }} props */
+/** @param {{ status: any, caller: import('../session.js').Caller }} props */
 function DeliveriesCard({ status, caller }) {
   const { pending, endpoints, oldestPendingAt, disabled } = status.deliveries
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing

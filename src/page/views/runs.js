@@ -18,7 +18,7 @@ const LEVELS = {
   dropped: 'idle',
 }
 
-/** The syncs of the route lists, and the review of a held one. @param {{ caller: any, path: string[] }} props */
+/** The syncs of the route lists, and the review of a held one. @param {{ caller: import('../session.js').Caller, path: string[] }} props */
 export function RunsView({ caller, path: [runId] }) {
   const [query, setQuery] = useQuery()
   const filters = new URLSearchParams([...query, ['limit', '100']]).toString()

@@ -23,7 +23,7 @@ const STRIP_DAYS = 3
 /** Records that come within this time are shown together. */
 const BURST_MS = 1_000
 
-/** A reseller's lists, the watches of one of them, and one watch. @param {{ caller: any, path: string[] }} props */
+/** A reseller's lists, the watches of one of them, and one watch. @param {{ caller: import('../session.js').Caller, path: string[] }} props */
 export function WatchesView({ caller, path: [name, reference] }) {
   const lists = useResource(() => readAll('/watch-lists'), [])
   const [adding, setAdding] = useState(false)
@@ -114,7 +114,8 @@ function sorted(rows, sort) {
   const keyOf = COLUMNS[sort.replace('-', '')]
   if (keyOf === undefined) return rows
   const sign = sort.startsWith('-') ? -1 : 1
-  const compare = (/** @type {any} */ a, /** @type {any} */ b) => (a < b ? -1 : a > b ? 1 : 0)
+  const compare = (/** @type {string | number} */ a, /** @type {string | number} */ b) =>
+    a < b ? -1 : a > b ? 1 : 0
   return rows.toSorted((a, b) => sign * compare(keyOf(a), keyOf(b)))
 }
 
