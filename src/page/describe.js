@@ -199,7 +199,7 @@ export function changeMark({ kind, before, after }) {
       ? { level: 'warn', sign: '↑' }
       : { level: 'good', sign: '↓' }
   }
-  const sign = CHANGE_SIGNS[kind]
+  const sign = CHANGE_SIGNS[kind] ?? (kind.endsWith('_changed') ? '~' : undefined)
   const level = vocabulary.kinds[kind]?.tone ?? 'warn'
   return sign === undefined ? { level } : { level: level === 'warn' ? 'idle' : level, sign }
 }
@@ -208,11 +208,6 @@ export function changeMark({ kind, before, after }) {
 const CHANGE_SIGNS = {
   route_added: '+',
   route_removed: '−',
-  legs_changed: '~',
-  identity_changed: '~',
-  itinerary_changed: '~',
-  site_changed: '~',
-  place_changed: '~',
 }
 
 /** The feed of a record: of routes, of all fares, or of a reseller's watches. @param {any} record */

@@ -31,7 +31,7 @@ function addVerify(program: Command): void {
 
 function verified(options: VerifyOptions) {
   const question = questionOfOptions(options.flight, options.return, options)
-  const terms = TERM_FIELDS.map((field) => [field.wire, fieldValue(question, field) ?? 0] as const)
+  const terms = TERM_FIELDS.map((field) => [field.wire, fieldValue(question, field)] as const)
   const flights = { flightId: options.flight, returnFlightId: options.return }
   return { query: { ...flights, ...Object.fromEntries(terms) } }
 }

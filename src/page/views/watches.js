@@ -161,10 +161,11 @@ function Head({ sort, onSort }) {
 /** @param {any[]} watches @returns {Row[]} */
 function rowsOf(watches) {
   return watches.map((watch) => {
-    // The passengers have a column of their own.
-    const subject = subjectOf({ ...watch, passengers: null })
-    const terms = watch.route ? '' : termsText(watch)
-    const search = `${subject.title} ${subject.detail} ${terms} ${watch.reference}`.toLowerCase()
+    // The terms of its question have a column of their own.
+    const { route, belief, lastFlight, flightId, reference } = watch
+    const subject = subjectOf({ route, belief, lastFlight, flightId, reference })
+    const terms = route ? '' : termsText(watch)
+    const search = `${subject.title} ${subject.detail} ${terms} ${reference}`.toLowerCase()
     return { watch, subject, terms, search }
   })
 }

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { Instant, instant, object, orNull } from '../../platform/http/schemas.ts'
+import type { Question } from '../../upstream/question.ts'
 import { QUESTION_MEMBERS } from '../../upstream/question-shapes.ts'
 import { deleteWatches } from '../change-watches.ts'
 import type { Watch } from '../watch-lists.ts'
@@ -18,6 +19,11 @@ export const WatchParams = object({
   }),
 })
 
+const { flightId, returnFlightId, ...terms } = QUESTION_MEMBERS
+const MAYBE_TERMS = Object.fromEntries(
+  Object.entries(terms).map(([name, schema]) => [name, orNull(schema)]),
+) as { [K in keyof typeof terms]: ReturnType<typeof orNull<(typeof terms)[K]>> }
+
 /** The settings of a watch, and when they began to apply. */
 export const watchMembers = {
   list: Type.String(),
@@ -26,9 +32,9 @@ export const watchMembers = {
     format: 'uuid',
     description: 'Identifies the watch in the records of your feed. It never changes.',
   }),
-  flightId: orNull(QUESTION_MEMBERS.flightId, 'Null, as the next two, in a watch of a route.'),
-  returnFlightId: QUESTION_MEMBERS.returnFlightId,
-  passengers: orNull(QUESTION_MEMBERS.passengers),
+  flightId: orNull(flightId, 'Null, as the rest of the question, in a watch of a route.'),
+  returnFlightId,
+  ...MAYBE_TERMS,
   ...SETTING_MEMBERS,
   createdAt: Instant,
   beganAt: instant(
@@ -37,7 +43,9 @@ export const watchMembers = {
   pausedAt: orNull(Instant),
 }
 
-const NO_QUESTION = { flightId: null, returnFlightId: null, passengers: null }
+const NO_QUESTION = Object.fromEntries(
+  Object.keys(QUESTION_MEMBERS).map((name) => [name, null]),
+) as Record<keyof Question, null>
 
 /** Converts a watch to these members. */
 export function settingsOf({ id, entry, createdAt, beganAt, pausedAt }: Watch) {
