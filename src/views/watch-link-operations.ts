@@ -122,7 +122,7 @@ const revoke = reseller({
 
 /** The page runs no script and loads nothing. */
 const POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+  "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 const read = open({
   id: 'readWatchLink',

@@ -177,7 +177,7 @@ describe('every operation', () => {
         expect(headers, operation.id).toMatchObject({
           'x-content-type-options': 'nosniff',
           'content-security-policy': isPage
-            ? "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+            ? "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
             : "default-src 'none'; frame-ancestors 'none'",
           'referrer-policy': 'no-referrer',
           'cross-origin-resource-policy': 'same-origin',

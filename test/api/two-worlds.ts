@@ -97,7 +97,7 @@ export function bytesOf({ status, headers, text }: Answer, { begunAt }: Worlds):
     .filter(([name]) => !(hasTime && name === 'content-length'))
   const comparable = (part: string) =>
     part
-      .replaceAll(/(?<=#\/sign-in\/)[\w-]+/g, '<code>')
+      .replaceAll(/(?<=#\/sign-in\/|watch-links\/|"code":"(?=[\w-]{24}"))[\w-]+/g, '<code>')
       .replaceAll(INSTANT, (instant) => (new Date(instant) >= begunAt ? '<now>' : instant))
       .replaceAll(NEW_ID, '<id>')
       .replaceAll(AGE, (seconds) => `${Math.floor(Number(seconds) / 60)} min`)
