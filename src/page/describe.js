@@ -59,7 +59,7 @@ export function flightText(flight) {
  * @param {any} record
  * @returns {Subject}
  */
-export function subjectOf(record) {
+export function subjectOf(record, terms = termsText(record)) {
   const { before, after, belief, flights, lastFlight, route, place } = record
   const { flightId, reference } = record
   if (route) return routeSubject(route)
@@ -69,7 +69,6 @@ export function subjectOf(record) {
     views.map((view) => view[leg]?.flight).find(Boolean) ?? flights?.[leg] ?? lastFlight?.[leg]
   const outbound = flightOf('outbound')
   const back = flightOf('return')
-  const terms = termsText(record)
   const unusual = terms === termsText({}) ? '' : terms
   if (!outbound) {
     return { title: flightId ? texts.flight(flightId) : (reference ?? ''), detail: unusual }

@@ -162,10 +162,9 @@ function Head({ sort, onSort }) {
 function rowsOf(watches) {
   return watches.map((watch) => {
     // The terms of its question have a column of their own.
-    const { route, belief, lastFlight, flightId, reference } = watch
-    const subject = subjectOf({ route, belief, lastFlight, flightId, reference })
-    const terms = route ? '' : termsText(watch)
-    const search = `${subject.title} ${subject.detail} ${terms} ${reference}`.toLowerCase()
+    const subject = subjectOf(watch, '')
+    const terms = watch.route ? '' : termsText(watch)
+    const search = `${subject.title} ${subject.detail} ${terms} ${watch.reference}`.toLowerCase()
     return { watch, subject, terms, search }
   })
 }
