@@ -36,6 +36,8 @@ export const EXAMPLE_LINK = 'q0rT1e9kq4yGd2cBmXQ3wYxv'
 
 const common = { path: PATH, tag: TAG, params: WatchParams, problems: ['not_found'] } as const
 
+const Link = object({ expiresAt: Instant }, { title: 'OpenWatchLink' })
+
 const create = reseller({
   ...common,
   id: 'createWatchLink',
@@ -78,15 +80,21 @@ const create = reseller({
       throw new ProblemError('not_found', { missing: 'fare', detail: 'the watch is of a route' })
     }
     const code = randomBytes(CODE_BYTES).toString('base64url')
-    const { expiresAt } = await insertLink(db, { watchId: id, hash: hashOf(code), days })
+    const { expiresAt } = await selectOne(
+      sql<Static<typeof Link>>`
+        with expired as (delete from watch_link where expires_at <= clock_timestamp())
+        insert into watch_link (hash, watch_id, expires_at)
+        values (${hashOf(code)}, ${id}, clock_timestamp() + make_interval(days => ${days}))
+        returning expires_at as "expiresAt"
+      `,
+      db,
+    )
     logOperation(log, { caller, request }, { event: 'a link to a watch was made' })
     const path = `/api/v1/watch-links/${code}`
     const url = publicUrl === undefined ? null : `${publicUrl.replace(/\/$/, '')}${path}`
     return { code, path, url, expiresAt }
   },
 })
-
-const Link = object({ expiresAt: Instant }, { title: 'OpenWatchLink' })
 
 const listOpen = reseller({
   ...common,
@@ -101,7 +109,13 @@ const listOpen = reseller({
   example: { params: A_1 },
   handler: async ({ db, resellerId }, { params }) => {
     const { id } = await requireWatch(db, resellerId, params)
-    return { items: await listLinks(db, id) }
+    const { rows: items } = await sql<Static<typeof Link>>`
+      select expires_at as "expiresAt"
+        from watch_link
+       where watch_id = ${id} and expires_at > clock_timestamp()
+       order by expires_at
+    `.execute(db)
+    return { items }
   },
 })
 
@@ -140,14 +154,10 @@ const read = open({
   example: { params: { code: EXAMPLE_LINK } },
   handler: async ({ db, clock, minRecheckSeconds }, { params: { code }, reply }) => {
     const found = await findLinked(db, hashOf(code))
-    const [shown] =
-      found === undefined
-        ? []
-        : await showNamed(db, { resellerId: found.resellerId, minRecheckSeconds }, found)
-    if (found === undefined || shown === undefined) {
-      throw new ProblemError('not_found', { missing: 'watch' })
-    }
+    if (found === undefined) throw new ProblemError('not_found', { missing: 'watch' })
     const { watchId, resellerId } = found
+    const [shown] = await showNamed(db, { resellerId, minRecheckSeconds }, found)
+    if (shown === undefined) throw new ProblemError('not_found', { missing: 'watch' })
     const page = { watchId, limit: SHOWN_INTERVALS, onlyBookable: false }
     const intervals = await readWatchTimeline(db, resellerId, page)
     reply.header('content-security-policy', POLICY).type('text/html; charset=utf-8')
@@ -157,34 +167,6 @@ const read = open({
 
 /** The links to a watch. */
 export const WATCH_LINK_OPERATIONS = [create, listOpen, revoke, read]
-
-interface NewLink {
-  readonly watchId: string
-  readonly hash: Buffer
-  readonly days: number
-}
-
-function insertLink(db: Db, { watchId, hash, days }: NewLink): Promise<{ expiresAt: Date }> {
-  return selectOne(
-    sql<{ expiresAt: Date }>`
-      with expired as (delete from watch_link where expires_at <= clock_timestamp())
-      insert into watch_link (hash, watch_id, expires_at)
-      values (${hash}, ${watchId}, clock_timestamp() + make_interval(days => ${days}))
-      returning expires_at as "expiresAt"
-    `,
-    db,
-  )
-}
-
-async function listLinks(db: Db, watchId: string): Promise<Static<typeof Link>[]> {
-  const { rows } = await sql<Static<typeof Link>>`
-    select expires_at as "expiresAt"
-      from watch_link
-     where watch_id = ${watchId} and expires_at > clock_timestamp()
-     order by expires_at
-  `.execute(db)
-  return rows
-}
 
 interface Linked {
   readonly watchId: string

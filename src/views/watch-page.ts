@@ -1,4 +1,5 @@
 import type { Flight } from '../feeds/change-shapes.ts'
+import { VOCABULARY } from '../platform/base/vocabulary.ts'
 import { escaped } from '../platform/http/docs-html.ts'
 import type { WatchInterval } from './watch-history-operations.ts'
 import type { ShownWatch } from './watch-view-shapes.ts'
@@ -13,11 +14,7 @@ table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: 0.3rem 0.6rem 0.3rem 0; border-bottom: 1px solid #8884 }
 `
 
-const STATES = {
-  bookable: 'can be booked',
-  not_bookable: 'sold out',
-  unknown: 'not known',
-} as const
+const labelOf = (state: WatchInterval['state']) => VOCABULARY.states[state].label
 
 /**
  * The page of one watch for people without a key: its flights, what is believed, and what was believed, as a picture and a
@@ -31,25 +28,23 @@ export function watchPage(
 ): string {
   const out = belief.outbound.flight ?? lastFlight?.outbound ?? null
   const back = belief.return?.flight ?? lastFlight?.return ?? null
-  const title = [out, back]
-    .filter((flight) => flight !== null)
-    .map(flightText)
-    .join(', back ')
-  const state = status === 'expired' ? 'has ended' : STATES[belief.state]
+  const flights = [out, back].filter((flight) => flight !== null).map(flightText)
+  const title = escaped(flights.join(', back ') || 'A flight')
+  const state = status === 'expired' ? VOCABULARY.statuses.expired : labelOf(belief.state)
   const price = belief.price === null ? '' : `, ${belief.price.amount} ${belief.price.currency}`
   const rows = intervals.map(
     (one) =>
-      `<tr><td>${timeText(one.validFrom)}<td>${STATES[one.state]}<td>${one.price === null ? '' : escaped(`${one.price.amount} ${one.price.currency}`)}`,
+      `<tr><td>${timeText(one.validFrom)}<td>${labelOf(one.state)}<td>${one.price === null ? '' : escaped(`${one.price.amount} ${one.price.currency}`)}`,
   )
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${escaped(title === '' ? 'A flight' : title)}</title>
+<title>${title}</title>
 <style>${STYLE}</style>
 <main>
-<h1>${escaped(title === '' ? 'A flight' : title)}</h1>
+<h1>${title}</h1>
 <p>Now: <b>${escaped(`${state}${price}`)}</b>, as of ${timeText(now)} UTC.</p>
 ${picture(intervals, now)}
 <table><thead><tr><th>Since, UTC<th>State<th>Price</thead><tbody>

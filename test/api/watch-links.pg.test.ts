@@ -40,9 +40,9 @@ describe('a link to a watch', () => {
     expect(page.headers.get('cache-control')).toBe('no-store')
     expect(page.text).toContain('<meta name="robots" content="noindex">')
     expect(page.text).toContain('PMI → MAD, 2027-01-10 08:00, VY 3900')
-    expect(page.text).toContain('<b>can be booked, 100.00 EUR</b>')
+    expect(page.text).toContain('<b>bookable, 100.00 EUR</b>')
     expect(page.text).toMatch(/<svg .*class="bookable".*<polyline/)
-    expect(page.text).toMatch(/<td>can be booked<td>100\.00 EUR/)
+    expect(page.text).toMatch(/<td>bookable<td>100\.00 EUR/)
     expect(page.text).not.toMatch(/alpha|A-1|summer|<script/)
   })
 

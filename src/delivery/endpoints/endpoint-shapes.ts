@@ -9,6 +9,9 @@ export const EndpointParams = object({
   endpointId: Type.String({ format: 'uuid', description: 'The id of the endpoint.' }),
 })
 
+/** What the operations on endpoints have in common. */
+export const OF_ENDPOINTS = { tag: 'Webhooks', ofEndpoints: true } as const
+
 export const EXAMPLE_ENDPOINT = { endpointId: '00000000-0000-7000-8000-00000000e001' }
 
 const Price = object({

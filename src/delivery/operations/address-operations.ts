@@ -6,6 +6,7 @@ import { onlyPage, pageOf } from '../../platform/http/pages.ts'
 import { Instant, object } from '../../platform/http/schemas.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { allowAddress, disallowAddress, listAddresses } from '../endpoints/addresses.ts'
+import { OF_ENDPOINTS } from '../endpoints/endpoint-shapes.ts'
 
 const { operator, reseller } = operations<{ readonly db: Db; readonly log: Logger }>()
 
@@ -37,7 +38,7 @@ const listOwn = reseller({
   id: 'listOwnAddresses',
   method: 'GET',
   path: '/api/v1/own-addresses',
-  tag: 'Webhooks',
+  ...OF_ENDPOINTS,
   summary: 'List the e-mail addresses that you may have messages sent to',
   scope: 'read',
   answer: all,

@@ -19,7 +19,12 @@ import {
 } from '../endpoints/delivery-queries.ts'
 import { Delivery } from '../endpoints/delivery-shapes.ts'
 import { type EndpointOwner, requireEndpoint } from '../endpoints/endpoint-queries.ts'
-import { Attempt, EndpointParams, EXAMPLE_ENDPOINT } from '../endpoints/endpoint-shapes.ts'
+import {
+  Attempt,
+  EndpointParams,
+  EXAMPLE_ENDPOINT,
+  OF_ENDPOINTS,
+} from '../endpoints/endpoint-shapes.ts'
 import {
   MAX_REPLAYED,
   replayFailed,
@@ -52,9 +57,8 @@ const DeliveryDetails = object(
 )
 
 export const EXAMPLE_DELIVERY = { deliveryId: '00000000-0000-7000-8000-00000000d001' }
-const TAG = 'Webhooks'
 const one = {
-  tag: TAG,
+  ...OF_ENDPOINTS,
   path: '/api/v1/deliveries/{deliveryId}',
   params: DeliveryParams,
   problems: ['not_found'],
@@ -81,7 +85,7 @@ const listOwn = reseller({
   id: 'listDeliveries',
   method: 'GET',
   path: '/api/v1/deliveries',
-  tag: TAG,
+  ...OF_ENDPOINTS,
   summary: 'List the deliveries to your endpoints, newest first',
   description:
     'One record may have a delivery to each endpoint whose filters it passes. Deliveries that are over are kept for 30 days.',
@@ -208,7 +212,7 @@ const replay = reseller({
   method: 'POST',
   repeatable: true,
   path: '/api/v1/webhook-endpoints/{endpointId}/replay',
-  tag: TAG,
+  ...OF_ENDPOINTS,
   summary: 'Send the deliveries of an endpoint again: a range of numbers, or all that died',
   description:
     'Give `from` and `to`, the first and the last number of your feed, or `diedFrom`: all deliveries that have died since this ' +

@@ -20,6 +20,7 @@ import { MAX_ENDPOINTS } from '../endpoints/endpoint-settings.ts'
 import {
   EndpointParams,
   EXAMPLE_ENDPOINT,
+  OF_ENDPOINTS,
   optionalSettings,
   target,
   WebhookEndpoint,
@@ -30,7 +31,7 @@ import { TEST_LIMIT } from '../formats/target-limits.ts'
 
 const { reseller } = operations<EndpointDeps & { readonly db: Db; readonly log: Logger }>()
 
-const common = { tag: 'Webhooks', path: '/api/v1/webhook-endpoints' } as const
+const common = { ...OF_ENDPOINTS, path: '/api/v1/webhook-endpoints' } as const
 const one = { ...common, path: `${common.path}/{endpointId}`, params: EndpointParams } as const
 
 const listAll = reseller({

@@ -11,7 +11,7 @@ export interface AuthorizeDeps {
   readonly limits: Pick<RequestLimits, 'count'>
 }
 
-type Requirements = Pick<Operation<never>, 'scope' | 'audience' | 'upstream' | 'tag'>
+type Requirements = Pick<Operation<never>, 'scope' | 'audience' | 'upstream' | 'ofEndpoints'>
 
 /** The header in which an operator names the reseller for whom it calls. */
 export const RESELLER_HEADER = 'farewatch-reseller'
@@ -111,7 +111,7 @@ function unauthorized(what: Unauthenticated): ProblemError {
   return new ProblemError('access.unknown_key', { headers })
 }
 
-function assertAllowed({ scope, audience, tag }: Requirements, caller: Caller): void {
+function assertAllowed({ scope, audience, ofEndpoints }: Requirements, caller: Caller): void {
   if (scope !== 'any' && !caller.scopes.includes(scope)) {
     throw new ProblemError('access.missing_scope', {
       headers: {
@@ -120,10 +120,8 @@ function assertAllowed({ scope, audience, tag }: Requirements, caller: Caller): 
       detail: `the scope ${scope} is needed`,
     })
   }
-  if (audience !== 'resellers') return
-  const account = caller.kind === 'reseller' ? caller.resellerId : undefined
-  // The account of operators has endpoints, and neither watches nor keys.
-  if (account === undefined || (account === OPERATORS.id && tag !== 'Webhooks')) {
+  const isOwner = caller.kind === 'reseller' && (ofEndpoints || caller.resellerId !== OPERATORS.id)
+  if (audience === 'resellers' && !isOwner) {
     throw new ProblemError('access.resellers_only')
   }
 }

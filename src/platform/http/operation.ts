@@ -53,6 +53,8 @@ interface Declaration<P extends TSchema, Q extends TSchema, B extends TSchema, A
   readonly repeatable?: true
   /** The response lasts until the client leaves. It counts as one of the streams of a key, and not as a request. */
   readonly streams?: true
+  /** The account of operators, which has endpoints, and neither watches nor keys, may call it too. */
+  readonly ofEndpoints?: true
   /** Problems in addition to those that every operation may answer. */
   readonly problems?: readonly ProblemCode[]
   /**

@@ -79,22 +79,21 @@ function findUnstorable(value: unknown): string | undefined {
 /** The error of a body that does not match its schema. A misspelt name comes before the one that is missing. */
 function wrongWith(schema: TSchema, errors: readonly TValidationError[]): BodyFault {
   const fitting = errorsOfFitting(errors)
-  const error = fitting.find(isUnknownName) ?? fitting[0]
+  const error = fitting.find(isUnknownName) ?? fitting.find(isOtherType) ?? fitting[0]
   if (error === undefined) {
     return { pointer: '', detail: 'the body does not have the required shape' }
   }
   const pointer = placeOf(error)
-  if (!isUnknownName(error)) {
-    const detail = error.keyword === 'required' ? 'is missing' : wanted(shapeAt(schema, error))
-    return { pointer, detail }
+  if (error.keyword === 'required') return { pointer, detail: 'is missing' }
+  if (isOtherType(error)) {
+    const types = errors.filter((one) => isOtherType(one) && placeOf(one) === pointer)
+    return { pointer, detail: wanted({ enum: types.flatMap(allowedBy) }) }
   }
+  if (!isUnknownName(error)) return { pointer, detail: wanted(shapeAt(schema, error)) }
   const same = fitting.filter((one) => isUnknownName(one) && one.instancePath === pointer)
   const known = new Set(same.flatMap((one) => Object.keys(propertiesOf(shapeAt(schema, one)))))
-  const name = cleanText(pointer.split('/').at(-1) ?? '', MAX_POINTER_CHARS)
-  return {
-    pointer,
-    detail: `${JSON.stringify(name)} is not known: there are ${[...known].join(', ')}`,
-  }
+  const name = JSON.stringify(cleanText(pointer.split('/').at(-1) ?? '', MAX_POINTER_CHARS))
+  return { pointer, detail: `${name} is not known: there are ${[...known].join(', ')}` }
 }
 
 /** The validator applies the schema `false` to the value of a name that it does not know. */
@@ -117,18 +116,19 @@ function errorsOfFitting(errors: readonly TValidationError[]): readonly TValidat
   )
   const choiceOf = ({ schemaPath }: TValidationError) => CHOICE.exec(schemaPath)?.[0]
   return [isOtherType, isUnknownName].reduce((left, isUnfit) => {
-    const unfit = new Set(left.filter(isUnfit).map(choiceOf))
-    const fitting = left.filter((error) => {
-      const choice = choiceOf(error)
-      return choice === undefined || !unfit.has(choice)
-    })
+    const unfit = new Set(left.filter(isUnfit).flatMap((error) => choiceOf(error) ?? []))
+    const fitting = left.filter((error) => !unfit.has(choiceOf(error) ?? ''))
     return fitting.length > 0 ? fitting : left
   }, causes)
 }
 
 /** A member that has one value in each choice has another one. */
-function isOtherType({ keyword, params }: TValidationError): boolean {
-  return keyword === 'enum' && (params as { allowedValues: unknown[] }).allowedValues.length === 1
+function isOtherType(error: TValidationError): boolean {
+  return error.keyword === 'enum' && allowedBy(error).length === 1
+}
+
+function allowedBy({ params }: TValidationError): readonly unknown[] {
+  return (params as { allowedValues: unknown[] }).allowedValues
 }
 
 /** The part of the schema that an error is about; for an unknown name the object that does not have it. */

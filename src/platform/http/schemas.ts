@@ -36,8 +36,8 @@ export function oneOf<const V extends readonly string[]>(values: V, options: TSc
 
 /** A union of objects with titles that differ by the only value of one member. */
 export function unionBy<S extends TSchema>(member: string, title: string, choices: readonly S[]) {
-  const options = { title, discriminator: { propertyName: member } }
-  return Type.Unsafe<Static<S>>(Type.Union([...choices], options))
+  const union = Type.Union([...choices], { title, discriminator: { propertyName: member } })
+  return Type.Unsafe<Static<S>>(union)
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -78,10 +78,8 @@ function otherChoice(choices: readonly Choice[], member: string) {
   const properties = shared.map((name) => {
     const all = choices.map((choice) => choice.properties[name] ?? {})
     if (name === member) {
-      return [
-        name,
-        { type: 'string', not: { type: 'string', enum: all.flatMap((one) => one.enum) } },
-      ] as const
+      const known = { type: 'string', enum: all.flatMap((one) => one.enum) }
+      return [name, { type: 'string', not: known }] as const
     }
     const plain = all.flatMap(({ description: _description, ...one }) =>
       Array.isArray(one.anyOf) ? (one.anyOf as Json[]) : [one],

@@ -165,6 +165,7 @@ describe('bodies', () => {
       '/digest/at',
       '"at" is not known: there are type, hour, zone',
     ],
+    [{ name: 'x', digest: { type: 'weekly' } }, '/digest/type', 'must be one of interval, daily'],
   ])('the problem of the body %j says what its value must be', (given, pointer, detail) => {
     expect(() => readSettings(given)).toThrow(
       expect.objectContaining({ code: 'request.invalid_body', args: { pointer, detail } }),
