@@ -203,7 +203,7 @@ describe('in any order of jobs, crashes and changes of watches', () => {
       KINDS.every((kind) => seen.kinds.has(kind))
 
     // A few worlds may lack a kind by chance. More of them are played then.
-    for (let i = 0; i < 8 && !hasPlayed(); i += 1) {
+    for (let i = 0; i < 20 && !hasPlayed(); i += 1) {
       await fc.assert(
         fc.asyncProperty(anyScript, async (script) => {
           await clearWorld(db)
