@@ -2,7 +2,7 @@
  * The part of bench/verify.ts for small budgets: a worker process as users start it, at 5, 20 and 1,000 checks a second, and idle.
  *
  * CPU time is that of the worker and of all PostgreSQL processes. WAL is that of the whole server, the queue's included,
- * without full-page images: `pg_stat_wal` counts all of it, `pg_walinspect` the images. The delay from answer to record is
+ * without full-page images, by `pg_walinspect`. The delay from answer to record is
  * that from the instant at which the upstream's process has answered to `fare_state.last_check_at`.
  *
  * Each step is a multiple of the floor (paced-floor.ts), which is measured in the same run: a bare loop that makes the
@@ -290,7 +290,6 @@ interface Reading {
   readonly postgres: number
   readonly redis: number
   readonly lsn: string
-  readonly walBytes: number
 }
 
 async function reading(
@@ -298,9 +297,8 @@ async function reading(
   fixture: Fixture,
   { pid, queue }: { pid: number; queue: Redis | undefined },
 ): Promise<Reading> {
-  const wal = await selectOne(
-    sql<{ lsn: string; bytes: number }>`
-      select pg_current_wal_insert_lsn()::text as lsn, wal_bytes::float8 as bytes from pg_stat_wal`,
+  const { lsn } = await selectOne(
+    sql<{ lsn: string }>`select pg_current_wal_insert_lsn()::text as lsn`,
     db,
   )
   // An idle server may write nothing else, and statistics of the WAL need a record after their beginning.
@@ -311,19 +309,19 @@ async function reading(
     worker: cpuSecondsOfProcess(pid),
     postgres: fixture.postgresCpuSeconds(),
     redis: queue === undefined ? 0 : cpuSecondsOfProcess(queue.pid),
-    lsn: wal.lsn,
-    walBytes: wal.bytes,
+    lsn,
   }
 }
 
-/** The WAL between two readings, without full-page images. */
+/** The records of the WAL between two readings, without full-page images. Counters of the server would lag behind. */
 async function walBytes(db: Db, from: Reading, to: Reading): Promise<number> {
-  const { images } = await selectOne(
-    sql<{ images: number }>`
-      select coalesce(sum(fpi_size), 0)::float8 as images from public.pg_get_wal_stats(${from.lsn}::pg_lsn, ${to.lsn}::pg_lsn)`,
+  const { bytes } = await selectOne(
+    sql<{ bytes: number }>`
+      select coalesce(sum(record_size), 0)::float8 as bytes
+      from public.pg_get_wal_stats(${from.lsn}::pg_lsn, ${to.lsn}::pg_lsn)`,
     db,
   )
-  return to.walBytes - from.walBytes - images
+  return bytes
 }
 
 /** Keeps the WAL of the whole run, which `pg_walinspect` reads. The owner of the database may do none of this. */

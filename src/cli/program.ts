@@ -46,6 +46,7 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Described>>
   'Routes:': {
     sync: {
       sync: 'Pull the route lists now, or wait for the run that is already pulling them',
+      runs: 'List, show, compare, approve and reject the runs of syncs',
       routes: 'Export routes',
     },
   },
@@ -78,7 +79,6 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Described>>
     },
     endpoints: {
       endpoints: 'Manage the webhook endpoints of resellers',
-      trigger: 'Send an example of a record to an endpoint',
     },
     deliveries: {
       deliveries: 'Show deliveries, and send them again',

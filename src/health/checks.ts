@@ -150,7 +150,7 @@ const LISTS: StatusChecks = {
   },
   list_never_accepted: {
     about: 'routes',
-    command: 'sync runs --limit 5',
+    command: 'runs list --limit 5',
     todo: 'The runs show why; "bin/farewatch sync" fetches the lists now.',
     find: (status) =>
       lateLists(status).flatMap((one) => {
@@ -166,7 +166,7 @@ const LISTS: StatusChecks = {
   },
   list_failing: {
     about: 'routes',
-    command: 'sync runs --limit 5',
+    command: 'runs list --limit 5',
     todo: 'The runs show why; "bin/farewatch sync" fetches the lists now.',
     find: (status) =>
       lateLists(status).flatMap((one) => {
@@ -183,7 +183,7 @@ const LISTS: StatusChecks = {
   },
   list_held: {
     about: 'held',
-    command: 'sync review',
+    command: 'runs review',
     todo: 'Approve the list if it is true, reject it if it is an accident. The next normal list drops it.',
     find: ({ heldRuns }) =>
       heldRuns.map(({ runId, list, since, lists, reason }) => {

@@ -80,7 +80,7 @@ export class RunNotFoundError extends AppError {
   readonly missing = 'run'
 
   constructor(runId: number) {
-    super(`there is no finished run ${runId}: "bin/farewatch sync runs" lists them`)
+    super(`there is no finished run ${runId}: "bin/farewatch runs list" lists them`)
   }
 }
 
@@ -91,7 +91,7 @@ export class NotHeldError extends AppError {
   override readonly retryable = false
 
   constructor(runId: number, status: RunStatus) {
-    super(`run ${runId} is ${status}, not held: "bin/farewatch sync review" lists what is held`)
+    super(`run ${runId} is ${status}, not held: "bin/farewatch runs review" lists what is held`)
   }
 }
 

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { BELIEF_STATES } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
@@ -144,14 +143,11 @@ const readAllStates = reseller({
   problems: ['not_found'],
   handler: async ({ db, resellerId, minRecheckSeconds }, { query, reply }) => {
     const { list, ...filter } = query
-    return sendStates(reply, statesText(db, { resellerId, list, minRecheckSeconds, filter }))
+    const text = statesText(db, { resellerId, list, minRecheckSeconds, filter })
+    const blocks = await orNotFound(reading(resellerId, () => bufferText(text)))
+    return sendBuffered(reply.type('application/json; charset=utf-8'), blocks)
   },
 })
-
-async function sendStates(reply: FastifyReply, text: AsyncGenerator<string>) {
-  const blocks = await orNotFound(reading(() => bufferText(text)))
-  return sendBuffered(reply.type('application/json; charset=utf-8'), blocks)
-}
 
 /** The views of a reseller's watches. */
 export const WATCH_VIEW_OPERATIONS = [listOfList, readWatch, readAllStates]

@@ -54,6 +54,25 @@ it('polls that do not wait and verifies of a kept answer are handled two at a ti
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(paths.map(() => 200))
 })
 
+it('the states of lists are read one after another for each reseller', async ({ db }) => {
+  const base = await startApi(db)
+  const ana = await newCaller(db, base, 'ana')
+  const ben = await newCaller(db, base, 'ben')
+  await listWith(ana, 'l', [watch('A')])
+
+  const { answers, waiting } = await inTransaction(db, async (tx) => {
+    await sql`lock table fare_state in access exclusive mode`.execute(tx)
+    const answers = ['/watch-lists/l/watches', '/watch-state'].map((path) => ana.get(path))
+    await until('a read waits for the lock', async () => (await countWaiting(tx)) > 0)
+    // Time in which the other read would reach the database.
+    for (let i = 0; i < 5; i += 1) expect((await ben.get('/watch-lists')).status).toBe(200)
+    return { answers, waiting: await countWaiting(tx) }
+  })
+
+  expect(waiting).toBe(1)
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200])
+})
+
 it('while the writes of one reseller wait for the database, another reads and writes at once', async ({
   db,
 }) => {

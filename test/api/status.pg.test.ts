@@ -91,7 +91,7 @@ describe('the status', () => {
         text: `No list ${list} has been accepted yet.`,
         since: null,
         until: null,
-        command: 'bin/farewatch sync runs --limit 5',
+        command: 'bin/farewatch runs list --limit 5',
         todo: expect.any(String) as string,
       })),
       versions: {

@@ -150,7 +150,7 @@ describe('bad input on the command line', () => {
   it.for([
     [['sync', '--list', 'fares'], 'routes, with-availability, all'],
     [['routes', 'export', '--as-of', 'yesterday'], '2026-01-31'],
-    [['sync', 'runs', '--limit', '0'], 'from 1 to 10000'],
+    [['runs', 'list', '--limit', '0'], 'from 1 to 10000'],
     [['fly'], 'unknown command'],
   ] as const)('explains the usage error of %j', async ([args, output]) => {
     const { exit, stderr } = await runCommand(args, {})

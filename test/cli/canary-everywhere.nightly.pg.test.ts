@@ -23,8 +23,8 @@ import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
 const READING = [
-  ['sync', 'runs', '--json'],
-  ['sync', 'show', '1', '--json'],
+  ['runs', 'list', '--json'],
+  ['runs', 'show', '1', '--json'],
   ['fares', 'show', '1', '--json'],
   ['changes', '--json'],
   ['routes', 'export', '--format', 'json'],

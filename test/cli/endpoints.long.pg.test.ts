@@ -39,8 +39,8 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   const rotated = await farewatch('endpoints', 'rotate', id, ...owner)
   const tested = jsonLines(await farewatch('endpoints', 'test', id, ...owner, '--json'))
   const deliveryId = String(tested[0]?.deliveryId)
-  const unnamed = await farewatch('trigger')
-  const triggered = await farewatch('trigger', 'expired', '--endpoint', id, ...owner)
+  const unnamed = await farewatch('endpoints', 'trigger', id, 'sold', ...owner)
+  const triggered = await farewatch('endpoints', 'trigger', id, 'expired', ...owner)
   await sql`
     update delivery set state = 'dead', due_at = null, ended_at = clock_timestamp(), dead_reason = 'blocked'
   `.execute(db)
@@ -79,7 +79,7 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
     /^id +reseller +endpoint .*\n─.*\n([0-9a-f-]{36} +northwind .*\n){2}$/,
   )
   expect(unnamed).toMatchObject({ exit: 2, stdout: '' })
-  expect(unnamed.stderr).toContain('one of watch_started, became_unavailable, became_available')
+  expect(unnamed.stderr).toContain('watch_started, became_unavailable, became_available')
   expect(triggered.stdout).toMatch(/^delivery [0-9a-f-]{36} added\n$/)
   expect(shown.stdout).toContain('dead: blocked')
   expect(replayed).toMatchObject({ exit: 0, stdout: '2 deliveries sent again\n' })

@@ -106,10 +106,10 @@ const HELD = [
 ] as const
 
 const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
-  ['sync runs', (width) => tableText(RUN_COLUMNS, asSent(RUNS), width)],
-  ['sync review', (width) => heldText(asSent(HELD_RUNS), width)],
+  ['runs list', (width) => tableText(RUN_COLUMNS, asSent(RUNS), width)],
+  ['runs review', (width) => heldText(asSent(HELD_RUNS), width)],
   [
-    'sync review RUN',
+    'runs review RUN',
     (width) =>
       reviewText(
         asSent({ run: HELD_RUNS[0], lastAcceptedAt: AT, isLikelyReal: true, plan: PLAN }),
@@ -182,6 +182,6 @@ describe('on a narrow screen', () => {
   it('a command is not wrapped and has its own line', () => {
     const review = asSent({ run: HELD_RUNS[0], isLikelyReal: false, plan: PLAN })
 
-    expect(reviewText(review, 80)).toMatch(/^ {4}bin\/farewatch sync approve 1234$/m)
+    expect(reviewText(review, 80)).toMatch(/^ {4}bin\/farewatch runs approve 1234$/m)
   })
 })

@@ -115,7 +115,7 @@ describe('farewatch up, with nothing configured', () => {
     expect(await up.ended).toBe(0)
     expect(logLines(up).at(-1)).toMatchObject({ msg: 'stopped' })
 
-    const after = await runFarewatch(['sync', 'runs', '--json', '--database'], env, home)
+    const after = await runFarewatch(['runs', 'list', '--json', '--database'], env, home)
     expect(after.stdout).toContain('"status":"applied","baseline":true')
   })
 

@@ -64,7 +64,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
 
   it('nothing is wrong when all is well, and every command of the runbooks runs', async () => {
     await until('two accepted lists', async () => {
-      const { stdout } = await fixture.run('sync', 'runs', '--json')
+      const { stdout } = await fixture.run('runs', 'list', '--json')
       return stdout.includes('"routes"') && stdout.includes('with-availability')
     })
     for (const command of runbookCommands(words)) await run(command)
@@ -77,12 +77,12 @@ describe.runIf(hasPrometheus() && hasRedisServer())('in a real Prometheus', () =
     setFaults({ name: 'half-list', endpoint: 'routes' })
     expect(await fixture.run('sync', '--list', 'routes')).toMatchObject({ exit: 3 })
     await firing('list_held')
-    const { stdout } = await fixture.run('sync', 'review', '--json')
+    const { stdout } = await fixture.run('runs', 'review', '--json')
     const { runId } = JSON.parse(stdout) as { runId: number }
     await expectCause('list_held')
 
     setFaults()
-    expect(await fixture.run('sync', 'reject', String(runId))).toMatchObject({ exit: 0 })
+    expect(await fixture.run('runs', 'reject', String(runId))).toMatchObject({ exit: 0 })
 
     await silent('list_held')
   })

@@ -6,7 +6,7 @@ import { blockTable, sessionsOf, untilStatement } from './crash-tools.ts'
 import { runOf } from './held-fixtures.ts'
 import { changes, livePairs, manyRoutes, sync } from './sync-fixtures.ts'
 
-const ROLE = 'sync approve'
+const ROLE = 'runs approve'
 
 describe('killing a process that approves a run', () => {
   it.for([
@@ -29,7 +29,7 @@ describe('killing a process that approves a run', () => {
     async ({ table, mode, at }, { db, databaseUrl }) => {
       await sync(db, manyRoutes(40))
       const { runId } = await sync(db, manyRoutes(20))
-      const command = ['sync', 'approve', String(runId), '--database']
+      const command = ['runs', 'approve', String(runId), '--database']
       const release = await blockTable(databaseUrl, `farewatch_private.${table}`, mode)
 
       const approving = startInTest(command, { DATABASE_URL: databaseUrl })

@@ -3,13 +3,13 @@ import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { routes, sync } from './sync-fixtures.ts'
 
-describe('sync diff', { timeout: 60_000 }, () => {
+describe('runs diff', { timeout: 60_000 }, () => {
   it('the command refuses to compare runs of two lists, and names the list of each run', async ({
     db,
     databaseUrl,
   }) => {
     const diff = (...runs: number[]) =>
-      runCommand(['sync', 'diff', ...runs.map(String)], { DATABASE_URL: databaseUrl })
+      runCommand(['runs', 'diff', ...runs.map(String)], { DATABASE_URL: databaseUrl })
     const all = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
     const some = await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
     const more = await sync(db, routes('PMI-MAD', 'PMI-BCN'), { list: 'with-availability' })

@@ -119,8 +119,8 @@ describe('a list that lacks half of the routes', () => {
       '  lost places 61 places: OLD City OLD, D100 City D100, D101 City D101, D102 City D102, D103 City D103, …',
       '  new         1: NEU City NEU → DA City DA',
       '  places      1 changed: #D0 D0 City D0 Spain is now D0 Elsewhere Spain',
-      `approve it to add 1, remove 60, change 1 place (61 live after) from now on, without a second list:  bin/farewatch sync approve ${held.runId}`,
-      `reject it to drop it and change nothing:  bin/farewatch sync reject ${held.runId}`,
+      `approve it to add 1, remove 60, change 1 place (61 live after) from now on, without a second list:  bin/farewatch runs approve ${held.runId}`,
+      `reject it to drop it and change nothing:  bin/farewatch runs reject ${held.runId}`,
     ])
   })
 })

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect, inject, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import { changeReseller } from '../../src/resellers/resellers.ts'
+import { untilReady } from '../fares/worker-fixtures.ts'
 import { type RunningCommand, startInTest } from '../support/child-process.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { adminQuery } from '../support/postgres-server.ts'
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import {
   type DrivenRecord,
@@ -31,6 +34,9 @@ const ENOUGH_FOR_P95 = 20
 const LEASE_MS = 65_000
 /** Until the lists of a killed process come again, and two of them confirm a removal. */
 const ROUTE_MS = 100_000
+/** A loss that lasts as long must be recorded. */
+const LONG_MS = 60_000
+const FLAP_SECONDS = 10
 const TOKEN = 'soak-access-token'
 
 /** Every fifth fare has a return flight. */
@@ -52,23 +58,75 @@ function startWorker(databaseUrl: string, upstreamUrl: string, redisUrl: string 
   })
 }
 
-/** Kills one of the workers at a third and at two thirds of the time, and starts another. Returns when. */
-async function killTwice(
-  start: () => RunningCommand,
-  workers: RunningCommand[],
-): Promise<number[]> {
-  const killedMs: number[] = []
+interface Span {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** The workers and their store. */
+interface Scene {
+  readonly startMs: number
+  readonly start: () => RunningCommand
+  readonly workers: RunningCommand[]
+  readonly databaseUrl: string
+  readonly store: TcpProxy
+}
+
+interface Trouble {
+  readonly happens: string
+  /** Ends before the soak. Returns the times in which nothing could be seen or recorded. */
+  readonly run: (scene: Scene) => Promise<Span[]>
+}
+
+/** Kills one of the workers at a third and at two thirds of the time, and starts another. */
+async function killTwice({ start, workers }: Scene): Promise<Span[]> {
+  const hidden: Span[] = []
   for (const [i] of [0, 1].entries()) {
     await delay((SECONDS / 3) * 1000)
     workers[i]?.child.kill('SIGKILL')
-    killedMs.push(Date.now())
+    // What it had claimed is asked again at the end of its lease.
+    hidden.push({ fromMs: Date.now() - CONFIRMATION_MS, toMs: Date.now() + LEASE_MS })
     workers[i] = start()
   }
-  return killedMs
+  return hidden
 }
 
+async function comeAndGo({ store, startMs }: Scene): Promise<Span[]> {
+  const hidden: Span[] = []
+  while (Date.now() < startMs + (SECONDS - 2 * FLAP_SECONDS) * 1000) {
+    await delay(FLAP_SECONDS * 1000)
+    const fromMs = Date.now()
+    await store.shut()
+    await delay(FLAP_SECONDS * 1000)
+    await store.open()
+    hidden.push({ fromMs, toMs: Date.now() })
+  }
+  return hidden
+}
+
+/** Refuses writes in the second third of the time, at most for ten minutes. */
+async function refuseWrites({ databaseUrl, store }: Scene): Promise<Span[]> {
+  const { pathname } = new URL(databaseUrl)
+  const set = async (change: string) => {
+    await adminQuery(inject('postgresUrl'), `alter database "${pathname.slice(1)}" ${change}`)
+    store.cut()
+  }
+  await delay((SECONDS / 3) * 1000)
+  const fromMs = Date.now() - CONFIRMATION_MS
+  await set('set default_transaction_read_only = on')
+  await delay(Math.min(600, SECONDS / 3) * 1000)
+  await set('reset default_transaction_read_only')
+  return [{ fromMs, toMs: Date.now() + CONFIRMATION_MS }]
+}
+
+const TROUBLES: readonly Trouble[] = [
+  { happens: 'workers that are killed', run: killTwice },
+  { happens: 'a store that comes and goes each ten seconds', run: comeAndGo },
+  { happens: 'a store that refuses writes for a third of the time', run: refuseWrites },
+]
+
 /** Runs two workers against a driven upstream behind a faulty proxy. Returns the plan and the records. */
-async function run(db: Db, databaseUrl: string, redisUrl: string | null) {
+async function run(db: Db, databaseUrl: string, redisUrl: string | null, trouble: Trouble) {
   let losses: readonly Loss[] = []
   let routes: readonly ListedRoute[] = []
   const upstream = await startDrivenUpstream(
@@ -76,7 +134,10 @@ async function run(db: Db, databaseUrl: string, redisUrl: string | null) {
     () => routes,
   )
   const proxy = await startFaultyProxy(upstream.url, FAULT_SHARE, seeded(11))
+  const { hostname, port } = new URL(databaseUrl)
+  const store = await createTcpProxy({ host: hostname, port: Number(port) })
   onTestFinished(async () => {
+    await store.close()
     await proxy.close()
     await upstream.close()
   })
@@ -85,20 +146,22 @@ async function run(db: Db, databaseUrl: string, redisUrl: string | null) {
   )
   await resellerWith(db, rows, 'ana')
   await changeReseller(db, 'ana', { routes: { countries: ['Spain'] } })
-  const start = () => startWorker(databaseUrl, proxy.url, redisUrl)
+  const storeUrl = Object.assign(new URL(databaseUrl), { port: String(store.port) }).href
+  const start = () => startWorker(storeUrl, proxy.url, redisUrl)
   const workers = [start(), start()]
+  for (const worker of workers) await untilReady(worker)
   const startMs = Date.now()
   const endMs = startMs + SECONDS * 1000
   losses = planLosses({ fares: FARES, startMs, endMs, random: seeded(7) })
   routes = planRoutes({ startMs, endMs })
-  const killedMs = await killTwice(start, workers)
+  const hidden = await trouble.run({ startMs, start, workers, databaseUrl, store })
   await delay(endMs - Date.now())
   await drain(db)
   for (const worker of workers) worker.child.kill('SIGTERM')
   expect(await Promise.all(workers.map(({ ended }) => ended))).toEqual([0, 0])
   const corrupted = Object.values(proxy.corrupted).reduce((sum, n) => sum + n, 0)
   const records = await readRecords(db)
-  return { losses, routes, endMs, killedMs, records, asked: proxy.requestsMs, corrupted }
+  return { losses, routes, endMs, hidden, records, asked: proxy.requestsMs, corrupted }
 }
 
 /** What the reseller received of each route, in the order of its feed. */
@@ -155,25 +218,37 @@ function percentile(sortedMs: readonly number[], share: number): number {
   return (sortedMs[Math.ceil(sortedMs.length * share) - 1] ?? Number.NaN) / 1000
 }
 
-async function expectTrue(db: Db, databaseUrl: string, redisUrl: string | null): Promise<void> {
-  const { losses, routes, endMs, killedMs, records, asked, corrupted } = await run(
+/** How much of a time none of the others covers. */
+function shownMs({ fromMs, toMs }: Span, hidden: readonly Span[]): number {
+  const covered = hidden.map((one) => Math.min(toMs, one.toMs) - Math.max(fromMs, one.fromMs))
+  return toMs - fromMs - covered.reduce((sum, ms) => sum + Math.max(0, ms), 0)
+}
+
+async function expectTrue(
+  db: Db,
+  databaseUrl: string,
+  redisUrl: string | null,
+  trouble: Trouble,
+): Promise<void> {
+  const { losses, routes, endMs, hidden, records, asked, corrupted } = await run(
     db,
     databaseUrl,
     redisUrl,
+    trouble,
   )
   const routeRecords = await readRouteRecords(db)
   const found = recordedLosses({ fares: FARES, endMs }, losses, records)
-  // What a killed process had claimed is asked again at the end of its lease.
-  const isHidden = ({ fromMs }: { fromMs: number }) =>
-    killedMs.some((atMs) => fromMs > atMs - CONFIRMATION_MS && fromMs < atMs + LEASE_MS)
-  const long = found.filter((loss) => loss.lastsMs >= 60_000 && !isHidden(loss))
-  const took = long.flatMap(({ tookMs }) => tookMs ?? []).sort((a, b) => a - b)
+  const shown = (fromMs: number, ms: number) => shownMs({ fromMs, toMs: fromMs + ms }, hidden)
+  const long = found.filter(({ fromMs, lastsMs }) => shown(fromMs, lastsMs) >= LONG_MS)
+  const took = long
+    .flatMap(({ fromMs, tookMs }) => (tookMs === undefined ? [] : [shown(fromMs, tookMs)]))
+    .sort((a, b) => a - b)
   const expectedInterval = await readExpectedInterval(db)
   const wrong = falseRecords(losses, records)
   process.stdout.write(
-    `driven truth, ${redisUrl === null ? 'PostgreSQL' : 'Redis'}, ${SECONDS} s: ${asked.length} answers, ` +
+    `driven truth, ${redisUrl === null ? 'PostgreSQL' : 'Redis'}, ${SECONDS} s, ${trouble.happens}: ${asked.length} answers, ` +
       `${corrupted} corrupted, ${losses.length} losses, ${records.length} records, ${wrong.length} false; ` +
-      `2 workers killed, ${long.length} losses of 60 s or more, ${long.length - took.length} missed; ` +
+      `${long.length} losses that could be seen for 60 s, ${long.length - took.length} missed; ` +
       `recorded after ${percentile(took, 0.95).toFixed(1)} s at p95, expected interval ${expectedInterval.toFixed(1)} s\n`,
   )
 
@@ -190,10 +265,13 @@ async function expectTrue(db: Db, databaseUrl: string, redisUrl: string | null):
   expect(percentile(took, share)).toBeLessThan(4 * expectedInterval + CONFIRMATION_SECONDS)
 }
 
-describe('an upstream with known losses and routes behind a proxy that corrupts a tenth of the answers, and workers that are killed', () => {
-  onBothQueues(
-    'no record is false, no loss of 60 s or more is missed, losses are recorded in time, and each route comes and goes once',
-    SECONDS,
-    expectTrue,
-  )
-})
+describe.for(TROUBLES)(
+  'an upstream with known losses and routes behind a proxy that corrupts a tenth of the answers, and $happens',
+  (trouble) => {
+    onBothQueues(
+      'no record is false, no loss that could be seen for 60 s is missed, losses are recorded in time, and each route comes and goes once',
+      SECONDS,
+      (db, databaseUrl, redisUrl) => expectTrue(db, databaseUrl, redisUrl, trouble),
+    )
+  },
+)

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS, OPERATORS } from '../../platform/base/kinds.ts'
 import type { Call, Item } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { add, type Commands, help, load } from '../describe.ts'
+import { add, type Commands, load } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
-import { uuidOption } from '../option-parsers.ts'
 import { type Columns, count } from '../text/text-format.ts'
 
 type Endpoint = Item<'GET /webhook-endpoints'>
@@ -55,7 +54,7 @@ const COLUMNS: Columns<Endpoint> = {
 const owned = (id: string, { reseller }: Owner): Call => ({ params: { endpointId: id }, reseller })
 const added = ({ deliveryId }: { readonly deliveryId: string }) => `delivery ${deliveryId} added`
 
-export const COMMANDS: Commands = { endpoints: addEndpoints, trigger: addTrigger }
+export const COMMANDS: Commands = { endpoints: addEndpoints }
 
 function refuseTwoOwners(command: Command): void {
   if (command.opts().operator !== true || command.getOptionValueSource('reseller') === 'implied')
@@ -143,6 +142,20 @@ function addEndpoints(group: Command): void {
     '',
     'The worker sends it; "deliveries show" prints its attempts.',
   ).action(call('POST /webhook-endpoints/{endpointId}/test', owned, added))
+  one(
+    'trigger',
+    'Send an example of a record to an endpoint',
+    'became_unavailable ',
+    'Its type is "example." and the kind. It is no part of the feed.',
+  )
+    .addArgument(new Argument('<kind>', 'the kind of the record').choices(WATCH_CHANGE_KINDS))
+    .action(
+      call(
+        'POST /webhook-endpoints/{endpointId}/trigger',
+        (id: string, kind: string, flags: Owner) => ({ ...owned(id, flags), body: { kind } }),
+        added,
+      ),
+    )
   add(group, 'reseal', 'Encrypt all endpoints with the present ENCRYPTION_KEY', {
     remark: 'It works on the database itself. ENCRYPTION_KEY_PREVIOUS must hold the former key.',
   }).action(
@@ -185,37 +198,6 @@ function jsonOption(file: string): unknown {
     const why = (err as NodeJS.ErrnoException).code ?? 'it is not JSON'
     throw new InvalidArgumentError(`${file} cannot be read (${why}).`)
   }
-}
-
-interface TriggerFlags extends Owner {
-  readonly endpoint: string
-}
-
-/** Adds `trigger`, which sends an example of a record. */
-function addTrigger(program: Command): void {
-  help(program, {
-    examples: ['became_unavailable --endpoint ID --reseller northwind'],
-    remark: 'Its type is "example." and the kind. It is no part of the feed.',
-  })
-    .argument('[kind]', `one of ${WATCH_CHANGE_KINDS.join(', ')}`)
-    .option('--endpoint <id>', 'as "endpoints list" prints it', uuidOption)
-    .option('--reseller <name>', 'the owner of the endpoint')
-    .action(call('POST /webhook-endpoints/{endpointId}/trigger', triggered, added))
-}
-
-/** The kind is checked first, so that a command without anything names them. */
-function triggered(kind: string | undefined, flags: Partial<TriggerFlags>): Call {
-  if (!WATCH_CHANGE_KINDS.some((one) => one === kind)) {
-    const fault = kind ? `"${kind}" is no kind` : 'name the kind of the record'
-    throw new UsageError(`${fault}: one of ${WATCH_CHANGE_KINDS.join(', ')}`)
-  }
-  const { endpoint, reseller } = flags
-  if (endpoint === undefined || reseller === undefined) {
-    throw new UsageError(
-      'name the endpoint, by the id that "endpoints list" prints, and its owner: --endpoint ID --reseller NAME',
-    )
-  }
-  return { ...owned(endpoint, { reseller }), body: { kind } }
 }
 
 function settingsOf(flags: SettingFlags) {

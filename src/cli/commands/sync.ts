@@ -17,10 +17,10 @@ const work = () => import('../work/sync.ts')
 const runNumber = integerOption(1, Number.MAX_SAFE_INTEGER)
 const ofRun = (runId: number) => ({ params: { runId } })
 
-export const COMMANDS: Commands = { sync: addSync, routes: addRoutes }
+export const COMMANDS: Commands = { sync: addSync, runs: addRuns, routes: addRoutes }
 
-function addSync(program: Command): void {
-  const sync = help(program, {
+function addSync(sync: Command): void {
+  help(sync, {
     examples: ['--list routes --json'],
     remark: 'Exits with 3 if a list is held for review, or would be.',
   })
@@ -31,8 +31,21 @@ function addSync(program: Command): void {
     )
     .option('--dry-run', 'fetch the list and print what a sync would do; change nothing')
     .action(load(work, ({ sync }) => sync))
+}
+
+function addRuns(runs: Command): void {
+  add(runs, 'list', 'List the last runs, newest first', { examples: ['--limit 5'] })
+    .addOption(new Option('--list <list>', 'only runs of this list').choices(ROUTE_LISTS))
+    .addOption(limitOption('runs'))
+    .action(
+      list(
+        'GET /sync-runs',
+        (query: RunsOptions) => ({ query: { list: query.list, limit: query.limit } }),
+        { columns: RUN_COLUMNS, none: 'no runs yet' },
+      ),
+    )
   add(
-    sync,
+    runs,
     'review',
     'List the held runs; or show why one is held and what approving it would do',
     { examples: ['7'] },
@@ -40,7 +53,7 @@ function addSync(program: Command): void {
     .argument('[run]', 'a held run; unset: all of them', runNumber)
     .action(act(review))
   const one = (name: string, about: string) =>
-    add(sync, name, about, { examples: ['7'] }).argument(
+    add(runs, name, about, { examples: ['7'] }).argument(
       '<run>',
       'the number of the run',
       runNumber,
@@ -58,24 +71,13 @@ function addSync(program: Command): void {
   one('show', 'Show everything about a finished run').action(
     call('GET /sync-runs/{runId}', ofRun, (run, { width }) => runText(run, width)),
   )
-  add(sync, 'diff', 'Print the differences between the kept lists of two runs of one list', {
+  add(runs, 'diff', 'Print the differences between the kept lists of two runs of one list', {
     examples: ['6 7'],
     remark: '+ is a route that the second list adds, - one that it lacks, ~ a place.',
   })
     .argument('<from>', 'the first run', runNumber)
     .argument('<to>', 'the second run', runNumber)
     .action(load(work, ({ printDifferences }) => printDifferences))
-  add(sync, 'runs', 'List the last runs, newest first', { examples: ['--limit 5'] })
-    .addOption(limitOption('runs'))
-    .action(
-      list(
-        'GET /sync-runs',
-        ({ list: named, limit }: RunsOptions) => ({
-          query: { limit, list: named === 'all' ? undefined : named },
-        }),
-        { columns: RUN_COLUMNS, none: 'no runs yet' },
-      ),
-    )
 }
 
 function review(runId: number | undefined, options: ProgramOptions): Promise<void> {

@@ -55,10 +55,10 @@ export function reviewText(
     ...planFacts(plan),
     ...adviceFacts(
       `approve it to ${effectText(plan)} from now on, without a second list:`,
-      `sync approve ${runId}`,
+      `runs approve ${runId}`,
       width,
     ),
-    ...adviceFacts('reject it to drop it and change nothing:', `sync reject ${runId}`, width),
+    ...adviceFacts('reject it to drop it and change nothing:', `runs reject ${runId}`, width),
   ]
   return factsText(
     facts.filter((fact) => fact !== false),

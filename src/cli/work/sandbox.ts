@@ -140,7 +140,7 @@ const STORY: readonly StoryStep[] = [
     fault: { name: 'half-list', endpoint: 'routes', durationSeconds: 60 },
     says: [
       'The route list has half of its routes for a minute. The next sync, within 20 s, holds it: nothing is applied.',
-      'See: bin/farewatch sync review, and the view "Runs" of the page.',
+      'See: bin/farewatch runs review, and the view "Runs" of the page.',
       'After the minute the next list is normal again, and drops the held one.',
     ],
   },

@@ -129,7 +129,7 @@ async function warnAboutInstant(
 
 /** Prints the differences between the kept lists of two runs. */
 export function printDifferences(from: number, to: number, options: ProgramOptions): Promise<void> {
-  return withApp({ role: 'sync diff', options }, async ({ syncDeps }, { terminal }) => {
+  return withApp({ role: 'runs diff', options }, async ({ syncDeps }, { terminal }) => {
     await assertOneList(syncDeps.db, [from, to])
     for await (const page of diffSnapshots(syncDeps, [from, to])) {
       terminal.printRows(page, () => page.map(differenceText).join('\n'))
@@ -146,6 +146,6 @@ async function assertOneList(db: Db, runIds: readonly [number, number]): Promise
   if (first === undefined || second === undefined || first.list === second.list) return
   throw new UsageError(
     `run ${first.runId} is of ${first.list} and run ${second.runId} of ${second.list}: only runs of one list ` +
-      `can be compared; "bin/farewatch sync runs --list ${first.list}" lists runs of the first`,
+      `can be compared; "bin/farewatch runs list --list ${first.list}" lists runs of the first`,
   )
 }

@@ -33,7 +33,7 @@ export function Review({ runId, mayDecide, onDecided }) {
     ${
       mayDecide
         ? html`<${Decide} runId=${runId} plan=${plan} onChanged=${review.reload} onDecided=${onDecided} />`
-        : html`<p class="help">${texts.runs.toDecide} <code>bin/farewatch sync approve ${runId}</code>, <code>bin/farewatch sync reject ${runId}</code></p>`
+        : html`<p class="help">${texts.runs.toDecide} <code>bin/farewatch runs approve ${runId}</code>, <code>bin/farewatch runs reject ${runId}</code></p>`
     }
   `}<//>`
 }
