@@ -11,7 +11,7 @@ const INTERVALS: Readonly<Record<RouteListName, RawBuilder<unknown>>> = {
 
 const CODE = sql`coalesce(nullif(p.iata, ''), p.place_id)`
 
-/** Found by its index: how many pairs are left is not estimated, and a list may change thousands. */
+/** As intervals and drafts, it is found by its place in an index or table: how many there are is not estimated. */
 function placeOf(column: string): RawBuilder<unknown> {
   return sql`(
     select ${CODE} as code,
@@ -36,19 +36,22 @@ export async function describeRoutes(
            select p.place_id, ${CODE} as code from place_version p where p.valid_to is null),
          same as materialized (select p.place_id, o.place_id as other_id from place p join place o using (code)),
          pair as (
-           select d.kind, d.departure_id, d.destination_id, min(r.valid_from) as first_seen_at
+           select d.ctid as draft, d.kind, d.departure_id, d.destination_id, min(r.first_seen_at) as first_seen_at
              from route_change_draft d
              join same a on a.place_id = d.departure_id
              join same b on b.place_id = d.destination_id
-             join route_version r on (r.departure_id, r.destination_id) = (a.other_id, b.other_id)
-             left join ${INTERVALS[list]} i
-                    on (i.departure_id, i.destination_id) = (r.departure_id, r.destination_id)
-                   and (i.departure_id, i.destination_id) <> (d.departure_id, d.destination_id)
-                   and case when d.kind in ('route_added', 'route_gained_availability')
-                            then i.valid_from < ${fetchedAt} and coalesce(i.valid_to >= ${fetchedAt}, true)
-                            else i.valid_to is null end
-            group by d.kind, d.departure_id, d.destination_id
-           having count(i.departure_id) = 0),
+            cross join lateral (
+                  select min(valid_from) as first_seen_at from route_version
+                   where (departure_id, destination_id) = (a.other_id, b.other_id)) r
+            cross join lateral (
+                  select count(*) as n from ${INTERVALS[list]} i
+                   where (i.departure_id, i.destination_id) = (a.other_id, b.other_id)
+                     and (i.departure_id, i.destination_id) <> (d.departure_id, d.destination_id)
+                     and case when d.kind in ('route_added', 'route_gained_availability')
+                              then i.valid_from < ${fetchedAt} and coalesce(i.valid_to >= ${fetchedAt}, true)
+                              else i.valid_to is null end) others
+            group by d.ctid, d.kind, d.departure_id, d.destination_id
+           having sum(others.n) = 0),
          shown as (
            select pair.*, jsonb_build_object('departure', a.shown, 'destination', b.shown) as route,
                   row_number() over (partition by kind, a.code, b.code order by departure_id, destination_id) as n
@@ -58,8 +61,7 @@ export async function describeRoutes(
     update route_change_draft d
        set route = n.route, first_seen_at = n.first_seen_at
       from shown n
-     where n.n = 1
-       and (n.kind, n.departure_id, n.destination_id) = (d.kind, d.departure_id, d.destination_id)
+     where n.n = 1 and d.ctid = n.draft
   `.execute(tx)
 }
 

@@ -10,7 +10,7 @@ describe('the commands about held runs', { timeout: 60_000 }, () => {
     db,
     databaseUrl,
   }) => {
-    const fw = (...args: string[]) => runCommand(['sync', ...args], { DATABASE_URL: databaseUrl })
+    const fw = (...args: string[]) => runCommand(['runs', ...args], { DATABASE_URL: databaseUrl })
     expect(await fw('review')).toMatchObject({ exit: 0, stdout: 'nothing is held\n' })
     const { runId: first } = await sync(db, manyRoutes(40))
     const { runId } = await sync(db, manyRoutes(20))
