@@ -130,14 +130,14 @@ function settingsPart(): string {
     .join('\n\n')
 }
 
+/** The page of a code, which the API serves, adds the remedy. */
 function problemsPart(): string {
-  const rows = Object.entries(PROBLEMS).map(([name, { status, cause, remedy }]) => [
+  const rows = Object.entries(PROBLEMS).map(([name, { status, cause }]) => [
     code(name),
     String(status),
     cause,
-    remedy,
   ])
-  return tableOf(['code', 'status', 'cause', 'remedy'], rows)
+  return tableOf(['code', 'status', 'cause'], rows)
 }
 
 function metricsTable(registry: Registry): string {
