@@ -5,7 +5,6 @@ import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fare
 import {
   CONTRADICTIONS,
   kindOf,
-  REASONS,
   WATCH_CHANGE_KINDS,
 } from '../../src/platform/base/change-kinds.ts'
 import { SETTING_GROUPS } from '../../src/platform/config/settings.ts'
@@ -19,7 +18,7 @@ type Registry = ReturnType<typeof createMetrics>['registry']
 
 /** The generated parts of each page, by the name in their markers. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  '../resellers.md': { kinds: kindsPart, reasons: reasonsPart },
+  '../resellers.md': { kinds: kindsPart },
   'truth.md': { confirmations: confirmationsPart },
   'cli.md': { 'exit codes': exitCodesPart },
   'settings.md': { settings: settingsPart },
@@ -93,16 +92,6 @@ function kindsPart(): string {
   return ['| kind | meaning |', '|---|---|', ...rows].join('\n')
 }
 
-/** What each reason says. */
-function reasonsPart(): string {
-  const rows = WATCH_CHANGE_KINDS.flatMap((kind) =>
-    (kindOf(kind).reasons ?? []).map(
-      (reason) => `| \`${kind}\` | \`${reason}\` | ${REASONS[reason].about} |`,
-    ),
-  )
-  return ['| kind | `reason` | meaning |', '|---|---|---|', ...rows].join('\n')
-}
-
 function exitCodesPart(): string {
   const rows = Object.entries(EXIT).map(([name, code]) => [
     String(code),
@@ -121,7 +110,7 @@ function settingsPart(): string {
         setting.preset === undefined || setting.preset === '' ? '' : code(String(setting.preset)),
         setting.preset === undefined || setting.preset === ''
           ? `${setting.accepts}, such as ${code(setting.example)}`
-          : setting.accepts,
+          : setting.accepts.replace(/^(a whole number from|one of|the name of) /, ''),
         `${setting.about}${setting.secret ? ' (secret)' : ''}`,
       ])
       const head = ['setting', 'default', 'accepts', 'what it does']
