@@ -45,13 +45,7 @@ function withoutDocument(part: unknown): unknown {
 }
 
 /** One body of each form is shown whole. */
-const WHOLE = [
-  'fare.price_changed',
-  'route.added',
-  'warning.began',
-  'webhook.test',
-  'webhook.disabled',
-]
+const WHOLE = ['fare.price_changed', 'route.added', 'warning.began', 'webhook.disabled']
 
 /** The types with links to their schemas, and an example of each form of body. */
 export function eventsPart(): string {

@@ -65,17 +65,16 @@ function withPart(page: string, part: string, text: string): string {
   return `${page.slice(0, from)}${begin}\n${text.trim()}\n\n${page.slice(to)}`
 }
 
-/** How many answers confirm each contradiction, in each circumstance. */
+/** How many answers confirm each contradiction, in each circumstance. Contradictions that are alike share a row. */
 function confirmationsPart(): string {
-  const rows = CONTRADICTIONS.map((contradiction) => [
-    `\`${contradiction}\``,
-    ...CIRCUMSTANCES.map((one) => confirmationText(confirmationOf(contradiction, one))),
+  const cellsOf = (contradiction: (typeof CONTRADICTIONS)[number]) =>
+    CIRCUMSTANCES.map((one) => confirmationText(confirmationOf(contradiction, one)))
+  const alike = Map.groupBy(CONTRADICTIONS, (one) => cellsOf(one).join(' | '))
+  const rows = [...alike.values()].map((names) => [
+    names.map(code).join(', '),
+    ...(names[0] === undefined ? [] : cellsOf(names[0])),
   ])
-  const header = ['contradiction', ...CIRCUMSTANCES.map((one) => `\`${one}\``)]
-  const lines = [header, header.map(() => '---'), ...rows].map(
-    (cells) => `| ${cells.join(' | ')} |`,
-  )
-  return lines.join('\n')
+  return tableOf(['contradiction', ...CIRCUMSTANCES.map(code)], rows)
 }
 
 function confirmationText({ answers, setting, gapSeconds }: Confirmation): string {
