@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { codeHelps, DEGRADED } from '../../grafana/source/alerts.ts'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fares/decide.ts'
 import {
@@ -28,7 +27,6 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   'metrics.md': {
     'metrics of one process': () => metricsTable(createMetrics().registry),
     'metrics of the whole system': () => gaugesTable(createMetrics().systemRegistry),
-    alerts: alertsPart,
   },
 }
 
@@ -149,26 +147,6 @@ function metricsOf(registry: Registry) {
     const labels = labelNames.map(code).join(', ')
     return { name: code(metric.name), type: String(metric.type), labels, help }
   })
-}
-
-/** The alerts that have a name of their own, and that of all the rest. */
-function alertsPart(): string {
-  const rows = codeHelps().flatMap(({ section, alert }) =>
-    alert === undefined ? [] : [{ section, ...alert }],
-  )
-  const byName = Map.groupBy(rows, ({ name }) => name)
-  const cells = [...byName].map(([name, of]) => {
-    const sections = [...new Set(of.map(({ section }) => section))]
-    const links = sections.map((one) => `[${one}](runbooks.md#${one})`).join(', ')
-    const isRest = name === DEGRADED
-    return [
-      code(name),
-      isRest ? 'warning' : 'critical',
-      isRest ? '15m' : (of[0]?.after ?? ''),
-      isRest ? `what else is WRONG; over a time ${links}` : links,
-    ]
-  })
-  return tableOf(['alert', 'severity', 'after', 'fires for'], cells)
 }
 
 function code(text: string): string {

@@ -33,8 +33,9 @@ export async function readDictionary(db: Db): Promise<Table[]> {
   return rows
 }
 
-/** The page docs/reference/dictionary.md. A text that several views give a column is printed once. */
-export function dictionaryPage(tables: readonly Table[]): string {
+/** The page docs/reference/dictionary.md, for analysts. A text that several views give a column is printed once. */
+export function dictionaryPage(allTables: readonly Table[]): string {
+  const tables = allTables.filter(({ isGranted }) => isGranted)
   const all = tables.flatMap(({ columns }) => columns)
   const usual = new Map([...Map.groupBy(all, ({ name }) => name)].map(usualOf))
   const isUsual = ({ name, description }: Column) =>
@@ -58,9 +59,9 @@ export function dictionaryPage(tables: readonly Table[]): string {
 
 const HEAD = `# Dictionary of the public SQL
 
-Every table and view of schema \`farewatch\`, from the comments in the database. [analysts.md](../analysts.md) explains the
-times and how to begin. No two rows have the same key. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and
-\`non_residents_…\` likewise, each smallint.`
+Every table and view of schema \`farewatch\`, from the comments in the database, except two that operators alone may read (\`fare_schedule\`,
+\`watch_changes\`: \`\\d+ farewatch.watch_changes\` in psql). [analysts.md](../analysts.md) explains the times and how to begin. No two rows have the same
+key. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and \`non_residents_…\` likewise, each smallint.`
 
 const COLUMNS_HEAD = `\`…_x\` stands for \`outbound_x\` and \`return_x\`. A text about the outbound flight or the departure also holds for the return flight or the
 destination on its line. A name has one type in all views. A column without a text in its view means this:`
