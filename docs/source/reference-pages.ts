@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fares/decide.ts'
-import {
-  CONTRADICTIONS,
-  kindOf,
-  WATCH_CHANGE_KINDS,
-} from '../../src/platform/base/change-kinds.ts'
+import { CONTRADICTIONS, kindOf, WATCH_CHANGE_KINDS } from '../../src/platform/base/change-kinds.ts'
 import { SETTING_GROUPS } from '../../src/platform/config/settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'

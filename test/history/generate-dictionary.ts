@@ -111,7 +111,11 @@ function firstTables(tables: readonly Table[]): (column: Column, own: string) =>
 }
 
 function namesOf(columns: readonly Column[]): string {
-  const names = columns.map(({ name }) => `\`${name}\``).join(', ')
+  const byLeg = Map.groupBy(columns, ({ name }) => name.replace(/^(outbound|return)_/, ''))
+  const names = [...byLeg.values()]
+    .flat()
+    .map(({ name }) => `\`${name}\``)
+    .join(', ')
   return names.replaceAll(/`outbound_(\w+)`, `return_\1`/g, '`…_$1`')
 }
 

@@ -94,9 +94,7 @@ export async function renderMetrics(
 /** The event streams of the API in this process. */
 function streamMetrics({ counter, gauge }: Declare) {
   return {
-    streamOpen: gauge('farewatch_stream_open', 'Open event streams.', [
-      'stream',
-    ]),
+    streamOpen: gauge('farewatch_stream_open', 'Open event streams.', ['stream']),
     streamEvents: counter(
       'farewatch_stream_events_total',
       'Events that were sent, without heartbeats.',

@@ -51,11 +51,10 @@ export function apiMetrics({ counter, histogram }: Declare) {
       'Requests that the API answered; operation "none" is the documentation and unknown paths.',
       { operation: [], status: [], code: [] },
     ),
-    apiDuration: histogram(
-      'farewatch_api_request_duration_seconds',
-      'Duration of API requests.',
-      { buckets: API_BUCKETS_S, labels: { operation: [] } },
-    ),
+    apiDuration: histogram('farewatch_api_request_duration_seconds', 'Duration of API requests.', {
+      buckets: API_BUCKETS_S,
+      labels: { operation: [] },
+    }),
   }
 }
 
