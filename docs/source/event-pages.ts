@@ -44,74 +44,21 @@ function withoutDocument(part: unknown): unknown {
   )
 }
 
-/** The bodies that are shown whole; each other one is shown by its differences from one of them. */
-const WHOLE = [
-  'fare.price_changed',
-  'route.added',
-  'warning.began',
-  'webhook.test',
-  'webhook.disabled',
-]
+/** One body of each form is shown whole. */
+const WHOLE = ['fare.price_changed', 'route.added', 'warning.began', 'webhook.disabled']
 
-/** An example of each form of body, and a table of all types with what differs from it. */
+/** The types with links to their schemas, and an example of each form of body. */
 export function eventsPart(): string {
+  const types = Object.keys(WEBHOOK_EVENTS).filter((type) => !type.startsWith('example.'))
+  const links = types.map((type) => `[${type}](../events/v1/${type}.schema.json)`)
   const examples = WHOLE.map(
     (type) => `### ${type}\n\n\`\`\`json\n${compact(exampleOf(type))}\n\`\`\``,
   )
-  const types = Object.keys(WEBHOOK_EVENTS).filter((type) => !type.startsWith('example.'))
-  const rows = types.map((type) => {
-    return `| [${type}](../events/v1/${type}.schema.json) | ${differencesOf(type)} |`
-  })
-  const head = ['| type, and its schema | differs from the example below in |', '|---|---|']
-  const table = [...head, ...rows]
-  return [table.join('\n'), ...examples].join('\n\n')
+  return [`${links.join(',\n')}.`, ...examples].join('\n\n')
 }
 
 function exampleOf(type: string): object {
   return JSON.parse(JSON.stringify(WEBHOOK_EVENTS[type]?.example ?? {})) as object
-}
-
-/** What only records of a price have, as the text before the table says. */
-const OF_PRICES = ['kind', 'intents.0', 'context', 'saving']
-
-/** The members of the data that the example of this form does not have, or has with another value. */
-function differencesOf(type: string): string {
-  const whole = WHOLE.find(
-    (one) => one.split('.')[0] === type.replace('place.', 'route.').split('.')[0],
-  )
-  if (whole === undefined || WHOLE.includes(type)) return `[shown whole](#${type.replace('.', '')})`
-  const dataOf = (one: string) => (exampleOf(one) as Record<'data', object>).data
-  const found = differences(dataOf(whole), dataOf(type))
-    .filter(([path]) => !OF_PRICES.includes(path))
-    .map(([path, value]) => {
-      const parts = path.split('.')
-      const name = code(parts.slice(0, 2).join('.'))
-      return parts.length > 2 ? name : `${name} ${shortened(value)}`
-    })
-  return [...new Set(found)].join(', ')
-}
-
-const code = (text: string) => `\`${text}\``
-
-type Difference = readonly [path: string, value: unknown]
-
-function differences(from: unknown, to: unknown, path = ''): Difference[] {
-  if (JSON.stringify(from) === JSON.stringify(to)) return []
-  const isBoth = [from, to].every((one) => typeof one === 'object' && one !== null)
-  if (!isBoth) return [[path, to]]
-  const [before, after] = [from as Record<string, unknown>, to as Record<string, unknown>]
-  const names = new Set([...Object.keys(before), ...Object.keys(after)])
-  return [...names].flatMap((name) =>
-    differences(before[name], after[name], path === '' ? name : `${path}.${name}`),
-  )
-}
-
-/** A value as code, or only that there is one where it is long. */
-function shortened(value: unknown): string {
-  if (value === undefined) return 'missing'
-  const json = JSON.stringify(value)
-  if (json.length <= 40) return code(json)
-  return json.startsWith('{') ? 'set' : code(`${json.slice(0, 38)}…`)
 }
 
 /** JSON whose short values are on one line. */

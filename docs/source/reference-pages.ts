@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { codeHelps, DEGRADED } from '../../grafana/source/alerts.ts'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fares/decide.ts'
-import {
-  CONTRADICTIONS,
-  kindOf,
-  REASONS,
-  WATCH_CHANGE_KINDS,
-} from '../../src/platform/base/change-kinds.ts'
+import { CONTRADICTIONS, kindOf, WATCH_CHANGE_KINDS } from '../../src/platform/base/change-kinds.ts'
 import { SETTING_GROUPS } from '../../src/platform/config/settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
@@ -19,7 +13,7 @@ type Registry = ReturnType<typeof createMetrics>['registry']
 
 /** The generated parts of each page, by the name in their markers. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  '../resellers.md': { kinds: kindsPart, reasons: reasonsPart },
+  '../resellers.md': { kinds: kindsPart },
   'truth.md': { confirmations: confirmationsPart },
   'cli.md': { 'exit codes': exitCodesPart },
   'settings.md': { settings: settingsPart },
@@ -29,7 +23,6 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   'metrics.md': {
     'metrics of one process': () => metricsTable(createMetrics().registry),
     'metrics of the whole system': () => gaugesTable(createMetrics().systemRegistry),
-    alerts: alertsPart,
   },
 }
 
@@ -66,17 +59,16 @@ function withPart(page: string, part: string, text: string): string {
   return `${page.slice(0, from)}${begin}\n${text.trim()}\n\n${page.slice(to)}`
 }
 
-/** How many answers confirm each contradiction, in each circumstance. */
+/** How many answers confirm each contradiction, in each circumstance. Contradictions that are alike share a row. */
 function confirmationsPart(): string {
-  const rows = CONTRADICTIONS.map((contradiction) => [
-    `\`${contradiction}\``,
-    ...CIRCUMSTANCES.map((one) => confirmationText(confirmationOf(contradiction, one))),
+  const cellsOf = (contradiction: (typeof CONTRADICTIONS)[number]) =>
+    CIRCUMSTANCES.map((one) => confirmationText(confirmationOf(contradiction, one)))
+  const alike = Map.groupBy(CONTRADICTIONS, (one) => cellsOf(one).join(' | '))
+  const rows = [...alike.values()].map((names) => [
+    names.map(code).join(', '),
+    ...(names[0] === undefined ? [] : cellsOf(names[0])),
   ])
-  const header = ['contradiction', ...CIRCUMSTANCES.map((one) => `\`${one}\``)]
-  const lines = [header, header.map(() => '---'), ...rows].map(
-    (cells) => `| ${cells.join(' | ')} |`,
-  )
-  return lines.join('\n')
+  return tableOf(['contradiction', ...CIRCUMSTANCES.map(code)], rows)
 }
 
 function confirmationText({ answers, setting, gapSeconds }: Confirmation): string {
@@ -91,16 +83,6 @@ function confirmationText({ answers, setting, gapSeconds }: Confirmation): strin
 function kindsPart(): string {
   const rows = WATCH_CHANGE_KINDS.map((kind) => `| \`${kind}\` | ${kindOf(kind).about} |`)
   return ['| kind | meaning |', '|---|---|', ...rows].join('\n')
-}
-
-/** What each reason says. */
-function reasonsPart(): string {
-  const rows = WATCH_CHANGE_KINDS.flatMap((kind) =>
-    (kindOf(kind).reasons ?? []).map(
-      (reason) => `| \`${kind}\` | \`${reason}\` | ${REASONS[reason].about} |`,
-    ),
-  )
-  return ['| kind | `reason` | meaning |', '|---|---|---|', ...rows].join('\n')
 }
 
 function exitCodesPart(): string {
@@ -121,7 +103,7 @@ function settingsPart(): string {
         setting.preset === undefined || setting.preset === '' ? '' : code(String(setting.preset)),
         setting.preset === undefined || setting.preset === ''
           ? `${setting.accepts}, such as ${code(setting.example)}`
-          : setting.accepts,
+          : setting.accepts.replace(/^(a whole number from|one of|the name of) /, ''),
         `${setting.about}${setting.secret ? ' (secret)' : ''}`,
       ])
       const head = ['setting', 'default', 'accepts', 'what it does']
@@ -130,14 +112,14 @@ function settingsPart(): string {
     .join('\n\n')
 }
 
+/** The page of a code, which the API serves, adds the remedy. */
 function problemsPart(): string {
-  const rows = Object.entries(PROBLEMS).map(([name, { status, cause, remedy }]) => [
+  const rows = Object.entries(PROBLEMS).map(([name, { status, cause }]) => [
     code(name),
     String(status),
     cause,
-    remedy,
   ])
-  return tableOf(['code', 'status', 'cause', 'remedy'], rows)
+  return tableOf(['code', 'status', 'cause'], rows)
 }
 
 function metricsTable(registry: Registry): string {
@@ -161,26 +143,6 @@ function metricsOf(registry: Registry) {
     const labels = labelNames.map(code).join(', ')
     return { name: code(metric.name), type: String(metric.type), labels, help }
   })
-}
-
-/** The alerts that have a name of their own, and that of all the rest. */
-function alertsPart(): string {
-  const rows = codeHelps().flatMap(({ section, alert }) =>
-    alert === undefined ? [] : [{ section, ...alert }],
-  )
-  const byName = Map.groupBy(rows, ({ name }) => name)
-  const cells = [...byName].map(([name, of]) => {
-    const sections = [...new Set(of.map(({ section }) => section))]
-    const links = sections.map((one) => `[${one}](runbooks.md#${one})`).join(', ')
-    const isRest = name === DEGRADED
-    return [
-      code(name),
-      isRest ? 'warning' : 'critical',
-      isRest ? '15m' : (of[0]?.after ?? ''),
-      isRest ? `what else is WRONG; over a time ${links}` : links,
-    ]
-  })
-  return tableOf(['alert', 'severity', 'after', 'fires for'], cells)
 }
 
 function code(text: string): string {

@@ -19,10 +19,12 @@ function headOf(section: string, helps: readonly CodeHelp[]): string {
   const codes = helps.map(({ code }) => code)
   const names =
     codes.length === 1 && codes[0] === section ? [] : [`codes: ${codes.map(code).join(', ')}`]
-  const commands = distinct(helps.map(({ check }) => check?.command)).map(
+  // What only doctor finds it prints with the command and what to do.
+  const shown = section === 'doctor' ? [] : helps
+  const commands = distinct(shown.map(({ check }) => check?.command)).map(
     (one) => `run: ${code(`farewatch ${one}`)}`,
   )
-  const todos = distinct(helps.map(({ check }) => check?.todo)).map((todo) => `do: ${todo}`)
+  const todos = distinct(shown.map(({ check }) => check?.todo)).map((todo) => `do: ${todo}`)
   const alerts = distinct(
     helps.map(({ alert }) => alert && `${alertText(alert)} Without action ${alert.otherwise}`),
   )

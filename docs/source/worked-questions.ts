@@ -28,13 +28,13 @@ export function workedQuestions(): WorkedQuestion[] {
     })
 }
 
-/** The generated part of docs/reference/worked-questions.md. */
+/** The generated part of docs/reference/worked-questions.md: the first sentence of each comment, which the file has whole. */
 export function workedQuestionsPart(): string {
   return workedQuestions()
     .map(({ name, title, about }) =>
       [
         `## ${title}`,
-        `${about} SQL: [${name}.sql](../analytics/questions/${name}.sql)`,
+        `${about.split(/(?<=\.)\s/, 1)[0]} SQL: [${name}.sql](../analytics/questions/${name}.sql)`,
         `![${title}](../plots/${name}.svg)`,
       ].join('\n\n'),
     )

@@ -3,6 +3,7 @@ import path from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { codeHelps, DEGRADED } from '../../grafana/source/alerts.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { createProgram } from '../../src/cli/program.ts'
 
@@ -117,6 +118,15 @@ function rowsOf(page: string, columns: number): string[] {
   )
 }
 
+/** The alerts with names of their own, and that of all the rest. */
+function alertNames(): string[] {
+  return codeHelps()
+    .flatMap(({ alert }) => alert ?? [])
+    .map(({ name, after }) =>
+      name === DEGRADED ? `${name} warning 15m` : `${name} critical ${after}`,
+    )
+}
+
 /** Each command with the words before it, and its options, without those that all commands have. */
 function commandNames(parent: Command, before = 'command'): string[] {
   return parent.commands.flatMap((command) => {
@@ -136,7 +146,7 @@ function contractNames(): string[] {
     ...requiredNames().map((name) => `required ${name}`),
     ...eventNames(),
     ...sqlNames(),
-    ...rowsOf('metrics.md', 3).map((row) => `metric ${row}`),
+    ...[...rowsOf('metrics.md', 3), ...alertNames()].map((row) => `metric ${row}`),
     ...rowsOf('settings.md', 1).map((row) => `setting ${row}`),
     ...rowsOf('problem-codes.md', 2).map((row) => `problem ${row}`),
     ...commandNames(program),

@@ -33,32 +33,38 @@ export async function readDictionary(db: Db): Promise<Table[]> {
   return rows
 }
 
-/** The page docs/reference/dictionary.md. The meaning that most views give a column is explained once, first. */
-export function dictionaryPage(tables: readonly Table[]): string {
+/** The page docs/reference/dictionary.md, for analysts. A text that several views give a column is printed once. */
+export function dictionaryPage(allTables: readonly Table[]): string {
+  const tables = allTables.filter(({ isGranted }) => isGranted)
   const all = tables.flatMap(({ columns }) => columns)
   const usual = new Map([...Map.groupBy(all, ({ name }) => name)].map(usualOf))
   const isUsual = ({ name, description }: Column) =>
     MIX.includes(name) || usual.get(name)?.description === description
+  const firstWith = firstTables(tables)
   const sections = tables.map((table) => {
-    const lines = joinLegs(table.columns).map((joined) =>
-      joined.every(isUsual) ? { head: namesOf(joined), text: '' } : described(joined),
-    )
+    const placeOf = (column: Column) => (isUsual(column) ? 'above' : firstWith(column, table.name))
+    const lines = joinSides(table.columns, placeOf).map((joined) => {
+      const place = joined[0] === undefined ? table.name : placeOf(joined[0])
+      if (place === 'above') return { head: namesOf(joined), text: '' }
+      if (place === table.name) return described(joined)
+      return { head: namesOf(joined), text: `as in [${place}](#${place})` }
+    })
     return `## ${table.name}\n\n${grainOf(table).about}\n\n${bulletLines(lines).join('\n')}`
   })
   const once = all.filter((one) => usual.get(one.name) === one && !MIX.includes(one.name))
-  const lines = bulletLines(joinLegs(once).map(described)).join('\n')
+  const lines = bulletLines(joinSides(once, () => 'above').map(described)).join('\n')
   const page = [HEAD, grains(tables), COLUMNS_HEAD, lines, ...sections].join('\n\n')
   return `${page.replaceAll(MIX.map((name) => `\`${name}\``).join(', '), 'the passenger mix')}\n`
 }
 
 const HEAD = `# Dictionary of the public SQL
 
-Every table and view of schema \`farewatch\`, from the comments in the database. [analysts.md](../analysts.md) explains the
-times and how to begin. No two rows have the same key. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and
-\`non_residents_…\` likewise, each smallint. Prices of different mixes are never compared.`
+Every table and view of schema \`farewatch\`, from the comments in the database, except two that operators alone may read (\`fare_schedule\`,
+\`watch_changes\`: \`\\d+ farewatch.watch_changes\` in psql). [analysts.md](../analysts.md) explains the times and how to begin. No two rows have the same
+key. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and \`non_residents_…\` likewise, each smallint.`
 
-const COLUMNS_HEAD = `\`…_x\` stands for the columns \`outbound_x\` and \`return_x\`, and its text for both flights. A name has one type in all views. A column
-without a text in its view means this:`
+const COLUMNS_HEAD = `\`…_x\` stands for \`outbound_x\` and \`return_x\`. A text about the outbound flight or the departure also holds for the return flight or the
+destination on its line. A name has one type in all views. A column without a text in its view means this:`
 
 const MIX = ['residents', 'non_residents'].flatMap((who) =>
   ['adults', 'children', 'infants'].map((type) => `${who}_${type}`),
@@ -82,16 +88,34 @@ function grains(tables: readonly Table[]): string {
   return ['| view | one row is | key |', '|---|---|---|', ...rows].join('\n')
 }
 
-/** Columns that mean the same of the outbound and of the return flight are together. */
-function joinLegs(columns: readonly Column[]): Column[][] {
-  const legs = Map.groupBy(columns, ({ type, description }) =>
-    [type, description.replace('return flight', 'outbound flight')].join(' '),
+/** Columns that mean the same of both flights, or of departure and destination, and are explained in one place. */
+function joinSides(columns: readonly Column[], placeOf: (column: Column) => string): Column[][] {
+  const sides = Map.groupBy(columns, (column) =>
+    [placeOf(column), column.type, column.description]
+      .join(' ')
+      .replaceAll('return flight', 'outbound flight')
+      .replaceAll('destination', 'departure'),
   )
-  return [...legs.values()]
+  return [...sides.values()]
+}
+
+/** The first view that gives a column of this name the same text, unless that is short. */
+function firstTables(tables: readonly Table[]): (column: Column, own: string) => string {
+  const first = new Map<string, string>()
+  const keyOf = ({ name, description }: Column) => `${name} ${description}`
+  for (const { name, columns } of tables.toReversed()) {
+    for (const column of columns) first.set(keyOf(column), name)
+  }
+  return (column, own) =>
+    column.description.split(' ').length > 4 ? (first.get(keyOf(column)) ?? own) : own
 }
 
 function namesOf(columns: readonly Column[]): string {
-  const names = columns.map(({ name }) => `\`${name}\``).join(', ')
+  const byLeg = Map.groupBy(columns, ({ name }) => name.replace(/^(outbound|return)_/, ''))
+  const names = [...byLeg.values()]
+    .flat()
+    .map(({ name }) => `\`${name}\``)
+    .join(', ')
   return names.replaceAll(/`outbound_(\w+)`, `return_\1`/g, '`…_$1`')
 }
 

@@ -64,7 +64,7 @@ interface Span {
 }
 
 /** The workers and their store. */
-interface Scene {
+interface FaultContext {
   readonly startMs: number
   readonly start: () => RunningCommand
   readonly workers: RunningCommand[]
@@ -72,16 +72,16 @@ interface Scene {
   readonly store: TcpProxy
 }
 
-interface Trouble {
+interface Fault {
   readonly happens: string
   /** How many times longer a record may take. */
   readonly slower: number
   /** Ends before the soak. Returns the times in which nothing could be seen or recorded. */
-  readonly run: (scene: Scene) => Promise<Span[]>
+  readonly run: (faultContext: FaultContext) => Promise<Span[]>
 }
 
 /** Kills one of the workers at a third and at two thirds of the time, and starts another. */
-async function killTwice({ start, workers }: Scene): Promise<Span[]> {
+async function killTwice({ start, workers }: FaultContext): Promise<Span[]> {
   const hidden: Span[] = []
   for (const [i] of [0, 1].entries()) {
     await delay((SECONDS / 3) * 1000)
@@ -94,7 +94,7 @@ async function killTwice({ start, workers }: Scene): Promise<Span[]> {
 }
 
 /** Hides nothing: half of the time is enough. */
-async function comeAndGo({ store, startMs }: Scene): Promise<Span[]> {
+async function comeAndGo({ store, startMs }: FaultContext): Promise<Span[]> {
   while (Date.now() < startMs + (SECONDS - 2 * FLAP_SECONDS) * 1000) {
     await delay(FLAP_SECONDS * 1000)
     await store.shut()
@@ -105,7 +105,7 @@ async function comeAndGo({ store, startMs }: Scene): Promise<Span[]> {
 }
 
 /** Refuses writes in the second third of the time, at most for ten minutes. */
-async function refuseWrites({ databaseUrl, store }: Scene): Promise<Span[]> {
+async function refuseWrites({ databaseUrl, store }: FaultContext): Promise<Span[]> {
   const { pathname } = new URL(databaseUrl)
   const set = async (change: string) => {
     await adminQuery(inject('postgresUrl'), `alter database "${pathname.slice(1)}" ${change}`)
@@ -119,14 +119,14 @@ async function refuseWrites({ databaseUrl, store }: Scene): Promise<Span[]> {
   return [{ fromMs, toMs: Date.now() + CONFIRMATION_MS }]
 }
 
-const TROUBLES: readonly Trouble[] = [
+const FAULTS: readonly Fault[] = [
   { happens: 'workers that are killed', slower: 1, run: killTwice },
   { happens: 'a store that comes and goes each ten seconds', slower: 2, run: comeAndGo },
   { happens: 'a store that refuses writes for a third of the time', slower: 1, run: refuseWrites },
 ]
 
 /** Runs two workers against a driven upstream behind a faulty proxy. Returns the plan and the records. */
-async function run(db: Db, databaseUrl: string, redisUrl: string | null, trouble: Trouble) {
+async function run(db: Db, databaseUrl: string, redisUrl: string | null, fault: Fault) {
   let losses: readonly Loss[] = []
   let routes: readonly ListedRoute[] = []
   const upstream = await startDrivenUpstream(
@@ -154,7 +154,7 @@ async function run(db: Db, databaseUrl: string, redisUrl: string | null, trouble
   const endMs = startMs + SECONDS * 1000
   losses = planLosses({ fares: FARES, startMs, endMs, random: seeded(7) })
   routes = planRoutes({ startMs, endMs })
-  const hidden = await trouble.run({ startMs, start, workers, databaseUrl, store })
+  const hidden = await fault.run({ startMs, start, workers, databaseUrl, store })
   await delay(endMs - Date.now())
   await drain(db)
   for (const worker of workers) worker.child.kill('SIGTERM')
@@ -228,13 +228,13 @@ async function expectTrue(
   db: Db,
   databaseUrl: string,
   redisUrl: string | null,
-  trouble: Trouble,
+  fault: Fault,
 ): Promise<void> {
   const { losses, routes, endMs, hidden, records, asked, corrupted } = await run(
     db,
     databaseUrl,
     redisUrl,
-    trouble,
+    fault,
   )
   const routeRecords = await readRouteRecords(db)
   const found = recordedLosses({ fares: FARES, endMs }, losses, records)
@@ -246,7 +246,7 @@ async function expectTrue(
   const expectedInterval = await readExpectedInterval(db)
   const wrong = falseRecords(losses, records)
   process.stdout.write(
-    `driven truth, ${redisUrl === null ? 'PostgreSQL' : 'Redis'}, ${SECONDS} s, ${trouble.happens}: ${asked.length} answers, ` +
+    `driven truth, ${redisUrl === null ? 'PostgreSQL' : 'Redis'}, ${SECONDS} s, ${fault.happens}: ${asked.length} answers, ` +
       `${corrupted} corrupted, ${losses.length} losses, ${records.length} records, ${wrong.length} false; ` +
       `${long.length} losses that could be seen for 60 s, ${long.length - took.length} missed; ` +
       `recorded after ${percentile(took, 0.95).toFixed(1)} s at p95, expected interval ${expectedInterval.toFixed(1)} s\n`,
@@ -263,17 +263,17 @@ async function expectTrue(
   const share = took.length < ENOUGH_FOR_P95 ? 0.5 : 0.95
   // A fare that never changed before comes less often than the mean.
   expect(percentile(took, share)).toBeLessThan(
-    trouble.slower * (4 * expectedInterval + CONFIRMATION_SECONDS),
+    fault.slower * (4 * expectedInterval + CONFIRMATION_SECONDS),
   )
 }
 
-describe.for(TROUBLES)(
+describe.for(FAULTS)(
   'an upstream with known losses and routes behind a proxy that corrupts a tenth of the answers, and $happens',
-  (trouble) => {
+  (fault) => {
     onBothQueues(
       'no record is false, no loss that could be seen for 60 s is missed, losses are recorded in time, and each route comes and goes once',
       SECONDS,
-      (db, databaseUrl, redisUrl) => expectTrue(db, databaseUrl, redisUrl, trouble),
+      (db, databaseUrl, redisUrl) => expectTrue(db, databaseUrl, redisUrl, fault),
     )
   },
 )

@@ -88,7 +88,7 @@ const API = {
 }
 
 function chatHosts(format: string, preset: string) {
-  return list(`hosts of the format ${format}; ".host" stands for all that end so`, {
+  return list(`hosts of the format ${format}, or ".endings" of them`, {
     preset,
     entry: { accepts: 'hosts', of: /^[a-z0-9.-]+(?::\d{1,5})?$/i },
   })

@@ -25,7 +25,7 @@ export const DOCS_FILES: ReadonlyMap<string, DocsFile> = new Map(
     ['reference/watch-lists', 'Watch lists', 'Columns of a watch, CSV and YAML files, imports'],
     ['reference/webhooks', 'Webhooks', 'Verify and answer webhooks, and what is tried again when'],
     ['reference/events', 'Events', 'Each kind of record and event, with its JSON Schema'],
-    ['reference/problem-codes', 'Errors', 'Each problem code with its cause and remedy'],
+    ['reference/problem-codes', 'Errors', 'Each problem code with its cause'],
     ['reference/truth', 'Rules of truth', 'What makes an answer of the upstream a record'],
     ['reference/availability-states', 'States', 'Each state of a fare, and each case of an answer'],
     ['reference/stability', 'Stability', 'What a later version may change'],

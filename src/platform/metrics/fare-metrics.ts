@@ -19,7 +19,7 @@ export function verifyMetrics({ counter, histogram }: Declare) {
     ),
     checksDropped: counter(
       'farewatch_checks_dropped_total',
-      'Checks that did not count: late_slot, upstream_closed (paused, or its circuit open), superseded (by a newer result or the end of the fare), aged (by the Age of the answer, or older than ten minutes), copied (its Date is that of the last counted answer).',
+      'Checks that did not count: late_slot, upstream_closed, superseded (by a newer result or the end of the fare), aged, copied (its Date is that of the last counted answer).',
       { reason: ['late_slot', 'upstream_closed', 'superseded', 'aged', 'copied'] },
     ),
     clockSetBack: counter(
@@ -68,7 +68,7 @@ export function fareGauges({ gauge }: Declare) {
     ),
     detectionDelay: gauge(
       'farewatch_detection_delay_seconds',
-      'How late the changes of the last day were recorded, by the highest priority of their watches (or all), share of the changes (0.5, 0.95) and bound: at_most from the last good check without the change, midpoint from the middle between that check and the first one with it. A change that waits counts with its time until now. No value without changes.',
+      'How late the changes of the last day were recorded, by the highest priority of their watches (or all), share of the changes (0.5, 0.95) and bound: at_most from the last good check without the change, midpoint from the middle between that check and the first one with it.',
       ['priority', 'share', 'bound'],
     ),
     changesWaiting: gauge(
@@ -83,7 +83,7 @@ export function fareGauges({ gauge }: Declare) {
     ),
     maxDelaysUnkept: gauge(
       'farewatch_max_delays_unkept',
-      'Resellers whose max_delay_seconds need more checks than their shares allow, or are below the minimum interval between two checks; at most 10 are counted.',
+      'Resellers whose max_delay_seconds cannot be kept; at most 10 are counted.',
     ),
     incidentsOpen: gauge('farewatch_incidents_open', 'Open incidents, by kind.', ['kind']),
   }
@@ -93,12 +93,12 @@ export function budgetMetrics({ counter }: Declare) {
   return {
     budgetSlots: counter(
       'farewatch_budget_slots_total',
-      'Slots of the budget that this process took, by lane or purpose.',
+      'Slots of the budget that this process took.',
       { lane: BUDGET_LANES },
     ),
     prioritySlots: counter(
       'farewatch_budget_slots_by_priority_total',
-      'The same slots by the priority of the watches that they were taken for; resellers of one fare share its slot. none: lists, questions on demand, and fares without a watch. Counted every ten seconds.',
+      'The same slots by the priority of the watches; none: lists, questions on demand, and fares without a watch.',
       { priority: [...WATCH_PRIORITIES, 'none'] },
     ),
   }
@@ -122,7 +122,7 @@ export function budgetGauges({ gauge }: Declare) {
     ),
     checksOldestDue: gauge(
       'farewatch_checks_oldest_due_timestamp_seconds',
-      'Since when the longest-waiting fare of each lane may be checked; 0 if none waits.',
+      'Since when the longest-waiting fare may be checked; 0 if none waits.',
       ['lane'],
     ),
     expectedInterval: gauge(
@@ -136,7 +136,7 @@ export function feedMetrics({ histogram }: Declare) {
   return {
     changeLag: histogram(
       'farewatch_change_lag_seconds',
-      'Time from the first answer that showed a change to its record in the feed; a loss waits about 20 s for its confirmation.',
+      'Time from the first answer that showed a change to its record in the feed.',
       { buckets: CONFIRMATION_BUCKETS_S },
     ),
   }

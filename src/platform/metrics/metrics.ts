@@ -94,12 +94,10 @@ export async function renderMetrics(
 /** The event streams of the API in this process. */
 function streamMetrics({ counter, gauge }: Declare) {
   return {
-    streamOpen: gauge('farewatch_stream_open', 'Event streams that are open in this process.', [
-      'stream',
-    ]),
+    streamOpen: gauge('farewatch_stream_open', 'Open event streams.', ['stream']),
     streamEvents: counter(
       'farewatch_stream_events_total',
-      'Events that were sent on event streams, without heartbeats.',
+      'Events that were sent, without heartbeats.',
       { stream: STREAMS },
     ),
     streamEnded: counter(
@@ -122,7 +120,7 @@ function deliveryMetrics({ counter, histogram }: Declare) {
     ),
     webhookLag: histogram(
       'farewatch_webhook_lag_seconds',
-      'Time from a record to the answer 2xx of a webhook. Retries and replays count with the whole time.',
+      'Time from a record to the answer 2xx of a webhook, with all retries.',
       { buckets: LAG_BUCKETS_S },
     ),
   }
@@ -137,7 +135,7 @@ function deliveryGauges({ gauge }: Declare) {
     ),
     webhookOldestPending: gauge(
       'farewatch_webhook_oldest_pending_timestamp_seconds',
-      'Since when the longest-waiting delivery or record is due, without replayed ones, by its endpoint: failing (or paused by its receiver), busy (as many requests as permitted are in progress), healthy (all others); 0 if none waits.',
+      'Since when the longest-waiting delivery or record is due, without replayed ones, by its endpoint: failing (or paused by its receiver), busy, healthy; 0 if none waits.',
       ['endpoints'],
     ),
     webhookDead: gauge(

@@ -48,14 +48,13 @@ export function apiMetrics({ counter, histogram }: Declare) {
   return {
     apiRequests: counter(
       'farewatch_api_requests_total',
-      'Requests that the API answered, by the code of their problem, if any; operation "none" is the documentation and unknown paths.',
+      'Requests that the API answered; operation "none" is the documentation and unknown paths.',
       { operation: [], status: [], code: [] },
     ),
-    apiDuration: histogram(
-      'farewatch_api_request_duration_seconds',
-      'Duration of API requests, until the last byte was handed to the operating system.',
-      { buckets: API_BUCKETS_S, labels: { operation: [] } },
-    ),
+    apiDuration: histogram('farewatch_api_request_duration_seconds', 'Duration of API requests.', {
+      buckets: API_BUCKETS_S,
+      labels: { operation: [] },
+    }),
   }
 }
 
@@ -65,7 +64,7 @@ export function queueMetrics({ counter, gauge, histogram }: Declare) {
   return {
     queueJobs: counter(
       'farewatch_queue_jobs_total',
-      'Attempts at jobs that ended in this process: done, failed, or snoozed (snoozed without an attempt, because the upstream was paused).',
+      'Attempts at jobs that ended in this process: done, failed, or snoozed (because the upstream was paused).',
       { queue: [], outcome: [] },
     ),
     queueWait: histogram(
@@ -90,7 +89,7 @@ export function queueMetrics({ counter, gauge, histogram }: Declare) {
     ),
     tickLastSuccess: gauge(
       'farewatch_tick_last_success_timestamp_seconds',
-      'When a tick last succeeded in this process; before that, when its workers started. Any process may run a tick: query max by (tick).',
+      'When a tick last succeeded in this process, or when its workers started. Query max by (tick).',
       ['tick'],
     ),
     tickInterval: gauge('farewatch_tick_interval_seconds', 'The interval of a tick.', ['tick']),
@@ -129,16 +128,16 @@ export function storeGauges({ gauge }: Declare) {
     databaseSize: gauge('farewatch_db_size_bytes', 'Size of the database.'),
     partSize: gauge(
       'farewatch_db_part_size_bytes',
-      'Size of the parts of the database, with their indexes: the histories and feeds, kept lists, evidence, daily tables, deliveries.',
+      'Size of the parts of the database, with their indexes.',
       ['part'],
     ),
     diskFullIn: gauge(
       'farewatch_db_disk_full_seconds',
-      'Time until the disk of the database is full at the growth of the last 30 days; absent if the database does not grow, or the disk cannot be seen.',
+      'Time until the disk of the database is full at the growth of the last 30 days.',
     ),
     diskFree: gauge(
       'farewatch_db_disk_free_bytes',
-      'Free space of the disk of the database; absent if PostgreSQL runs on another machine or in a container of its own, or if our role may not read `data_directory`.',
+      'Free space of the disk of the database; absent if it cannot be seen.',
     ),
     diskSize: gauge('farewatch_db_disk_size_bytes', 'Size of the disk of the database.'),
     redisMemoryUsed: gauge(

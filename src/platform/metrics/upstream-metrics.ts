@@ -142,7 +142,7 @@ function runGauges({ gauge }: Declare) {
     ),
     syncInterval: gauge(
       'farewatch_sync_interval_seconds',
-      'The longest time between two of the next due times of the schedule of a list.',
+      'The longest time between two due times of a list.',
       ['list'],
     ),
     syncHeld: gauge('farewatch_sync_held_runs', 'Runs that are held and wait for a decision.', [
