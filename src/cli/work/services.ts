@@ -8,9 +8,11 @@ import {
   ensureDemoReseller,
   findFlightToTry,
   listDemoFlights,
+  saveFlightToTry,
   seedDemoWatches,
   startDemoReceiver,
 } from '../../embedded/demo.ts'
+import { makeUpHistory } from '../../embedded/demo-history.ts'
 import { startDemonstration } from '../../embedded/demonstration.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { ensureHomeKey } from '../../embedded/home-keys.ts'
@@ -134,14 +136,21 @@ async function openReceiver(
 }
 
 async function seedDemo(
-  { terminal, log }: CliContext,
-  { database: { db }, config, sealer }: App,
-  { sandbox, receiver }: Embedded & WithReceiver,
+  { terminal, log, signal }: CliContext,
+  app: App,
+  { sandbox, postgres, receiver }: Embedded & WithReceiver,
 ): Promise<void> {
   if (sandbox === undefined) return
+  const { database, config, sealer } = app
+  const { db } = database
+  const days = config.DEMO_HISTORY_DAYS
+  if (postgres !== undefined && (await makeUpHistory({ app, sandbox, days, signal }))) {
+    terminal.step(`${countOf(days, 'day')} of history, made up: the status and the page say so`)
+  }
   const watches = await seedDemoWatches(db, sandbox.world, sandbox.now())
   terminal.step(`the reseller "${DEMO_RESELLER}" watches ${countOf(watches, 'flight')}`)
   const flight = await findFlightToTry(db, sandbox.world, sandbox.now())
+  await saveFlightToTry(db, flight)
   const command = `bin/farewatch watch-lists add ${flight} --reseller ${DEMO_RESELLER}`
   if (terminal.interactive) terminal.step(`flight ${flight} to try it with: ${command}`)
   else log.info({ flight, command }, 'a flight to try it with')
