@@ -153,7 +153,10 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     await page.getByRole('button', { name: 'Add a watch' }).click()
     await page.getByRole('button', { name: 'Try this one' }).click()
     await page.getByRole('button', { name: 'Add a watch' }).last().click()
-    await page.getByText(/try-101103206540/).first().waitFor()
+    await page
+      .getByText(/try-101103206540/)
+      .first()
+      .waitFor()
 
     const saved = await calls.get('/watch-lists/summer/watches/try-101103206540')
     expect(saved.body).toMatchObject(questionWith({ flightId: '101103206540' }))
