@@ -199,7 +199,12 @@ describe('the architecture', () => {
         )
         .map(({ name }) => name),
     )
-    const mayChoose = ['src/app/app.ts', 'src/upstream/probe/probe-upstream.ts']
+    const mayChoose = [
+      'src/app/app.ts',
+      'src/upstream/probe/probe-upstream.ts',
+      // The sandbox knows one provider.
+      'src/embedded/demo-history.ts',
+    ]
     expect(folders).toContain('src/upstream/fares')
     expect(importers.filter((name) => !mayChoose.includes(name))).toEqual([])
   })

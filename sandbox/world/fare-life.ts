@@ -8,7 +8,7 @@ import {
   type Window,
 } from './episodes.ts'
 import { adultCentsAt, priceMoments } from './fare-price.ts'
-import { type Flight, findFlight, SALE_DAYS } from './flight-schedule.ts'
+import { type Flight, findFlight, isLivelyAt, SALE_DAYS } from './flight-schedule.ts'
 import { draw, drawExponential, mix } from './random.ts'
 import { unbookables } from './route-life.ts'
 import type { World } from './world.ts'
@@ -20,6 +20,8 @@ export type FareState =
 
 const SOLD_OUT = 1
 const SELL_OUTS_PER_DAY = 0.03
+/** How many times as often a lively flight sells out. */
+const LIVELY_FACTOR = 3
 const REOPENINGS_PER_DAY = 0.5
 const LATE_REOPENINGS_PER_DAY = 0.1
 /** In the last week before departure, seats rarely come back. */
@@ -87,7 +89,8 @@ function sellOuts(flight: Flight, window: Window): Episode[] {
   const found: Episode[] = []
   for (let day = first; day >= last; day--) {
     const cell = mix(word, day)
-    if (draw(cell, 0) >= sellOutChance(day)) continue
+    const isLively = isLivelyAt(flight, flight.scheduledAt - (day + 1) * DAY_MS)
+    if (draw(cell, 0) >= sellOutChance(day, isLively ? LIVELY_FACTOR : 1)) continue
     const left = day + 1 - draw(cell, 1)
     const length = sellOutDays(left, drawExponential(cell, 2))
     const start = flight.scheduledAt - Math.round(left * DAY_MS)
@@ -98,8 +101,8 @@ function sellOuts(flight: Flight, window: Window): Episode[] {
 }
 
 /** The probability that a sell-out begins on a day with so many whole days until departure. */
-function sellOutChance(day: number): number {
-  return 1 - Math.exp(-SELL_OUTS_PER_DAY * (1 + 7 * Math.exp(-(day + 0.5) / 5)))
+function sellOutChance(day: number, factor: number): number {
+  return 1 - Math.exp(-SELL_OUTS_PER_DAY * factor * (1 + 7 * Math.exp(-(day + 0.5) / 5)))
 }
 
 /**

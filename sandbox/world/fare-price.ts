@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, type Window } from './episodes.ts'
-import type { Flight } from './flight-schedule.ts'
+import { type Flight, isLivelyAt } from './flight-schedule.ts'
 import { draw, drawNormal, mix } from './random.ts'
 import type { Pair } from './route-network.ts'
 
@@ -11,6 +11,8 @@ const TREND = 3
 
 const CELL_MS = 6 * HOUR_MS
 const STEPS_PER_DAY = 0.25
+/** How many times as many steps a lively flight has: with 40 of them two to four an hour. */
+const LIVELY_FACTOR = 10
 const TREND_MS = 6 * DAY_MS
 
 /**
@@ -68,7 +70,8 @@ function cellOf(flight: Flight, instant: number): number {
 function stepIn(flight: Flight, cell: number, stepsPerDay: number): Step | undefined {
   const word = mix(mix(flight.word, STEPS), cell)
   const daysLeft = ((cell + 0.5) * CELL_MS) / DAY_MS
-  const perDay = stepsPerDay * (1 + 7 * Math.exp(-daysLeft / 5))
+  const isLively = isLivelyAt(flight, flight.scheduledAt - (cell + 1) * CELL_MS)
+  const perDay = stepsPerDay * (isLively ? LIVELY_FACTOR : 1) * (1 + 7 * Math.exp(-daysLeft / 5))
   if (draw(word, 0) >= 1 - Math.exp((-perDay * CELL_MS) / DAY_MS)) return undefined
   const at = flight.scheduledAt - Math.round((cell + 1 - draw(word, 1)) * CELL_MS)
   return { at, noise: draw(word, 2) }

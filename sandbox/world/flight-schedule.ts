@@ -135,8 +135,18 @@ export function findFlight(world: World, flightId: string): Flight | undefined {
   const pair = findPair(world, match[1] ?? '', match[2] ?? '')
   const number = Number(match[4])
   if (!pair || number >= pair.flightsPerDay) return undefined
-  const script = world.story?.flights.get(flightId)
+  const script = scriptOf(world, flightId)
   return scheduleFlight({ id: Number(flightId), pair, day: Number(match[3]), number, script })
+}
+
+/** In a demonstration the flights without a part in it are lively. */
+function scriptOf({ story }: World, flightId: string): FlightScript | undefined {
+  return story && (story.flights.get(flightId) ?? { livelyFrom: story.startsAt })
+}
+
+/** Whether a flight of a demonstration changes more often at an instant. */
+export function isLivelyAt({ script }: Flight, instant: number): boolean {
+  return script.livelyFrom !== undefined && instant >= script.livelyFrom
 }
 
 /** The day on which the instant falls, in UTC. */

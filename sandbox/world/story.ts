@@ -15,8 +15,10 @@ const EARLIEST_DAYS = 40
 const LATEST_DAYS = 52
 /** A quiet flight stays as it is for this long: 24 minutes of the demo. */
 const QUIET_MS = 24 * HOUR_MS
-/** What the story closes stays closed for eight minutes of the demo. */
+/** What the story closes stays closed for eight minutes of the demo, and what it opens was closed for as long. */
 const CLOSED_MS = 8 * HOUR_MS
+/** The first departure of those that a history of the demo ends with, in days. */
+const FIRST_DEPARTURE_DAYS = 3
 
 /**
  * The world with a story that begins at an instant. At the demo's speed one of its minutes is a second. Farewatch confirms a
@@ -33,20 +35,20 @@ export function withStory(world: World, startsAt: Date): World {
 
 function planStory(world: World, startsAt: Date): Story {
   const minute = (n: number) => startsAt.getTime() + n * MINUTE_MS
-  const always = Number.NEGATIVE_INFINITY
   const scripts: readonly FlightScript[] = [
     { soldOut: { start: minute(20), end: minute(20) + CLOSED_MS } },
-    { soldOut: { start: always, end: minute(45) } },
+    { soldOut: { start: minute(45) - CLOSED_MS, end: minute(45) } },
     { dearer: { at: minute(76), factor: 1.12 } },
     { retiming: { at: minute(77), shiftMs: 25 * MINUTE_MS } },
   ]
   const actors = searchQuietFlights(world, startsAt, scripts.length)
   const [closing, opening] = quietPairs(world, startsAt).toReversed()
   return {
+    startsAt: startsAt.getTime(),
     flights: new Map(actors.map((id, i) => [id, scripts[i] ?? {}])),
     closures: new Map([
       [closing?.word ?? 0, { start: minute(65), end: minute(65) + CLOSED_MS }],
-      [opening?.word ?? 0, { start: always, end: minute(75) }],
+      [opening?.word ?? 0, { start: minute(75) - CLOSED_MS, end: minute(75) }],
     ]),
   }
 }
@@ -61,6 +63,16 @@ export function searchQuietFlights(
   n: number,
   without: ReadonlySet<string> = new Set(),
 ): string[] {
+  return searchFlights(world, instant, { n, without, quietMs: QUIET_MS })
+}
+
+/** The same, of flights that stay as they are for a time of the world; at 0 they may change at any moment. */
+export function searchFlights(
+  world: World,
+  instant: Date,
+  args: { readonly n: number; readonly without: ReadonlySet<string>; readonly quietMs: number },
+): string[] {
+  const { n, without, quietMs } = args
   const found: string[] = []
   const day = dayOf(instant)
   const pairs = quietPairs(world, instant)
@@ -68,10 +80,25 @@ export function searchQuietFlights(
     for (const pair of pairs) {
       if (found.length === n) return found
       const id = flightIdOf({ pair, day: day + ahead, number: 0 })
-      if (!without.has(id) && isQuiet(world, id, instant)) found.push(id)
+      if (!without.has(id) && isQuiet(world, id, { instant, quietMs })) found.push(id)
     }
   }
   return found
+}
+
+/** The ids of n flights that can be booked and depart one after the other in the days after the instant. */
+export function searchDeparting(
+  world: World,
+  instant: Date,
+  { n, days }: { readonly n: number; readonly days: number },
+): string[] {
+  if (days <= FIRST_DEPARTURE_DAYS) return []
+  const step = (days - FIRST_DEPARTURE_DAYS) / n
+  const ids = quietPairs(world, instant).map((pair, i) => {
+    const ahead = FIRST_DEPARTURE_DAYS + Math.floor((i % n) * step)
+    return flightIdOf({ pair, day: dayOf(instant) + ahead, number: 0 })
+  })
+  return ids.filter((id) => isQuiet(world, id, { instant, quietMs: 0 })).slice(0, n)
 }
 
 /** In an order that the seed determines. */
@@ -83,10 +110,14 @@ function quietPairs(world: World, instant: Date): Pair[] {
     .sort((a, b) => draw(word, a.word) - draw(word, b.word))
 }
 
-function isQuiet(world: World, id: string, instant: Date): boolean {
+function isQuiet(
+  world: World,
+  id: string,
+  { instant, quietMs }: { readonly instant: Date; readonly quietMs: number },
+): boolean {
   const flight = findFlight(world, id)
   if (flight === undefined || !fareStateAt(flight, instant.getTime()).available) return false
-  const until = new Date(instant.getTime() + QUIET_MS)
+  const until = new Date(instant.getTime() + quietMs)
   return fareHistory(world, id, { from: instant, to: until }).length === 0
 }
 

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { hasDeparted, searchQuietFlights } from '../../sandbox/world/story.ts'
+import { hasDeparted, searchFlights, searchQuietFlights } from '../../sandbox/world/story.ts'
 import type { World } from '../../sandbox/world/world.ts'
 import type { EndpointDeps } from '../delivery/endpoints/change-endpoints.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../delivery/receiver.ts'
 import { FARE_CHANGE_KINDS } from '../platform/base/change-kinds.ts'
 import type { Clock } from '../platform/base/clock.ts'
-import type { Db } from '../platform/db/database.ts'
+import { type Db, sql } from '../platform/db/database.ts'
 import {
   createReseller,
   DuplicateResellerError,
@@ -157,8 +157,9 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
   const story = planned.filter((flightId) => !hasDeparted(world, flightId, instant))
   const missing = isNew ? FLIGHTS - story.length : departed.length
   const watched = watches.map(flightOf)
-  const quiet = searchQuietFlights(world, instant, missing, new Set([...story, ...watched]))
-  const rows = [...story, ...quiet].map((flightId, i) =>
+  const without = new Set([...story, ...watched])
+  const others = searchFlights(world, instant, { n: missing, without, quietMs: 0 })
+  const rows = [...story, ...others].map((flightId, i) =>
     cellsOfInput(LIST, {
       reference: referenceOf(flightId),
       flightId,
@@ -189,6 +190,14 @@ export async function findFlightToTry(
   const { id } = await ensureDemoReseller(db)
   const without = new Set((await listWatches(db, id, { limit: 1000 })).map(flightOf))
   return searchQuietFlights(world, instant, 1, without)[0]
+}
+
+/** Keeps the flight to try for the page; undefined where there is none. */
+export async function saveFlightToTry(db: Db, flightId: string | undefined): Promise<void> {
+  await sql`
+    insert into demo (flight_id) values (${flightId ?? null})
+        on conflict (is_row) do update set flight_id = excluded.flight_id
+  `.execute(db)
 }
 
 /** Empty for a watch of a route. */

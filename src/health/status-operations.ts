@@ -119,10 +119,23 @@ export async function readStatus(
     ...(isOperator ? { ...(await readForOperators(deps, asked)), ...shown } : HIDDEN),
     unkeptMaxDelays: unkept,
     readOnly: !(await isWritable(db)),
+    demo: await readDemo(db),
     versions: { farewatch: version, ...(await readVersions(db)) },
   }
   const warnings = judge(STATUS_CHECKS, status)
   return { ...status, warnings: isOperator ? warnings : warnings.map(withoutHelp) }
+}
+
+async function readDemo(db: Db): Promise<Status['demo']> {
+  const demo = await db
+    .selectFrom('demo')
+    .select([
+      'history_since as historySince',
+      'history_until as historyUntil',
+      'flight_id as flightId',
+    ])
+    .executeTakeFirst()
+  return demo ?? null
 }
 
 /** A warning names so many endpoints at most. */

@@ -318,6 +318,17 @@ export const StatusShape = object(
     warnings: Type.Array(WarningShape, {
       description: 'What is not well, the worst first. Empty if all is well.',
     }),
+    demo: orNull(
+      object({
+        historySince: MaybeInstant,
+        historyUntil: orNull(Instant, 'The history from `historySince` to it was made up.'),
+        flightId: orNull(
+          Type.String(),
+          'A flight of the sandbox that can be booked, and that the demo did not watch at its start.',
+        ),
+      }),
+      'What an embedded sandbox has brought. Null if it never was the upstream.',
+    ),
     versions: object({
       farewatch: Type.String(),
       schema: Type.String(),

@@ -264,6 +264,8 @@ async function lockNext(
 const LEASE = sql`make_interval(secs => ${LEASE_SECONDS})`
 /** The mean of how fast a queue moves is that of about so long. */
 const SPEED_SECONDS = 60
+/** PostgreSQL refuses exp of less than −745 as an underflow: after twelve hours without a turn nothing would be claimed any more. */
+const MOST_EXPONENT = 700
 /** The part of a reseller's turns that fares of moving routes may take, and how many of them at one moment. */
 const [NEIGHBOUR_SHARE, MOST_NEIGHBOURS] = [0.4, 500]
 
@@ -349,7 +351,7 @@ export async function pay(tx: Tx, checks: readonly PaidCheck[]): Promise<number 
        set pass = greatest(p.pass, l.least - ${MOST_SAVED_TURNS}::float8 / l.share) + l.checks / l.share,
            v = greatest(p.v, l.vdue),
            speed = case when l.turns = 0 or l.seconds = 0 then p.speed
-                        else p.speed + (greatest(0, l.vdue - p.v) / l.seconds - p.speed) * (1 - exp(-l.seconds / ${SPEED_SECONDS}::float8)) end,
+                        else p.speed + (greatest(0, l.vdue - p.v) / l.seconds - p.speed) * (1 - exp(-least(${MOST_EXPONENT}::float8, l.seconds / ${SPEED_SECONDS}::float8))) end,
            moved_at = case when l.turns = 0 or l.seconds = 0 and p.moved_at <= now() then p.moved_at else now() end,
            credit = least(${MOST_NEIGHBOURS}::float8, p.credit + ${NEIGHBOUR_SHARE}::float8 * l.turns)
       from locked l

@@ -11,7 +11,7 @@ import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import { hashOf } from '../resellers/api-keys.ts'
 import { WatchParams } from '../watches/operations/watch-operations.ts'
 import { readWatchTimeline } from './watch-history-operations.ts'
-import { watchPage } from './watch-page.ts'
+import { endedPage, watchPage } from './watch-page.ts'
 import { showNamed } from './watch-states.ts'
 import { requireWatch, type WatchViewDeps } from './watch-view-operations.ts'
 
@@ -144,7 +144,8 @@ const read = open({
   path: '/api/v1/watch-links/{code}',
   tag: TAG,
   summary: 'Read the page of a watch by a link',
-  description: 'The code of the link is the key: it expires, and its reseller may revoke it.',
+  description:
+    'The code of the link is the key: it expires, and its reseller may revoke it. A browser then gets a page that says so, with status 404.',
   scope: 'read',
   params: object({
     code: Type.String({ minLength: 1, maxLength: 100, description: 'The code of the link.' }),
@@ -152,21 +153,33 @@ const read = open({
   answer: { about: 'The page, without scripts.', type: 'text/html; charset=utf-8' },
   problems: ['not_found'],
   example: { params: { code: EXAMPLE_LINK } },
-  handler: async ({ db, clock, minRecheckSeconds }, { params: { code }, reply }) => {
-    const found = await findLinked(db, hashOf(code))
-    if (found === undefined) throw new ProblemError('not_found', { missing: 'watch' })
-    const { watchId, resellerId } = found
-    const [shown] = await showNamed(db, { resellerId, minRecheckSeconds }, found)
-    if (shown === undefined) throw new ProblemError('not_found', { missing: 'watch' })
-    const page = { watchId, limit: SHOWN_INTERVALS, onlyBookable: false }
-    const intervals = await readWatchTimeline(db, resellerId, page)
+  handler: async (deps, { params: { code }, request, reply }) => {
+    const page = await readPage(deps, code)
+    const isBrowser = request.headers.accept?.includes('text/html') === true
+    if (page === undefined && !isBrowser) throw new ProblemError('not_found', { missing: 'watch' })
+    reply.code(page === undefined ? 404 : 200)
     reply.header('content-security-policy', POLICY).type('text/html; charset=utf-8')
-    return reply.send(watchPage(shown, intervals, clock.now()))
+    return reply.send(page ?? endedPage())
   },
 })
 
 /** The links to a watch. */
 export const WATCH_LINK_OPERATIONS = [create, listOpen, revoke, read]
+
+/** Undefined if there is no such link any more. */
+async function readPage(
+  { db, clock, minRecheckSeconds }: LinkDeps,
+  code: string,
+): Promise<string | undefined> {
+  const found = await findLinked(db, hashOf(code))
+  if (found === undefined) return undefined
+  const { watchId, resellerId } = found
+  const [shown] = await showNamed(db, { resellerId, minRecheckSeconds }, found)
+  if (shown === undefined) return undefined
+  const page = { watchId, limit: SHOWN_INTERVALS, onlyBookable: false }
+  const intervals = await readWatchTimeline(db, resellerId, page)
+  return watchPage(shown, intervals, clock.now())
+}
 
 interface Linked {
   readonly watchId: string

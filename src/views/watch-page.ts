@@ -36,6 +36,24 @@ export function watchPage(
     (one) =>
       `<tr><td>${timeText(one.validFrom)}<td>${labelOf(one.state)}<td>${one.price === null ? '' : escaped(`${one.price.amount} ${one.price.currency}`)}`,
   )
+  return pageOf(
+    title,
+    `<p>Now: <b>${escaped(`${state}${price}`)}</b>, as of ${timeText(now)} UTC.</p>
+${picture(intervals, now)}
+<table><thead><tr><th>Since, UTC<th>State<th>Price</thead><tbody>
+${rows.join('\n')}
+</tbody></table>`,
+  )
+}
+
+/** The page in place of one that a link does not show: whether the link ever did is not said. */
+export function endedPage(): string {
+  const text =
+    'Links to a watch expire, and can be revoked. Ask for another one where you got this.'
+  return pageOf('This link shows nothing any more', `<p>${text}</p>`)
+}
+
+function pageOf(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -45,11 +63,7 @@ export function watchPage(
 <style>${STYLE}</style>
 <main>
 <h1>${title}</h1>
-<p>Now: <b>${escaped(`${state}${price}`)}</b>, as of ${timeText(now)} UTC.</p>
-${picture(intervals, now)}
-<table><thead><tr><th>Since, UTC<th>State<th>Price</thead><tbody>
-${rows.join('\n')}
-</tbody></table>
+${content}
 </main>
 </html>
 `

@@ -79,6 +79,7 @@ describe('the status', () => {
       unusualAnswers: [],
       queue: null,
       readOnly: false,
+      demo: null,
       disk: null,
       processes: null,
       routes: null,

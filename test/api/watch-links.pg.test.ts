@@ -63,6 +63,23 @@ describe('a link to a watch', () => {
     expect(page).toMatchObject({ status: 404, body: { code: 'not_found', missing: 'watch' } })
   })
 
+  it('that has expired shows a browser a page that says so, and no more than one that never was', async ({
+    db,
+  }) => {
+    const { base, made } = await startLinked(db)
+    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+    await sql`update watch_link set expires_at = now()`.execute(db)
+
+    const ended = await ask(`${base}${String(made.path)}`, { headers })
+    const never = await ask(`${base}/api/v1/watch-links/another-code`, { headers })
+
+    expect(ended.status).toBe(404)
+    expect(ended.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(ended.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src/)
+    expect(ended.text).toContain('<h1>This link shows nothing any more</h1>')
+    expect([never.status, never.text]).toEqual([404, ended.text])
+  })
+
   it('is listed while it is good, and revoked with all others of its watch', async ({ db }) => {
     const { base, keys, show, make } = await startLinked(db)
     const another = await make(keys.alpha, { days: 30 })

@@ -44,6 +44,14 @@ describe('the status', () => {
     ])
   })
 
+  it('says which history the demo has made up', () => {
+    const demo = { historySince: ago(86_400), historyUntil: ago(60), flightId: null }
+
+    expect(textOf({ ...WELL, demo }, 200)).toMatch(
+      /\ndemo +the history from 2026-01-30 03:12:07 to 2026-01-31 03:11:07 UTC was made up$/,
+    )
+  })
+
   it('has the changes that wait, and since when', () => {
     const contradicted: Status['contradicted'] = {
       fares: 74,

@@ -16,7 +16,7 @@ import {
 
 /** Settings that the image fixes. */
 const FIXED_BY_THE_IMAGE = new Set(['API_HOST', 'API_PORT', 'ADMIN_HOST', 'ADMIN_PORT'])
-const EMBEDDED_ALONE = new Set(['FAREWATCH_HOME', 'DEMO_FAULTS'])
+const EMBEDDED_ALONE = new Set(['FAREWATCH_HOME', 'DEMO_FAULTS', 'DEMO_HISTORY_DAYS'])
 /** Variables of .env that are not settings. The configuration ignores them. */
 const OF_COMPOSE = /^(PROMETHEUS|GRAFANA)_|^FAREWATCH_(IMAGE|WORKERS|PUBLISHED_PORT)$/
 

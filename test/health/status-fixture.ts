@@ -82,6 +82,7 @@ export const WELL: Status = {
     },
   ],
   readOnly: false,
+  demo: null,
   versions: { farewatch: '0.1.0', schema: '0014_api_keys', postgresql: '18.4' },
   feeds: [
     { feed: 'route', lastSeq: 1_234, lastRecordAt: ago(10_800).getTime() / 1000 },

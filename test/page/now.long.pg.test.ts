@@ -46,6 +46,9 @@ describe.runIf(canBrowse)('the Now view', () => {
     `.execute(db)
     const from = new Date(Date.now() + 3_600_000)
     await addPause(db, { what: ['syncs'], from, reason: 'we move', by: 'cli' })
+    await sql`insert into demo (history_since, history_until) values (now() - interval '30 days', now())`.execute(
+      db,
+    )
     const base = await startLiveApi(db, databaseUrl)
     const { page, complaints } = await openPage({ base, key: keys.operator, path: '#/now' })
 
@@ -54,6 +57,7 @@ describe.runIf(canBrowse)('the Now view', () => {
     await warnings.getByText('No worker and no API runs.').waitFor()
     await warnings.getByRole('link', { name: 'Review run 4' }).waitFor()
     await page.getByText('Planned: no list is fetched from').getByText('we move').waitFor()
+    await page.getByText('demo The history was made up from').waitFor()
     await page
       .getByText(/^At worst 25.% of the fares were too old to rely on in the last/)
       .waitFor()

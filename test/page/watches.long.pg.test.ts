@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { saveFlightToTry } from '../../src/embedded/demo.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { questionWith, TERM_FIELDS } from '../../src/upstream/question.ts'
 import { ago, beginAt, fareOf, listWith, newCaller, watch } from '../api/reseller-calls.ts'
@@ -140,5 +141,25 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
       questionWith({ flightId: '102', passengers: { residents: { children: 2 } } }),
     )
     expect(labels).toHaveLength(TERM_FIELDS.length)
+  })
+
+  it('offers a flight of the sandbox to try, where that is the upstream', async ({ db }) => {
+    const base = await startApi(db)
+    const calls = await newCaller(db, base, 'northwind')
+    await listWith(calls, 'summer', [watch('A-1')])
+    await saveFlightToTry(db, '101103206540')
+    const { page, complaints } = await openPage({ base, key: calls.key, path: '#/watches/summer' })
+
+    await page.getByRole('button', { name: 'Add a watch' }).click()
+    await page.getByRole('button', { name: 'Try this one' }).click()
+    await page.getByRole('button', { name: 'Add a watch' }).last().click()
+    await page
+      .getByText(/try-101103206540/)
+      .first()
+      .waitFor()
+
+    const saved = await calls.get('/watch-lists/summer/watches/try-101103206540')
+    expect(saved.body).toMatchObject(questionWith({ flightId: '101103206540' }))
+    expect(complaints).toEqual([])
   })
 })

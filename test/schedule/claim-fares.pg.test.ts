@@ -52,6 +52,13 @@ describe('a dispatch', () => {
     expect(next.length).toBeLessThanOrEqual(5)
   })
 
+  it('a dispatch gives slots after a day without any turn', async ({ db }) => {
+    const [fare] = await trackFares(db, [{ vdue: 1 }])
+    await sql`update reseller_queue set moved_at = moved_at - interval '1 day'`.execute(db)
+
+    expect(await dispatch(db, 10)).toEqual([fare])
+  })
+
   it('a dispatch leaves out fares inside their minimum interval', async ({ db }) => {
     const [due] = await trackFares(db, [{ vdue: 2 }, { vdue: 1, notBefore: 30 }])
 

@@ -18,7 +18,10 @@ export interface RunningCommand {
   readonly ended: Promise<number | string>
 }
 
-/** Starts the real command line. Its environment has only PATH, the compile cache, a demo without faults and `env`. */
+/** A demo that does not break by itself and starts at once. */
+const QUIET_DEMO = { DEMO_FAULTS: 'off', DEMO_HISTORY_DAYS: '0' }
+
+/** Starts the real command line. Its environment has only PATH, the compile cache, a quiet demo and `env`. */
 export function startFarewatch(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -42,7 +45,7 @@ export function startCommand(
 ): RunningCommand {
   const child = spawn(command, args, {
     cwd,
-    env: { PATH: process.env.PATH ?? '', DEMO_FAULTS: 'off', ...COMPILE_CACHE, ...env },
+    env: { PATH: process.env.PATH ?? '', ...QUIET_DEMO, ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = { stdout: '', stderr: '' }

@@ -24,6 +24,7 @@ export function statusText(status: Status, calls: Calls, width: number): string 
     ...processLines(status),
     ...feedLines(status),
     ['deliveries', deliveriesText(status)],
+    ...demoLines(status),
   ]
   const body = lines.map(([name, text]) => hangingIndent(name.padEnd(11), printable(text), width))
   return [head, '', warningsText(warnings, width), '', ...body].join('\n')
@@ -76,6 +77,12 @@ function routeLines({ routes, lists, at: read }: Status): Line[] {
     ]
   })
   return [['routes', live], ...each]
+}
+
+function demoLines({ demo }: Status): Line[] {
+  const { historySince: since = null, historyUntil: until = null } = demo ?? {}
+  if (since === null || until === null) return []
+  return [['demo', `the history from ${secondText(since)} to ${secondText(until)} UTC was made up`]]
 }
 
 /** @example dueText(due, at) // 'next in 42 min', or 'due for 5 min' */

@@ -8,9 +8,11 @@ import {
   ensureDemoReseller,
   findFlightToTry,
   listDemoFlights,
+  saveFlightToTry,
   seedDemoWatches,
   startDemoReceiver,
 } from '../../embedded/demo.ts'
+import { leaveDemo, makeUpHistory } from '../../embedded/demo-history.ts'
 import { startDemonstration } from '../../embedded/demonstration.ts'
 import { type Embedded, embedMissing } from '../../embedded/embed-missing.ts'
 import { ensureHomeKey } from '../../embedded/home-keys.ts'
@@ -134,14 +136,22 @@ async function openReceiver(
 }
 
 async function seedDemo(
-  { terminal, log }: CliContext,
-  { database: { db }, config, sealer }: App,
-  { sandbox, receiver }: Embedded & WithReceiver,
+  { terminal, log, signal, config: given }: CliContext,
+  app: App,
+  { sandbox, postgres, receiver }: Embedded & WithReceiver,
 ): Promise<void> {
+  const { database, config, sealer } = app
+  const { db } = database
+  if (given.UPSTREAM_BASE_URL !== undefined) await leaveDemo(db)
   if (sandbox === undefined) return
+  const days = config.DEMO_HISTORY_DAYS
+  const begin = () =>
+    terminal.step(`makes up ${countOf(days, 'day')} of history; the status and the page say so`)
+  if (postgres !== undefined) await makeUpHistory({ app, sandbox, days, signal, begin })
   const watches = await seedDemoWatches(db, sandbox.world, sandbox.now())
   terminal.step(`the reseller "${DEMO_RESELLER}" watches ${countOf(watches, 'flight')}`)
   const flight = await findFlightToTry(db, sandbox.world, sandbox.now())
+  await saveFlightToTry(db, flight)
   const command = `bin/farewatch watch-lists add ${flight} --reseller ${DEMO_RESELLER}`
   if (terminal.interactive) terminal.step(`flight ${flight} to try it with: ${command}`)
   else log.info({ flight, command }, 'a flight to try it with')

@@ -80,6 +80,11 @@ export const watches = {
     add: 'Add a watch',
     addAll: 'Add it all the same',
     doubts: 'Is the flight right? It can be added all the same.',
+    /** @param {string} flightId */
+    tryFlight: (flightId) => `The sandbox has a flight that you do not watch yet: ${flightId}.`,
+    tryThis: 'Try this one',
+    /** @param {string} flightId */
+    tryReference: (flightId) => `try-${flightId}`,
     known: 'A flight that you know already',
     find: 'Find',
     findHint: 'PMI, Barcelona, 2027-01-08',

@@ -100,6 +100,8 @@ export const work = {
     deadJobs: 'dead jobs',
     /** @param {string} run */
     review: (run) => `Review run ${run}`,
+    demo: 'demo',
+    madeUp: 'The history was made up from',
     /** @param {string} farewatch @param {string} schema @param {string} postgresql */
     versions: (farewatch, schema, postgresql) =>
       `farewatch ${farewatch}, schema ${schema}, PostgreSQL ${postgresql}; as of`,

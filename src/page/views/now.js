@@ -29,6 +29,7 @@ export function NowView({ caller }) {
   return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
     <${Banner} status=${data} caller=${caller} />
     <${PlannedPauses} pauses=${data.pauses} />
+    <${MadeUp} demo=${data.demo} />
     <div class="tiles">
       <${FaresCard} status=${data} mayWatch=${caller.reseller !== null} />
       ${history.data && html`<${DelayTile} history=${history.data} status=${data} span=${history.data.span} />`}
@@ -63,6 +64,12 @@ function PlannedPauses({ pauses }) {
       ({ what, from, until, reason }) =>
         html`<p class="banner idle"><span>${textOf(texts.now.planned, what)} <${Clock} at=${from} /> ${until === null ? texts.now.untilResumed : html`${texts.now.until} <${Clock} at=${until} />`}${reason && `: ${reason}`}.</span></p>`,
     )
+}
+
+/** What of the history was made up. @param {{ demo: any }} props */
+function MadeUp({ demo }) {
+  if (!demo?.historySince) return null
+  return html`<p class="banner idle"><${Badge} level="idle">${texts.now.demo}<//> ${texts.now.madeUp} <${Clock} at=${demo.historySince} /> ${texts.now.until} <${Clock} at=${demo.historyUntil} />.</p>`
 }
 
 /** Fares and routes apart: many routes may change at once. @param {{ caller: import('../session.js').Caller }} props */

@@ -53,7 +53,7 @@ export function WatchForm({ list, watch, onEnd }) {
   const verb =
     watch !== undefined ? texts.form.save : doubts.length > 0 ? texts.form.addAll : texts.form.add
   return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
-    ${watch === undefined && html`<${FlightPicker} onPick=${put} />`}
+    ${watch === undefined && html`<${FlightToTry} onPick=${put} /><${FlightPicker} onPick=${put} />`}
     ${watch === undefined && field('reference', { required: true, hint: texts.form.referenceHint })}
     ${field('flightId', { required: !values.departure, hint: '' })}
     ${field('returnFlightId')}
@@ -68,6 +68,16 @@ export function WatchForm({ list, watch, onEnd }) {
       <${Action} label=${texts.cancel} busy=${busy} onClick=${() => onEnd()} />
     </div>
   </form>`
+}
+
+/** A flight of the sandbox, where that is the upstream. @param {{ onPick: (values: Record<string, string>) => void }} props */
+function FlightToTry({ onPick }) {
+  const status = useResource((signal) => callApi('/status', { signal }), [])
+  const flightId = status.data?.demo?.flightId
+  if (!flightId) return null
+  const t = texts.form
+  const reference = t.tryReference(flightId)
+  return html`<p class="row">${t.tryFlight(flightId)} <button type="button" onClick=${() => onPick({ flightId, reference })}>${t.tryThis}</button></p>`
 }
 
 const PICKED = 6

@@ -149,6 +149,10 @@ const STORES = {
     ['on', 'off'],
     'on',
   ),
+  DEMO_HISTORY_DAYS: integer(
+    'days of history that the first start with the embedded sandbox makes up; 0: none',
+    { min: 0, max: 30, preset: 30 },
+  ),
   FAREWATCH_URL: url('where commands find the API; if unset, the one that runs on this machine', {
     protocols: ['http:', 'https:'],
     example: 'http://api.example:8080',

@@ -171,6 +171,13 @@ export interface DeliveryAttempt {
   status: number | null
 }
 
+export interface Demo {
+  flight_id: string | null
+  history_since: Date | null
+  history_until: Date | null
+  is_row: Generated<boolean>
+}
+
 export interface DurableRouteVersion {
   added_run_id: number | null
   changed_at: Date | null
@@ -669,6 +676,7 @@ export interface DB {
   check_minute: CheckMinute
   delivery: Delivery
   delivery_attempt: DeliveryAttempt
+  demo: Demo
   durable_route_version: DurableRouteVersion
   evidence: Evidence
   fare_schedule: FareSchedule
