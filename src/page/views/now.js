@@ -69,7 +69,8 @@ function PlannedPauses({ pauses }) {
 /** What of the history was made up. @param {{ demo: any }} props */
 function MadeUp({ demo }) {
   if (!demo?.historySince) return null
-  return html`<p class="banner idle"><${Badge} level="idle">${texts.now.demo}<//> ${texts.now.madeUp} <${Clock} at=${demo.historySince} /> ${texts.now.until} <${Clock} at=${demo.historyUntil} />.</p>`
+  const [since, until] = [demo.historySince, demo.historyUntil]
+  return html`<p class="banner idle"><span><${Badge} level="idle">${texts.now.demo}<//> ${texts.now.madeUp} <${Clock} at=${since} /> ${texts.now.until} <${Clock} at=${until} />.</span></p>`
 }
 
 /** Fares and routes apart: many routes may change at once. @param {{ caller: import('../session.js').Caller }} props */
