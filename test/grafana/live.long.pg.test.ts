@@ -187,7 +187,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
     })
 
     it('shows no healthy value on the overview when no process is left', async () => {
-      await fixture.restart()
+      await fixture.stop()
       const stats = readDashboards().get('overview.json')?.panels.filter(hasThresholds) ?? []
       expect(stats.length).toBeGreaterThan(6)
 
