@@ -48,7 +48,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.pg.test.ts', ...LONG, ...NIGHTLY],
+          exclude: ['**/node_modules/**', 'test/**/*.pg.test.ts', ...LONG, ...NIGHTLY],
           sequence: { groupOrder: 1 },
         },
       },

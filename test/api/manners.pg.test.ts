@@ -8,7 +8,6 @@ import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { manyRoutes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { freePort } from '../support/redis-tier.ts'
-import { freezeDate } from '../support/request-limits.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from './shared-api.ts'
 
@@ -155,21 +154,6 @@ describe('pages', () => {
 
     expect(seen).toHaveLength(5)
     expect(seen).toEqual([...new Set(seen)].sort((a, b) => b - a))
-  })
-})
-
-describe('the rate limit', () => {
-  it('requests without a valid key are counted by address, apart from those with a key', async ({
-    db,
-  }) => {
-    freezeDate()
-    const base = await startApi(db, { requestsPerSecond: 0.2 })
-    const url = `${base}/api/v1/status`
-
-    const statuses = [await ask(url), await ask(url, { headers: bearer('fwk_x') }), await ask(url)]
-
-    expect(statuses.map(({ status }) => status)).toEqual([401, 401, 429])
-    expect((await ask(url, { headers: bearer(await newKeyText(db)) })).status).toBe(200)
   })
 })
 

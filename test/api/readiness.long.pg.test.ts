@@ -1,8 +1,6 @@
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
-import { bearer, newKeyText } from '../support/api-server.ts'
 import { startInTest } from '../support/child-process.ts'
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { putState } from '../upstream/health-fixtures.ts'
@@ -34,23 +32,13 @@ async function started(
       .split('\n')
       .find((text) => text.includes('"msg":"ready"')),
   )
-  const { health, api } = JSON.parse(line) as { health: string; api: string }
+  const { health } = JSON.parse(line) as { health: string }
   const ask = async (path: string): Promise<Health> => {
     const response = await fetch(new URL(path, health))
     return { status: response.status, body: (await response.json()) as Health['body'] }
   }
   const readMetrics = async () => (await fetch(new URL('/metrics', health))).text()
-  return { ask, api, readMetrics }
-}
-
-/** A proxy to the database that can be closed. */
-async function doorTo(databaseUrl: string): Promise<{ url: string; door: TcpProxy }> {
-  const url = new URL(databaseUrl)
-  const door = await createTcpProxy({ host: url.hostname, port: Number(url.port) })
-  onTestFinished(() => door.close())
-  url.hostname = '127.0.0.1'
-  url.port = String(door.port)
-  return { url: url.href, door }
+  return { ask, readMetrics }
 }
 
 const namesOf = ({ body }: Health) => body.checks.map(({ name }) => name)
@@ -73,36 +61,6 @@ describe('the readiness of an API', () => {
       tookMs: expect.any(Number) as number,
     })
     expect(await readMetrics()).not.toMatch(/^farewatch_redis_up/m)
-  })
-
-  it('an API stays ready and answers at once while the database is slow or down, and requests answer 503', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const { url, door } = await doorTo(databaseUrl)
-    const { ask, api } = await started('api', url)
-    const faults = ({ body }: Health) =>
-      body.checks.filter(({ fault }) => fault !== null).map(({ name }) => name)
-
-    const key = await newKeyText(db)
-    // Connections are accepted, and nothing is answered.
-    door.stall()
-    const sentAt = performance.now()
-    const slow = await ask('/readyz')
-    const tookMs = performance.now() - sentAt
-    const verbose = await ask('/readyz?verbose')
-    await door.shut()
-    const down = await ask('/readyz')
-    const request = await fetch(api, { headers: bearer(key) })
-
-    expect([slow.status, down.status]).toEqual([200, 200])
-    // A store has two seconds; a probe of an orchestrator usually one.
-    expect(tookMs).toBeLessThan(1_000)
-    expect([verbose.status, faults(verbose)]).toEqual([200, ['database', 'schema']])
-    expect([request.status, request.headers.get('retry-after')]).toEqual([
-      503,
-      expect.stringMatching(/^\d+$/),
-    ])
   })
 })
 

@@ -4,22 +4,12 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { available as AVAILABLE, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { json } from '../upstream/answering-server.ts'
-import { available, price, question } from '../upstream/verify-fixtures.ts'
+import { available, question } from '../upstream/verify-fixtures.ts'
 import { keyOf, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
 const ASKED = `flightId=1234&${ONE_ADULT}`
 const YOUNG = `${ASKED}&maxAge=600`
 const HERE = json(JSON.stringify(available()))
-const DEARER = json(
-  JSON.stringify(
-    available({
-      price: price({
-        total: '90.00',
-        nonResidents: { adult: 90, child: null, infant: null },
-      }),
-    }),
-  ),
-)
 
 interface Kept {
   readonly askedAt: Date
@@ -95,19 +85,6 @@ describe('maxAge', () => {
 
     const younger = await get(`${ASKED}&maxAge=200`)
     expect(younger.headers.get('farewatch-observed-at')).toBeNull()
-    expect(asked).toHaveLength(2)
-  })
-
-  it('the newest of several answers is returned', async ({ db }) => {
-    const { get, setAnswer, asked } = await startFixture(db, HERE)
-    await get(ASKED)
-    setAnswer(DEARER)
-    const newest = await get(ASKED)
-
-    const known = await get(YOUNG)
-
-    expect(known.text).toContain('"total":"90.00"')
-    expect(known.text).toBe(newest.text)
     expect(asked).toHaveLength(2)
   })
 

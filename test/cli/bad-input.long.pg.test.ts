@@ -1,18 +1,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
-import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
-import { runFarewatch } from '../support/child-process.ts'
 import { listenLocally } from '../support/local-server.ts'
-import { freePort } from '../support/redis-tier.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 
 const UPSTREAM = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
 
-async function serverThatSays(body: string, status = 200): Promise<string> {
+async function serverThatSays(body: string, status: number): Promise<string> {
   const server = http.createServer((_request, response) => response.writeHead(status).end(body))
   const { url, close } = await listenLocally(server)
   onTestFinished(close)
@@ -58,51 +55,6 @@ describe('bad input on the command line', () => {
     },
   )
 
-  it('names the database that cannot be reached, without its password', async () => {
-    const port = await freePort()
-    const { exit, stderr } = await runFarewatch(['worker'], {
-      ...UPSTREAM,
-      DATABASE_URL: `postgres://somebody:hunter2hunter2@127.0.0.1:${port}/fares`,
-      ADMIN_PORT: '0',
-    })
-
-    expect(exit).toBe(1)
-    expect(stderr).toContain(`127.0.0.1:${port}/fares`)
-    expect(stderr).toContain('DATABASE_URL')
-    expect(stderr).not.toContain('hunter2hunter2')
-  })
-
-  it('names the Redis that cannot be reached', async ({ databaseUrl }) => {
-    const port = await freePort()
-    const { exit, stderr } = await runFarewatch(['worker'], {
-      ...UPSTREAM,
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: `redis://127.0.0.1:${port}`,
-      ADMIN_PORT: '0',
-    })
-
-    expect(exit).toBe(1)
-    expect(stderr).toContain(`127.0.0.1:${port}`)
-    expect(stderr).toContain('REDIS_URL')
-  })
-
-  it('names the port that is taken and its setting', async ({ databaseUrl }) => {
-    const { port, close } = await listenLocally(net.createServer())
-    onTestFinished(close)
-
-    const { exit, stderr } = await runFarewatch(['api'], {
-      ...UPSTREAM,
-      DATABASE_URL: databaseUrl,
-      API_PORT: String(port),
-      ADMIN_PORT: '0',
-    })
-
-    expect(exit).toBe(1)
-    expect(stderr).toContain(
-      `port ${port} is taken: stop what listens there, or set API_PORT to another`,
-    )
-  })
-
   it.for([
     ['a file that is not there', undefined, /nowhere\.json/],
     ['a file that is no JSON', '[{"departure":', /routes\.json/],
@@ -127,17 +79,6 @@ describe('bad input on the command line', () => {
 
     expect(exit).toBe(2)
     expect(stderr).toMatch(output)
-  })
-
-  it('fails without losing anything if the upstream answers nonsense', async ({ databaseUrl }) => {
-    const upstream = await serverThatSays('<html>hello</html>')
-    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: upstream }
-
-    const { exit, stdout } = await runCommand(['sync', '--list', 'routes', '--json'], env)
-
-    expect(exit).toBe(1)
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'rejected', live: null })
-    expect(JSON.parse(stdout).reason.code).toBe('upstream.contract_violation')
   })
 
   it('says what a worker without a database needs', async () => {

@@ -11,7 +11,6 @@ import { postgresProcessesIn } from '../../src/embedded/server-process.ts'
 import { manyRoutes, sync } from '../routes/sync-fixtures.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
 import { startInTest } from '../support/child-process.ts'
-import { listenLocally } from '../support/local-server.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -65,33 +64,6 @@ describe('a running farewatch', () => {
     expect((await fetch(ready.health)).status).toBe(200)
     api.child.kill('SIGTERM')
     expect(await api.ended).toBe(0)
-  })
-
-  it('reports that it is not ready before it stops during a sync', async ({ databaseUrl }) => {
-    const silent = net.createServer(() => undefined)
-    const { url, close } = await listenLocally(silent)
-    onTestFinished(close)
-    const worker = startInTest(['worker'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: url,
-      ADMIN_PORT: '0',
-    })
-    const ready = await until('the worker', () => readyLine(worker.stdout()))
-    await until('a call', async () => {
-      const count = await new Promise<number>((resolve) =>
-        silent.getConnections((_err, n) => resolve(n)),
-      )
-      return count > 0
-    })
-
-    worker.child.kill('SIGTERM')
-
-    const answer = await until('a 503', async () => {
-      const response = await fetch(ready.health).catch(() => undefined)
-      return response?.status === 503 && response
-    })
-    expect(await answer.json()).toMatchObject({ status: 'not ready' })
-    expect(await worker.ended).toBe(0)
   })
 
   it('restarts its embedded database when that is killed, and goes on', async () => {

@@ -1,8 +1,7 @@
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { trackFares } from '../fares/fare-fixtures.ts'
 import { blockTable } from '../fares/worker-fixtures.ts'
 import { startInTest } from '../support/child-process.ts'
-import { createTcpProxy } from '../support/tcp-proxy.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { logLines, readyLine } from './life-fixtures.ts'
@@ -43,30 +42,5 @@ describe('a worker that makes no progress', () => {
     expect(await worker.ended).toBe(1)
     expect(worker.stderr()).toContain('this process makes no progress and ends')
     expect(logLines(worker.stdout(), 'no progress')).toHaveLength(1)
-  })
-
-  it('is not blamed for an outage of the database, and continues afterwards', async ({
-    databaseUrl,
-  }) => {
-    const { hostname, port } = new URL(databaseUrl)
-    const door = await createTcpProxy({ host: hostname, port: Number(port || 5432) })
-    onTestFinished(() => door.close())
-    const throughDoor = new URL(databaseUrl)
-    throughDoor.host = `127.0.0.1:${door.port}`
-    const worker = startWorker(throughDoor.href)
-    const { health } = await until('the start', () => readyLine(worker.stdout()))
-    const livez = health.replace('readyz', 'livez')
-
-    await door.shut()
-    const from = Date.now()
-    await until('a long silence', async () => {
-      expect((await fetch(livez)).status).toBe(200)
-      return Date.now() - from > 1_500 * NO_PROGRESS_SECONDS
-    })
-    await door.open()
-
-    await until('ready again', async () => (await fetch(health)).status === 200)
-    expect((await fetch(livez)).status).toBe(200)
-    expect(worker.child.exitCode).toBeNull()
   })
 })

@@ -52,22 +52,6 @@ describe.each(STORES)('a worker with its queue in %s that gets SIGTERM', (store)
 })
 
 describe('a service that gets two signals', () => {
-  it('ends at once', async ({ databaseUrl }) => {
-    const upstream = await silentUpstream()
-    const worker = startInTest(['worker'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: upstream.url,
-      ADMIN_PORT: '0',
-    })
-    await until('a question', () => upstream.asked() > 0)
-
-    worker.child.kill('SIGTERM')
-    await until('the first one heard', () => worker.stdout().includes('"msg":"stopping"'))
-    worker.child.kill('SIGTERM')
-
-    expect(await worker.ended).toBe(130)
-  })
-
   it('reports at /readyz, and nowhere else, that it is stopping', async ({ databaseUrl }) => {
     const upstream = await silentUpstream()
     const up = startInTest(['up'], {

@@ -8,7 +8,7 @@ import { SOLD_OUT, soldOut, TARGET } from './message-fixtures.ts'
 import { startReceiver } from './receiver.ts'
 
 const HOSTS: ChatHosts = {
-  slack: ['hooks.slack.com'],
+  slack: ['hooks.slack.com', 'chat.example', 'chat.example:8065', 'Rocket.example:443'],
   teams: ['.logic.azure.com', '.api.powerplatform.com'],
   discord: ['discord.com'],
   telegram: ['api.telegram.org'],
@@ -27,6 +27,7 @@ async function send(
   name: ChatFormat,
   messages: readonly Message[],
   answer: Partial<PostResult> = {},
+  address = TARGETS[name],
 ) {
   const requests: { body: string; headers: Readonly<Record<string, string>> }[] = []
   const transport = {
@@ -36,10 +37,10 @@ async function send(
     },
   }
   const format = createChatFormat(CHATS[name], { transport, hosts: HOSTS[name] })
-  const target = { ...TARGET, address: TARGETS[name] }
+  const target = { ...TARGET, address }
   const result = await format.send(target, messages, new AbortController().signal)
   const [request = { body: '', headers: {} }] = requests
-  return { result, ...request }
+  return { result, sent: requests.length, ...request }
 }
 
 /** What a reader sees of a message. */
@@ -84,10 +85,85 @@ it.each([
   expect(lines.at(-1)).toBe(`• and ${250 - listed} more: numbers ${listed + 1} to 250 of your feed`)
 })
 
+describe('the lines of a message', () => {
+  const shownIn = async (messages: readonly Message[]) =>
+    SHOWN.slack((await send('slack', messages)).body).split('\n')
+  const event = { deliveryId: 'd', timestamp: '2026-11-22T13:00:00.000Z' }
+
+  it('are fifty at most, and the others are counted', async () => {
+    const lines = await shownIn(Array.from({ length: 90 }, (_, i) => soldOut({ seq: i + 1 })))
+
+    expect(lines.filter((line) => line === `• ${SOLD_OUT}`)).toHaveLength(50)
+    expect(lines.at(-1)).toBe('• and 40 more: numbers 51 to 90 of your feed')
+  })
+
+  it('count no test as a change, and say which sentence is an example', async () => {
+    const test = { ...event, type: 'webhook.test', data: {} }
+    const example = { ...event, type: 'example.became_unavailable', data: soldOut().data }
+
+    expect(await shownIn([test, example, soldOut()])).toEqual([
+      '1 change of your watched fares, 2 tests:',
+      '• This is a test. Messages of farewatch arrive here.',
+      `• Example: ${SOLD_OUT}`,
+      `• ${SOLD_OUT}`,
+    ])
+  })
+
+  it('name a record of an unknown form by its number', async () => {
+    const odd = { ...soldOut(), data: { seq: 7, kind: 'became_unavailable', reference: 'A-1' } }
+
+    expect(await shownIn([odd])).toEqual(['record 7 of your feed, became unavailable [A-1]'])
+  })
+
+  it('say what a disabled endpoint means', async () => {
+    const named = { endpointId: 'e-7', description: 'booking engine', target: 'receiver.example' }
+    const disabled = (data: object) => shownIn([{ ...event, type: 'webhook.disabled', data }])
+
+    const [[gone], [failing]] = [
+      await disabled({ ...named, reason: 'gone' }),
+      await disabled({ endpointId: 'e-7', reason: 'failing' }),
+    ]
+
+    expect(gone).toMatch(
+      /^Another endpoint of this account \(booking engine, receiver\u2024example, e-7\) was disabled: its receiver answered that it is gone\./,
+    )
+    expect(failing).toMatch(/\(e-7\) was disabled: every delivery to it failed for five days\./)
+  })
+})
+
 describe('hostile names', () => {
   const HOSTILE = soldOut({
     airline: '**x** @everyone <@1> ||y|| [a](b)',
     reference: '@here #town <!channel> https://evil.example',
+  })
+
+  it('are no markup, mention or preview in Slack', async () => {
+    const hostile = soldOut({
+      airline: '<!channel> *free* @here https://evil.example',
+      reference: '<https://evil.example|here> & <@U1>',
+    })
+
+    const { body } = await send('slack', [hostile])
+
+    const { text, ...rest } = JSON.parse(body)
+    expect(text).toContain('&lt;!channel&gt; *free* \uff20here https evil\u2024example')
+    expect(text).toContain('&lt;https://evil.example|here&gt; &amp; &lt;@U1&gt;')
+    expect(text).not.toMatch(/[<>\n]/)
+    expect(rest).toEqual({
+      mrkdwn: false,
+      parse: 'none',
+      link_names: false,
+      unfurl_links: false,
+      unfurl_media: false,
+    })
+  })
+
+  it('are masked for programs with the form of Slack that read Markdown', async () => {
+    const { body } = await send('slack', [HOSTILE], {}, 'https://chat.example/hooks/secret')
+
+    expect(SHOWN.slack(body)).toContain('\\*\\*x\\*\\* \uff20everyone')
+    expect(SHOWN.slack(body)).toContain('\\[a\\](b)')
+    expect(SHOWN.slack(body)).toContain('\\#town')
   })
 
   it('are no markup, mention or preview in Discord', async () => {
@@ -127,6 +203,10 @@ describe('hostile names', () => {
 })
 
 it.each([
+  ['slack', 404, 'no_service', 'gone'],
+  ['slack', 404, 'channel_not_found', 'gone'],
+  ['slack', 404, '<html>', 'failed'],
+  ['slack', 403, 'no_service', 'failed'],
   ['discord', 404, '{"message": "Unknown Webhook", "code": 10015}', 'gone'],
   ['discord', 401, '{"message": "Invalid Webhook Token", "code": 50027}', 'gone'],
   ['discord', 404, '{"message": "Unknown Channel", "code": 10003}', 'failed'],
@@ -150,12 +230,22 @@ it.each([
 })
 
 describe('the URL of a chat', () => {
-  it.each(Object.entries(TARGETS))('of %s is accepted', (name, address) => {
+  it.each([
+    ...Object.entries(TARGETS),
+    ['slack', 'https://HOOKS.slack.com/services/x'],
+    ['slack', 'https://chat.example:8065/hooks/x'],
+    ['slack', 'https://rocket.example/hooks/x'],
+  ])('of %s is accepted', (name, address) => {
     const format = name as ChatFormat
     expect(chatUrlFault(CHATS[format], address, HOSTS[format])).toBeUndefined()
   })
 
   it.each([
+    ['slack', 'https://chat.example:8066/hooks/x', 'at hooks.slack.com or'],
+    ['slack', 'https://hooks.slack.com.evil.example/x', 'must be the URL of'],
+    ['slack', 'https://hooks.slack.com@evil.example/x', 'must be the URL of'],
+    ['slack', 'https://hooks.slack.com/', 'must be the whole URL'],
+    ['slack', 'hooks.slack.com/services/x', 'must be the URL of'],
     ['discord', 'https://discord.com/channels/1/2', 'must end with /api/webhooks/'],
     ['discord', 'https://discord.com.evil.example/api/webhooks/1/a', 'must be the URL of'],
     ['telegram', 'https://api.telegram.org/bot1:a/sendMessage', 'must end with /bot<token>'],
@@ -166,6 +256,12 @@ describe('the URL of a chat', () => {
   ] as const)('of %s may not be %s', (name, address, fault) => {
     expect(chatUrlFault(CHATS[name], address, HOSTS[name])).toContain(fault)
   })
+})
+
+it('nothing is sent to the host of a chat that was removed', async () => {
+  const { result, sent } = await send('slack', [soldOut()], {}, 'https://old.example/hooks/x')
+
+  expect([result.kind, sent]).toEqual(['blocked', 0])
 })
 
 it('takes the headers of an endpoint to its receiver, and shows none of their values in its answers', async () => {

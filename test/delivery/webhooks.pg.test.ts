@@ -29,10 +29,7 @@ interface Started {
 }
 
 /** The API and a dispatcher that may deliver to loopback. */
-async function start(
-  db: Db,
-  given: { readonly deadlineMs?: number; readonly resolve?: Resolve } = {},
-): Promise<Started> {
+async function start(db: Db, given: { readonly resolve?: Resolve } = {}): Promise<Started> {
   const { log, lines } = collectLog('trace')
   const transport = createTransport({
     policy: { allowHttp: true, allowedNetworks: LOOPBACK },
@@ -197,50 +194,6 @@ const status =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (_request, response) =>
     void response.writeHead(code, headers).end()
-
-const FAULTS: Readonly<Record<string, { readonly answer: Answer; readonly outcome: string }>> = {
-  hangs: { answer: () => undefined, outcome: 'timeout' },
-  resets: {
-    answer: (_request, { socket }) => void socket?.resetAndDestroy(),
-    outcome: 'reset',
-  },
-  redirects: { answer: status(302, { location: 'http://169.254.169.254/' }), outcome: 'http_3xx' },
-  fails: { answer: status(500), outcome: 'http_5xx' },
-  waits: { answer: status(429, { 'retry-after': '3600' }), outcome: 'http_4xx' },
-  leaves: { answer: status(410), outcome: 'gone' },
-  succeeds: { answer: status(200), outcome: 'ok' },
-}
-
-it('each fault of a receiver has its outcome, and a healthy receiver gets its message', async ({
-  db,
-}) => {
-  const { calls, dispatcher } = await start(db, { deadlineMs: 300 })
-  const paths = new Map<string, string>()
-  for (const [name, { answer }] of Object.entries(FAULTS)) {
-    const receiver = await startReceiver(answer)
-    onTestFinished(() => receiver[Symbol.asyncDispose]())
-    const { path } = await newEndpoint(calls, `${receiver.url}/${name}`)
-    paths.set(name, path)
-    await calls.send('POST', `${path}/test`)
-  }
-
-  await dispatcher.dispatch()
-  // Once `leaves` is disabled, the others are sent `webhook.disabled`, except `waits`, which its receiver holds.
-  await dispatcher.recorded(Object.keys(FAULTS).length + 5)
-
-  const { rows } = await sql<{ outcome: string; state: string; dueInSeconds: number | null }>`
-    select a.outcome, d.state, extract(epoch from d.due_at - a.started_at)::float8 as "dueInSeconds"
-      from delivery d join delivery_attempt a on a.delivery_id = d.id
-     where d.type = 'webhook.test' order by d.id
-  `.execute(db)
-  expect(rows.map(({ outcome }) => outcome)).toEqual(
-    Object.values(FAULTS).map(({ outcome }) => outcome),
-  )
-  expect(rows.map(({ state }) => state)).toEqual([...Array(6).fill('pending'), 'delivered'])
-  expect(rows[4]?.dueInSeconds).toBeGreaterThan(3_590)
-  const shown = await calls.get(paths.get('leaves') ?? '')
-  expect(shown.body).toMatchObject({ enabled: false, disabledReason: 'gone' })
-})
 
 it('a name that comes to resolve to a private address is not tried again', async ({ db }) => {
   const addresses = [['127.0.0.1'], ['10.0.0.1']]

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { brokenFeeds } from '../chaos/records.ts'
 import { countWaiting } from '../platform/db/sessions.ts'
@@ -9,17 +9,6 @@ import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { available, gone, kinds, record } from './fare-fixtures.ts'
 import type { Answer } from './pipeline-steps.ts'
 import { createJobs, dispatch, moveSlots, type WaitingJob } from './pipeline-world.ts'
-import { startVerifyServer } from './verify-server.ts'
-import {
-  countedChecks,
-  endLeases,
-  makeDue,
-  openClaims,
-  readMetrics,
-  startWorker,
-  stopQuietly,
-  untilReady,
-} from './worker-fixtures.ts'
 
 const FLIGHT = 'F1'
 const ALL_GONE: readonly Answer[] = [['gone', 'gone']]
@@ -29,10 +18,9 @@ const COUNTS = { lossConfirmations: 2, gainConfirmations: 1 }
 async function watchedFare(
   db: Db,
   past: readonly (readonly [number, ReturnType<typeof available>])[],
-  flightId = FLIGHT,
 ): Promise<number> {
-  await resellerWith(db, [cells({ flight_id: flightId })], 'ana')
-  await resellerWith(db, [cells({ flight_id: flightId })], 'ben')
+  await resellerWith(db, [cells({ flight_id: FLIGHT })], 'ana')
+  await resellerWith(db, [cells({ flight_id: FLIGHT })], 'ben')
   await sql`update watch set began_at = began_at - interval '2 minutes'`.execute(db)
   const { rows } = await sql<{ id: number }>`select id from tracked_fare`.execute(db)
   const fareId = rows[0]?.id ?? 0
@@ -157,40 +145,5 @@ describe('checks of one fare that overlap', () => {
 
     expect(await scheduleRows()).toEqual(before)
     expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '1', checks: 2 })
-  })
-})
-
-describe('a worker that continues after its lease has ended', () => {
-  it('the worker drops its late answer, because another claim holds the fare', {
-    timeout: 60_000,
-  }, async ({ db, databaseUrl }) => {
-    const upstream = await startVerifyServer()
-    onTestFinished(() => upstream.close())
-    const flightId = '201'
-    // If the late answer counted, it would confirm the loss.
-    const fare = await watchedFare(db, [[60, gone]], flightId)
-    await makeDue(db)
-    upstream.hold([flightId])
-    const stopped = startWorker({ databaseUrl, upstreamUrl: upstream.url })
-    await untilReady(stopped)
-    await until('the question', () => upstream.asked.length === 1)
-    await stopQuietly(db, stopped)
-    upstream.release()
-
-    upstream.sell([flightId])
-    await endLeases(db)
-    startWorker({ databaseUrl, upstreamUrl: upstream.url })
-    await until('the check of the other', async () => (await countedChecks(db)) === 2)
-    stopped.child.kill('SIGCONT')
-    await until('the late answer dropped', async () =>
-      (await readMetrics(stopped)).includes(
-        'farewatch_checks_dropped_total{reason="superseded"} 1',
-      ),
-    )
-
-    expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '0', checks: 2 })
-    expect(await kinds(db, fare)).toEqual(['first_seen'])
-    expect(await openClaims(db)).toEqual([])
-    expect(await brokenFeeds(db)).toEqual([])
   })
 })

@@ -64,17 +64,6 @@ describe('a fare whose answers are unusable', () => {
     expect(await readBeliefAges(db)).toMatchObject(beliefs)
   })
 
-  it('is shown as before while its failures are few: twenty within a minute are one outage', async ({
-    db,
-  }) => {
-    const [fare = 0] = await bookable(db, 1)
-    const start = minute(1).getTime()
-
-    for (let i = 0; i < 20; i += 1) await record(db, fare, new Date(start + i * 3_000), FAILS)
-
-    expect(await shown(db)).toMatchObject([{ state: 'bookable', hidden: null }])
-  })
-
   it('comes forward when another one answers that failed for the same reason, and no other does', async ({
     db,
   }) => {

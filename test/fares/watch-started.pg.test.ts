@@ -186,25 +186,6 @@ describe('a watch of a fare with a fresh belief', () => {
     expect(await kindsOf(db, ana)).toEqual(['watch_started', 'watch_started'])
   })
 
-  it('price thresholds are measured from the price at the start', async ({ db }) => {
-    const fare = await fareAfter(db, [[60, available('100.00')]])
-    const ana = await resellerWith(db, [cells({ price_threshold_amount: '5' })], 'ana')
-
-    for (const [seconds, amount] of [
-      [50, '103.00'],
-      [40, '105.00'],
-      [30, '109.00'],
-    ] as const) {
-      await record(db, fare, ago(seconds), available(amount))
-    }
-
-    const notified = (await feedOf(db, ana)).map(({ kind, after }) => [kind, after])
-    expect(notified).toMatchObject([
-      ['watch_started', { price: { amount: '100.00' } }],
-      ['price_changed', { price: { amount: '105.00' } }],
-    ])
-  })
-
   it('the watches of one import take the row of their feed once', async ({ db }) => {
     const rows = manyCells(1_000)
     await resellerWith(db, rows, 'other')
@@ -296,18 +277,6 @@ describe('a watch of a fare without a fresh belief', () => {
     expect(await feedOf(db, ana)).toMatchObject([
       { kind: 'watch_started', after: { state: 'bookable' } },
     ])
-  })
-
-  it('the first answer that a mass cannot concern starts the watch: nothing was believed before', async ({
-    db,
-  }) => {
-    const ana = await resellerWith(db, [cells()], 'ana')
-    const [fare] = await fareRows(db)
-    const fareId = fare?.id ?? 0
-
-    await recordInMass(db, fareId, { at: ago(10), leg: available(), kind: 'became_available' })
-
-    expect(await kindsOf(db, ana)).toEqual(['watch_started'])
   })
 
   it('the watch starts with the first sight of its fare, although it shows one leg alone', async ({

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   type AcceptedDay,
@@ -56,6 +55,8 @@ describe('the guard', () => {
     ['much missing in earlier lists, nothing new', { absentLastDay: 1_000, emptied: 9 }, undefined],
     ['four departures without routes', { newlyAbsent: 30, emptied: 4 }, undefined],
     ['five departures without routes', { newlyAbsent: 30, emptied: 5 }, 'departures_emptied'],
+    ['five departures that had nine routes', { newlyAbsent: 9, emptied: 5 }, undefined],
+    ['five departures that had ten', { newlyAbsent: 10, emptied: 5 }, 'departures_emptied'],
     ['four places under new ids', { renumbered: 4 }, undefined],
     ['five places under new ids', { renumbered: 5 }, 'places_renumbered'],
     ['twice as many routes', { added: 2_000 }, undefined],
@@ -71,9 +72,13 @@ describe('the guard', () => {
       'mass_addition',
     ],
     ['a small list that grows tenfold', { live: 999, added: 9_990 }, undefined],
+    ['a thousand routes that grow tenfold', { live: 1_000, added: 10_000 }, 'mass_addition'],
     ['just under half of the places changed', { newlyEdited: 99 }, undefined],
     ['half of the places changed', { newlyEdited: 100 }, 'mass_place_change'],
     ['nine of nine places changed', { knownPlaces: 9, newlyEdited: 9 }, undefined],
+    ['ten of ten places changed', { knownPlaces: 10, newlyEdited: 10 }, 'mass_place_change'],
+    ['nine of twenty routes removed', { live: 20, removed: 9 }, undefined],
+    ['ten of twenty routes removed', { live: 20, removed: 10 }, 'mass_removal'],
     ['25 % removed within a day', { live: 1_600, removed: 100, removedLastDay: 400 }, undefined],
     [
       'more than 25 % removed within a day',
@@ -85,35 +90,23 @@ describe('the guard', () => {
     expect(codeOf(effect)).toBe(code)
   })
 
-  it('the reason says if earlier lists of the day lacked some of the routes', () => {
-    const effect = { ...CALM, newlyAbsent: 100, absentLastDay: 400, removedLastDay: 200 }
-
-    expect(suspicionOf(effect, GUARD_LIMITS)?.text).toBe(
+  it.each<[Partial<SnapshotEffect>, string]>([
+    [
+      { newlyAbsent: 1_000, absentLastDay: 1_000 },
+      '1,000 of 2,000 routes are missing at once (50.0 %, limit 15.0 %)',
+    ],
+    [
+      { newlyAbsent: 100, absentLastDay: 400, removedLastDay: 200 },
       '400 of 2,200 routes are missing within 24 hours (18.2 %, limit 15.0 %)',
-    )
-  })
-
-  it('the reason names the count, the total and the limit', () => {
-    const suspicion = suspicionOf(
-      { ...CALM, newlyAbsent: 1_000, absentLastDay: 1_000 },
-      GUARD_LIMITS,
-    )
-
-    expect(suspicion?.text).toBe('1,000 of 2,000 routes are missing at once (50.0 %, limit 15.0 %)')
-  })
-
-  it('a snapshot that lacks more than 15 % and at least ten of the routes never passes', () => {
-    const effect = fc.record({
-      live: fc.nat(5_000),
-      share: fc.double({ min: 0, max: 1, noNaN: true }),
-    })
-    fc.assert(
-      fc.property(effect, ({ live, share }) => {
-        const newlyAbsent = Math.floor(live * share)
-        const held = codeOf({ live, newlyAbsent }) !== undefined
-        expect(held).toBe(newlyAbsent >= 10 && newlyAbsent > 0.15 * live)
-      }),
-    )
+    ],
+    [{ added: 5_000 }, '5,000 routes are new, 2,000 were live (250.0 %, limit 100.0 %)'],
+    [{ newlyEdited: 150 }, '150 of 200 known places have other attributes (75.0 %, limit 50.0 %)'],
+    [
+      { live: 1_600, removed: 200, removedLastDay: 400 },
+      '600 of 2,000 routes would be removed within 24 hours (30.0 %, limit 25.0 %)',
+    ],
+  ])('the reason of %j names the counts, the share and the limit', (effect, text) => {
+    expect(suspicionOf({ ...CALM, ...effect }, GUARD_LIMITS)?.text).toBe(text)
   })
 })
 

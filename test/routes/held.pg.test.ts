@@ -180,17 +180,6 @@ describe('approving a run', () => {
     expect(await sync(db, [], LISTED)).toMatchObject({ reason: null, live: 0 })
   })
 
-  it('the approval of a run that is not held fails and names the status', async ({ db }) => {
-    await sync(db, ALL)
-    const held = await sync(db, MOST)
-    await sync(db, ALL)
-
-    await expect(approve(db, held.runId)).rejects.toThrow(`run ${held.runId} is dropped, not held`)
-    await expect(reject(db, held.runId)).rejects.toMatchObject({ code: 'sync.not_held' })
-    await expect(review(db, held.runId)).rejects.toMatchObject({ code: 'sync.not_held' })
-    await expect(approve(db, 999)).rejects.toMatchObject({ code: 'not_found' })
-  })
-
   it('an approval is of one list alone, and leaves the other one held', async ({ db }) => {
     await sync(db, ALL)
     await sync(db, ALL, LISTED)

@@ -151,22 +151,6 @@ describe('routeHistory', () => {
     )
   })
 
-  it('has every difference between two lists an hour apart', () => {
-    const [from, to] = [later(10), later(10 + 1 / 24)]
-    const flips = namesAt(from).symmetricDifference(namesAt(to))
-
-    const reported = world.pairs.filter((pair) => {
-      const ids = {
-        departureId: pair.route.departure.id,
-        destinationId: pair.route.destination.id,
-      }
-      const history = routeHistory(world, ids, { from, to })
-      return history.some(({ before, after }) => before.live !== after.live)
-    })
-
-    expect(new Set(reported.map((pair) => nameOf(pair.route)))).toEqual(flips)
-  })
-
   it('is empty for a pair that is never flown', () => {
     const ids = { departureId: '101', destinationId: '101' }
 

@@ -25,7 +25,7 @@ describe('the capacity of a process', () => {
   })
 
   it('is raised while more is asked of it, by any process, and no further than what is asked', () => {
-    expect(carriedAfter(1_000, { recorded: 950, late: 5 })).toBe(1_100)
+    expect(carriedAfter(1_000, { recorded: 980, late: 20 })).toBe(1_100)
     expect(carriedAfter(1_000, { recorded: 20 })).toBe(1_100)
     expect(carriedAfter(1_000, { recorded: 950, asked: 1_050 })).toBe(1_050)
     expect(carriedAfter(1_000, { recorded: 950, asked: 1_000 })).toBe(1_000)
@@ -65,6 +65,19 @@ describe('the capacity of a process', () => {
     expect(pass(2_000, { recorded: 600, late: 300 })).toBe(450)
     expect(pass(2_000, { recorded: 900, late: 0 })).toBeCloseTo(495)
     expect(pass(2_000, { recorded: 800, late: 300 })).toBeCloseTo(405)
+  })
+
+  it('is lowered when a batch fails, once a window has passed, and stays while nothing is done', () => {
+    let nowMs = 5_000
+    const capacity = createClaimCapacity(() => nowMs)
+    const passSeconds = (seconds: number) => {
+      nowMs += seconds * 1_000
+      return capacity.perSecond(9_000)
+    }
+
+    capacity.onFailure()
+
+    expect([1, 1, 10].map(passSeconds)).toEqual([1_000, 450, 450])
   })
 
   it('climbs in steps that grow, so that a disturbance costs seconds', () => {

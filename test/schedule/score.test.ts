@@ -112,11 +112,30 @@ describe('the estimate of changes', () => {
     expect(changesPerDay(NOTHING_KNOWN, NEW_FARE, 0)).toBe(1)
   })
 
+  it('an interval shows the same, whenever it begins', () => {
+    const from = (start: number) => {
+      const fare = { ...SEEN, countedAt: start }
+      const { lesson, memory } = learn(NOTHING_KNOWN, fare, {
+        ...STILL,
+        at: start + HOUR,
+        changed: true,
+      })
+      return { lesson, rates: memory.rates }
+    }
+
+    expect(from(9 * DAY)).toEqual(from(0))
+  })
+
   it('the sum of lessons is that of their parts', () => {
     const one = learn(known(9, 1), { ...SEEN, changedAt: 0 }, { ...STILL, at: HOUR, changed: true })
     const sum = sumLessons([one.lesson, NOTHING_KNOWN, one.lesson])
 
-    expect(sum.rates.available.exposure).toBeCloseTo(2 / 24, 9)
+    const { changes } = one.lesson.rates.available
+    expect(changes).toBeGreaterThan(1)
+    expect(sum.rates.available).toEqual({
+      changes: 2 * changes,
+      exposure: expect.closeTo(2 / 24, 9),
+    })
     expect(sum.soon).toEqual({ found: 2, expected: 2 * one.lesson.soon.expected })
   })
 })
@@ -130,12 +149,12 @@ describe('what follows a change', () => {
   })
 
   it('a fare is expected to change again soon after a change, e times less after four hours', () => {
-    const fare = { ...SEEN, changedAt: 0 }
+    const fare = { ...SEEN, changedAt: HOUR }
 
-    expect(afterChange(known(95, 45), SEEN, 0)).toBe(1)
-    expect(afterChange(known(95, 45), fare, 0)).toBeCloseTo(1 + 1 / 0.63, 9)
-    expect(afterChange(known(95, 45), fare, 4 * HOUR)).toBeCloseTo(1 + 1 / 0.63 / Math.E, 9)
-    expect(changesPerDay(known(95, 45), fare, 0)).toBeCloseTo(1 + 1 / 0.63, 9)
+    expect(afterChange(known(95, 45), SEEN, HOUR)).toBe(1)
+    expect(afterChange(known(95, 45), fare, HOUR)).toBeCloseTo(1 + 1 / 0.63, 9)
+    expect(afterChange(known(95, 45), fare, 5 * HOUR)).toBeCloseTo(1 + 1 / 0.63 / Math.E, 9)
+    expect(changesPerDay(known(95, 45), fare, HOUR)).toBeCloseTo(1 + 1 / 0.63, 9)
   })
 
   it('only the part of an interval within four hours of a change shows what follows', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
+import type { Clock } from '../../src/platform/base/clock.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import {
@@ -107,17 +107,6 @@ it('lanes take at most 40 % of the budget in the long run, and leave no gap', as
   expect(worstExcess(lanes, 4)).toBeLessThanOrEqual(4 * HORIZON_MS * 0.001)
 })
 
-it('due checks get the slots that an exhausted lane cannot take', async ({ db }) => {
-  const first = await reserve(db, { rate: 10, wanted: 100, lane: true })
-  const second = await reserve(db, { rate: 10, wanted: 100, lane: true })
-  const checks = await reserve(db, { rate: 10, wanted: 100 })
-
-  expect(first.slots).toHaveLength(21)
-  const refilled = Math.floor((second.now.getTime() - first.now.getTime()) / 250) + 1
-  expect(second.slots.length).toBeLessThanOrEqual(refilled)
-  expect(checks.slots.length).toBeGreaterThanOrEqual(30 - second.slots.length)
-})
-
 it('reservations follow the new time after the database clock was set back', async ({ db }) => {
   await reserve(db, { rate: 10, wanted: 100 })
   await passHealth(db, -600_000)
@@ -129,19 +118,6 @@ it('reservations follow the new time after the database clock was set back', asy
   expect(stopped.slots).toEqual([])
   expect(slots.length).toBeGreaterThanOrEqual(9)
   expect(slots.every((slot) => slot.getTime() - now.getTime() <= HORIZON_MS)).toBe(true)
-})
-
-it('a rollback returns the slots of its transaction', async ({ db }) => {
-  const bug = new Error('rolled back')
-  const lost = inTransaction(db, async (tx) => {
-    await reserveSlots(tx, { requestsPerSecond: 1, wanted: 5, lane: false })
-    throw bug
-  })
-  await expect(lost).rejects.toBe(bug)
-
-  const { slots, now } = await reserve(db, { rate: 1, wanted: 1 })
-
-  expect(slots).toEqual([now])
 })
 
 it('no slot is granted that passed while the reservation waited for a lock', async ({ db }) => {
@@ -190,32 +166,7 @@ it('several processes that reserve at once never exceed the budget', async ({ da
   expect(worstExcess(times, rate)).toBeLessThanOrEqual(1 - rate)
 })
 
-/** A clock whose sleeps end at once and advance it. It records the requested times. */
-function skippingClock(): Clock & { readonly slept: number[] } {
-  let aheadMs = 0
-  const slept: number[] = []
-  return {
-    slept,
-    now: () => new Date(Date.now() + aheadMs),
-    sleep: async (ms) => {
-      slept.push(ms)
-      aheadMs += ms
-    },
-  }
-}
-
 const { signal } = new AbortController()
-
-it('a single call waits for one slot', async ({ db }) => {
-  const clock = skippingClock()
-  await reserve(db, { rate: 1, wanted: 4 })
-
-  await takeSlot(db, { requestsPerSecond: 1, lane: true, clock, signal })
-
-  expect(clock.slept).toHaveLength(1)
-  expect(clock.slept[0]).toBeGreaterThan(0)
-  expect(clock.slept[0]).toBeLessThanOrEqual(4_001)
-})
 
 it('a single call tries again until a slot is free', async ({ db }) => {
   await reserve(db, { rate: 0.1, wanted: 1 })
@@ -252,26 +203,6 @@ it('a single call takes another slot if its own was missed', async ({ db }) => {
   await takeSlot(db, { requestsPerSecond: 1, lane: false, clock, signal })
 
   expect(sleeps).toHaveLength(2)
-})
-
-it('a single call rejects when its signal aborts', async ({ db }) => {
-  const abort = new AbortController()
-  await reserve(db, { rate: 1, wanted: 5 })
-  const waiting = takeSlot(db, {
-    requestsPerSecond: 1,
-    lane: false,
-    clock: {
-      ...systemClock,
-      sleep: (ms, during) => {
-        const sleeping = systemClock.sleep(ms, during)
-        abort.abort()
-        return sleeping
-      },
-    },
-    signal: abort.signal,
-  })
-
-  await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
 })
 
 it('a limit widens the spacing of all slots, ends by itself, and never raises the rate', async ({

@@ -110,15 +110,6 @@ describe('a flight', () => {
     expect(flightIn(read(body, { passengers: mix })).price?.residents?.adult).toBe(kept)
   })
 
-  it('is unavailable if the answer says so and has nothing else', () => {
-    expect(read({ 1234: { available: false } })).toEqual({
-      outbound: { kind: 'unavailable' },
-      return: null,
-      anomalies: [],
-    })
-    expect(read({ 1234: { available: false, flight: null } }).outbound.kind).toBe('unavailable')
-  })
-
   it.each(['__proto__', 'constructor', 'toString', 'á"\\日本', '9007199254740993'])(
     'is found under the id %s',
     (flightId) => {
@@ -128,22 +119,6 @@ describe('a flight', () => {
       expect(read({}, { flightId }).outbound).toEqual({ kind: 'unknown', reason: 'id_missing' })
     },
   )
-
-  it('is read independently of its return flight', () => {
-    const returnFlightId = '99'
-    const broken = read({ ...available(), 99: { available: 'no' } }, { returnFlightId })
-    const missing = read({ 99: { available: false } }, { returnFlightId })
-
-    expect([broken.outbound.kind, broken.return]).toEqual([
-      'available',
-      { kind: 'unknown', reason: 'contract_violation' },
-    ])
-    expect([missing.outbound, missing.return]).toEqual([
-      { kind: 'unknown', reason: 'id_missing' },
-      { kind: 'unavailable' },
-    ])
-    expect([broken.anomalies, missing.anomalies]).toEqual([[], []])
-  })
 
   it('may be its own return flight', () => {
     const answer = read({ 1234: { available: false } }, { returnFlightId: '1234' })

@@ -1,12 +1,11 @@
 import { describe, expect } from 'vitest'
-import { importText as importSentence } from '../../src/cli/work/watch-lists.ts'
 import { endWatches } from '../../src/fares/end.ts'
 import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
 import type { Logger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { listResellers } from '../../src/resellers/resellers.ts'
-import { pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
+import { pauseWatches } from '../../src/watches/change-watches.ts'
 import { syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { findWatchList } from '../../src/watches/watch-lists.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -18,7 +17,6 @@ import {
   manyCells,
   passDates,
   resellerWith,
-  watchRows,
 } from './watch-fixtures.ts'
 
 /** Adds three watches. Two of them have expired, and one of these is paused. */
@@ -41,22 +39,6 @@ describe('an expired watch', () => {
     const counts = { watches: 3, paused: 1, ended: 1 }
     expect(await findWatchList({ db, resellerId }, 'summer')).toMatchObject(counts)
     expect(await listResellers(db)).toMatchObject([{ watches: 3, active: 1 }])
-  })
-
-  it('an expired watch stays expired if its row is imported again, and the outcome counts it', async ({
-    db,
-  }) => {
-    const resellerId = await addWatches(db)
-
-    const outcome = await importRows(db, resellerId, [
-      cells({ reference: 'R0', flight_id: 'F0', departs_on: '2020-01-01' }),
-      cells({ departs_on: '2099-01-01' }),
-    ])
-
-    expect(outcome).toMatchObject({ unchanged: 2, ended: 1, trackedFaresAdded: 0 })
-    expect(importSentence(outcome)).toContain(
-      '2 unchanged (1 watch of these has ended and stays ended);',
-    )
   })
 
   it('a date that has passed is a fault of a new row, of a new date and of another question alone', async ({
@@ -105,42 +87,6 @@ describe('an expired watch', () => {
     expect(warnings).toEqual([{ reseller: 'northwind', list: 'summer', reference: 'A-1' }])
     const records = await readWatchChanges({ db }, resellerId, { after: 0, limit: 10 })
     expect(records).toMatchObject([{ kind: 'expired', reason: null, reference: 'A-1' }])
-  })
-
-  it('an expired watch begins again if its departure date changes', async ({ db }) => {
-    const resellerId = await addWatches(db)
-    const [before] = (await watchRows(db, resellerId)).filter(({ row }) => row.reference === 'R0')
-
-    const outcome = await importRows(db, resellerId, [
-      cells({ reference: 'R0', flight_id: 'F0', departs_on: '2099-01-01' }),
-    ])
-
-    expect(outcome).toMatchObject({ changed: 1, ended: 0, trackedFaresAdded: 1 })
-    const [after] = (await watchRows(db, resellerId)).filter(({ row }) => row.reference === 'R0')
-    expect(after?.row).toMatchObject({ id: before?.row.id, ended_at: null, started_at: null })
-    expect(await fareRows(db)).toContainEqual(
-      expect.objectContaining({ flightId: 'F0', lane: 'first_check' }),
-    )
-  })
-
-  it('an expired watch begins again when it is resumed, unless its departure date has passed', async ({
-    db,
-  }) => {
-    const resellerId = await resellerWith(db, [
-      cells(),
-      cells({ reference: 'B', flight_id: '102', departs_on: '2099-01-01' }),
-    ])
-    await passDates(db)
-    await sql`update watch set began_at = now() - interval '31 days'`.execute(db)
-    await endWatches({ db, log: silentLog })
-
-    await pauseWatches(db, { resellerId, list: 'summer' })
-    await resumeWatches(db, { resellerId, list: 'summer' })
-
-    expect(await watchRows(db, resellerId)).toMatchObject([
-      { row: { reference: 'A-1', ended_at: null } },
-      { row: { reference: 'B', ended_at: expect.any(String) } },
-    ])
   })
 })
 
