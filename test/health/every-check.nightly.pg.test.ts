@@ -1,5 +1,6 @@
 import { expect, inject } from 'vitest'
 import { STATUS_CHECKS } from '../../src/health/checks.ts'
+import { LIMITS } from '../../src/health/limits.ts'
 import type { StatusWarning } from '../../src/health/status-shapes.ts'
 import { MASS_KINDS } from '../../src/platform/base/change-kinds.ts'
 import { type Db, type RawBuilder, sql } from '../../src/platform/db/database.ts'
@@ -181,12 +182,15 @@ const ENTRIES: readonly Entry[] = [
   {
     codes: ['changes_late'],
     provoke: async ({ db }) => {
-      const fareId = await trackFare(db, { flightId: 'F3' })
-      await watchFare(db, 'ana', fareId)
-      await record(db, fareId, new Date(Date.now() - 2_000), available())
-      await record(db, fareId, new Date(Date.now() - 1_000), gone)
+      for (let i = 0; i < LIMITS.lateChanges; i += 1) {
+        const fareId = await trackFare(db, { flightId: `F3${i}` })
+        await watchFare(db, 'ana', fareId)
+        await record(db, fareId, new Date(Date.now() - 2_000), available())
+        await record(db, fareId, new Date(Date.now() - 1_000), gone)
+      }
       await sql`
-        update fare_state set contradicted_since = clock_timestamp() - interval '10 minutes' where tracked_fare_id = ${fareId}
+        update fare_state set contradicted_since = clock_timestamp() - interval '10 minutes'
+         where contradicted_since is not null
       `.execute(db)
     },
     end: run(...NO_FARES),
