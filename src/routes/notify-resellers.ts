@@ -69,13 +69,15 @@ export async function describeRoutes(
  * Appends the changes of a run to the feeds of the resellers that chose them: by the routes in their settings, or by
  * watches of routes. A record of a watch takes the place of the one that the settings chose.
  *
- * Changes and choices meet by equal names, in one hash join, however many resellers there are. A pair chooses the
+ * Changes and choices meet by equal names, in one hash join, however many resellers there are: the planner knows neither
+ * the number of a run's changes nor of the names that resellers chose, and would loop over both. A pair chooses the
  * changes of its places too: with another code, it would be another pair.
  */
 export async function notifyResellers(tx: Tx, runId: number): Promise<void> {
   await createWatchDrafts(tx)
+  await sql`select set_config('enable_nestloop', 'off', true)`.execute(tx)
   await sql`
-    with changed as (
+    with changed as materialized (
            select c.seq, n.what, n.name
              from route_change c
             cross join lateral (
@@ -87,7 +89,7 @@ export async function notifyResellers(tx: Tx, runId: number): Promise<void> {
                   ('place', c.before ->> 'iata'), ('place', c.after ->> 'iata'),
                   ('end', c.before ->> 'iata'), ('end', c.after ->> 'iata')) n (what, name)
             where c.sync_run_id = ${runId}),
-         chosen as (
+         chosen as materialized (
            select id as reseller_id, null::uuid as watch_id, null::text as reference, n.what, n.name
              from reseller
             cross join lateral (
@@ -114,6 +116,7 @@ export async function notifyResellers(tx: Tx, runId: number): Promise<void> {
               join reseller r on r.id = h.reseller_id and r.disabled_at is null) m
      where n = 1
   `.execute(tx)
+  await sql`select set_config('enable_nestloop', 'on', true)`.execute(tx)
   await appendWatchDrafts(tx)
 }
 
