@@ -91,9 +91,13 @@ export async function makeUpHistory(args: HistoryArgs): Promise<void> {
   }
 }
 
-/** For another upstream in the same home: nothing is made up any more, and no flight of the sandbox is offered. */
+/**
+ * For another upstream in the same home: nothing is made up any more, and no flight of the sandbox is offered. It writes
+ * only after a demo: a process starts on a database that refuses writes, too.
+ */
 export async function leaveDemo(db: Db): Promise<void> {
-  await sql`update demo set flight_id = null where flight_id is not null`.execute(db)
+  const offered = await db.selectFrom('demo').select('flight_id').executeTakeFirst()
+  if (offered?.flight_id != null) await db.updateTable('demo').set({ flight_id: null }).execute()
   if (await hasSimulatedClock(db)) await inTransaction(db, removeSimulatedClock)
 }
 

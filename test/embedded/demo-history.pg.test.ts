@@ -163,6 +163,12 @@ describe('the history that the demo makes up', () => {
     expect(await makeUp()).toBe(false)
   })
 
+  it('is left without a write where there was none', async ({ db }) => {
+    const left = db.transaction().setAccessMode('read only').execute(leaveDemo)
+
+    await expect(left).resolves.toBeUndefined()
+  })
+
   it.for([
     ['in a database that has watches', DAYS, (db: Db) => seedDemoWatches(db, bare, new Date())],
     ['of no days', 0, () => Promise.resolve()],
