@@ -75,8 +75,8 @@ export async function makeUpHistory(args: HistoryArgs): Promise<void> {
   const { db: own } = database
   if (!(await hasSimulatedClock(own)) && (days === 0 || (await isUsed(own)))) return
   args.begin()
-  const options = { url: config.DATABASE_URL, applicationName: 'farewatch history', log }
-  const opened = openDatabase({ ...options, maxConnections: 1 })
+  const { DATABASE_URL: url } = config
+  const opened = openDatabase({ url, applicationName: 'farewatch history', log, maxConnections: 1 })
   try {
     const clock = await simulateClock(opened)
     const { db } = opened
@@ -97,7 +97,7 @@ export async function makeUpHistory(args: HistoryArgs): Promise<void> {
  */
 export async function leaveDemo(db: Db): Promise<void> {
   const offered = await db.selectFrom('demo').select('flight_id').executeTakeFirst()
-  if (offered?.flight_id != null) await db.updateTable('demo').set({ flight_id: null }).execute()
+  if (offered?.flight_id) await sql`update demo set flight_id = null`.execute(db)
   if (await hasSimulatedClock(db)) await inTransaction(db, removeSimulatedClock)
 }
 

@@ -38,11 +38,10 @@ function addRuns(runs: Command): void {
     .addOption(new Option('--list <list>', 'only runs of this list').choices(ROUTE_LISTS))
     .addOption(limitOption('runs'))
     .action(
-      list(
-        'GET /sync-runs',
-        (query: RunsOptions) => ({ query: { list: query.list, limit: query.limit } }),
-        { columns: RUN_COLUMNS, none: 'no runs yet' },
-      ),
+      list('GET /sync-runs', ({ list, limit }: RunsOptions) => ({ query: { list, limit } }), {
+        columns: RUN_COLUMNS,
+        none: 'no runs yet',
+      }),
     )
   add(
     runs,

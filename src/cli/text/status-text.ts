@@ -80,8 +80,8 @@ function routeLines({ routes, lists, at: read }: Status): Line[] {
 }
 
 function demoLines({ demo }: Status): Line[] {
-  const { historySince: since = null, historyUntil: until = null } = demo ?? {}
-  if (since === null || until === null) return []
+  const { historySince: since, historyUntil: until } = demo ?? {}
+  if (!since || !until) return []
   return [['demo', `the history from ${secondText(since)} to ${secondText(until)} UTC was made up`]]
 }
 
