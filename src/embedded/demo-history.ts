@@ -71,12 +71,16 @@ interface Playing extends Pick<HistoryArgs, 'app' | 'signal'>, Pick<Sandbox, 'wo
  */
 export async function makeUpHistory(args: HistoryArgs): Promise<void> {
   const { app, sandbox, days, signal } = args
-  const { config, log, database } = app
-  const { db: own } = database
+  const { db: own } = app.database
   if (!(await hasSimulatedClock(own)) && (days === 0 || (await isUsed(own)))) return
   args.begin()
-  const { DATABASE_URL: url } = config
-  const opened = openDatabase({ url, applicationName: 'farewatch history', log, maxConnections: 1 })
+  const { DATABASE_URL: url } = app.config
+  const opened = openDatabase({
+    url,
+    applicationName: 'farewatch history',
+    log: app.log,
+    maxConnections: 1,
+  })
   try {
     const clock = await simulateClock(opened)
     const { db } = opened

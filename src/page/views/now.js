@@ -69,7 +69,7 @@ function PlannedPauses({ pauses }) {
 /** What of the history was made up. @param {{ demo: any }} props */
 function MadeUp({ demo }) {
   if (!demo?.historySince) return null
-  const [since, until] = [demo.historySince, demo.historyUntil]
+  const { historySince: since, historyUntil: until } = demo
   return html`<p class="banner idle"><span><${Badge} level="idle">${texts.now.demo}<//> ${texts.now.madeUp} <${Clock} at=${since} /> ${texts.now.until} <${Clock} at=${until} />.</span></p>`
 }
 
