@@ -81,7 +81,7 @@ export const watches = {
     addAll: 'Add it all the same',
     doubts: 'Is the flight right? It can be added all the same.',
     /** @param {string} flightId */
-    tryFlight: (flightId) => `The sandbox has a flight that you do not watch yet: ${flightId}.`,
+    tryFlight: (flightId) => `The sandbox has a flight that you do not watch: ${flightId}.`,
     tryThis: 'Try this one',
     /** @param {string} flightId */
     tryReference: (flightId) => `try-${flightId}`,
