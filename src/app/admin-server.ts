@@ -12,7 +12,7 @@ import { createHttpServer, type HttpServer } from '../platform/http/server.ts'
 import { renderMetrics } from '../platform/metrics/metrics.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import { type App, STORE_TIMEOUT_MS } from './app.ts'
-import { statusDeps } from './read-work.ts'
+import { statusDeps } from './health-deps.ts'
 import type { SystemGauges } from './system-gauges.ts'
 import type { Work } from './work.ts'
 

@@ -25,8 +25,7 @@ import { API_OPERATIONS, type ApiDeps } from './api-operations.ts'
 import type { App } from './app.ts'
 import { requestCounter } from './count-work.ts'
 import { countContents, markForDeletion } from './delete-reseller.ts'
-import { queueControl } from './queue-control.ts'
-import { readWork } from './read-work.ts'
+import { queueControl, readWork } from './health-deps.ts'
 import { targetRulesOf, verifyRulesOf } from './settings-for.ts'
 
 /** How long requests in progress may take when the process stops: a little less than the API role has. */

@@ -19,9 +19,9 @@ import { listBreakers } from '../upstream/breaker/breaker-state.ts'
 import { readHealth } from '../upstream/breaker/circuit-breaker.ts'
 import { countPastDepartures } from '../views/fare-operations.ts'
 import type { App } from './app.ts'
+import { statusDeps } from './health-deps.ts'
 import { listAllSchedulers } from './periodic.ts'
 import { listLastRuns, QUEUES } from './queue-state.ts'
-import { statusDeps } from './read-work.ts'
 import { schedulesOf, sendsTokenInClear, syncNameOf } from './settings-for.ts'
 
 export interface DoctorDeps {

@@ -16,7 +16,7 @@ import { isDatabaseUnavailable } from '../platform/db/database-health.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
 import type { App } from './app.ts'
 import { createDirectSender, type DirectSender } from './delivery.ts'
-import { statusDeps } from './read-work.ts'
+import { statusDeps } from './health-deps.ts'
 
 const EVERY_MS = 60_000
 const TIMEOUT_MS = 10_000

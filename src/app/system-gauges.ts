@@ -13,9 +13,9 @@ import { readSyncGauges } from '../routes/read/sync-state.ts'
 import { setHealthGauges } from '../upstream/telemetry.ts'
 import { readCheckGauges, readFareGauges } from '../views/fare-gauges.ts'
 import { type App, STORE_TIMEOUT_MS } from './app.ts'
+import { statusDeps } from './health-deps.ts'
 import { readProcessGauges } from './processes.ts'
 import { setQueueGauges } from './queue-state.ts'
-import { statusDeps } from './read-work.ts'
 import { setIntervalGauges } from './settings-for.ts'
 
 /** The gauges of the whole system. Every process reads them from the shared stores and exports them. */

@@ -190,7 +190,7 @@ const LISTS: StatusChecks = {
         const agree = lists === 1 ? '' : `, with which ${lists} lists agree,`
         const says = `Run ${runId} of the list ${list}${agree} waits for a decision`
         const text = `${says}: ${reason?.text ?? 'no reason given'}.`
-        return bad(text, { subject: String(runId), since })
+        return bad(text, { subject: list, since })
       }),
   },
 }

@@ -207,10 +207,7 @@ const WarningShape = object(
       description: 'A stable name, such as `list_overdue`. /docs/runbooks has a section about it.',
     }),
     level: oneOf(['warn', 'bad'], { description: '`bad`: an operator must act.' }),
-    subject: orNull(
-      Type.String(),
-      'The list, run or reseller that it names. Null if it names none.',
-    ),
+    subject: orNull(Type.String(), 'The list or reseller that it names. Null if it names none.'),
     text: Type.String({ description: 'A sentence.' }),
     since: MaybeInstant,
     until: orNull(Instant, 'When it ends by itself. Null if it does not, or if that is not known.'),

@@ -4,9 +4,10 @@ import { ProblemError, serverNow } from './session.js'
 const RETRY_MS = 10_000
 
 /**
- * What a load returned. `data` stays while it is loaded again; `error` is the last failure.
+ * What a load returned. `data` stays while it is loaded again; `error` is the last failure. `reloaded` ends when
+ * what it loaded is shown.
  * @template T
- * @typedef {{ data: T | undefined, error: Error | undefined, reload: () => void }} Resource
+ * @typedef {{ data: T | undefined, error: Error | undefined, reload: () => void, reloaded: () => Promise<void> }} Resource
  */
 
 /**
@@ -26,11 +27,17 @@ export function useResource(load, inputs, { everyMs } = {}) {
   )
   const [round, setRound] = useState(0)
   const progress = useRef(/** @type {Set<'running' | 'again'>} */ (new Set()))
+  const waiting = useRef(/** @type {(() => void)[]} */ ([]))
   // A request in progress ends before the next one begins. Otherwise, a slow answer would never be shown.
   const reload = useCallback(() => {
     if (progress.current.has('running')) progress.current.add('again')
     else setRound((last) => last + 1)
   }, [])
+  const reloaded = () =>
+    new Promise((/** @type {(shown: void) => void} */ resolve) => {
+      waiting.current.push(resolve)
+      reload()
+    })
   const seen = useRef(/** @type {readonly unknown[]} */ (inputs))
   useEffect(() => {
     const changed = inputs.some((input, i) => input !== seen.current[i])
@@ -45,6 +52,7 @@ export function useResource(load, inputs, { everyMs } = {}) {
       progress.current.clear()
       show()
       if (again) setRound((last) => last + 1)
+      else for (const resolve of waiting.current.splice(0)) resolve()
     }
     progress.current.add('running')
     load(signal).then(
@@ -53,17 +61,22 @@ export function useResource(load, inputs, { everyMs } = {}) {
     )
     return () => leaving.abort()
   }, [...inputs, round])
+  useTimes(reload, { everyMs, error: state.error })
+  return { ...state, reload, reloaded }
+}
+
+/** Loads again when it is time to. @param {() => void} reload @param {{ everyMs: number | undefined, error: Error | undefined }} why */
+function useTimes(reload, { everyMs, error }) {
   useEffect(() => {
     if (everyMs === undefined) return undefined
     const timer = setInterval(() => document.hidden || reload(), everyMs)
     return () => clearInterval(timer)
   }, [everyMs, reload])
   useEffect(() => {
-    if (state.error === undefined || isLasting(state.error)) return undefined
+    if (error === undefined || isLasting(error)) return undefined
     const timer = setTimeout(reload, RETRY_MS)
     return () => clearTimeout(timer)
-  }, [state.error, reload])
-  return { ...state, reload }
+  }, [error, reload])
 }
 
 /** Another attempt is only useful if the server failed, not if it refused. @param {Error} error */

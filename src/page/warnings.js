@@ -26,32 +26,19 @@ export function warningsAbout({ warnings }, ...subjects) {
  * @param {string} list
  */
 export function warningsOfList(status, list) {
-  const held = status.heldRuns
-    .filter((/** @type {any} */ run) => run.list === list)
-    .map((/** @type {any} */ { runId }) => String(runId))
-  return [
-    ...warningsAbout(status, 'routes').filter(({ subject }) => subject === list),
-    ...warningsAbout(status, 'held').filter(
-      ({ code, subject }) => code === 'list_held' && held.includes(subject),
-    ),
-  ]
-}
-
-/** How well a subject is: what the API warns of is never green. @param {any} status @param {...string} subjects @returns {import('./parts.js').Level} */
-export function levelOf(status, ...subjects) {
-  return warningsAbout(status, ...subjects)[0]?.level ?? 'good'
+  return warningsAbout(status, 'routes', 'held').filter(({ subject }) => subject === list)
 }
 
 /**
  * A warning as a sentence with its times; for a caller also its level and what helps.
- * @param {{ warning: StatusWarning, caller?: import('./session.js').Caller }} props
+ * @param {{ warning: StatusWarning, status?: any, caller?: import('./session.js').Caller }} props
  */
-export function Warning({ warning, caller }) {
+export function Warning({ warning, status, caller }) {
   const { level, text, since, until } = warning
   const sentence = html`${text} ${since && html`<span class="muted">${texts.now.since} <${Clock} at=${since} /></span>`}
     ${until && html` <span class="muted">${texts.now.until} <${Clock} at=${until} /></span>`}`
   if (caller === undefined) return sentence
-  const help = helpFor(warning, caller)
+  const help = helpFor(warning, status, caller)
   return html`<${Badge} level=${level}>${sentence}<//>${help && html` <span class="help">${help}</span>`}`
 }
 
@@ -64,14 +51,15 @@ export function Judged({ status, about, level = 'good', sentence, ...card }) {
   return html`<${Card} level=${first?.level ?? level} sentence=${first?.text ?? sentence} ...${card} />`
 }
 
-/** What one does about it. @param {StatusWarning} warning @param {import('./session.js').Caller} caller */
-function helpFor({ about, code, subject, command, todo }, { reseller }) {
+/** What one does about it. @param {StatusWarning} warning @param {any} status @param {import('./session.js').Caller} caller */
+function helpFor({ about, code, subject, command, todo }, { heldRuns }, { reseller }) {
   if (about === 'deliveries' && reseller !== null) {
     return html`<a href=${linkTo('deliveries')}>${texts.now.endpoints}</a>`
   }
   if (command === null) return null
-  if (code === 'list_held' && subject !== null) {
-    return html`<a href=${linkTo('runs', subject)}>${texts.now.review(subject)}</a>`
+  if (code === 'list_held') {
+    const { runId } = heldRuns.find((/** @type {any} */ { list }) => list === subject)
+    return html`<a href=${linkTo('runs', String(runId))}>${texts.now.review(runId)}</a>`
   }
   return html`<code>${command}</code> ${todo}`
 }

@@ -140,7 +140,8 @@ describe('an operator without Prometheus receives once', { timeout: 600_000 }, (
     lists.serve({ routes: manyRoutes(400), available: manyRoutes(400) })
     const settings = { UPSTREAM_BASE_URL: lists.url }
     const { worker, arrived } = await startInstallation(databaseUrl, settings)
-    await until('the baseline', () => worker.stdout().includes('"status":"applied"'))
+    const applied = () => worker.stdout().split('"status":"applied"').length - 1
+    await until('the baseline of both lists', () => applied() === 2)
 
     lists.serve({ routes: manyRoutes(40), available: manyRoutes(400) })
 

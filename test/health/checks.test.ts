@@ -33,6 +33,9 @@ const paused = (
   const from = new Date(AT.getTime() - hours * HOURS_MS)
   return { pauses: [{ what, from, until, running: true, reason: 'tests', by: 'cli' }] }
 }
+const held = (runId: number): Partial<StatusReading> => ({
+  heldRuns: [{ runId, list: 'routes', since: ago(60), lists: 1, reason: null, releasableAt: null }],
+})
 const late = (fares: number): Partial<StatusReading> => ({
   contradicted: {
     fares,
@@ -70,15 +73,7 @@ const CASES: readonly (readonly [string, Partial<StatusReading>, readonly string
     ['bad list_failing'],
   ],
   ['an old list, as a newer one is held', routes({ lastSuccessAt: ago(18_001), held: 1 }), []],
-  [
-    'a held list',
-    {
-      heldRuns: [
-        { runId: 7, list: 'routes', since: ago(60), lists: 1, reason: null, releasableAt: null },
-      ],
-    },
-    ['bad list_held'],
-  ],
+  ['a held list', held(7), ['bad list_held']],
   ['some stale fares', beliefs({ stale: 120 }), ['warn fares_stale']],
   ['over a tenth of stale fares', beliefs({ stale: 121 }), ['bad fares_stale']],
   ['few stale fares of few', beliefs({ fares: 15, stale: 3 }), ['warn fares_stale']],
@@ -239,6 +234,12 @@ describe('the checks of the status', () => {
       (code) => !found.has(code) && !masses.includes(code),
     )
     expect(missing).toEqual([])
+  })
+
+  it('are about one list as long as it is held, whichever run of it was the last', () => {
+    const subjects = [7, 8].flatMap((runId) => warningsIn(held(runId)).map((one) => one.subject))
+
+    expect(subjects).toEqual(['routes', 'routes'])
   })
 
   it('name what they are about, how long it lasts, what shows more and what to do', () => {

@@ -13,6 +13,7 @@ import {
   gone,
   passSeconds,
   record,
+  silent,
   trackFare,
   trackFares,
   watchFare,
@@ -163,7 +164,7 @@ const ENTRIES: readonly Entry[] = [
   },
   {
     codes: ['fares_unanswered'],
-    provoke: ({ db }) => trackFare(db),
+    provoke: ({ db }) => trackFare(db, { flightId: 'U1' }),
     end: run(...NO_FARES),
   },
   {
@@ -171,7 +172,7 @@ const ENTRIES: readonly Entry[] = [
     provoke: async ({ db }) => {
       await record(
         db,
-        await trackFare(db, { flightId: 'F2' }),
+        await trackFare(db, { flightId: 'S1' }),
         new Date(Date.now() - 1_000),
         available(),
       )
@@ -180,20 +181,35 @@ const ENTRIES: readonly Entry[] = [
     end: run(...NO_FARES),
   },
   {
+    codes: ['fares_silent'],
+    provoke: async ({ db }) => {
+      const fareId = await trackFare(db, { flightId: 'N1' })
+      await record(db, fareId, new Date(Date.now() - 2_000), available())
+      await record(db, fareId, new Date(Date.now() - 1_000), silent)
+      await sql`update fare_state set unusable = 5, hidden = 'unanswered' where unusable > 0`.execute(
+        db,
+      )
+    },
+    end: run(...NO_FARES),
+  },
+  {
     codes: ['changes_late'],
     provoke: async ({ db }) => {
       for (let i = 0; i < LIMITS.lateChanges; i += 1) {
-        const fareId = await trackFare(db, { flightId: `F3${i}` })
+        const fareId = await trackFare(db, { flightId: `L${i}` })
         await watchFare(db, 'ana', fareId)
         await record(db, fareId, new Date(Date.now() - 2_000), available())
         await record(db, fareId, new Date(Date.now() - 1_000), gone)
       }
       await sql`
-        update fare_state set contradicted_since = clock_timestamp() - interval '10 minutes'
+        update fare_state
+           set contradicted_since = clock_timestamp() - interval '10 minutes', held_since = null,
+               last_good_check_at = clock_timestamp() - interval '20 minutes',
+               price_checked_at = clock_timestamp() - interval '20 minutes'
          where contradicted_since is not null
       `.execute(db)
     },
-    end: run(...NO_FARES),
+    end: run(...NO_FARES, sql`delete from incident`),
   },
   {
     codes: ['budget_too_small'],
@@ -215,6 +231,7 @@ const ENTRIES: readonly Entry[] = [
     provoke: run(sql`
       insert into check_minute (minute, checks, unknown)
       select date_trunc('minute', clock_timestamp()) + n * interval '1 minute', 10, 9 from generate_series(-2, 9) n
+          on conflict (minute) do update set checks = excluded.checks, unknown = excluded.unknown
     `),
     end: run(sql`delete from check_minute`),
   },
@@ -265,7 +282,7 @@ const ENTRIES: readonly Entry[] = [
     codes: ['jobs_dead'],
     provoke: ({ url }) =>
       killJobs(queueIn(url), { queue: VERIFY_QUEUE, count: 2, message: 'a bug' }),
-    end: command('jobs', 'drop', VERIFY_QUEUE, '--all'),
+    end: command('jobs', 'drop', VERIFY_QUEUE, '--all', '--yes'),
   },
   {
     codes: ['process_silent'],

@@ -249,7 +249,9 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     expect(complaints).toEqual([])
   })
 
-  it('edits a watch in place, and keeps the settings that are not changed', async ({ db }) => {
+  it('edits a watch in place, and keeps what was not changed, or was by others since', async ({
+    db,
+  }) => {
     const paid = { paid_amount: '120', paid_currency: 'EUR', price_drop_percent: '5' }
     const id = await resellerWith(db, [
       cells({ min_interval_seconds: '600', priority: 'high', ...paid }),
@@ -280,10 +282,11 @@ describe.runIf(canBrowse)('the page in a browser', () => {
       await page.getByLabel(label, { exact: true }).fill('')
     }
     for (const at of [0, 1]) await page.getByLabel('in the currency').nth(at).fill('')
+    await sql`update watch set min_interval_seconds = 900`.execute(db)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('button', { name: 'Edit' }).waitFor()
 
-    expect(await settings()).toEqual({ ...kept, paid: null, below: null })
+    expect(await settings()).toEqual({ ...kept, seconds: 900, paid: null, below: null })
     expect(complaints).toEqual([])
   })
 

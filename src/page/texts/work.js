@@ -98,7 +98,7 @@ export const work = {
     lastTick: 'last tick',
     jobs: 'jobs',
     deadJobs: 'dead jobs',
-    /** @param {string} run */
+    /** @param {number} run */
     review: (run) => `Review run ${run}`,
     demo: 'demo',
     madeUp: 'The history was made up from',

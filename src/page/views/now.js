@@ -6,7 +6,7 @@ import { useChanges } from '../recent-changes.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
-import { Judged, levelOf, Warning, warningsAbout } from '../warnings.js'
+import { Judged, Warning, warningsAbout } from '../warnings.js'
 import { ChangeList, divided } from './changes.js'
 import { DelayTile, HistoryCards, useHistory } from './now-history.js'
 
@@ -47,12 +47,13 @@ export function NowView({ caller }) {
 }
 
 /** All warnings in one place, or that there are none. @param {{ status: any, caller: import('../session.js').Caller }} props */
-function Banner({ status: { warnings }, caller }) {
+function Banner({ status, caller }) {
+  const { warnings } = status
   if (warnings.length === 0) {
     return html`<p class="banner good"><${Badge} level="good">${texts.now.allWell}<//></p>`
   }
   return html`<ul class="banner ${warnings[0].level}" aria-label=${texts.now.notWell}>
-    ${warnings.map((/** @type {any} */ warning) => html`<li><${Warning} warning=${warning} caller=${caller} /></li>`)}
+    ${warnings.map((/** @type {any} */ warning) => html`<li><${Warning} warning=${warning} status=${status} caller=${caller} /></li>`)}
   </ul>`
 }
 
@@ -142,19 +143,14 @@ function UpstreamCard({ status }) {
 function HeldCard({ status }) {
   const { heldRuns, contradicted } = status
   const waiting = warningsAbout(status, 'held', 'incidents')
-  const reviews = heldRuns.filter((/** @type {any} */ { runId }) =>
-    waiting.some(({ code, subject }) => code === 'list_held' && subject === String(runId)),
-  )
   const [first] = waiting
-  const sentence = first
-    ? texts.now.held(waiting.length)
-    : contradicted
-      ? texts.now.contradicted(texts.count(contradicted.fares, 'fare'), contradicted.fares === 1)
-      : texts.now.nothingHeld
-  return html`<${Card} title=${texts.now.heldTitle} level=${levelOf(status, 'held', 'incidents')} sentence=${sentence}
-    figure=${(waiting.length || contradicted?.fares || 0).toLocaleString()}>
+  const count = contradicted?.fares
+  const contradicts = count && texts.now.contradicted(texts.count(count, 'fare'), count === 1)
+  const sentence = first ? texts.now.held(waiting.length) : contradicts || texts.now.nothingHeld
+  return html`<${Card} title=${texts.now.heldTitle} level=${first?.level ?? 'good'} sentence=${sentence}
+    figure=${(waiting.length || count || 0).toLocaleString()}>
     <ul class="plain-list">
-      ${reviews.map(
+      ${heldRuns.map(
         (/** @type {any} */ { runId, releasableAt }) =>
           html`<li class="muted">${
             releasableAt
@@ -164,7 +160,7 @@ function HeldCard({ status }) {
       )}
       ${
         contradicted &&
-        html`<li class="muted">${first && `${texts.now.contradicted(texts.count(contradicted.fares, 'fare'), contradicted.fares === 1)} `}
+        html`<li class="muted">${first && `${contradicts} `}
           ${contradicted.waits.map(
             (/** @type {any} */ { wait, fares, since }) =>
               html`${fares.toLocaleString()} ${textOf(texts.now.waits, wait)} <${Clock} at=${since} />. `,

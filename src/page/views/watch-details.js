@@ -35,7 +35,7 @@ export function WatchDetails({ list, reference, canWatch }) {
     <${Loaded} of=${found}>${(/** @type {any} */ { watch, timeline, changes }) => html`
       <${FarePage} fare=${watch} timeline=${timeline} changes=${changes} canWatch=${canWatch} title=${reference}
         state=${html`<${WatchState} watch=${watch} />`}>
-        ${canWatch && html`<${Buttons} list=${list} watch=${watch} onChanged=${found.reload} />`}
+        ${canWatch && html`<${Buttons} list=${list} path=${path} watch=${watch} onChanged=${found.reloaded} />`}
         ${canWatch && !watch.route && html`<${Links} path=${`${path}/links`} />`}
       <//>
     `}<//>
@@ -90,26 +90,26 @@ export function WatchState({ watch }) {
     ${hiddenReason ? hiddenText(watch) : hasState ? stateName(belief.state) : textOf(vocabulary.statuses, status)}<//>`
 }
 
-/** @param {{ list: string, watch: any, onChanged: () => void }} props */
-function Buttons({ list, watch, onChanged }) {
+/** @param {{ list: string, path: string, watch: any, onChanged: () => Promise<void> }} props */
+function Buttons({ list, path, watch, onChanged }) {
   const { busy, error, run } = useAction()
   const [editing, setEditing] = useState(false)
-  const base = `/watch-lists/${encodeURIComponent(list)}`
   const verb = watch.pausedAt === null && watch.status !== 'expired' ? 'pause' : 'resume'
   const toggle = async () => {
-    await callApi(`${base}/${verb}`, { method: 'POST', body: { references: [watch.reference] } })
-    onChanged()
+    const body = { references: [watch.reference] }
+    await callApi(`/watch-lists/${encodeURIComponent(list)}/${verb}`, { method: 'POST', body })
+    await onChanged()
   }
   const remove = async () => {
-    await callApi(`${base}/watches/${encodeURIComponent(watch.reference)}`, { method: 'DELETE' })
+    await callApi(path, { method: 'DELETE' })
     location.hash = linkTo('watches', list)
   }
   if (editing) {
-    return html`<${WatchForm} list=${list} watch=${watch} onEnd=${(
+    return html`<${WatchForm} list=${list} path=${path} watch=${watch} onEnd=${async (
       /** @type {string | undefined} */ saved,
     ) => {
+      if (saved !== undefined) await onChanged()
       setEditing(false)
-      if (saved !== undefined) onChanged()
     }} />`
   }
   return html`<div class="buttons">

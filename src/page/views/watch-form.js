@@ -16,10 +16,11 @@ const YES_OR_NO = ['', 'true']
 
 /**
  * Adds a watch, or edits one. Doubts about a new one are shown before it is saved.
- * @param {{ list: string, watch?: any, onEnd: (saved?: string) => void }} props `onEnd`: with the reference of what was saved
+ * @param {{ list: string, watch?: any, path?: string, onEnd: (saved?: string) => unknown }} props `onEnd`: with the reference of what was saved
  */
-export function WatchForm({ list, watch, onEnd }) {
-  const [values, setValues] = useState(valuesOf(watch))
+export function WatchForm({ list, watch, path = '', onEnd }) {
+  const [before] = useState(valuesOf(watch))
+  const [values, setValues] = useState(before)
   const [doubts, setDoubts] = useState(/** @type {any[]} */ ([]))
   const { busy, error, run } = useAction()
   const put = (/** @type {Record<string, string>} */ given) => {
@@ -28,14 +29,14 @@ export function WatchForm({ list, watch, onEnd }) {
   }
   const set = (/** @type {string} */ name) => typed((value) => put({ [name]: value }))
   const save = async () => {
-    if (watch !== undefined) await change(list, watch.reference, values)
+    if (watch !== undefined) await change(path, [before, values])
     else if (doubts.length === 0) {
       const { warnings } = await add(list, values, true)
       setDoubts(warnings)
       if (warnings.length > 0) return
     }
     if (watch === undefined) await add(list, values, false)
-    onEnd(watch?.reference ?? values.reference?.trim())
+    await onEnd(watch?.reference ?? values.reference?.trim())
   }
   const field = (/** @type {string} */ name, /** @type {any} */ options = {}) => {
     const { hint = texts.form.optional, required = false } = options
@@ -183,8 +184,12 @@ async function add(list, values, dryRun) {
   return answer
 }
 
-/** @param {string} list @param {string} reference @param {Record<string, string>} values */
-function change(list, reference, values) {
-  const path = `/watch-lists/${encodeURIComponent(list)}/watches/${encodeURIComponent(reference)}`
-  return callApi(path, { method: 'PATCH', body: settingsOf(values) })
+/** Only what differs is sent: others may have changed the rest since. @param {string} path @param {Record<string, string>[]} states */
+async function change(path, [before = {}, after = {}]) {
+  const known = settingsOf(before)
+  const changed = Object.entries(settingsOf(after)).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(known[name]),
+  )
+  const body = Object.fromEntries(changed)
+  if (changed.length > 0) await callApi(path, { method: 'PATCH', body })
 }
