@@ -71,8 +71,8 @@ export const VOCABULARY = {
   notes: {
     saving: '{saving} less than you paid',
     lowest: 'the lowest of {prices} days',
-    percentile: 'cheaper on {percentile} % of {prices} days',
-    newLow: 'a new low',
+    percentile: 'it was cheaper on {percentile} % of {prices} days',
+    newLow: 'a new low of the days that you chose',
   },
   reasons: Object.fromEntries(namesOf(REASONS).map((name) => [name, REASONS[name].label])),
   statuses: {
