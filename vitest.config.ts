@@ -7,7 +7,7 @@ process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/
 
 /** Tests that take several minutes each: `npm run test:nightly`. */
 const NIGHTLY = ['test/**/*.nightly{,.pg}.test.ts']
-/** Tests of real processes or real time that take a minute or more: `npm run test:long`. */
+/** Tests of real processes, real time or simulated worlds that take half a minute or more: `npm run test:long`. */
 const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long{,.pg}.test.ts']
 /** They take minutes. If one began last, the others would have ended long before. */
 const FIRST = /page\.long|up\.long|(commands|live-alerts)\.nightly/

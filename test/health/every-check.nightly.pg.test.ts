@@ -37,7 +37,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   max_delays_unkept: 'a matter of the reading alone: test/health/checks.test.ts',
   upstream_paused: 'ends by itself within the time of a test: test/health/checks.test.ts',
   budget_limited: 'follows a pause of the upstream: test/health/checks.test.ts',
-  changes_held: 'needs a mass of real answers: test/fares/alike-masses.pg.test.ts',
+  changes_held: 'needs a mass of real answers: test/fares/alike-masses.long.pg.test.ts',
 }
 
 interface World {
