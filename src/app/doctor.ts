@@ -29,6 +29,8 @@ export interface DoctorDeps {
   readonly queue: QueueSystem
   /** The configuration as given. Stores that it does not set are embedded. */
   readonly given: Config
+  /** Whether the running farewatch of this folder has a sandbox. */
+  readonly runsSandbox: boolean
 }
 
 /** The status, and what takes more time. */
@@ -76,8 +78,8 @@ export async function examine(deps: DoctorDeps): Promise<Examination> {
     ...(isUsable ? await readRecords(db, read) : {}),
     ...(isUsable && isQueueUp ? await readJobs(deps, read) : {}),
     shell: {
-      usesSandbox: deps.given.UPSTREAM_BASE_URL === undefined,
-      lacksToken: deps.given.UPSTREAM_ACCESS_TOKEN === undefined,
+      usesSandbox: deps.given.UPSTREAM_BASE_URL === undefined && !deps.runsSandbox,
+      lacksToken: deps.given.UPSTREAM_ACCESS_TOKEN === undefined && !deps.runsSandbox,
       sendsTokenInClear: sendsTokenInClear(app.config),
     },
   }

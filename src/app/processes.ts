@@ -4,6 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import type { KnownProcess } from '../health/status-shapes.ts'
 import { type Clock, endsWithin, withTimeout } from '../platform/base/clock.ts'
 import { WORK_ROLES, type WorkRole } from '../platform/base/kinds.ts'
+import { isRunning } from '../platform/base/running-pid.ts'
 import { type Db, sql } from '../platform/db/database.ts'
 import { PROGRESS_MS } from '../platform/db/live-processes.ts'
 import { databaseSkewMs, selectOne } from '../platform/db/transaction.ts'
@@ -78,8 +79,8 @@ export function announceProcess(
   const ending = new AbortController()
   const own = { id, role, version: packageJson.version, host: os.hostname(), pid: process.pid }
   const refreshing = (async () => {
-    await deleteGone(db, own).catch(() => undefined)
     while (!ending.signal.aborted) {
+      await deleteGone(db, own).catch(() => undefined)
       if (fault() === null) await writeProgress(db, own, clock).catch(() => undefined)
       await calls?.flush(db).catch(() => undefined)
       await onRefresh?.().catch(() => undefined)
@@ -116,12 +117,15 @@ async function readClockAhead(db: Db, clock: Clock): Promise<number | null> {
   return skewMs === null ? null : -skewMs / 1_000
 }
 
-/** Deletes processes that ended without a trace: after a day, or when their host starts the same role again. */
-async function deleteGone(db: Db, { host, role }: OwnRow): Promise<void> {
+/** Deletes processes that ended without a trace: after a day, or when their host has started the same role again. */
+async function deleteGone(db: Db, { id, host, role, pid: own }: OwnRow): Promise<void> {
+  const known = await db.selectFrom('process').select('pid').where('host', '=', host).execute()
+  // A container that starts again has the same pids. Another process that hangs has one that runs.
+  const gone = known.map(({ pid }) => pid).filter((pid) => pid === own || !isRunning(pid))
   await sql`
     delete from process
      where last_progress_at < clock_timestamp() - interval '1 day'
-        or (host, role) = (${host}, ${role})
+        or (host, role) = (${host}, ${role}) and pid = any(${gone}::int[]) and id <> ${id}
            and last_progress_at < clock_timestamp() - ${PROGRESS_MS}::int * interval '1 millisecond'
   `.execute(db)
 }

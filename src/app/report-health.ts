@@ -154,13 +154,16 @@ async function sendHeartbeat(
     log.info({ codes: stopped.map(({ code }) => code) }, 'heartbeat withheld')
     return
   }
-  const { ok, status } = await fetch(heartbeatUrl, {
+  const answer = fetch(heartbeatUrl, {
     method: 'POST',
     headers: { 'content-type': 'text/plain; charset=utf-8' },
     body: heartbeatText(warnings),
     signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
   })
-  if (!ok) throw new HeartbeatRefusedError(`the heartbeat was answered with ${status}`)
+  const { ok, status } = await answer.catch((err: Error) => {
+    throw new HeartbeatRefusedError(`HEARTBEAT_URL does not answer: ${messageOf(err.cause ?? err)}`)
+  })
+  if (!ok) throw new HeartbeatRefusedError(`HEARTBEAT_URL answered with ${status}`)
 }
 
 /** One line a warning. @example heartbeatText([]) // 'nothing is wrong' */

@@ -186,11 +186,12 @@ const LISTS: StatusChecks = {
     command: 'runs review',
     todo: 'Approve the list if it is true, reject it if it is an accident. The next normal list drops it.',
     find: ({ heldRuns }) =>
-      heldRuns.map(({ runId, list, since, lists, reason }) => {
+      heldRuns.map(({ runId, list, since, lists, reason, rejectedAt }) => {
         const agree = lists === 1 ? '' : `, with which ${lists} lists agree,`
-        const says = `Run ${runId} of the list ${list}${agree} waits for a decision`
+        const state = rejectedAt === null ? 'waits for a decision' : 'is like the rejected one'
+        const says = `Run ${runId} of the list ${list}${agree} ${state}`
         const text = `${says}: ${reason?.text ?? 'no reason given'}.`
-        return bad(text, { subject: list, since })
+        return (rejectedAt === null ? bad : warn)(text, { subject: list, since })
       }),
   },
 }
@@ -443,6 +444,7 @@ const DELIVERIES: StatusChecks = {
   },
   endpoints_failing: {
     ...ENDPOINTS,
+    command: 'deliveries list --state pending',
     find: ({ deliveries: { endpoints, failingForHours } }) => {
       const failing = endpoints.failing - failingForHours
       if (failing <= 0) return []

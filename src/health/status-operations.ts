@@ -207,7 +207,7 @@ function heldRun(run: HeldRun): Status['heldRuns'][number] {
   const mayBeReleased =
     rejectedAt === null && fetched !== 0 && (wouldRemove ?? 0) <= releaseLostShare * (live ?? 0)
   const releasableAt = mayBeReleased ? new Date(since.getTime() + releaseHours * HOUR_MS) : null
-  return { runId, list, since, lists, reason, releasableAt }
+  return { runId, list, since, lists, reason, rejectedAt, releasableAt }
 }
 
 /** The fares whose belief an answer contradicts. */

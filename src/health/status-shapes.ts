@@ -27,6 +27,7 @@ const HeldRun = object({
   since: instant('When the first of the lists that agree was held.'),
   lists: Type.Integer({ description: 'Lists in a row that agree.' }),
   reason: orNull(Reason),
+  rejectedAt: orNull(Instant, 'When an operator rejected a list that agrees with it.'),
   releasableAt: orNull(
     Instant,
     'From when on a list that agrees with it is applied without an operator, if enough lists agree. Null: an operator decides.',

@@ -111,6 +111,20 @@ describe('a running process', () => {
     await worker.close()
   })
 
+  it('that was killed a moment before its host started it again is forgotten', async ({
+    database,
+  }) => {
+    await announced(database, 'worker')
+    const next = await announced(database, 'worker')
+    expect(await listProcesses(database.db)).toHaveLength(2)
+
+    await letPass(database, 'worker', 61)
+    await next.step()
+
+    expect(await listProcesses(database.db)).toHaveLength(1)
+    await next.close()
+  })
+
   it('that was killed stays listed until its host starts the same role again', async ({
     database,
   }) => {

@@ -333,6 +333,6 @@ describe('the heartbeat', () => {
 
     const running = start({ heartbeatUrl: `${url}/secret-path` })()
 
-    await expect(running).rejects.toThrow(/^the heartbeat was answered with 404$/)
+    await expect(running).rejects.toThrow(/^HEARTBEAT_URL answered with 404$/)
   })
 })

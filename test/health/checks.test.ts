@@ -33,8 +33,18 @@ const paused = (
   const from = new Date(AT.getTime() - hours * HOURS_MS)
   return { pauses: [{ what, from, until, running: true, reason: 'tests', by: 'cli' }] }
 }
-const held = (runId: number): Partial<StatusReading> => ({
-  heldRuns: [{ runId, list: 'routes', since: ago(60), lists: 1, reason: null, releasableAt: null }],
+const held = (runId: number, rejectedAt: Date | null = null): Partial<StatusReading> => ({
+  heldRuns: [
+    {
+      runId,
+      list: 'routes',
+      since: ago(60),
+      lists: 1,
+      reason: null,
+      rejectedAt,
+      releasableAt: null,
+    },
+  ],
 })
 const late = (fares: number): Partial<StatusReading> => ({
   contradicted: {
@@ -74,6 +84,7 @@ const CASES: readonly (readonly [string, Partial<StatusReading>, readonly string
   ],
   ['an old list, as a newer one is held', routes({ lastSuccessAt: ago(18_001), held: 1 }), []],
   ['a held list', held(7), ['bad list_held']],
+  ['a held list like a rejected one', held(8, ago(9)), ['warn list_held']],
   ['some stale fares', beliefs({ stale: 120 }), ['warn fares_stale']],
   ['over a tenth of stale fares', beliefs({ stale: 121 }), ['bad fares_stale']],
   ['few stale fares of few', beliefs({ fares: 15, stale: 3 }), ['warn fares_stale']],

@@ -8,6 +8,7 @@ import { type RunningCommand, startInTest } from '../support/child-process.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { adminQuery } from '../support/postgres-server.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import {
   type DrivenRecord,
@@ -80,17 +81,17 @@ interface Fault {
   readonly run: (faultContext: FaultContext) => Promise<Span[]>
 }
 
-/** Kills one of the workers at a third and at two thirds of the time, and starts another. */
+/** Kills each of the workers, soon after each other, and starts others. */
 async function killTwice({ start, workers }: FaultContext): Promise<Span[]> {
-  const hidden: Span[] = []
-  for (const [i] of [0, 1].entries()) {
-    await delay((SECONDS / 3) * 1000)
+  await delay((SECONDS / 3) * 1000)
+  const fromMs = Date.now() - CONFIRMATION_MS
+  for (const i of [0, 1]) {
+    await delay(FLAP_SECONDS * 1000)
     workers[i]?.child.kill('SIGKILL')
-    // What it had claimed is asked again at the end of its lease.
-    hidden.push({ fromMs: Date.now() - CONFIRMATION_MS, toMs: Date.now() + LEASE_MS })
     workers[i] = start()
   }
-  return hidden
+  // What they had claimed is asked again at the end of its lease.
+  return [{ fromMs, toMs: Date.now() + LEASE_MS }]
 }
 
 /** Hides nothing: half of the time is enough. */
@@ -150,6 +151,8 @@ async function run(db: Db, databaseUrl: string, redisUrl: string | null, fault: 
   const start = () => startWorker(storeUrl, proxy.url, redisUrl)
   const workers = [start(), start()]
   for (const worker of workers) await untilReady(worker)
+  const baseline = db.selectFrom('sync_run').where('baseline', '=', true).select('id')
+  await until('the first list', async () => (await baseline.execute()).length > 0)
   const startMs = Date.now()
   const endMs = startMs + SECONDS * 1000
   losses = planLosses({ fares: FARES, startMs, endMs, random: seeded(7) })

@@ -180,6 +180,8 @@ async function openProcess(parts: ProcessParts): Promise<InterleavedProcess> {
 
   const kill = async () => {
     isDead = true
+    // Else what waits for a request would go on with another session.
+    Object.assign(database.pool, { connect: () => never })
     transactions.delete(name)
     let alive = true
     while (alive) {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { changeSentence, type ShownChange } from '../../delivery/formats/change-sentence.ts'
 import { VOCABULARY } from '../../platform/base/vocabulary.ts'
-import { fieldValue, TERM_FIELDS } from '../../upstream/question.ts'
+import { fieldValue, TERM_FIELDS, termsText } from '../../upstream/question.ts'
 import { type Answer, withApi } from '../api-client.ts'
 import { call } from '../api-command.ts'
 import { act, add, type Commands, help, type ProgramOptions } from '../describe.ts'
@@ -90,7 +90,7 @@ function contradictionLines(fare: Fare): string[] {
 function fareText(fare: Fare, width: number): string {
   const { returnFlightId, next, lastReason, lastCheckAt, lastCheckWhy, priceReason, turns } = fare
   const at = (instant: string | null) => (instant === null ? 'never' : timeText(instant))
-  const back = returnFlightId === null ? '' : ` with return ${returnFlightId} (${fare.return})`
+  const back = returnFlightId === null ? '' : ` with return ${returnFlightId}`
   const why =
     priceReason === null ? '' : ` (price last shown ${at(fare.priceCheckedAt)}: ${priceReason})`
   const price = fare.price === null ? why : `, ${priceText(fare)}${why}`
@@ -107,7 +107,7 @@ function fareText(fare: Fare, width: number): string {
     until: ({ validTo }: Fare['timeline'][number]) => validTo ?? 'now',
   } as const
   return [
-    `fare ${fare.fareId}: flight ${fare.flightId} (${fare.outbound})${back}`,
+    `fare ${fare.fareId}: flight ${fare.flightId}${back}, for ${termsText(fare)}`,
     `  ${fare.state}${price}; last good check ${at(fare.lastGoodCheckAt)}${reason}`,
     ...contradictionLines(fare),
     `  ${last}${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,

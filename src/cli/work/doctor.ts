@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openApp, openQueue } from '../../app/app.ts'
 import { type Examination, examine } from '../../app/doctor.ts'
 import { embedMissing } from '../../embedded/embed-missing.ts'
+import { findRunning } from '../../embedded/running-services.ts'
 import { systemClock } from '../../platform/base/clock.ts'
 import { type CliContext, createContext } from '../context.ts'
 import type { ProgramOptions } from '../describe.ts'
@@ -35,7 +36,8 @@ async function examineAll({ config, log }: CliContext): Promise<Examination> {
     await app.close()
   }
   try {
-    return await examine({ app, queue, given: config })
+    const sandbox = await findRunning(config.FAREWATCH_HOME, 'sandbox')
+    return await examine({ app, queue, given: config, runsSandbox: sandbox !== undefined })
   } finally {
     await Promise.race([close(), delay(CLOSE_MS, undefined, { ref: false })])
     await embedded.release()

@@ -70,6 +70,7 @@ export function secretsOf(config: Config): string[] {
         value.split(' ').at(-1) ?? '',
       ]),
     )
+    .concat(config.HEARTBEAT_URL?.split('/').slice(3) ?? [])
     .filter((password) => password.length >= MIN_SECRET_CHARS)
   const secrets = [
     config.UPSTREAM_ACCESS_TOKEN,

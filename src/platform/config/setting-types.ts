@@ -161,7 +161,11 @@ export function url(
     }
     return isSecret ? credentialFault(parsed) : addressFault(parsed)
   })
-  return { ...setting, secret: isSecret, shown: addressOf }
+  return {
+    ...setting,
+    secret: isSecret,
+    shown: protocols.includes('https:') ? originOf : addressOf,
+  }
 }
 
 /** A setting whose file may be empty: docker compose mounts the file whether or not the setting is used. */
@@ -190,6 +194,11 @@ function credentialFault(given: URL): string | undefined {
 function addressOf(value: string): string | undefined {
   const { protocol, host, pathname } = new URL(value)
   return host === '' ? undefined : `${protocol}//${host}${pathname}`
+}
+
+/** The path of a service on the web may be its key. */
+function originOf(value: string): string {
+  return `${new URL(value).origin}/…`
 }
 
 interface Range {

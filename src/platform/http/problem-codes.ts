@@ -266,7 +266,7 @@ export const PROBLEMS = {
   'verify.passenger_rule': {
     status: 400,
     title: 'The passenger mix breaks a rule',
-    cause: 'A mix has an adult, at most nine seats, and an adult for each infant.',
+    cause: 'A mix has an adult, an adult for each infant, and at most twelve of each kind.',
     remedy: 'Change the counts as `detail` says.',
   },
   'verify.same_flight': {

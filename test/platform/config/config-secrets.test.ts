@@ -13,6 +13,7 @@ const SECRETS = {
   ENCRYPTION_KEY: 'canary-key-of-thirty-two-characters',
   SMTP_URL: 'smtps://canary-user:canary%20smtp@mail.internal:465',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'https://canary-user:canary-otlp@collector.internal',
+  HEARTBEAT_URL: 'https://pings.internal/canary-of-a-heartbeat',
   OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20canary-bearer, x-key=canary-header',
 }
 
@@ -38,8 +39,9 @@ describe('the printed configuration', () => {
       ['SMTP_URL', 'smtps://mail.internal:465'],
       ['DATABASE_URL', 'postgres://db.internal:6543/fares'],
       ['REDIS_URL', 'rediss://cache.internal/2'],
-      ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://collector.internal/'],
+      ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://collector.internal/…'],
       ['OTEL_EXPORTER_OTLP_HEADERS', '[set]'],
+      ['HEARTBEAT_URL', 'https://pings.internal/…'],
     ])
   })
 
@@ -67,6 +69,7 @@ describe('the scrubbed secrets', () => {
         'canary%2Fpg',
         'canary-bearer',
         'canary-header',
+        'canary-of-a-heartbeat',
         'canary-key-of-thirty-two-characters',
         'canary-otlp',
         'canary-query',
