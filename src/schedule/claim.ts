@@ -278,7 +278,7 @@ interface ClaimRules {
 /**
  * Writes the claims, and what they cost. Until the lease ends no other process claims these fares. After it they are due
  * again, in the lane that they were in: a process that dies loses nothing. The virtual due time stays until the check is
- * recorded: no index has a column of the schedule that is written here, so that the row is updated in its page. A fare that
+ * recorded: of a turn, no index has a column that is written here, so that the row is updated in its page. A fare that
  * has its turn while it waits in a lane is due in the lane at the end of the lease.
  */
 export async function saveClaims(

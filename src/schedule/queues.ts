@@ -313,7 +313,7 @@ const NO_WATCHES = sql`
 
 /**
  * Locks the schedule of fares against the recording of checks, in the order of their ids. Every transaction takes
- * its locks in one order: tracked fares, schedule, beliefs, feeds, watches, queues.
+ * its locks in one order: tracked fares, schedule, beliefs, feeds, watches, the minute, queues.
  */
 export async function hold(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`

@@ -19,7 +19,7 @@ interface CountedFare {
 /**
  * Locks fares against other changes of their watches, and their rows of the schedule against the recording of
  * checks, in the order of their ids. Call it before watches or their reseller are changed. Every transaction takes
- * its locks in one order: tracked fares, schedule, beliefs, feeds, watches, queues.
+ * its locks in one order: tracked fares, schedule, beliefs, feeds, watches, the minute, queues.
  */
 export async function lockTrackedFares(tx: Tx, fareIds: readonly number[]): Promise<void> {
   await sql`
