@@ -81,8 +81,7 @@ function confirmationText({ answers, setting, gapSeconds }: Confirmation): strin
 
 /** What each kind of a reseller's records says. */
 function kindsPart(): string {
-  const rows = WATCH_CHANGE_KINDS.map((kind) => `| \`${kind}\` | ${kindOf(kind).about} |`)
-  return ['| kind | meaning |', '|---|---|', ...rows].join('\n')
+  return WATCH_CHANGE_KINDS.map((kind) => line(code(kind), [], kindOf(kind).about)).join('\n')
 }
 
 function exitCodesPart(): string {
