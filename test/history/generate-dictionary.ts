@@ -60,8 +60,8 @@ export function dictionaryPage(allTables: readonly Table[]): string {
 const HEAD = `# Dictionary of the public SQL
 
 Every table and view of schema \`farewatch\`, from the comments in the database, except two that operators alone may read (\`fare_schedule\`,
-\`watch_changes\`: \`\\d+ farewatch.watch_changes\` in psql). [analysts.md](../analysts.md) explains the times and how to begin. No two rows have the same
-key. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and \`non_residents_…\` likewise, each smallint. Columns without a type are
+\`watch_changes\`: \`\\d+ farewatch.watch_changes\` in psql). [analysts.md](../analysts.md) explains the times and how to begin. The list says of each view what
+one row is, and in brackets its key, which no two rows have in common. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and \`non_residents_…\` likewise, each smallint. Columns without a type are
 text, or timestamptz if their names end in \`_at\`, \`_from\`, \`_to\` or \`_since\`.`
 
 const COLUMNS_HEAD = `\`…_x\` stands for \`outbound_x\` and \`return_x\`. A text about the outbound flight or the departure also holds for the return flight or the
@@ -79,14 +79,15 @@ function usualOf([name, of]: [string, Column[]]): [string, Column | undefined] {
   return [name, most.length > 1 ? most[0] : undefined]
 }
 
-/** What one row of each view is. */
+/** What one row of each view is, and its key. */
 function grains(tables: readonly Table[]): string {
-  const rows = tables.map((table) => {
-    const { oneRow, key } = grainOf(table)
-    const columns = key.map((column) => `\`${column}\``).join(', ')
-    return `| [${table.name}](#${table.name}) | ${oneRow} | ${columns} |`
-  })
-  return ['| view | one row is | key |', '|---|---|---|', ...rows].join('\n')
+  return tables
+    .map((table) => {
+      const { oneRow, key } = grainOf(table)
+      const columns = key.map((column) => `\`${column}\``).join(', ')
+      return `- [${table.name}](#${table.name}): ${oneRow} (${columns})`
+    })
+    .join('\n')
 }
 
 /** Columns that mean the same of both flights, or of departure and destination, and are explained in one place. */
