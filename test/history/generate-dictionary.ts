@@ -60,9 +60,10 @@ export function dictionaryPage(allTables: readonly Table[]): string {
 const HEAD = `# Dictionary of the public SQL
 
 Every table and view of schema \`farewatch\`, from the comments in the database, except two that operators alone may read (\`fare_schedule\`,
-\`watch_changes\`: \`\\d+ farewatch.watch_changes\` in psql). [analysts.md](../analysts.md) explains the times and how to begin. The list says of each view what
-one row is, and in brackets its key, which no two rows have in common. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and \`non_residents_…\` likewise, each smallint. Columns without a type are
-text, or timestamptz if their names end in \`_at\`, \`_from\`, \`_to\` or \`_since\`.`
+\`watch_changes\`: \`\\d+ farewatch.watch_changes\` in psql). [analysts.md](../analysts.md) explains the times, [money](../analysts.md#money) and
+[how views join](../analysts.md#how-the-views-relate). The list says of each view what one row is, and in brackets its key, which no two rows have in common.
+The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and \`non_residents_…\` likewise, each smallint. Columns without a type are text, or
+timestamptz if their names end in \`_at\`, \`_from\`, \`_to\` or \`_since\`.`
 
 const COLUMNS_HEAD = `\`…_x\` stands for \`outbound_x\` and \`return_x\`. A text about the outbound flight or the departure also holds for the return flight or the
 destination on its line. A name has one type in all views. A column without a text in its view means this:`
