@@ -21,8 +21,8 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   'problem-codes.md': { 'problem codes': problemsPart },
   'worked-questions.md': { questions: workedQuestionsPart },
   'metrics.md': {
-    'metrics of one process': () => metricsTable(createMetrics().registry),
-    'metrics of the whole system': () => gaugesTable(createMetrics().systemRegistry),
+    'metrics of one process': () => metricsPart(createMetrics().registry),
+    'metrics of the whole system': () => gaugesPart(createMetrics().systemRegistry),
   },
 }
 
@@ -81,8 +81,7 @@ function confirmationText({ answers, setting, gapSeconds }: Confirmation): strin
 
 /** What each kind of a reseller's records says. */
 function kindsPart(): string {
-  const rows = WATCH_CHANGE_KINDS.map((kind) => `| \`${kind}\` | ${kindOf(kind).about} |`)
-  return ['| kind | meaning |', '|---|---|', ...rows].join('\n')
+  return WATCH_CHANGE_KINDS.map((kind) => line(code(kind), [], kindOf(kind).about)).join('\n')
 }
 
 function exitCodesPart(): string {
@@ -98,49 +97,52 @@ function exitCodesPart(): string {
 function settingsPart(): string {
   return Object.entries(SETTING_GROUPS)
     .map(([group, settings]) => {
-      const rows = Object.entries(settings).map(([name, setting]) => [
-        code(name),
-        setting.preset === undefined || setting.preset === '' ? '' : code(String(setting.preset)),
-        setting.preset === undefined || setting.preset === ''
-          ? `${setting.accepts}, such as ${code(setting.example)}`
-          : setting.accepts.replace(/^(a whole number from|one of|the name of) /, ''),
-        `${setting.about}${setting.secret ? ' (secret)' : ''}`,
-      ])
-      const head = ['setting', 'default', 'accepts', 'what it does']
-      return `## ${group}\n\n${tableOf(head, rows)}`
+      const lines = Object.entries(settings).map(([name, setting]) => {
+        const { about, accepts, example, preset, secret } = setting
+        const values =
+          preset === undefined || preset === ''
+            ? `${accepts}, such as ${code(example)}`
+            : accepts.replace(/^(a whole number from|one of|the name of) /, '')
+        const usual = preset === undefined || preset === '' ? '' : ` = ${code(String(preset))}`
+        return line(`${code(name)}${usual}`, [values, secret ? 'secret' : ''], about)
+      })
+      return `## ${group}\n\n${lines.join('\n')}`
     })
     .join('\n\n')
 }
 
 /** The page of a code, which the API serves, adds the remedy. */
 function problemsPart(): string {
-  const rows = Object.entries(PROBLEMS).map(([name, { status, cause }]) => [
-    code(name),
-    String(status),
-    cause,
-  ])
-  return tableOf(['code', 'status', 'cause'], rows)
+  return Object.entries(PROBLEMS)
+    .map(([name, { status, cause }]) => line(code(name), [String(status)], cause))
+    .join('\n')
 }
 
-function metricsTable(registry: Registry): string {
-  const rows = metricsOf(registry).map(({ name, type, labels, help }) => [name, type, labels, help])
-  return tableOf(['metric', 'type', 'labels', 'what'], rows)
+function metricsPart(registry: Registry): string {
+  return metricsOf(registry)
+    .map(({ name, type, labels, help }) => line(`${name} ${type}`, labels, help))
+    .join('\n')
 }
 
-/** What is read from the stores is a gauge: the column of types would say so in each row. */
-function gaugesTable(registry: Registry): string {
+/** What is read from the stores is a gauge: each line would say so. */
+function gaugesPart(registry: Registry): string {
   const metrics = metricsOf(registry)
   const other = metrics.find(({ type }) => type !== 'gauge')
   if (other !== undefined) throw new Error(`${other.name} is no gauge, as the page says`)
-  const rows = metrics.map(({ name, labels, help }) => [name, labels, help])
-  return tableOf(['gauge', 'labels', 'what'], rows)
+  return metrics.map(({ name, labels, help }) => line(name, labels, help)).join('\n')
+}
+
+/** An item of a list, as the dictionary has them. */
+function line(head: string, details: readonly string[], text: string): string {
+  const given = details.filter((detail) => detail !== '').join(', ')
+  return `- ${head}${given === '' ? '' : ` (${given})`}: ${text}`
 }
 
 function metricsOf(registry: Registry) {
   const ours = registry.getMetricsAsArray().filter(({ name }) => name.startsWith('farewatch_'))
   return ours.map((metric) => {
     const { labelNames, help } = metric as unknown as { labelNames: string[]; help: string }
-    const labels = labelNames.map(code).join(', ')
+    const labels = labelNames.map(code)
     return { name: code(metric.name), type: String(metric.type), labels, help }
   })
 }

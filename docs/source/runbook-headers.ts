@@ -14,7 +14,7 @@ export function runbooksPage() {
   return { name: 'runbooks.md', path: PATH, current, generated }
 }
 
-/** What the program knows: which codes, what to run, what to do, which alert and what happens without action. */
+/** What the program knows: which codes, what to run, what to do, and which alert, whose description has the rest. */
 function headOf(section: string, helps: readonly CodeHelp[]): string {
   const codes = helps.map(({ code }) => code)
   const names =
@@ -25,9 +25,7 @@ function headOf(section: string, helps: readonly CodeHelp[]): string {
     (one) => `run: ${code(`farewatch ${one}`)}`,
   )
   const todos = distinct(shown.map(({ check }) => check?.todo)).map((todo) => `do: ${todo}`)
-  const alerts = distinct(
-    helps.map(({ alert }) => alert && `${alertText(alert)} Without action ${alert.otherwise}`),
-  )
+  const alerts = distinct(helps.map(({ alert }) => alert && alertText(alert)))
   return [...names, ...commands, ...todos, ...alerts].map((line) => `> - ${line}`).join('\n')
 }
 

@@ -23,6 +23,7 @@ export interface EndpointArgs {
   readonly lists?: readonly string[]
   readonly rules?: object
   readonly digest?: object
+  readonly template?: object
   readonly disabled?: boolean
   /** Whether an earlier attempt succeeded. The default is yes. */
   readonly proven?: boolean
@@ -37,12 +38,12 @@ export async function addEndpoint(
   const { address = 'http://127.0.0.1:9/', format = 'webhook', proven = true } = given
   const { id } = await selectOne(
     sql<{ id: string }>`
-      insert into webhook_endpoint (reseller_id, format, target, target_shown, secret, kinds, reasons, lists, rules, digest,
+      insert into webhook_endpoint (reseller_id, format, target, target_shown, secret, kinds, reasons, lists, rules, digest, template,
                                     disabled_at, disabled_reason, cursor_seq, last_success_at)
       values (${resellerId}, ${format}, ${Buffer.from(address)}, 'shown',
               ${format === 'webhook' ? Buffer.from('whsec_test') : null},
               ${given.kinds ?? null}, ${given.reasons ?? null}, ${given.lists ?? null},
-              ${jsonOf(given.rules)}::jsonb, ${jsonOf(given.digest)}::jsonb,
+              ${jsonOf(given.rules)}::jsonb, ${jsonOf(given.digest)}::jsonb, ${jsonOf(given.template)}::jsonb,
               ${given.disabled === true ? new Date() : null}, ${given.disabled === true ? 'paused' : null}, 0,
               ${proven ? new Date() : null})
       returning id

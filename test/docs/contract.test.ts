@@ -6,6 +6,9 @@ import { parse } from 'yaml'
 import { codeHelps, DEGRADED } from '../../grafana/source/alerts.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { createProgram } from '../../src/cli/program.ts'
+import { SETTINGS } from '../../src/platform/config/settings.ts'
+import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 
 const REFERENCE = path.resolve(import.meta.dirname, '../../docs/reference')
 const read = (name: string) => readFileSync(path.join(REFERENCE, name), 'utf8')
@@ -106,16 +109,16 @@ function sqlNames(): string[] {
     )
 }
 
-/** The first columns of the rows of a page whose first one is a name in code. */
-function rowsOf(page: string, columns: number): string[] {
-  // The table of the gauges of the whole system has no column of types.
-  const text = read(page).replaceAll(
-    /^(\| `farewatch_\w+` \|)(?! (counter|gauge|histogram) )/gm,
-    '$1 gauge |',
-  )
-  return [...text.matchAll(/^\| `([^`]+)` \|(.*)$/gm)].map(([, name, rest = '']) =>
-    [name, ...rest.split(' | ').slice(0, columns - 1)].map((cell) => cell?.trim()).join(' '),
-  )
+/** Each metric of ours with its type and labels. */
+function metricNames(): string[] {
+  const { registry, systemRegistry } = createMetrics()
+  return [registry, systemRegistry]
+    .flatMap((one) => one.getMetricsAsArray())
+    .filter(({ name }) => name.startsWith('farewatch_'))
+    .map((metric) => {
+      const { labelNames } = metric as unknown as { readonly labelNames: readonly string[] }
+      return `${metric.name} ${metric.type} ${labelNames.map((name) => `\`${name}\``).join(', ')}`
+    })
 }
 
 /** The alerts with names of their own, and that of all the rest. */
@@ -146,9 +149,9 @@ function contractNames(): string[] {
     ...requiredNames().map((name) => `required ${name}`),
     ...eventNames(),
     ...sqlNames(),
-    ...[...rowsOf('metrics.md', 3), ...alertNames()].map((row) => `metric ${row}`),
-    ...rowsOf('settings.md', 1).map((row) => `setting ${row}`),
-    ...rowsOf('problem-codes.md', 2).map((row) => `problem ${row}`),
+    ...[...metricNames(), ...alertNames()].map((row) => `metric ${row}`),
+    ...Object.keys(SETTINGS).map((name) => `setting ${name}`),
+    ...Object.entries(PROBLEMS).map(([name, { status }]) => `problem ${name} ${status}`),
     ...commandNames(program),
   ]
   return [...new Set(names)].toSorted((a, b) => (a < b ? -1 : 1))

@@ -1,21 +1,40 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
 import { PassThrough } from 'node:stream'
-import { text as textOf } from 'node:stream/consumers'
+import { buffer as bufferOf } from 'node:stream/consumers'
 import { parse } from 'csv-parse/sync'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { fareStateAt } from '../../sandbox/world/fare-life.ts'
 import { dayOf, type Flight, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
 import { viewFlight } from '../../sandbox/world/flight-view.ts'
 import type * as wire from '../../sandbox/world/wire.ts'
 import { createWorld } from '../../sandbox/world/world.ts'
+import { createChatFormat } from '../../src/delivery/formats/chat.ts'
+import { CHATS } from '../../src/delivery/formats/chats.ts'
+import { createEmailFormat } from '../../src/delivery/formats/email.ts'
+import type { Mailer } from '../../src/delivery/formats/mailer.ts'
+import { createTemplateFormat } from '../../src/delivery/formats/template.ts'
+import { createWebhookFormat } from '../../src/delivery/formats/webhook.ts'
 import { readAvailabilityChanges } from '../../src/feeds/operator-feed-queries.ts'
 import { streamTable } from '../../src/history/export-run.ts'
+import {
+  CHAT_FORMATS,
+  type ChatFormat,
+  ENDPOINT_FORMATS,
+  type EndpointFormat,
+  TABLE_FORMATS,
+  type TableFormat,
+} from '../../src/platform/base/kinds.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Database, type Db, sql } from '../../src/platform/db/database.ts'
 import { readVerifyAnswer } from '../../src/upstream/fares/read-verify-answer.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { questionWith } from '../../src/upstream/question.ts'
 import { findFare } from '../../src/views/fare-operations.ts'
+import { addEndpoint, openTarget, startDispatcher } from '../delivery/delivery-fixtures.ts'
 import { readFareRecords } from '../feeds/fare-records.ts'
+import { openDuckDb } from '../history/duckdb-warehouse.ts'
 import { termsWith } from '../sandbox/support.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
@@ -71,7 +90,15 @@ function readAnswer(out = OUT, back = BACK): [LegObservation, LegObservation] {
 
 async function addFare(db: Db) {
   const resellerId = await resellerWith(db, [
-    cells({ reference: 'A', flight_id: `${OUT.id}`, return_flight_id: `${BACK.id}` }),
+    cells({
+      reference: 'A',
+      flight_id: `${OUT.id}`,
+      return_flight_id: `${BACK.id}`,
+      residents_adults: '1',
+      residents_infants: '1',
+      non_residents_adults: '2',
+      non_residents_children: '1',
+    }),
   ])
   const { id } = await db.selectFrom('tracked_fare').select('id').executeTakeFirstOrThrow()
   return { resellerId, fareId: id }
@@ -155,25 +182,49 @@ const FACES: readonly (readonly [path: string, legsOf: (body: Body) => unknown])
   ['/fares/FARE', (body) => body],
 ]
 
+/** What exports have of an answer: the cells of SQL, as far as the table has them. */
+const EXPORTED = Object.entries({
+  fares_current: /./,
+  fare_history: /./,
+  availability_changes: /_(iata|airline|departs_local|site_name|site_url)$/,
+}).map(([table, columns]) => {
+  const cells = Object.entries(CELLS).filter(([name]) => columns.test(name))
+  return { table, cells: Object.fromEntries(cells) }
+})
+
 /** The rows that an export of a table writes, each value as text. */
 async function exported(
   database: Database,
   table: string,
-  format: 'csv' | 'jsonl',
+  format: TableFormat,
 ): Promise<Record<string, string>[]> {
   const stream = new PassThrough()
   const [written] = await Promise.all([
-    textOf(stream),
+    bufferOf(stream),
     streamTable(database, { tables: [table], format }, stream).finally(() => stream.end()),
   ])
-  const rows: unknown[] =
-    format === 'csv'
-      ? parse(written, { columns: true })
-      : written
-          .trimEnd()
-          .split('\n')
-          .map((line) => JSON.parse(line) as object)
-  return rows.map((row) => plainText(row as object))
+  return (await READERS[format](written)).map(plainText)
+}
+
+const READERS: Readonly<Record<TableFormat, (written: Buffer) => Promise<object[]>>> = {
+  csv: async (written) => parse(written, { columns: true }),
+  jsonl: async (written) =>
+    written
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object),
+  parquet: async (written) => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-answer-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const file = path.join(folder, 'table.parquet')
+    await writeFile(file, written)
+    const { rows } = await openDuckDb()
+    const names = await rows(`select column_name from (describe from '${file}')`)
+    return (await rows(`from '${file}'`)).map((row) =>
+      Object.fromEntries(row.map((value, at) => [names[at]?.[0], value])),
+    )
+  },
 }
 
 /** Prices have four decimals in the files, lists are JSON in one format, and nothing is null in the other. */
@@ -184,6 +235,37 @@ function plainText(row: object): Record<string, string> {
     return written === 'null' ? '' : written.replace(/^(\d{4}-\d\d-\d\d)T/, '$1 ')
   }
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]))
+}
+
+/** The flight in a message to people. Another year than that in which it is read is shown. */
+function flightText({ dates, airline, legs }: wire.Flight): string {
+  const [date = '', time = ''] = dates.departure.split(' ')
+  const [day = '', month = '', year = ''] = new Date(date).toUTCString().split(' ').slice(1)
+  const shown = year === String(new Date().getUTCFullYear()) ? '' : ` ${year}`
+  const numbers = legs.map(({ number }) => number).join('/')
+  return `${Number(day)} ${month}${shown} ${time}, ${airline.name} ${numbers}`
+}
+
+/** The sum of a price of both flights, as an answer has them. */
+function sumOf(priceOf: (price: wire.Flight['price']) => unknown): string {
+  return (Number(priceOf(OUT.price)) + Number(priceOf(BACK.price))).toFixed(2)
+}
+
+/** All that a message to people has of an answer: no price of a child or an infant, and no address of a site. */
+function sentences() {
+  const fare = `${OUT.from.iata} ⇄ ${OUT.to.iata}, ${flightText(OUT)}, back ${flightText(BACK)}`
+  const watch = `${fare}, for 1 resident adult, 1 resident infant, 2 adults, 1 child`
+  const price = `${sumOf(({ total }) => total)} ${OUT.price.currency}`
+  const adults = [
+    `${sumOf(({ nonResidents }) => nonResidents.adult)} an adult`,
+    `${sumOf(({ residents }) => residents.adult)} a resident adult`,
+  ].join(', ')
+  const sites = [...new Set([OUT, BACK].map(({ site }) => site.name))].join(' and ')
+  return {
+    price,
+    seen: `${watch}: watched from now on, can be booked for ${price} at ${sites}, ${adults} [summer / A]`,
+    lost: `${watch}: sold out (was ${price}) [summer / A]`,
+  }
 }
 
 describe('all of an answer', () => {
@@ -202,12 +284,36 @@ describe('all of an answer', () => {
         return: legIn(BACK),
       })
     }
-    for (const table of ['fares_current', 'fare_history']) {
-      for (const format of ['csv', 'jsonl'] as const) {
+    for (const { table, cells } of EXPORTED) {
+      for (const format of TABLE_FORMATS) {
         expect(await exported(database, table, format), `${table} ${format}`).toMatchObject([
-          plainText(CELLS),
+          plainText(cells),
         ])
       }
+    }
+  })
+
+  it('is in the messages of each format: whole for programs, as a sentence for people', async ({
+    db,
+  }) => {
+    const { resellerId, fareId } = await addFare(db)
+    const sent = await startFormats(db, resellerId)
+
+    await record(db, fareId, checked(0), ...readAnswer())
+    const seen = await sent()
+    for (const at of [2, 4]) await record(db, fareId, checked(at), gone, gone)
+    const lost = await sent()
+
+    const legs = { outbound: legIn(OUT), return: legIn(BACK) }
+    const flights = { outbound: legs.outbound.flight, return: legs.return.flight }
+    expect(JSON.parse(seen.webhook ?? '')).toMatchObject({ data: { flights, after: legs } })
+    expect(JSON.parse(lost.webhook ?? '')).toMatchObject({ data: { flights, before: legs } })
+    const texts = sentences()
+    expect(JSON.parse(seen.json ?? '')).toEqual({ is: `${texts.seen}, ${texts.price}` })
+    for (const name of [...CHAT_FORMATS, 'email'] as const) {
+      // Some chats read a backslash as a mark before a sign.
+      expect(seen[name]?.replaceAll('\\', ''), name).toContain(texts.seen)
+      expect(lost[name]?.replaceAll('\\', ''), name).toContain(texts.lost)
     }
   })
 
@@ -319,6 +425,56 @@ describe('all of an answer', () => {
     expect(await readAvailabilityChanges(db, { after: 0, limit: 9 })).toHaveLength(1)
   })
 })
+
+const CHAT_URLS: Readonly<Record<ChatFormat, string>> = {
+  slack: 'https://hooks.slack.com/services/T0/B0/secret',
+  teams: 'https://a.logic.azure.com/workflows/a1',
+  discord: 'https://discord.com/api/webhooks/1/a',
+  telegram: 'https://api.telegram.org/bot1:A/sendMessage?chat_id=1',
+  ntfy: 'https://ntfy.sh/fares',
+}
+
+/** An endpoint of each format. Returns what delivers, and what each format then sent. */
+async function startFormats(db: Db, resellerId: number) {
+  let sent: Partial<Record<EndpointFormat, string>> = {}
+  const done = async (name: EndpointFormat, text: string) => {
+    sent[name] = text
+    return { kind: 'delivered', status: 200, answer: '' } as const
+  }
+  const transportOf = (name: EndpointFormat) => ({
+    close: async () => undefined,
+    post: (_: unknown, { body }: { readonly body: string }) => done(name, body),
+  })
+  const mailer: Mailer = { send: (_, { text }) => done('email', text) }
+  const formats = [
+    createWebhookFormat({ transport: transportOf('webhook') }),
+    createTemplateFormat({ transport: transportOf('json') }),
+    createEmailFormat({ mailer, limit: async () => 0 }),
+    ...CHAT_FORMATS.map((name) =>
+      createChatFormat(CHATS[name], {
+        transport: transportOf(name),
+        hosts: [new URL(CHAT_URLS[name]).host],
+      }),
+    ),
+  ]
+  const template = { is: '{sentence}, {amount} {currency}' }
+  for (const format of ENDPOINT_FORMATS) {
+    const address = { ...CHAT_URLS, webhook: '', json: '', email: '' }[format]
+    await addEndpoint(db, resellerId, { format, address, ...(format === 'json' && { template }) })
+  }
+  const dispatcher = startDispatcher(db, {
+    formats,
+    openTarget: (endpoint) => ({ ...openTarget(endpoint), template }),
+  })
+  let count = 0
+  return async () => {
+    sent = {}
+    await dispatcher.dispatch()
+    count += ENDPOINT_FORMATS.length
+    await dispatcher.recorded(count)
+    return sent
+  }
+}
 
 /** The state as versions before sites and prices of passengers have stored it. */
 async function forgetParts(db: Db): Promise<void> {

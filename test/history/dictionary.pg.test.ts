@@ -67,6 +67,39 @@ describe('the dictionary of the public SQL', () => {
   })
 })
 
+describe('the page for analysts', () => {
+  it('has statements that run as they stand', async ({ db }) => {
+    await seedAnalytics(db)
+    const page = await read('docs/analysts.md')
+    const statements = [...page.matchAll(/```sql\n(select.*?);\n```/gs)].map(
+      ([, text = '']) => text,
+    )
+
+    expect(statements.length).toBeGreaterThan(3)
+    for (const statement of statements) await sql.raw(statement).execute(db)
+  })
+
+  it('draws views that exist, with columns that they have', async ({ db }) => {
+    const tables = await readDictionary(db)
+    const [, drawing = ''] =
+      /```text\n(places .*?)\n```/s.exec(await read('docs/analysts.md')) ?? []
+    const lines = drawing.split('\n')
+
+    expect(lines.length).toBeGreaterThan(10)
+    for (const line of lines) {
+      const words = [...new Set(line.match(/[a-z]+(_[a-z]+)+|places/g))]
+      const drawn = tables.filter(({ name }) => words.includes(name))
+      const columns = drawn.flatMap((table) => table.columns.map(({ name }) => name))
+      const known = new Set([...drawn.map(({ name }) => name), ...columns])
+      expect([line, drawn.length > 0, words.filter((word) => !known.has(word))]).toEqual([
+        line,
+        true,
+        [],
+      ])
+    }
+  })
+})
+
 /** Nothing is checked and nothing is renumbered in the history of the test. */
 const EMPTY = new Set(['watch_changes', 'fare_schedule', 'place_renumberings'])
 

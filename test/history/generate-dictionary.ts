@@ -60,8 +60,10 @@ export function dictionaryPage(allTables: readonly Table[]): string {
 const HEAD = `# Dictionary of the public SQL
 
 Every table and view of schema \`farewatch\`, from the comments in the database, except two that operators alone may read (\`fare_schedule\`,
-\`watch_changes\`: \`\\d+ farewatch.watch_changes\` in psql). [analysts.md](../analysts.md) explains the times and how to begin. No two rows have the same
-key. The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and \`non_residents_…\` likewise, each smallint.`
+\`watch_changes\`: \`\\d+ farewatch.watch_changes\` in psql). [analysts.md](../analysts.md) explains the times, [money](../analysts.md#money) and
+[how views join](../analysts.md#how-the-views-relate). The list says of each view what one row is, and in brackets its key, which no two rows have in common.
+The *passenger mix* is \`residents_adults\`, \`…_children\`, \`…_infants\`, and \`non_residents_…\` likewise, each smallint. Columns without a type are text, or
+timestamptz if their names end in \`_at\`, \`_from\`, \`_to\` or \`_since\`.`
 
 const COLUMNS_HEAD = `\`…_x\` stands for \`outbound_x\` and \`return_x\`. A text about the outbound flight or the departure also holds for the return flight or the
 destination on its line. A name has one type in all views. A column without a text in its view means this:`
@@ -78,14 +80,15 @@ function usualOf([name, of]: [string, Column[]]): [string, Column | undefined] {
   return [name, most.length > 1 ? most[0] : undefined]
 }
 
-/** What one row of each view is. */
+/** What one row of each view is, and its key. */
 function grains(tables: readonly Table[]): string {
-  const rows = tables.map((table) => {
-    const { oneRow, key } = grainOf(table)
-    const columns = key.map((column) => `\`${column}\``).join(', ')
-    return `| [${table.name}](#${table.name}) | ${oneRow} | ${columns} |`
-  })
-  return ['| view | one row is | key |', '|---|---|---|', ...rows].join('\n')
+  return tables
+    .map((table) => {
+      const { oneRow, key } = grainOf(table)
+      const columns = key.map((column) => `\`${column}\``).join(', ')
+      return `- [${table.name}](#${table.name}): ${oneRow} (${columns})`
+    })
+    .join('\n')
 }
 
 /** Columns that mean the same of both flights, or of departure and destination, and are explained in one place. */
@@ -122,10 +125,14 @@ function namesOf(columns: readonly Column[]): string {
 /** Columns of one type and meaning, with the text of the first. */
 function described(columns: readonly Column[]) {
   const [first] = columns
-  return {
-    head: `${namesOf(columns)} ${shortSql(first?.type ?? '')}`,
-    text: first?.description ?? '',
-  }
+  return { head: `${namesOf(columns)}${typeOf(first)}`, text: first?.description ?? '' }
+}
+
+/** Nothing where the name says it. Columns that are joined have one type. */
+function typeOf(column: Column | undefined): string {
+  const { name = '', type = 'text' } = column ?? {}
+  const usual = /_(at|from|to|since)$/.test(name) ? 'timestamp with time zone' : 'text'
+  return type === usual ? '' : ` ${shortSql(type)}`
 }
 
 /** How old the newest row may be, where a table always gets new rows. */

@@ -1,19 +1,12 @@
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { UNKNOWN_REASONS } from '../../../src/platform/base/kinds.ts'
 import { createMetrics, renderMetrics } from '../../../src/platform/metrics/metrics.ts'
 import { CALL_OUTCOMES } from '../../../src/upstream/upstream-errors.ts'
 import { hasPrometheus, promtool } from '../../support/promtool.ts'
 
-const PAGE = readFileSync(
-  path.resolve(import.meta.dirname, '../../../docs/reference/metrics.md'),
-  'utf8',
-)
-
 type Registry = ReturnType<typeof createMetrics>['registry']
 
-/** Name, type and labels of every metric of ours, in the form of docs/reference/metrics.md. */
+/** Name, type and labels of every metric of ours. */
 function declared(registry: Registry): string[] {
   return registry
     .getMetricsAsArray()
@@ -25,23 +18,8 @@ function declared(registry: Registry): string[] {
     .toSorted((a, b) => a.localeCompare(b))
 }
 
-/** The rows of a section's table, in the same form. A table of gauges has no column of types. */
-function documented(section: string): string[] {
-  const from = PAGE.indexOf(`## ${section}`)
-  const text = PAGE.slice(from, PAGE.indexOf('\n## ', from + 1))
-  const rows = [...text.matchAll(/^\| `(farewatch_\w+)` \|(?: (\w+) \|)?([^|]*)\|/gm)].map(
-    ([, name, type = 'gauge', labels]) => `${name} ${type} ${labels?.replaceAll(/[` ]/g, '')}`,
-  )
-  return rows.toSorted((a, b) => a.localeCompare(b))
-}
-
 describe('the metrics', () => {
   const metrics = createMetrics()
-
-  it('are all on their page, with their types and labels', () => {
-    expect(documented('Of one process')).toEqual(declared(metrics.registry))
-    expect(documented('Of the whole system')).toEqual(declared(metrics.systemRegistry))
-  })
 
   it('include those of the whole system only on request', async () => {
     const names = declared(metrics.systemRegistry).map((line) => line.split(' ')[0] ?? '')
