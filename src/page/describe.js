@@ -103,6 +103,15 @@ function notesOf({ intents = [], saving, context }) {
   return texts.filter(Boolean)
 }
 
+/** A route with its availability, or a place with its attributes. @param {any} state */
+export function routeText(state) {
+  if (!state) return texts.changes.routeAbsent
+  if (state.available === undefined)
+    return `${state.iata || texts.none} ${state.city}, ${state.country}`
+  if (state.available === null) return texts.changes.routeUnknown
+  return state.available ? texts.changes.routeAvailable : texts.changes.routeUnavailable
+}
+
 /** The values of a sentence about a route or a place. @param {any} record */
 function routeValues({ route, place, firstSeenAt, detectedAt }) {
   const nameOf = (/** @type {any} */ { iata, city, country }) => `${city} (${iata}), ${country}`

@@ -64,10 +64,7 @@ function buttonsOf({ zoom, move, size: { width, height } }) {
   return {
     zoomIn: () => zoom(STEP_ZOOM, width / 2, height / 2),
     zoomOut: () => zoom(1 / STEP_ZOOM, width / 2, height / 2),
-    showAll: () => move(() => ({ x: 0, y: 0, k: 1 })),
-    /** Moves a point of the whole map to the middle. */
-    showPoint: (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ k) =>
-      move(() => ({ k, x: width / 2 - x * k, y: height / 2 - y * k })),
+    show: (/** @type {View} */ view) => move(() => view),
   }
 }
 

@@ -1,4 +1,4 @@
-import { feedOf, priceText, stateName } from '../describe.js'
+import { feedOf, priceText, routeText, stateName } from '../describe.js'
 import { linkTo, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { Leg } from '../offer.js'
@@ -54,15 +54,6 @@ function Side({ title, state, isRoute }) {
     ${state?.state && html`<p>${stateName(state.state)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
     ${legs.map((leg) => html`<p><${Leg} leg=${leg} name=${texts.changes.noFlight} /></p>`)}
   </section>`
-}
-
-/** A route with its availability, or a place with its attributes. @param {any} state */
-function routeText(state) {
-  if (!state) return texts.changes.routeAbsent
-  if (state.available === undefined)
-    return `${state.iata || texts.none} ${state.city}, ${state.country}`
-  if (state.available === null) return texts.changes.routeUnknown
-  return state.available ? texts.changes.routeAvailable : texts.changes.routeUnavailable
 }
 
 /** @param {{ change: any }} props */

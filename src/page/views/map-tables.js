@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { onSubmit, useResource } from '../hooks.js'
 import { html } from '../html.js'
-import { readPlaces } from '../map/network.js'
+import { nameOf, readPlaces } from '../map/network.js'
 import { texts } from '../texts.js'
 import { clockText } from '../times.js'
 
@@ -34,11 +34,6 @@ export function PlacePicker({ onPlace }) {
   </form>`
 }
 
-/** @param {import('../map/network.js').Place} place */
-function nameOf({ iata, id, city }) {
-  return `${iata || id} ${city}`
-}
-
 /** A code that is equal comes first. @param {import('../map/network.js').Place} place @param {string} wanted */
 function rank({ iata, city }, wanted) {
   if (iata.toLowerCase() === wanted) return 0
@@ -66,7 +61,7 @@ export function ChangesTable({ network, at, onPlace }) {
       <tbody>${shown.map(
         ({ pair: [departure, destination], added, at: changedAt }) => html`<tr>
         <td>${clockText(changedAt)}</td>
-        <td><button type="button" class="plain" onClick=${() => onPlace(departure)}>${codeOf(departure)} → ${codeOf(destination)}</button></td>
+        <td><button type="button" class="plain" onClick=${() => onPlace(departure)}>${codeOf(departure)}\u00A0→\u00A0${codeOf(destination)}</button></td>
         <td>${added ? texts.map.wasAdded : texts.map.wasRemoved}</td></tr>`,
       )}</tbody></table>`
     }

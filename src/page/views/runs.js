@@ -1,10 +1,15 @@
+import { useMemo } from 'preact/hooks'
 import { linkWithin, useQuery, useResource } from '../hooks.js'
 import { html } from '../html.js'
 import { useRuns } from '../live.js'
+import { readPlaces } from '../map/network.js'
+import { NetworkMap } from '../map/network-map.js'
 import { Badge, Empty, Loaded, Segments } from '../parts.js'
+import { withSubjects } from '../recent-changes.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
-import { Clock, durationText } from '../times.js'
+import { Clock, shortText } from '../times.js'
+import { vocabulary } from '../vocabulary.js'
 import { Review } from './review.js'
 
 /** @type {Record<string, import('../parts.js').Level>} */
@@ -51,7 +56,7 @@ function RunTable({ runs, selected }) {
       <td><${Clock} at=${run.finishedAt} /></td>
       <td class="n" data-label=${numbers.routes}>${run.live?.toLocaleString() ?? ''}</td>
       ${/** @type {const} */ (['added', 'removed', 'gained', 'lost']).map((name) => html`<td class="n" data-label=${numbers[name]}>${signed(name, run[name])}</td>`)}
-      <td class="n" data-label=${numbers.took}>${durationText((Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000)}</td>
+      <td class="n" data-label=${numbers.took}>${shortText((Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000)}</td>
     </tr>`,
     )}</tbody>
   </table></div>`
@@ -87,6 +92,54 @@ function RunPane({ runId, isOperator, mayDecide, onDecided }) {
         ${data.resolution && html`<dt>${texts.runs.review}</dt><dd>${data.resolution.replaceAll('_', ' ')}</dd>`}
       </dl>
       ${data.status === 'held' && isOperator && html`<${Review} runId=${runId} mayDecide=${mayDecide} onDecided=${decided} />`}
+      ${ACCEPTED.includes(data.status) && html`<${RunRoutes} key=${data.finishedAt} run=${data} />`}
     `}<//>
   </aside>`
+}
+
+const ACCEPTED = ['applied', 'unchanged', 'approved']
+/** The records of a run are written at its end, made-up ones a little before or after it. */
+const AROUND_MS = 60_000
+
+/** The routes that a run changed, on a map and by what happened to them. @param {{ run: any }} props */
+function RunRoutes({ run: { runId, baseline, validAt, finishedAt, changes } }) {
+  const at = (/** @type {string} */ instant, /** @type {number} */ ms) =>
+    new Date(Date.parse(instant) + ms).toISOString()
+  const path = `/route-changes?limit=1000&from=${at(validAt, -AROUND_MS)}&to=${at(finishedAt, AROUND_MS)}`
+  const found = useResource(
+    async (signal) => {
+      const [{ items }, places] = await Promise.all([callApi(path, { signal }), readPlaces()])
+      return withSubjects(
+        items.filter((/** @type {any} */ one) => one.runId === runId),
+        places,
+      )
+    },
+    [path],
+  )
+  const counts = Object.entries(changes)
+  if (counts.length === 0) {
+    return html`<p class="muted">${baseline ? texts.runs.noRecords : texts.runs.noRoutes}</p>`
+  }
+  return html`<${Loaded} of=${found}>${(/** @type {any[]} */ items) => html`
+    <${RunMap} items=${items} />
+    ${counts.map(([kind, count]) => {
+      const some = items.filter((one) => one.kind === kind)
+      return html`<h3>${textOf(vocabulary.kinds, kind)}: ${count.toLocaleString()}</h3>
+        <ul class="plain-list">${some.map(({ subject: { title, detail } }) => html`<li><strong>${title}</strong> <span class="muted">${detail}</span></li>`)}</ul>
+        ${count > some.length && html`<p class="muted">${texts.runs.more(count - some.length)}</p>`}`
+    })}`}<//>`
+}
+
+/** @param {{ items: any[] }} props */
+function RunMap({ items }) {
+  const [added, removed] = useMemo(
+    () =>
+      [/added|gained/, /removed|lost/].map((kinds) =>
+        items
+          .filter(({ kind }) => kinds.test(kind))
+          .map(({ departureId, destinationId }) => [departureId, destinationId]),
+      ),
+    [items],
+  )
+  return html`<${NetworkMap} kind="middle" added=${added} removed=${removed} label=${texts.runs.mapOf(added?.length ?? 0, removed?.length ?? 0)} />`
 }
