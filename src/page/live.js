@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
 import { followStream } from './event-stream.js'
-import { html } from './html.js'
+import { html } from './parts.js'
 import { callApi } from './session.js'
 
 /**

@@ -1,7 +1,13 @@
+import htm from 'htm'
+import { h } from 'preact'
 import { typed } from './hooks.js'
-import { html } from './html.js'
 import { ProblemError } from './session.js'
 import { texts } from './texts.js'
+
+/** @typedef {{ bind: (create: typeof h) => (strings: TemplateStringsArray, ...values: unknown[]) => import('preact').VNode }} Bound */
+
+/** Tagged template for elements. All inserted values are text or elements, never markup. */
+export const html = /** @type {Bound} */ (/** @type {unknown} */ (htm)).bind(h)
 
 /** How well something is, with a sign that does not depend on its colour. */
 const SIGNS = /** @type {const} */ ({ good: '✓', warn: '!', bad: '✕', idle: '–' })

@@ -1,15 +1,15 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { routeText } from '../describe.js'
-import { useResource, useSize } from '../hooks.js'
-import { html } from '../html.js'
-import { Loaded } from '../parts.js'
-import { callApi } from '../session.js'
+import { useAnswer, useResource, useSize } from '../hooks.js'
+import { html, Loaded } from '../parts.js'
 import { texts } from '../texts.js'
 import { dayText } from '../times.js'
 import { useDrawing, worldOf } from './drawing.js'
 import { nameOf, readPlaces } from './network.js'
 import { useView } from './pan-zoom.js'
 import { d3, readLand } from './projection.js'
+
+const t = texts.map
 
 /**
  * The routes of a map with the places at their ends. Routes between places whose position is not known are left out.
@@ -88,12 +88,12 @@ export function NetworkMap({
     <canvas ref=${base} style=${{ transform: shift }}></canvas>
     <canvas ref=${top} style=${{ transform: shift }}></canvas>
     ${found && html`<${Hover} found=${found} lines=${all} size=${size} />`}
-    ${error && html`<p class="notice bad" role="alert">${texts.map.failed}</p>`}
+    ${error && html`<p class="notice bad" role="alert">${t.failed}</p>`}
   </div>
   <div class="map-buttons">
-    <button type="button" aria-label=${texts.map.zoomIn} onClick=${buttons.zoomIn}>+</button>
-    <button type="button" aria-label=${texts.map.zoomOut} onClick=${buttons.zoomOut} disabled=${view.k === 1}>−</button>
-    <button type="button" aria-label=${texts.map.showAll} onClick=${() => show(everywhere)}>⤢</button>
+    <button type="button" aria-label=${t.zoomIn} onClick=${buttons.zoomIn}>+</button>
+    <button type="button" aria-label=${t.zoomOut} onClick=${buttons.zoomOut} disabled=${view.k === 1}>−</button>
+    <button type="button" aria-label=${t.showAll} onClick=${() => show(everywhere)}>⤢</button>
   </div></div>`
 }
 
@@ -146,15 +146,14 @@ function PlaceCard({ place, lines }) {
     of([...lines.steady, ...lines.added]).map(({ from, to }) => (from === place ? to : from)),
   )
   const [added, removed] = [of(lines.added).length, of(lines.removed).length]
-  return html`<strong>${nameOf(place)}</strong><p>${place.country}, ${texts.map.connected(partners.size)}</p>
+  return html`<strong>${nameOf(place)}</strong><p>${place.country}, ${t.connected(partners.size)}</p>
     ${added + removed > 0 && html`<p>${texts.now.routesChanged(texts.count(added, 'route'), String(removed))}</p>`}`
 }
 
 /** @param {{ line: Line }} props */
 function RouteCard({ line: { from, to } }) {
   const [departure, destination] = [from, to].map(({ id }) => encodeURIComponent(id))
-  const path = `/routes/${departure}/${destination}/history?limit=1000`
-  const route = useResource((signal) => callApi(path, { signal }), [path])
+  const route = useAnswer(`/routes/${departure}/${destination}/history?limit=1000`)
   return html`<strong>${nameOf(from)} → ${nameOf(to)}</strong>
     <${Loaded} of=${route}>${(
       /** @type {{ live: boolean, available: boolean | null, items: { validFrom: string }[] }} */ {
@@ -164,7 +163,7 @@ function RouteCard({ line: { from, to } }) {
       },
     ) => html`
       <p>${routeText(live ? { available } : null)}</p>
-      <p>${texts.map.firstSeen} ${items.slice(-1).map(({ validFrom }) => dayText(new Date(validFrom)))}</p>`}<//>`
+      <p>${t.firstSeen} ${items.slice(-1).map(({ validFrom }) => dayText(new Date(validFrom)))}</p>`}<//>`
 }
 
 /** The most that a map is enlarged by itself, and the room that it leaves around its places. */
