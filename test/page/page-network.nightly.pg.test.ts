@@ -71,7 +71,7 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
     }
     await page.getByRole('button', { name: 'The whole map' }).click()
     await map.press('ArrowUp')
-    await card('connected with one place')
+    await card('connected with 1 place')
     expect(complaints).toEqual([])
   })
 

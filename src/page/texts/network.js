@@ -1,3 +1,5 @@
+import { count } from './shell.js'
+
 /** The Map view, and the Runs view with its reviews. */
 export const network = {
   map: {
@@ -48,7 +50,7 @@ export const network = {
     directions: { both: 'both', out: 'out', in: 'in' },
     firstSeen: 'First seen on',
     /** @param {number} n */
-    connected: (n) => `connected with ${n === 1 ? 'one place' : `${n.toLocaleString()} places`}`,
+    connected: (n) => `connected with ${count(n, 'place')}`,
   },
   runs: {
     statuses: {
@@ -112,7 +114,7 @@ export const network = {
     placesLost: (n) =>
       n === 0
         ? 'Every place would keep a route.'
-        : `${n === 1 ? 'One place' : `${n} places`} would have no route left.`,
+        : `${count(n, 'place')} would have no route left.`,
     places: 'Places',
     /** @param {number} lists */
     agree: (lists) => `${lists} lists in a row agree, since`,

@@ -16,9 +16,7 @@ const OLD_SECONDS = 26 * 3600
  */
 export function HomeView({ onEnter, error }) {
   const freshness = useResource(readFreshness, [], { everyMs: 10_000 })
-  return html`<main class="home">
-    <img src="/assets/icon.svg" alt="" width="56" height="56" />
-    <h1>${texts.name}</h1>
+  return html`<${Front}>
     <p class="lead">${t.what}</p>
     ${
       freshness.error
@@ -29,6 +27,15 @@ export function HomeView({ onEnter, error }) {
     <p>${t.linkHint} <code>${t.linkCommand}</code>.</p>
     <${KeyForm} onEnter=${onEnter} />
     <${Links} />
+  <//>`
+}
+
+/** @param {{ children?: unknown }} props */
+function Front({ children }) {
+  return html`<main class="home">
+    <img src="/assets/icon.svg" alt="" width="56" height="56" />
+    <h1>${texts.name}</h1>
+    ${children}
   </main>`
 }
 
@@ -97,9 +104,7 @@ export function SignInView({ code, caller, onEnter }) {
   useEffect(() => {
     if (caller === null) run(signIn)
   }, [code])
-  return html`<main class="home">
-    <img src="/assets/icon.svg" alt="" width="56" height="56" />
-    <h1>${texts.name}</h1>
+  return html`<${Front}>
     ${
       error
         ? html`<p role="alert"><${Badge} level="bad">${failureText(error)}<//></p>`
@@ -109,7 +114,7 @@ export function SignInView({ code, caller, onEnter }) {
               <button type="button" class="primary" onClick=${() => run(signIn)}>${t.replaceKeys}</button>`
     }
     ${(error || caller !== null) && html`<p><button type="button" onClick=${onEnter}>${caller === null ? t.signIn : t.keepKeys}</button></p>`}
-  </main>`
+  <//>`
 }
 
 /** @param {import('../session.js').Caller} caller */

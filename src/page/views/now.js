@@ -29,7 +29,7 @@ export function NowView({ caller }) {
   return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
     <${Banner} status=${data} caller=${caller} />
     <${PlannedPauses} pauses=${data.pauses} />
-    <${MadeUp} demo=${data.demo} />
+    ${data.demo?.historySince && html`<p class="muted">${t.madeUp} <${Clock} at=${data.demo.historyUntil} />.</p>`}
     <div class="tiles">
       <${FaresCard} status=${data} mayWatch=${caller.reseller !== null} />
       ${history.data && html`<${DelayTile} history=${history.data} status=${data} span=${history.data.span} />`}
@@ -65,13 +65,6 @@ function PlannedPauses({ pauses }) {
       ({ what, from, until, reason }) =>
         html`<p class="banner idle"><span>${textOf(t.planned, what)} <${Clock} at=${from} /> ${until === null ? t.untilResumed : html`${t.until} <${Clock} at=${until} />`}${reason && `: ${reason}`}.</span></p>`,
     )
-}
-
-/** What of the history was made up. @param {{ demo: any }} props */
-function MadeUp({ demo }) {
-  if (!demo?.historySince) return null
-  const { historySince: since, historyUntil: until } = demo
-  return html`<p class="banner idle"><span><${Badge} level="idle">${t.demo}<//> ${t.madeUp} <${Clock} at=${since} /> ${t.until} <${Clock} at=${until} />.</span></p>`
 }
 
 /** Fares and routes apart: many routes may change at once. @param {{ caller: import('../session.js').Caller }} props */

@@ -74,12 +74,11 @@ function List({ list, status }) {
 /** @param {{ status: any }} props */
 function Budget({ status }) {
   const { fares } = status.beliefs
-  const { requestsPerSecond, used, checksLastMinute } = status.budget
+  const { requestsPerSecond, used } = status.budget
   const sentence = t.budgetFor(requestsPerSecond, texts.count(fares, 'fare'))
   return html`<${Judged} status=${status} about=${['budget', 'upstream']} title=${t.budget} sentence=${sentence}>
     <div class="figures">
       <${Figure} label=${t.used}>${texts.percent(used)}<//>
-      <${Figure} label=${texts.now.checksLastMinute}>${checksLastMinute.toLocaleString()}<//>
       <${Figure} label=${t.round}>${durationText(fares / requestsPerSecond)}<//>
     </div>
   <//>`
