@@ -1,6 +1,6 @@
 import htm from 'htm'
 import { h } from 'preact'
-import { typed } from './hooks.js'
+import { onSubmit, typed, useAction } from './hooks.js'
 import { ProblemError } from './session.js'
 import { texts } from './texts.js'
 
@@ -109,4 +109,16 @@ export function Action({ label, busy, onClick, kind = '', disabled = false }) {
   return html`<button type="button" class=${kind} disabled=${busy || disabled} onClick=${onClick}>
     ${busy ? texts.working : label}
   </button>`
+}
+
+/**
+ * A form with its button, and its failure.
+ * @param {{ kind: string, label: string, send: () => Promise<unknown>, disabled?: boolean, children?: unknown }} props
+ */
+export function Form({ kind, label, send, disabled = false, children }) {
+  const { busy, error, run } = useAction()
+  return html`<form class=${kind} onSubmit=${onSubmit(() => disabled || run(send))}>${children}
+    <button type="submit" class="primary" disabled=${busy || disabled}>${busy ? texts.working : label}</button>
+    ${error && html`<${Failure} error=${error} />`}
+  </form>`
 }

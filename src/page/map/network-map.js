@@ -24,6 +24,8 @@ const t = texts.map
 /** @type {readonly Pair[]} */
 const NONE = []
 const NEAR_PX = 14
+/** A spot near a route makes it this much longer at most, in radians: to ask this of many routes takes little time. */
+const MOST_DETOUR = 0.06
 /** A pointer that rests this long asks what it points at. */
 const HOVER_MS = 80
 
@@ -203,7 +205,15 @@ function findAt(lines, world, { spot, view }) {
   if (context === null) return {}
   context.lineWidth = NEAR_PX / 2 / view.k
   const routes = [...lines.focused, ...lines.added, ...lines.removed, ...lines.steady]
-  return { line: routes.find((line) => context.isPointInStroke(world.path(line), x, y)) }
+  const at = (/** @type {MapPlace} */ { longitude, latitude }) =>
+    /** @type {[number, number]} */ ([longitude, latitude])
+  const here = world.projection.invert?.([x, y]) ?? [0, 0]
+  const isNear = (/** @type {Line} */ line) => {
+    const [from, to] = [at(line.from), at(line.to)]
+    const detour = d3.geoDistance(from, here) + d3.geoDistance(here, to) - d3.geoDistance(from, to)
+    return detour < MOST_DETOUR && context.isPointInStroke(world.path(line), x, y)
+  }
+  return { line: routes.find(isNear) }
 }
 
 /** The ends of routes within such a square of the screen are not shown apart. */

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { endpointName, endpointState } from '../describe.js'
 import { linkTo, onSubmit, typed, useAction, useAnswer, useResource } from '../hooks.js'
-import { Action, Badge, Empty, Failure, html, Loaded, Select } from '../parts.js'
+import { Action, Badge, Empty, Failure, Form, html, Loaded, Select } from '../parts.js'
 import { callApi, readAll, showOperators } from '../session.js'
 import { texts } from '../texts.js'
 import { EndpointPane } from './endpoint.js'
@@ -96,7 +96,6 @@ function formatOf(target) {
 function NewEndpoint({ onMade, onChanged }) {
   const [target, setTarget] = useState('')
   const [chosen, setChosen] = useState('')
-  const { busy, error, run } = useAction()
   const address = target.trim()
   const format = chosen || formatOf(address)
   const make = async () => {
@@ -108,15 +107,12 @@ function NewEndpoint({ onMade, onChanged }) {
     location.hash = linkTo('deliveries', id)
     onChanged()
   }
-  const submit = onSubmit(() => address !== '' && run(make))
   return html`<details class="panel"><summary>${texts.endpointForm.new}</summary>
-    <form class="watch-form" onSubmit=${submit}>
+    <${Form} kind="watch-form" label=${texts.endpointForm.add} disabled=${address === ''} send=${make}>
       <label>${texts.endpointForm.newAddress}
         <input value=${target} spellcheck=${false} onInput=${typed(setTarget)} /></label>
       <${Select} label=${t.format} value=${format} onChoose=${setChosen} options=${FORMATS.map(({ name }) => [name, name])} />
-      <${Action} label=${texts.endpointForm.add} busy=${busy} disabled=${address === ''} onClick=${() => run(make)} />
-      ${error && html`<${Failure} error=${error} />`}
-    </form>
+    <//>
   </details>`
 }
 
@@ -156,16 +152,13 @@ function chosenOf(text) {
 /** @param {{ routes: any, onSaved: () => void }} props */
 function RoutesForm({ routes, onSaved }) {
   const [text, setText] = useState(chosenText(routes ?? {}))
-  const { busy, error, run } = useAction()
   const save = async () => {
     await callApi('/own-settings', { method: 'PATCH', body: { routes: chosenOf(text) } })
     onSaved()
   }
-  return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
+  return html`<${Form} kind="watch-form" label=${texts.form.save} send=${save}>
     <label>${texts.routes.chosen} <input value=${text} placeholder=${texts.routes.hint} onInput=${typed(setText)} /></label>
-    <button type="submit" disabled=${busy}>${busy ? texts.working : texts.form.save}</button>
-    ${error && html`<${Failure} error=${error} />`}
-  </form>`
+  <//>`
 }
 
 /** The e-mail addresses that an operator allows a reseller. */

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import { Chart } from '../chart.js'
 import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
-import { linkTo, onSubmit, typed, useAction, useAnswer } from '../hooks.js'
-import { Action, Badge, Failure, html, Loaded } from '../parts.js'
+import { linkTo, typed, useAnswer } from '../hooks.js'
+import { Badge, Form, html, Loaded } from '../parts.js'
 import { callApi, serverNow } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
@@ -17,20 +17,16 @@ const t = texts.watch
 export function FareSearch() {
   const [flightId, setFlightId] = useState('')
   const [found, setFound] = useState(/** @type {Found[] | undefined} */ (undefined))
-  const { busy, error, run } = useAction()
   const find = async () => {
     const { items } = await callApi(`/fares?flightId=${encodeURIComponent(flightId.trim())}`)
     setFound(items)
     if (items.length === 1) location.hash = linkTo('schedule', String(items[0].fareId))
   }
-  const submit = onSubmit(() => flightId.trim() !== '' && run(find))
   return html`<section class="panel fare"><h2>${texts.schedule.fare}</h2>
-    <form class="toolbar" onSubmit=${submit}>
+    <${Form} kind="toolbar" label=${texts.schedule.find} disabled=${flightId.trim() === ''} send=${find}>
       <label>${texts.schedule.flightId} <input value=${flightId} placeholder=${texts.schedule.findHint}
         onInput=${typed(setFlightId)} /></label>
-      <${Action} label=${texts.schedule.find} busy=${busy} disabled=${flightId.trim() === ''} onClick=${() => run(find)} />
-    </form>
-    ${error && html`<${Failure} error=${error} />`}
+    <//>
     ${found?.length === 0 && html`<p role="status">${texts.schedule.notFound}</p>`}
     <ul class="plain-list">${found?.map((fare) => html`<li><a href=${linkTo('schedule', String(fare.fareId))}>${texts.schedule.choice(fare)}</a>, ${termsText(fare)}</li>`)}</ul>
   </section>`

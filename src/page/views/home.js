@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { onSubmit, typed, useAction, useResource } from '../hooks.js'
-import { Action, Badge, Failure, failureText, html } from '../parts.js'
+import { typed, useAction, useResource } from '../hooks.js'
+import { Badge, Failure, Form, failureText, html } from '../parts.js'
 import { callApi, callerOf, ProblemError, saveKeys, signOut } from '../session.js'
 import { texts } from '../texts.js'
 import { durationText, zoneText } from '../times.js'
@@ -67,7 +67,6 @@ function Freshness({ facts: { routesAgeSeconds, faresAgeSeconds } }) {
 /** @param {{ onEnter: () => void }} props */
 function KeyForm({ onEnter }) {
   const [key, setKey] = useState('')
-  const { busy, error, run } = useAction()
   const enter = async () => {
     // A header cannot carry other letters, and no key has them.
     const caller = /^[\x21-\x7e]+$/.test(key.trim()) ? await callerOf(key.trim()) : null
@@ -75,14 +74,12 @@ function KeyForm({ onEnter }) {
     saveKeys({ [caller.kind]: key.trim() }, { thisTabAlone: true })
     onEnter()
   }
-  return html`<form class="key-form" onSubmit=${onSubmit(() => run(enter))}>
+  return html`<${Form} kind="key-form" label=${t.open} disabled=${key.trim() === ''} send=${enter}>
     <label for="key">${t.key}</label>
     <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${key}
       onInput=${typed(setKey)} />
-    <${Action} label=${t.open} kind="primary enter" busy=${busy} disabled=${key.trim() === ''} onClick=${() => run(enter)} />
     <p class="help">${t.keyHint}</p>
-    ${error && html`<p role="alert"><${Badge} level="bad">${failureText(error)}<//></p>`}
-  </form>`
+  <//>`
 }
 
 /**

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { onSubmit, useResource } from '../hooks.js'
-import { useEvents } from '../live.js'
+import { useBursts } from '../live.js'
 import {
   nameOf,
   networkAt,
@@ -146,27 +146,17 @@ function Player({ read, isPresent, picker }) {
  */
 function useLiveNetwork(read, isPresent) {
   const [network, setNetwork] = useState(read)
-  const waiting = useRef(/** @type {import('../map/network.js').Change[]} */ ([]))
-  useEvents(
-    ({ data }) => {
-      if (!isPresent || !['route_added', 'route_removed'].includes(data?.kind)) return
-      const { kind, departureId, destinationId, recordedAt } = data
-      // The valid time of a change is when the list was fetched that confirmed it: a moment before its record.
-      const at = Date.parse(recordedAt)
-      waiting.current.push({
-        pair: [departureId, destinationId],
+  useBursts((events) => {
+    // The valid time of a change is when the list was fetched that confirmed it: a moment before its record.
+    const changes = events
+      .filter(({ data }) => isPresent && ['route_added', 'route_removed'].includes(data?.kind))
+      .map(({ data: { kind, departureId, destinationId, recordedAt } }) => ({
+        pair: /** @type {import('../map/network.js').Pair} */ ([departureId, destinationId]),
         added: kind === 'route_added',
-        at,
-      })
-      if (waiting.current.length > 1) return
-      setTimeout(() => {
-        const changes = waiting.current
-        waiting.current = []
-        setNetwork((last) => withChanges(last, changes))
-      }, BURST_MS)
-    },
-    [isPresent],
-  )
+        at: Date.parse(recordedAt),
+      }))
+    setNetwork((last) => withChanges(last, changes))
+  }, BURST_MS)
   return network
 }
 

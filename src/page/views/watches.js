@@ -11,7 +11,7 @@ import {
   useResource,
   useSize,
 } from '../hooks.js'
-import { useEvents } from '../live.js'
+import { useBursts } from '../live.js'
 import { Action, Badge, Empty, Failure, html, Loaded, Select } from '../parts.js'
 import { callApi, readAll } from '../session.js'
 import { textOf, texts } from '../texts.js'
@@ -84,15 +84,7 @@ function ListPane({ name }) {
   const [query, setQuery] = useQuery()
   const filters = filtersOf(query).toString()
   const state = useAnswer(`/watch-state?list=${encodeURIComponent(name)}&${filters}`, 60_000)
-  const waiting = useRef(0)
-  // A burst of records reads the list once.
-  useEvents(() => {
-    if (waiting.current !== 0) return
-    waiting.current = window.setTimeout(() => {
-      waiting.current = 0
-      state.reload()
-    }, BURST_MS)
-  }, [state.reload])
+  useBursts(state.reload, BURST_MS)
   const [text, setText] = useState('')
   return html`<section class="pane">
     <${WatchFilters} query=${query} onQuery=${setQuery} text=${text} onText=${setText} />
