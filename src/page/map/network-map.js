@@ -55,7 +55,10 @@ export function NetworkMap({
   )
   // A step is an enlargement by the root of two.
   const step = Math.floor(2 * Math.log2(view.k))
-  const few = useMemo(() => world && thinned(all, world, 2 ** (step / 2)), [all, world, step])
+  const few = useMemo(
+    () => world && thinned(all.steady, world, 2 ** (step / 2)),
+    [all.steady, world, step],
+  )
   const shown = useMemo(() => ({ ...all, ...few }), [all, few])
   const { lines, found, point, leave, placeAt } = usePointing(shown, { world, view, moving })
   const { base, top, shift } = useDrawing(lines, { size, view, moving, world })
@@ -226,12 +229,12 @@ const LABEL_PX = /** @type {const} */ ([34, 14])
 /**
  * The routes that stay, thinned so that they can be seen apart: of those between the same two squares of the screen,
  * the one of the largest hubs is drawn. Labels do not overlap: those of hubs come first.
- * @param {Lines} lines
+ * @param {Line[]} steady
  * @param {import('./drawing.js').World} world
  * @param {number} k
  * @returns {Pick<Lines, 'steady' | 'places' | 'labels'>}
  */
-function thinned({ steady }, world, k) {
+function thinned(steady, world, k) {
   /** @type {Map<MapPlace, number>} */
   const sizes = new Map()
   for (const end of steady.flatMap(endsOf)) sizes.set(end, (sizes.get(end) ?? 0) + 1)

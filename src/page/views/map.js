@@ -75,10 +75,9 @@ function SpanPicker({ span, onChange }) {
   </div>`
 }
 
-/** The day in the reader's zone, as an input of dates takes it. @param {Date} date */
+/** The day in the reader's zone, as an input of dates takes it: so Swedish writes it. @param {Date} date */
 function dateText(date) {
-  const two = (/** @type {number} */ n) => String(n).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return date.toLocaleDateString('sv')
 }
 
 const NO_FOCUS = { focus: /** @type {string | undefined} */ (undefined), isShown: false }
