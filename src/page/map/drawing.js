@@ -68,7 +68,7 @@ export function useDrawing(lines, { size, view, moving, world }) {
     context.lineWidth = 0.6 * px
     context.strokeStyle = colour('coast')
     context.stroke(world.land)
-    context.globalAlpha = alphaFor(steady.length)
+    context.globalAlpha = alphaFor(steady.length / view.k)
     stroke(steady, 'live', 0.8)
     context.globalAlpha = 1
     dots(places, 'place', 1.6)
@@ -98,7 +98,7 @@ export function useDrawing(lines, { size, view, moving, world }) {
   return { base, top, shift: moving ? shiftOf(drawn.current, view) : 'none' }
 }
 
-/** Many thin lines on top of each other need more transparency. @param {number} lines */
+/** Many thin lines on top of each other need more transparency; in a close view most are elsewhere. @param {number} lines */
 function alphaFor(lines) {
   return Math.max(0.06, Math.min(0.5, 400 / Math.max(1, lines)))
 }
