@@ -38,7 +38,7 @@ const FAULTS: readonly Fault[] = [
     rule: { name: 'half-list', endpoint: 'routes', durationSeconds: FAULT_SECONDS },
     begins: 'the upstream sends half of the route list',
     ended: ({ own, script }) =>
-      `farewatch held that list and recorded ${own.routesGone} removed routes. A script that compares lists has reported ` +
+      `farewatch held that list and recorded ${own.routesGone} removed ${own.routesGone === 1 ? 'route' : 'routes'}. A script that compares lists has reported ` +
       `${script['route gone']} routes as gone, and ${script['new route']} as new since`,
   },
   {

@@ -73,11 +73,12 @@ interface Steps {
   readonly stepMinutes: number
 }
 
-/** The last whole minutes, of the shortest span that holds all since the first sync, or of the longest. */
+/** The last whole minutes, of the shortest span that holds all since the first sync that was not made up, or of the longest. */
 async function readSteps(db: Db, hours: Hours | undefined): Promise<Steps> {
   const { until, startedAt } = await selectOne(
     sql<{ until: Date; startedAt: Date | null }>`
-      select date_trunc('minute', clock_timestamp()) as until, (select min(started_at) from sync_run) as "startedAt"
+      select date_trunc('minute', clock_timestamp()) as until, (select min(started_at) from sync_run
+              where started_at >= coalesce((select history_until from demo), '-infinity')) as "startedAt"
     `,
     db,
   )

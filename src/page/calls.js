@@ -1,5 +1,4 @@
-import { html } from './html.js'
-import { Meter } from './parts.js'
+import { html, Meter } from './parts.js'
 import { texts } from './texts.js'
 
 /**

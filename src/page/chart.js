@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useSize } from './hooks.js'
-import { html } from './html.js'
+import { html } from './parts.js'
 import { texts } from './texts.js'
 import { axisText } from './times.js'
 

@@ -2,6 +2,8 @@ import { textOf, texts } from './texts.js'
 import { dayText, localText } from './times.js'
 import { phrase, termsText, vocabulary } from './vocabulary.js'
 
+const t = texts.endpoints
+
 /**
  * A price as text, or null.
  * @param {{ amount: string, currency: string } | null | undefined} price
@@ -101,6 +103,15 @@ function notesOf({ intents = [], saving, context }) {
   const values = { saving: priceText(saving), prices, percentile }
   const texts = [notes.saving, rank, low].map((note) => note && phrase([note], values))
   return texts.filter(Boolean)
+}
+
+/** A route with its availability, or a place with its attributes. @param {any} state */
+export function routeText(state) {
+  if (!state) return texts.changes.routeAbsent
+  if (state.available === undefined)
+    return `${state.iata || texts.none} ${state.city}, ${state.country}`
+  if (state.available === null) return texts.changes.routeUnknown
+  return state.available ? texts.changes.routeAvailable : texts.changes.routeUnavailable
 }
 
 /** The values of a sentence about a route or a place. @param {any} record */
@@ -223,12 +234,12 @@ export function endpointName({ description, format }) {
 /** @param {any} endpoint @returns {{ level: import('./parts.js').Level, text: string }} */
 export function endpointState({ enabled, disabledReason, failingSince, lastSuccessAt }) {
   if (!enabled) {
-    return { level: 'bad', text: textOf(texts.endpoints.disabledReasons, disabledReason) }
+    return { level: 'bad', text: textOf(t.disabledReasons, disabledReason) }
   }
-  if (failingSince !== null) return { level: 'warn', text: texts.endpoints.failing }
+  if (failingSince !== null) return { level: 'warn', text: t.failing }
   return lastSuccessAt === null
-    ? { level: 'idle', text: texts.endpoints.nothingSent }
-    : { level: 'good', text: texts.endpoints.works }
+    ? { level: 'idle', text: t.nothingSent }
+    : { level: 'good', text: t.works }
 }
 
 /** How an attempt ended. @param {{ outcome: string, status: number | null }} attempt */
@@ -239,7 +250,7 @@ export function attemptText({ outcome, status }) {
 /** Which records an endpoint receives, and when. @param {any} endpoint */
 export function receivesText({ kinds, reasons, lists, rules, digest }) {
   const isFiltered = [kinds, reasons, lists, rules].some((filter) => filter !== null)
-  const which = isFiltered ? texts.endpoints.chosen : texts.endpoints.everything
+  const which = isFiltered ? t.chosen : t.everything
   return digest === null
     ? which
     : `${which}, ${textOf(texts.endpointForm.digests, digest.every ?? digest.type)}`

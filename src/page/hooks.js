@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { ProblemError, serverNow } from './session.js'
+import { callApi, ProblemError, serverNow } from './session.js'
 
 const RETRY_MS = 10_000
 
@@ -15,7 +15,7 @@ const RETRY_MS = 10_000
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>} load
  * @param {readonly unknown[]} inputs
- * @param {{ everyMs?: number }} [options]
+ * @param {{ everyMs?: number | undefined }} [options]
  * @returns {Resource<T>}
  */
 export function useResource(load, inputs, { everyMs } = {}) {
@@ -63,6 +63,15 @@ export function useResource(load, inputs, { everyMs } = {}) {
   }, [...inputs, round])
   useTimes(reload, { everyMs, error: state.error })
   return { ...state, reload, reloaded }
+}
+
+/**
+ * What the API answers under a path, read again every `everyMs`.
+ * @param {string} path
+ * @param {number} [everyMs]
+ */
+export function useAnswer(path, everyMs) {
+  return useResource((signal) => callApi(path, { signal }), [path], { everyMs })
 }
 
 /** Loads again when it is time to. @param {() => void} reload @param {{ everyMs: number | undefined, error: Error | undefined }} why */

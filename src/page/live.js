@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
-import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
+import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { followStream } from './event-stream.js'
-import { html } from './html.js'
+import { html } from './parts.js'
 import { callApi } from './session.js'
 
 /**
@@ -79,6 +79,22 @@ export function useLive() {
 export function useEvents(onEvent, inputs) {
   const { subscribe } = useLive()
   useEffect(() => subscribe(onEvent), [subscribe, ...inputs])
+}
+
+/**
+ * Calls a function with the events of a burst together.
+ * @param {(events: import('./event-stream.js').StreamEvent[]) => void} onBurst
+ * @param {number} ms how long a burst lasts
+ */
+export function useBursts(onBurst, ms) {
+  const waiting = useRef(/** @type {import('./event-stream.js').StreamEvent[]} */ ([]))
+  useEvents(
+    (event) => {
+      if (waiting.current.push(event) > 1) return
+      setTimeout(() => onBurst(waiting.current.splice(0)), ms)
+    },
+    [onBurst],
+  )
 }
 
 /** Calls a function when a run has ended or was decided. @param {() => void} onRuns */

@@ -1,7 +1,13 @@
-import { typed } from './hooks.js'
-import { html } from './html.js'
+import htm from 'htm'
+import { h } from 'preact'
+import { onSubmit, typed, useAction } from './hooks.js'
 import { ProblemError } from './session.js'
 import { texts } from './texts.js'
+
+/** @typedef {{ bind: (create: typeof h) => (strings: TemplateStringsArray, ...values: unknown[]) => import('preact').VNode }} Bound */
+
+/** Tagged template for elements. All inserted values are text or elements, never markup. */
+export const html = /** @type {Bound} */ (/** @type {unknown} */ (htm)).bind(h)
 
 /** How well something is, with a sign that does not depend on its colour. */
 const SIGNS = /** @type {const} */ ({ good: '✓', warn: '!', bad: '✕', idle: '–' })
@@ -103,4 +109,16 @@ export function Action({ label, busy, onClick, kind = '', disabled = false }) {
   return html`<button type="button" class=${kind} disabled=${busy || disabled} onClick=${onClick}>
     ${busy ? texts.working : label}
   </button>`
+}
+
+/**
+ * A form with its button, and its failure.
+ * @param {{ kind: string, label: string, send: () => Promise<unknown>, disabled?: boolean, children?: unknown }} props
+ */
+export function Form({ kind, label, send, disabled = false, children }) {
+  const { busy, error, run } = useAction()
+  return html`<form class=${kind} onSubmit=${onSubmit(() => disabled || run(send))}>${children}
+    <button type="submit" class="primary" disabled=${busy || disabled}>${busy ? texts.working : label}</button>
+    ${error && html`<${Failure} error=${error} />`}
+  </form>`
 }

@@ -56,7 +56,7 @@ function merged(live, earlier, shown) {
  * @param {any[]} changes
  * @param {Map<string, any> | undefined} places
  */
-function withSubjects(changes, places) {
+export function withSubjects(changes, places) {
   const codeOf = (/** @type {string} */ id) => places?.get(id)?.iata || id
   const cityOf = (/** @type {string} */ id) => places?.get(id)?.city ?? ''
   const subjectOfChange = (/** @type {any} */ change) => {

@@ -1,5 +1,5 @@
 import { useNow } from './hooks.js'
-import { html } from './html.js'
+import { html } from './parts.js'
 import { serverNow } from './session.js'
 import { texts } from './texts.js'
 

@@ -1,6 +1,5 @@
 import { linkTo } from './hooks.js'
-import { html } from './html.js'
-import { Badge, Card } from './parts.js'
+import { Badge, Card, html } from './parts.js'
 import { texts } from './texts.js'
 import { Clock } from './times.js'
 

@@ -57,7 +57,7 @@ describe.runIf(canBrowse)('the Now view', () => {
     await warnings.getByText('No worker and no API runs.').waitFor()
     await warnings.getByRole('link', { name: 'Review run 4' }).waitFor()
     await page.getByText('Planned: no list is fetched from').getByText('we move').waitFor()
-    await page.getByText('demo The history was made up from').waitFor()
+    await page.getByText('the history was made up until').waitFor()
     await page
       .getByText(/^At worst 25.% of the fares were too old to rely on in the last/)
       .waitFor()

@@ -9,7 +9,6 @@ import { hoursPass, runOf } from '../routes/held-fixtures.ts'
 import { manyRoutes, NO_GUARD, routes, sync } from '../routes/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import { canBrowse, type OpenPage, openPage } from './browser.ts'
 
 type Database = Parameters<typeof startApi>[0]
@@ -47,31 +46,32 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
 
     await map('World map with 2 live routes, 1 added and 1 removed')
     const changes = await page.getByRole('row', { name: /added|removed/ }).allInnerTexts()
-    expect(changes.join('\n')).toMatch(/LIS.*\+ added/)
-    expect(changes.join('\n')).toMatch(/BCN.*− removed/)
+    expect(changes.join('\n')).toMatch(/LIS.*\+.added/)
+    expect(changes.join('\n')).toMatch(/BCN.*−.removed/)
     expect(changes).toHaveLength(2)
     expect(complaints).toEqual([])
   })
 
-  it('the map moves to a place that is searched, names what its colours mean, and shows all again', async ({
+  it('the map says what one points at, names its colours, moves to a place, and shows all again', async ({
     db,
   }) => {
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'), { guard: NO_GUARD })
+    await sync(db, routes('LHR-ACC', 'PMI-MAD'), { guard: NO_GUARD })
     const { page, complaints } = await openAsOperator(db, '#/map')
-    const showAll = page.getByRole('button', { name: 'The whole map' })
+    const map = page.getByRole('application', { name: /World map/ })
+    const card = (text: string) => page.locator('.hover').getByText(text).waitFor()
 
-    await page.getByRole('application', { name: /World map/ }).waitFor()
-    expect(await showAll.isDisabled()).toBe(true)
+    await map.hover()
+    await card('LHR City LHR → ACC City ACC')
+    await card('First seen on')
     await page.getByLabel('Place').fill('PMI')
     await page.keyboard.press('Enter')
-
-    await page.getByRole('heading', { name: /^PMI/ }).waitFor()
-    await until('the button', () => showAll.isEnabled())
+    await card('PMI City PMI → MAD City MAD')
     for (const meaning of ['live', 'added', 'removed', 'of the chosen place', 'place']) {
       expect(await page.locator('.legend').getByText(meaning, { exact: true }).count()).toBe(1)
     }
-    await showAll.click()
-    await until('its answer', () => showAll.isDisabled())
+    await page.getByRole('button', { name: 'The whole map' }).click()
+    await map.press('ArrowUp')
+    await card('connected with 1 place')
     expect(complaints).toEqual([])
   })
 

@@ -4,6 +4,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createListener } from '../../src/platform/db/listener.ts'
 import { createApiKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
+import type { Route } from '../../src/upstream/route-list.ts'
 import { fareOf } from '../api/reseller-calls.ts'
 import { seedApi } from '../api/seed.ts'
 import { available, gone, passSeconds, record } from '../fares/fare-fixtures.ts'
@@ -96,7 +97,8 @@ describe.runIf(canBrowse)('the page in a browser', () => {
 
   it('shows names from the upstream as text', async ({ db }) => {
     const hostile = '<img src=x onerror=alert(1)>'
-    await sync(db, [{ departure: place('PMI', { city: hostile }), destination: place('MAD') }])
+    const [departure, destination] = ['PMI', 'MAD'].map((id) => place(id, { city: hostile }))
+    await sync(db, [{ departure, destination }] as Route[])
     const { text } = await createApiKey(db, { resellerId: null })
     const { page, complaints } = await openPage({
       base: await startApi(db),
@@ -105,21 +107,16 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     })
     page.on('dialog', (dialog) => void dialog.dismiss().then(() => complaints.push('a script ran')))
 
-    const map = page.getByRole('application', { name: /World map/ })
-    await map.waitFor()
-    await page.getByText('1', { exact: true }).first().waitFor()
-    const box = await map.boundingBox()
-    expect(box).not.toBeNull()
-    const at = await page.evaluate(`import('/assets/map/projection.js').then(({ projectionFor }) =>
-      projectionFor({ width: ${box?.width ?? 0} - 2, height: ${box?.height ?? 0} - 2 }, { x: 0, y: 0, k: 1 })([2.74, 39.55]))`)
-    const [x = 0, y = 0] = at as [number, number]
-    await map.click({ position: { x, y } })
-
-    await page.getByRole('heading', { name: `PMI ${hostile}` }).waitFor()
+    await page.getByRole('application', { name: /World map/ }).focus()
+    await until('the place', async () => {
+      await page.keyboard.press('Enter')
+      return (await page.getByRole('heading', { name: hostile }).count()) === 1
+    })
+    await page.locator('.hover').getByText(hostile).waitFor()
     expect(complaints).toEqual([])
   })
 
-  it('approves a held list', async ({ db }) => {
+  it('approves a held list, and shows what that removed', async ({ db }) => {
     const all = manyRoutes(40)
     await sync(db, all)
     const held = await sync(db, all.slice(0, 20))
@@ -134,6 +131,8 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     await page.getByRole('button', { name: 'Approve' }).click()
 
     await page.getByText('routes: approved').waitFor()
+    await page.getByRole('heading', { name: 'route removed: 20' }).waitFor()
+    await page.getByText('HUB → D39').waitFor()
   })
 
   it('imports a file that is dropped, after it has shown what would change', async ({ db }) => {

@@ -164,7 +164,7 @@ describe('the status of the last hours', () => {
     expect(rows).toHaveLength(3)
   })
 
-  it('begins with the shortest span that holds all since the first sync', async ({ db }) => {
+  it('begins with the shortest span that holds all that was not made up', async ({ db }) => {
     const spanOf = async () => (await readStatusHistory(db, {})).stepMinutes
     expect(await spanOf()).toBe(1)
     await sync(db, routes('PMI-MAD'))
@@ -172,6 +172,8 @@ describe('the status of the last hours', () => {
     expect(await spanOf()).toBe(5)
     await sql`update sync_run set started_at = started_at - interval '3 days'`.execute(db)
     expect(await spanOf()).toBe(15)
+    await sql`insert into demo (history_since, history_until) values (now(), now())`.execute(db)
+    expect(await spanOf()).toBe(1)
   })
 
   it('is read by a reseller with a key that may read', async ({ db }) => {

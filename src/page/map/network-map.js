@@ -1,17 +1,33 @@
-import { useEffect } from 'preact/hooks'
-import { useResource, useSize } from '../hooks.js'
-import { html } from '../html.js'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { routeText } from '../describe.js'
+import { useAnswer, useResource, useSize } from '../hooks.js'
+import { html, Loaded } from '../parts.js'
 import { texts } from '../texts.js'
-import { useDrawing } from './drawing.js'
-import { useLines } from './lines.js'
-import { readPlaces } from './network.js'
+import { dayText } from '../times.js'
+import { useDrawing, worldOf } from './drawing.js'
+import { nameOf, readPlaces } from './network.js'
 import { useView } from './pan-zoom.js'
-import { projectionFor, readLand } from './projection.js'
+import { d3, readLand } from './projection.js'
 
-/** @typedef {import('./network.js').Pair} Pair */
+const t = texts.map
+
+/**
+ * The routes of a map with the places at their ends. Routes between places whose position is not known are left out.
+ * @typedef {import('./network.js').Pair} Pair
+ * @typedef {import('./network.js').MapPlace} MapPlace
+ * @typedef {{ from: MapPlace, to: MapPlace }} Line
+ * @typedef {{ steady: Line[], added: Line[], removed: Line[], focused: Line[], focusPlaces: MapPlace[], places: MapPlace[],
+ *   addedPlaces: MapPlace[], labels: { iata: string, at: [number, number] }[] }} Lines
+ * @typedef {{ x: number, y: number, within: number }} Spot a point of the map in pixels, and how far a place may be from it
+ */
 
 /** @type {readonly Pair[]} */
 const NONE = []
+const NEAR_PX = 14
+/** A spot near a route makes it this much longer at most, in radians: to ask this of many routes takes little time. */
+const MOST_DETOUR = 0.06
+/** A pointer that rests this long asks what it points at. */
+const HOVER_MS = 80
 
 /**
  * The world with routes. They are projected once, and drawn again when the map has come to rest; while it moves, their
@@ -30,92 +46,263 @@ export function NetworkMap({
   label,
 }) {
   const [box, size] = useSize()
-  const known = useResource(() => Promise.all([readPlaces(), readLand()]), [])
+  const { data, error } = useResource(() => Promise.all([readPlaces(), readLand()]), [])
   const { view, handlers, buttons, moving, wasDragged } = useView(size)
-  const lines = useLines(known.data?.[0], { steady, added, removed, focus })
-  const { base, top, shift } = useDrawing(lines, { size, view, moving, land: known.data?.[1] })
-  const [inFocus] = lines.focusPlaces
+  const all = useLines(data?.[0], { steady, added, removed, focus })
+  const world = useMemo(
+    () => (data && size.width > 0 ? worldOf(size, data[1]) : undefined),
+    [size, data],
+  )
+  // A step is an enlargement by the root of two.
+  const step = Math.floor(2 * Math.log2(view.k))
+  const few = useMemo(
+    () => world && thinned(all.steady, world, 2 ** (step / 2)),
+    [all.steady, world, step],
+  )
+  const shown = useMemo(() => ({ ...all, ...few }), [all, few])
+  const { lines, found, point, leave, placeAt } = usePointing(shown, { world, view, moving })
+  const { base, top, shift } = useDrawing(lines, { size, view, moving, world })
+  const everywhere = [...all.steady, ...all.added, ...all.removed].flatMap(endsOf)
+  const show = (/** @type {MapPlace[]} */ places) =>
+    world && places.length > 0 && buttons.show(viewOf(places, world.projection, size))
+  useEffect(() => void show(everywhere), [world, everywhere.length > 0])
+  const [inFocus] = all.focusPlaces
   useEffect(() => {
-    if (!isShown || inFocus === undefined || size.width === 0) return
-    const { at, k } = closeUpOf(inFocus, lines.focused, size)
-    buttons.showPoint(at[0], at[1], k)
-  }, [isShown, inFocus, size.width])
-  const choose = (
-    /** @type {number} */ x,
-    /** @type {number} */ y,
-    /** @type {number} */ within,
-  ) => {
-    const places = [...lines.places, ...lines.addedPlaces]
-    onPlace?.(nearestPlace(places, projectionFor(size, view), { x, y, within }))
-  }
-  const click = (/** @type {MouseEvent & { currentTarget: Element }} */ event) => {
-    if (wasDragged()) return
+    if (isShown) show(all.focused.flatMap(endsOf))
+  }, [isShown, inFocus, world])
+  const spotOf = (/** @type {MouseEvent & { currentTarget: Element }} */ event) => {
     const corner = event.currentTarget.getBoundingClientRect()
-    choose(event.clientX - corner.left, event.clientY - corner.top, NEAR_PX)
+    return { x: event.clientX - corner.left, y: event.clientY - corner.top, within: NEAR_PX }
+  }
+  const choose = (/** @type {Spot} */ spot) => onPlace?.(placeAt(spot))
+  const move = (/** @type {PointerEvent & { currentTarget: Element }} */ event) => {
+    handlers.onPointerMove(event)
+    point(spotOf(event))
   }
   const press = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key === 'Enter') choose(size.width / 2, size.height / 2, Number.POSITIVE_INFINITY)
+    const middle = { x: size.width / 2, y: size.height / 2, within: Number.POSITIVE_INFINITY }
+    point(middle)
+    if (event.key === 'Enter') choose(middle)
     else if (event.key === 'Escape') onPlace?.(undefined)
     else handlers.onKeyDown(event)
   }
   // With this role, a screen reader passes the keys on to the map.
-  return html`<div><div class="map map-${kind}" ref=${box} ...${handlers} onKeyDown=${press} onClick=${click} role="application" aria-label=${label}
+  return html`<div><div class="map map-${kind}" ref=${box} ...${handlers} onPointerMove=${move} onPointerLeave=${leave} onBlur=${leave} onKeyDown=${press}
+    onClick=${(/** @type {MouseEvent & { currentTarget: Element }} */ event) => wasDragged() || choose(spotOf(event))} role="application" aria-label=${label}
     aria-describedby=${onPlace === undefined ? null : 'map-help'}>
     <canvas ref=${base} style=${{ transform: shift }}></canvas>
     <canvas ref=${top} style=${{ transform: shift }}></canvas>
-    ${known.error && html`<p class="notice bad" role="alert">${texts.map.failed}</p>`}
+    ${found && html`<${Hover} found=${found} lines=${all} size=${size} />`}
+    ${error && html`<p class="notice bad" role="alert">${t.failed}</p>`}
   </div>
   <div class="map-buttons">
-    <button type="button" aria-label=${texts.map.zoomIn} onClick=${buttons.zoomIn}>+</button>
-    <button type="button" aria-label=${texts.map.zoomOut} onClick=${buttons.zoomOut} disabled=${view.k === 1}>−</button>
-    <button type="button" aria-label=${texts.map.showAll} onClick=${buttons.showAll} disabled=${view.k === 1}>⤢</button>
+    <button type="button" aria-label=${t.zoomIn} onClick=${buttons.zoomIn}>+</button>
+    <button type="button" aria-label=${t.zoomOut} onClick=${buttons.zoomOut} disabled=${view.k === 1}>−</button>
+    <button type="button" aria-label=${t.showAll} onClick=${() => show(everywhere)}>⤢</button>
   </div></div>`
 }
 
-/** A hub has routes to all of the world, and a small place to its neighbour. */
-const CLOSEST = 10
-const FARTHEST = 2.5
-
 /**
- * A point of the whole map, and an enlargement that shows most of a place's routes around it.
- * @param {import('./network.js').MapPlace} place
- * @param {readonly import('./lines.js').Line[]} routes
- * @param {{ width: number, height: number }} size
- * @returns {{ at: [number, number], k: number }}
+ * What the pointer rests on, or what the middle of the map is at while it is moved by keys.
+ * @param {Lines} shown
+ * @param {{ world: import('./drawing.js').World | undefined, view: import('./drawing.js').View, moving: boolean }} map
  */
-function closeUpOf(place, routes, size) {
-  const projection = projectionFor(size)
-  const pointOf = (/** @type {import('./network.js').MapPlace} */ { longitude, latitude }) =>
-    projection([longitude, latitude]) ?? /** @type {[number, number]} */ ([0, 0])
-  const at = pointOf(place)
-  const lengths = routes
-    .map(({ from, to }) => pointOf(from === place ? to : from))
-    .map(([x, y]) => Math.hypot(x - at[0], y - at[1]))
-    .sort((a, b) => a - b)
-  const most = lengths[Math.floor(0.8 * (lengths.length - 1))] ?? 0
-  const k = Math.min(size.width, size.height) / 2 / Math.max(1, most)
-  return { at, k: Math.min(CLOSEST, Math.max(FARTHEST, k)) }
+function usePointing(shown, { world, view, moving }) {
+  const [spot, setSpot] = useState(/** @type {Spot | undefined} */ (undefined))
+  const timer = useRef(0)
+  const point = (/** @type {Spot | undefined} */ next) => {
+    clearTimeout(timer.current)
+    timer.current = window.setTimeout(() => setSpot(next), HOVER_MS)
+  }
+  const at = (/** @type {Spot} */ wanted) => world && findAt(shown, world, { spot: wanted, view })
+  const found = useMemo(
+    () => (spot && !moving ? { spot, ...at(spot) } : undefined),
+    [spot, moving, world, shown, view],
+  )
+  const line = found?.line
+  const lines = useMemo(
+    () => (line ? { ...shown, focused: [...shown.focused, line] } : shown),
+    [shown, line],
+  )
+  const placeAt = (/** @type {Spot} */ wanted) => at(wanted)?.place?.id
+  return { lines, found, point, leave: () => point(undefined), placeAt }
 }
 
-const NEAR_PX = 14
+/**
+ * What a pointer is at, on a card next to it.
+ * @param {{ found: { spot: Spot, place?: MapPlace | undefined, line?: Line | undefined }, lines: Lines, size: { width: number, height: number } }} props
+ */
+function Hover({ found: { place, line, spot }, lines, size: { width, height } }) {
+  const back = (/** @type {boolean} */ isFar) => (isFar ? 'calc(-100% - 1.6rem)' : '0')
+  const translate = `${back(spot.x > width / 2)} ${back(spot.y > height / 2)}`
+  return (
+    (place || line) &&
+    html`<div class="hover" role="status" style=${{ left: `${spot.x}px`, top: `${spot.y}px`, translate }}>
+      ${place ? html`<${PlaceCard} place=${place} lines=${lines} />` : html`<${RouteCard} line=${line} />`}
+    </div>`
+  )
+}
+
+/** @param {{ place: MapPlace, lines: Lines }} props */
+function PlaceCard({ place, lines }) {
+  const of = (/** @type {Line[]} */ some) =>
+    some.filter(({ from, to }) => from === place || to === place)
+  const partners = new Set(
+    of([...lines.steady, ...lines.added]).map(({ from, to }) => (from === place ? to : from)),
+  )
+  const [added, removed] = [of(lines.added).length, of(lines.removed).length]
+  return html`<strong>${nameOf(place)}</strong><p>${place.country}, ${t.connected(partners.size)}</p>
+    ${added + removed > 0 && html`<p>${texts.now.routesChanged(texts.count(added, 'route'), String(removed))}</p>`}`
+}
+
+/** @param {{ line: Line }} props */
+function RouteCard({ line: { from, to } }) {
+  const [departure, destination] = [from, to].map(({ id }) => encodeURIComponent(id))
+  const route = useAnswer(`/routes/${departure}/${destination}/history?limit=1000`)
+  return html`<strong>${nameOf(from)} → ${nameOf(to)}</strong>
+    <${Loaded} of=${route}>${(
+      /** @type {{ live: boolean, available: boolean | null, items: { validFrom: string }[] }} */ {
+        live,
+        available,
+        items,
+      },
+    ) => html`
+      <p>${routeText(live ? { available } : null)}</p>
+      <p>${t.firstSeen} ${items.slice(-1).map(({ validFrom }) => dayText(new Date(validFrom)))}</p>`}<//>`
+}
+
+/** The most that a map is enlarged by itself, and the room that it leaves around its places. */
+const CLOSEST = 10
+const MARGIN = 28
+
+/** The view that shows some places. @param {MapPlace[]} places @param {import('d3-geo').GeoProjection} projection @param {{ width: number, height: number }} size */
+function viewOf(places, projection, { width, height }) {
+  const coordinates = places.map(({ longitude, latitude }) => [longitude, latitude])
+  const [[left, top], [right, bottom]] = d3
+    .geoPath(projection)
+    .bounds({ type: 'MultiPoint', coordinates })
+  const fitting = Math.min(
+    width / (right - left + 2 * MARGIN),
+    height / (bottom - top + 2 * MARGIN),
+  )
+  const k = Math.max(1, Math.min(CLOSEST, fitting))
+  return { k, x: (width - (left + right) * k) / 2, y: (height - (top + bottom) * k) / 2 }
+}
 
 /**
- * The place with routes that is nearest to a point of the map.
- * @param {readonly import('./network.js').MapPlace[]} places
- * @param {import('d3-geo').GeoProjection} projection
- * @param {{ x: number, y: number, within: number }} point
- * @returns {string | undefined} its id
+ * What is at a spot of the map: the nearest place, else a route.
+ * @param {Lines} lines
+ * @param {import('./drawing.js').World} world
+ * @param {{ spot: Spot, view: import('./drawing.js').View }} where
+ * @returns {{ place?: MapPlace | undefined, line?: Line | undefined }}
  */
-function nearestPlace(places, projection, { x, y, within }) {
-  let found
-  let best = within
-  for (const { id, latitude, longitude } of places) {
-    const at = projection([longitude, latitude])
-    const distance = at ? Math.hypot(at[0] - x, at[1] - y) : best
-    if (distance < best) {
-      best = distance
-      found = id
-    }
+function findAt(lines, world, { spot, view }) {
+  const [x, y] = [(spot.x - view.x) / view.k, (spot.y - view.y) / view.k]
+  const places = [...lines.places, ...lines.addedPlaces].map((place) => {
+    const [left, top] = world.point(place)
+    return { place, away: Math.hypot(left - x, top - y) * view.k }
+  })
+  const near = places.filter(({ away }) => away < spot.within).sort((a, b) => a.away - b.away)
+  if (near[0]) return { place: near[0].place }
+  const context = document.createElement('canvas').getContext('2d')
+  if (context === null) return {}
+  context.lineWidth = NEAR_PX / 2 / view.k
+  const routes = [...lines.focused, ...lines.added, ...lines.removed, ...lines.steady]
+  const at = (/** @type {MapPlace} */ { longitude, latitude }) =>
+    /** @type {[number, number]} */ ([longitude, latitude])
+  const here = world.projection.invert?.([x, y]) ?? [0, 0]
+  const isNear = (/** @type {Line} */ line) => {
+    const [from, to] = [at(line.from), at(line.to)]
+    const detour = d3.geoDistance(from, here) + d3.geoDistance(here, to) - d3.geoDistance(from, to)
+    return detour < MOST_DETOUR && context.isPointInStroke(world.path(line), x, y)
   }
-  return found
+  return { line: routes.find(isNear) }
+}
+
+/** The ends of routes within such a square of the screen are not shown apart. */
+const CELL_PX = 40
+/** More than the squares below each other. */
+const ROWS = 10_000
+/** The room of a label. */
+const LABEL_PX = /** @type {const} */ ([34, 14])
+
+/**
+ * The routes that stay, thinned so that they can be seen apart: of those between the same two squares of the screen,
+ * the one of the largest hubs is drawn. Labels do not overlap: those of hubs come first.
+ * @param {Line[]} steady
+ * @param {import('./drawing.js').World} world
+ * @param {number} k
+ * @returns {Pick<Lines, 'steady' | 'places' | 'labels'>}
+ */
+function thinned(steady, world, k) {
+  /** @type {Map<MapPlace, number>} */
+  const sizes = new Map()
+  for (const end of steady.flatMap(endsOf)) sizes.set(end, (sizes.get(end) ?? 0) + 1)
+  const sizeOf = (/** @type {MapPlace} */ place) => sizes.get(place) ?? 0
+  const cellOf = (/** @type {MapPlace} */ place) => {
+    const [x, y] = world.point(place)
+    return Math.floor((x * k) / CELL_PX) * ROWS + Math.floor((y * k) / CELL_PX)
+  }
+  /** @type {Map<string, { line: Line, weight: number }>} */
+  const best = new Map()
+  for (const line of steady) {
+    const weight = sizeOf(line.from) + sizeOf(line.to)
+    const [a, b] = [cellOf(line.from), cellOf(line.to)]
+    const key = `${Math.min(a, b)} ${Math.max(a, b)}`
+    if (weight > (best.get(key)?.weight ?? 0)) best.set(key, { line, weight })
+  }
+  const few = [...best.values()].map(({ line }) => line)
+  const places = [...new Set(few.flatMap(endsOf))]
+  places.sort((a, b) => sizeOf(b) - sizeOf(a))
+  /** @type {Lines['labels']} */
+  const labels = []
+  for (const place of places) {
+    const at = world.point(place)
+    const overlaps = (/** @type {Lines['labels'][number]} */ other) =>
+      LABEL_PX.every((room, i) => Math.abs((other.at[i] ?? 0) - (at[i] ?? 0)) * k < room)
+    if (!labels.some(overlaps)) labels.push({ iata: place.iata, at })
+  }
+  return { steady: few, places, labels }
+}
+
+/**
+ * @param {Map<string, import('./network.js').Place> | undefined} places
+ * @param {{ steady: readonly Pair[], added: readonly Pair[], removed: readonly Pair[], focus: string | undefined }} pairs
+ * @returns {Lines}
+ */
+function useLines(places, { steady, added, removed, focus }) {
+  // The many that stay must not be computed again while the few that change do.
+  const still = useMemo(() => linesOf(places, steady), [places, steady])
+  return useMemo(() => {
+    const more = linesOf(places, added)
+    const near = (/** @type {Line} */ { from, to }) => from.id === focus || to.id === focus
+    return {
+      steady: still,
+      places: [],
+      labels: [],
+      added: more,
+      addedPlaces: [...new Set(more.flatMap(endsOf))],
+      removed: linesOf(places, removed),
+      focused: [...still, ...more].filter(near),
+      focusPlaces: [places?.get(focus ?? '')].filter(isLocated),
+    }
+  }, [still, places, added, removed, focus])
+}
+
+/** @param {Line} line */
+function endsOf({ from, to }) {
+  return [from, to]
+}
+
+/** @param {import('./network.js').Place | undefined} place @returns {place is MapPlace} */
+function isLocated(place) {
+  return place?.latitude != null
+}
+
+/** @param {Map<string, import('./network.js').Place> | undefined} places @param {readonly Pair[]} pairs */
+function linesOf(places, pairs) {
+  return pairs.flatMap(([a, b]) => {
+    const [from, to] = [places?.get(a), places?.get(b)]
+    return isLocated(from) && isLocated(to) ? [{ from, to }] : []
+  })
 }

@@ -22,6 +22,11 @@ export function readPlaces() {
   return places
 }
 
+/** @param {Place} place */
+export function nameOf({ iata, id, city }) {
+  return `${iata || id} ${city}`
+}
+
 /**
  * The live routes at an instant, and all changes since an earlier one.
  * @param {Date} from

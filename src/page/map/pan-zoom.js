@@ -15,8 +15,7 @@ export function useView(size) {
   const [view, setView] = useState({ x: 0, y: 0, k: 1 })
   const [moving, setMoving] = useState(false)
   const resting = useRef(0)
-  const drag = useRef(/** @type {{ x: number, y: number } | undefined} */ (undefined))
-  const dragged = useRef(0)
+  const drag = useRef({ x: 0, y: 0, length: 0 })
   const move = (/** @type {(last: typeof view) => typeof view} */ next) => {
     setMoving(true)
     setView((last) => bounded(next(last), size))
@@ -24,12 +23,17 @@ export function useView(size) {
     resting.current = window.setTimeout(() => setMoving(false), REST_MS)
   }
   useEffect(() => () => clearTimeout(resting.current), [])
-  const zoom = (/** @type {number} */ factor, /** @type {number} */ x, /** @type {number} */ y) =>
+  const zoom = (/** @type {number} */ factor, x = size.width / 2, y = size.height / 2) =>
     move((last) => {
       const k = Math.min(MAX_ZOOM, Math.max(1, last.k * factor))
       const scale = k / last.k
       return { k, x: x - (x - last.x) * scale, y: y - (y - last.y) * scale }
     })
+  const buttons = {
+    zoomIn: () => zoom(STEP_ZOOM),
+    zoomOut: () => zoom(1 / STEP_ZOOM),
+    show: (/** @type {View} */ view) => move(() => view),
+  }
   const handlers = {
     tabIndex: 0,
     onWheel: (/** @type {WheelEvent & { currentTarget: Element }} */ event) => {
@@ -37,45 +41,27 @@ export function useView(size) {
       const box = event.currentTarget.getBoundingClientRect()
       zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top)
     },
-    onPointerDown: (/** @type {PointerEvent} */ event) => {
-      drag.current = { x: event.clientX, y: event.clientY }
-      dragged.current = 0
+    onPointerDown: (/** @type {PointerEvent} */ { clientX: x, clientY: y }) => {
+      drag.current = { x, y, length: 0 }
     },
-    onPointerMove: (/** @type {PointerEvent} */ event) => {
-      const from = drag.current
-      if (from === undefined || event.buttons === 0) return
-      const { clientX, clientY } = event
-      drag.current = { x: clientX, y: clientY }
-      dragged.current += Math.hypot(clientX - from.x, clientY - from.y)
-      move((last) => ({ ...last, x: last.x + clientX - from.x, y: last.y + clientY - from.y }))
+    onPointerMove: (/** @type {PointerEvent} */ { clientX: x, clientY: y, buttons: pressed }) => {
+      if (pressed === 0) return
+      const [right, down] = [x - drag.current.x, y - drag.current.y]
+      drag.current = { x, y, length: drag.current.length + Math.hypot(right, down) }
+      move((last) => ({ ...last, x: last.x + right, y: last.y + down }))
     },
-    onPointerUp: () => {
-      drag.current = undefined
-    },
-    onKeyDown: (/** @type {KeyboardEvent} */ event) => pressKey(event, { zoom, move, size }),
+    onKeyDown: (/** @type {KeyboardEvent} */ event) => pressKey(event, { move, buttons }),
   }
   // A browser sends a click after a drag too.
-  const wasDragged = () => dragged.current > CLICK_PX
-  return { view, handlers, buttons: buttonsOf({ zoom, move, size }), moving, wasDragged }
-}
-
-/** @param {{ zoom: (f: number, x: number, y: number) => void, move: (next: (last: View) => View) => void, size: { width: number, height: number } }} map */
-function buttonsOf({ zoom, move, size: { width, height } }) {
-  return {
-    zoomIn: () => zoom(STEP_ZOOM, width / 2, height / 2),
-    zoomOut: () => zoom(1 / STEP_ZOOM, width / 2, height / 2),
-    showAll: () => move(() => ({ x: 0, y: 0, k: 1 })),
-    /** Moves a point of the whole map to the middle. */
-    showPoint: (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ k) =>
-      move(() => ({ k, x: width / 2 - x * k, y: height / 2 - y * k })),
-  }
+  const wasDragged = () => drag.current.length > CLICK_PX
+  return { view, handlers, buttons, moving, wasDragged }
 }
 
 const STEP_PX = 60
 const STEP_ZOOM = 1.5
 
-/** @param {KeyboardEvent} event @param {{ zoom: (f: number, x: number, y: number) => void, move: (next: (last: View) => View) => void, size: { width: number, height: number } }} map */
-function pressKey(event, { zoom, move, size }) {
+/** @param {KeyboardEvent} event @param {{ move: (next: (last: View) => View) => void, buttons: { zoomIn: () => void, zoomOut: () => void } }} map */
+function pressKey(event, { move, buttons }) {
   /** @type {Record<string, [number, number]>} */
   const steps = {
     ArrowLeft: [STEP_PX, 0],
@@ -88,8 +74,8 @@ function pressKey(event, { zoom, move, size }) {
     event.preventDefault()
     move((last) => ({ ...last, x: last.x + step[0], y: last.y + step[1] }))
   }
-  if (event.key === '+' || event.key === '=') zoom(STEP_ZOOM, size.width / 2, size.height / 2)
-  if (event.key === '-') zoom(1 / STEP_ZOOM, size.width / 2, size.height / 2)
+  if (event.key === '+' || event.key === '=') buttons.zoomIn()
+  if (event.key === '-') buttons.zoomOut()
 }
 
 /** The world does not leave the map. @param {{ x: number, y: number, k: number }} view @param {{ width: number, height: number }} size */

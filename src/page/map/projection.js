@@ -58,18 +58,11 @@ const INHABITED = /** @type {import('d3-geo').GeoPermissibleObjects} */ ({
 /** Curves are projected once, and shown larger. */
 const PRECISION_PX = 0.2
 
-/** Without a view: of the whole map. @param {{ width: number, height: number }} size @param {{ x: number, y: number, k: number }} [view] */
-export function projectionFor({ width, height }, { x, y, k } = { x: 0, y: 0, k: 1 }) {
-  const projection = d3.geoNaturalEarth1().fitExtent(
-    [
-      [8, 8],
-      [width - 8, height - 8],
-    ],
-    INHABITED,
-  )
-  const [cx = 0, cy = 0] = projection.translate()
-  return projection
-    .scale(projection.scale() * k)
-    .translate([cx * k + x, cy * k + y])
-    .precision(PRECISION_PX)
+/** @param {{ width: number, height: number }} size */
+export function projectionFor({ width, height }) {
+  const room = /** @type {[[number, number], [number, number]]} */ ([
+    [8, 8],
+    [width - 8, height - 8],
+  ])
+  return d3.geoNaturalEarth1().fitExtent(room, INHABITED).precision(PRECISION_PX)
 }

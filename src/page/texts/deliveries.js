@@ -1,3 +1,5 @@
+import { count } from './shell.js'
+
 /** The API counts what waits for an endpoint up to this number. */
 const MAX_COUNTED = 10_000
 
@@ -72,8 +74,7 @@ export const deliveries = {
     tested: 'A test event is on its way.',
     retry: 'Retry now',
     /** @param {number} n */
-    retried: (n) =>
-      `${n.toLocaleString()} failed ${n === 1 ? 'delivery is' : 'deliveries are'} tried again now.`,
+    retried: (n) => `${count(n, 'failed delivery is', 'failed deliveries are')} tried again now.`,
     disable: 'Disable',
     disabled: 'Disabled. Records wait until it is enabled.',
     enable: 'Enable',
@@ -95,8 +96,7 @@ export const deliveries = {
     to: 'to',
     again: 'Send again',
     /** @param {number} n */
-    replayed: (n) =>
-      `${n.toLocaleString()} ${n === 1 ? 'delivery is' : 'deliveries are'} sent again.`,
+    replayed: (n) => `${count(n, 'delivery is', 'deliveries are')} sent again.`,
     /** @param {number} n */
     allDead: (n) => `Send ${n === 1 ? 'the one' : `all ${n.toLocaleString()}`} not delivered again`,
     /** @param {number} n */

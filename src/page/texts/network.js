@@ -1,3 +1,5 @@
+import { count } from './shell.js'
+
 /** The Map view, and the Runs view with its reviews. */
 export const network = {
   map: {
@@ -35,19 +37,20 @@ export const network = {
     zoomIn: 'Zoom in',
     zoomOut: 'Zoom out',
     showAll: 'The whole map',
-    help: 'Click a place for its routes. Arrows move the map, + and − zoom, Enter opens the place in the middle.',
+    help: 'Zoom in for more routes. Click a place for its routes. Arrows move the map, + and − zoom, Enter opens the place in the middle.',
     changes: 'Changes',
     unchanged: 'No route was added or removed.',
     when: 'When',
     route: 'Route',
     what: 'Change',
-    wasAdded: '+ added',
-    wasRemoved: '− removed',
+    wasAdded: '+\u00A0added',
+    wasRemoved: '−\u00A0removed',
     country: 'Country',
     direction: 'Direction',
     directions: { both: 'both', out: 'out', in: 'in' },
+    firstSeen: 'First seen on',
     /** @param {number} n */
-    connected: (n) => `connected with ${n === 1 ? 'one place' : `${n.toLocaleString()} places`}`,
+    connected: (n) => `connected with ${count(n, 'place')}`,
   },
   runs: {
     statuses: {
@@ -84,6 +87,12 @@ export const network = {
     size: 'Size',
     /** @param {number} bytes */
     kilobytes: (bytes) => `${Math.round(bytes / 1000).toLocaleString()} kB`,
+    noRoutes: 'The run changed no route.',
+    noRecords: 'The history begins with this list.',
+    /** @param {number} added @param {number} removed */
+    mapOf: (added, removed) => `World map of the run: ${added} new, ${removed} gone`,
+    /** @param {number} n */
+    more: (n) => `and ${n.toLocaleString()} more`,
     review: 'Review',
     ifApproved: 'If it were approved now',
     liveBefore: 'live before',
@@ -105,7 +114,7 @@ export const network = {
     placesLost: (n) =>
       n === 0
         ? 'Every place would keep a route.'
-        : `${n === 1 ? 'One place' : `${n} places`} would have no route left.`,
+        : `${count(n, 'place')} would have no route left.`,
     places: 'Places',
     /** @param {number} lists */
     agree: (lists) => `${lists} lists in a row agree, since`,

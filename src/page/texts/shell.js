@@ -1,3 +1,12 @@
+/**
+ * A number with its noun: "1 watch", "2 watches".
+ * @param {number} n
+ * @param {string} one
+ */
+export function count(n, one, many = `${one}s`) {
+  return `${n.toLocaleString()} ${n === 1 ? one : many}`
+}
+
 /** What surrounds the views, and words that all of them use. */
 export const shell = {
   name: 'farewatch',
@@ -36,8 +45,7 @@ export const shell = {
     `The server does not answer (${reason}). The page tries again by itself.`,
   /** @param {number} status */
   oddAnswer: (status) => `The answer had status ${status} and no explanation.`,
-  /** @param {number} n @param {string} one @param {string} [many] */
-  count: (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`,
+  count,
   /** @param {number} share */
   percent: (share) => `${Math.round(share * 100)}\u00A0%`,
 

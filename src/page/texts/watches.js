@@ -1,3 +1,5 @@
+import { count } from './shell.js'
+
 /** The Watch lists view: watches, imports and keys. */
 export const watches = {
   lists: {
@@ -73,7 +75,7 @@ export const watches = {
     make: 'Make a link for a customer',
     made: 'Anyone with this link sees the watch for seven days. It is shown only now:',
     /** @param {number} n */
-    open: (n) => `${n === 1 ? '1 link is' : `${n.toLocaleString()} links are`} good, at most until`,
+    open: (n) => `${count(n, 'link is', 'links are')} good, at most until`,
     revoke: 'Revoke',
   },
   form: {
@@ -89,7 +91,7 @@ export const watches = {
     find: 'Find',
     findHint: 'PMI, Barcelona, 2027-01-08',
     /** @param {number} n */
-    found: (n) => (n === 1 ? '1 flight' : `${n.toLocaleString()} flights`),
+    found: (n) => count(n, 'flight'),
     save: 'Save',
     reference: 'Reference',
     referenceHint: 'your name for the watch',
@@ -111,7 +113,7 @@ export const watches = {
     preview: (name) => `Preview ${name}`,
     /** @param {{ added: number, changed: number, unchanged: number }} plan */
     plan: ({ added, changed, unchanged }) =>
-      `${added === 1 ? '1 watch' : `${added.toLocaleString()} watches`} would be added, ${changed.toLocaleString()} changed, ${unchanged.toLocaleString()} left as they are`,
+      `${count(added, 'watch', 'watches')} would be added, ${changed.toLocaleString()} changed, ${unchanged.toLocaleString()} left as they are`,
     /** @param {number} n */
     cleared: (n) =>
       `${n.toLocaleString()} of the changed ones would lose a setting that the file leaves out.`,

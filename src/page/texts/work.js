@@ -1,3 +1,5 @@
+import { count } from './shell.js'
+
 /** The Now view and the Schedule view. */
 export const work = {
   now: {
@@ -42,12 +44,12 @@ export const work = {
     /** @param {string} count @param {string} age */
     checked: (count, age) => `Yes. Half of ${count} were checked in the last ${age}.`,
     medianAge: 'half within',
-    oldestTenth: '90 % within',
+    oldestTenth: '90\u00A0% within',
     /** @param {string} most @param {string} all */
-    oldestAges: (most, all) => `90 % within ${most}, all within ${all}.`,
+    oldestAges: (most, all) => `90\u00A0% within ${most}, all within ${all}.`,
     agesTitle: 'How long ago were the fares checked?',
     /** @param {string} span @param {string} age */
-    ages: (span, age) => `90 % were checked within ${age} ${span}.`,
+    ages: (span, age) => `90\u00A0% were checked within ${age} ${span}.`,
     /** @param {string} span */
     noAges: (span) => `No fare had a good check ${span}.`,
     /** @param {string} share @param {string} span */
@@ -56,7 +58,7 @@ export const work = {
     /** @param {string} span */
     noDelay: (span) => `No check found a change ${span}.`,
     /** @param {string} changes @param {string} span @param {string} most */
-    delays: (changes, span, most) => `Half of ${changes} ${span}; 95 % within ${most}.`,
+    delays: (changes, span, most) => `Half of ${changes} ${span}; 95\u00A0% within ${most}.`,
     checks: 'How much is checked?',
     /** @param {string} checks @param {string | null} silent */
     checksMade: (checks, silent) =>
@@ -68,7 +70,6 @@ export const work = {
     notAsked: 'No call has had an answer yet.',
     /** @param {string} share @param {number} rate */
     used: (share, rate) => `${share} of the budget of ${rate} requests a second is used.`,
-    checksLastMinute: 'checks in the last minute',
     deliveries: 'Do changes reach their receivers?',
     noEndpoints: 'No endpoint receives changes yet.',
     /** @param {string} endpoints */
@@ -79,7 +80,7 @@ export const work = {
     oldestPending: 'The oldest:',
     heldTitle: 'Does anything wait?',
     /** @param {number} n */
-    held: (n) => (n === 1 ? 'Yes, one thing.' : `Yes, ${n} things.`),
+    held: (n) => `Yes, ${count(n, 'thing')}.`,
     nothingHeld: 'No. Nothing is held or contradicted.',
     /** @param {string} fares @param {boolean} one */
     contradicted: (fares, one) =>
@@ -100,8 +101,7 @@ export const work = {
     deadJobs: 'dead jobs',
     /** @param {number} run */
     review: (run) => `Review run ${run}`,
-    demo: 'demo',
-    madeUp: 'The history was made up from',
+    madeUp: 'For the demo, the history was made up until',
     /** @param {string} farewatch @param {string} schema @param {string} postgresql */
     versions: (farewatch, schema, postgresql) =>
       `farewatch ${farewatch}, schema ${schema}, PostgreSQL ${postgresql}; as of`,
@@ -131,7 +131,7 @@ export const work = {
     notFound: 'No tracked fare has this outbound flight.',
     /** @param {{ fareId: number, returnFlightId: string | null, watchers: number }} fare */
     choice: ({ fareId, returnFlightId: back, watchers }) =>
-      `fare ${fareId}${back === null ? '' : `, return ${back}`}: ${watchers === 1 ? '1 watch' : `${watchers} watches`}`,
+      `fare ${fareId}${back === null ? '' : `, return ${back}`}: ${count(watchers, 'watch', 'watches')}`,
     /** @param {number} id */
     fareTitle: (id) => `Fare ${id}`,
   },

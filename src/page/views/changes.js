@@ -1,13 +1,23 @@
 import { useState } from 'preact/hooks'
-import { changeMark, changeText } from '../describe.js'
-import { typed } from '../hooks.js'
-import { html } from '../html.js'
-import { Badge, Empty, Loaded, Segments, Select } from '../parts.js'
+import {
+  changeMark,
+  changeText,
+  eachText,
+  feedOf,
+  flightText,
+  priceText,
+  routeText,
+  stateName,
+} from '../describe.js'
+import { linkTo, typed, useAnswer } from '../hooks.js'
+import { Badge, Empty, html, Loaded, Segments, Select } from '../parts.js'
 import { keyOf, useChanges } from '../recent-changes.js'
-import { texts } from '../texts.js'
-import { dayText, TimeOfDay } from '../times.js'
+import { textOf, texts } from '../texts.js'
+import { Clock, dayText, TimeOfDay } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
-import { ChangeDetails } from './change-details.js'
+import { Deliveries } from './delivery-log.js'
+
+const t = texts.changes
 
 const SHOWN = 300
 const EARLIER = 100
@@ -61,12 +71,12 @@ function Filters({ filter, onChange }) {
     ([kind]) => filter.about === '' || isOfRoute({ kind }) === (filter.about === 'routes'),
   )
   return html`<div class="toolbar">
-    <${Segments} label=${texts.changes.about} names=${texts.changes.segments} chosen=${filter.about}
+    <${Segments} label=${t.about} names=${t.segments} chosen=${filter.about}
       onChoose=${(/** @type {string} */ about) => onChange({ ...filter, about, kind: '' })} />
-    <${Select} label=${texts.changes.kind} value=${filter.kind} onChoose=${(/** @type {string} */ kind) => onChange({ ...filter, kind })}
-      options=${[['', texts.changes.allKinds], ...kinds.map(([kind, { label }]) => [kind, label])]} />
+    <${Select} label=${t.kind} value=${filter.kind} onChoose=${(/** @type {string} */ kind) => onChange({ ...filter, kind })}
+      options=${[['', t.allKinds], ...kinds.map(([kind, { label }]) => [kind, label])]} />
     <label>${texts.search}
-      <input type="search" value=${filter.text} placeholder=${texts.changes.searchHint}
+      <input type="search" value=${filter.text} placeholder=${t.searchHint}
         onInput=${typed((text) => onChange({ ...filter, text }))} />
     </label>
   </div>`
@@ -95,4 +105,121 @@ export function ChangeList({ changes, canWatch, isNamed = true }) {
       </li>`
     })}
   </ol>`
+}
+
+/** Where the records of a feed have their evidence and deliveries. */
+const PATHS = { fare: '/availability-changes', watch: '/watch-changes' }
+
+/**
+ * A record: when it happened, before and after, on what evidence it was decided, and where it was sent.
+ * @param {{ change: any, canWatch: boolean }} props
+ */
+function ChangeDetails({ change, canWatch }) {
+  const { lastGoodCheckAt, lastSeenAt, detectedAt, firstMissedAt } = change
+  const feed = feedOf(change)
+  const { before, after } = change.place ?? change
+  const isRoute = feed === 'route' || change.place !== undefined
+  const since = lastGoodCheckAt ?? lastSeenAt
+  const until = detectedAt ?? firstMissedAt
+  return html`<div class="details">
+    <dl>
+      <dt>${t.happened}</dt>
+      <dd>${since ? html`${t.after} <${Clock} at=${since} /> ${t.and} ` : ''}${t.by} <${Clock} at=${until} /></dd>
+      <dt>${t.recorded}</dt><dd><${Clock} at=${change.recordedAt} />, ${t.number(change.seq)}</dd>
+      ${change.list && html`<dt>${t.watch}</dt><dd><a href=${linkTo('watches', change.list, change.reference)}>${change.list} / ${change.reference}</a></dd>`}
+      ${feed === 'fare' && html`<dt>${t.fare}</dt><dd><a href=${linkTo('schedule', String(change.fareId))}>${t.fareLink(change.fareId)}</a></dd>`}
+    </dl>
+    ${
+      !change.route &&
+      html`<div class="sides">
+      <${Side} title=${t.before} state=${before} isRoute=${isRoute} />
+      <${Side} title=${t.now} state=${after} isRoute=${isRoute} />
+    </div>`
+    }
+    ${
+      feed === 'route'
+        ? html`<${RouteSources} change=${change} />`
+        : html`<${FareSources} feed=${feed} seq=${change.seq} canWatch=${canWatch} />`
+    }
+  </div>`
+}
+
+/** @param {{ title: string, state: any, isRoute: boolean }} props */
+function Side({ title, state, isRoute }) {
+  const legs = state?.outbound ? [state.outbound, state.return].filter(Boolean) : []
+  return html`<section>
+    <h3>${title}</h3>
+    ${isRoute ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${t.nothing}</p>`}
+    ${state?.state && html`<p>${stateName(state.state)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
+    ${legs.map((leg) => html`<p><${Leg} leg=${leg} name=${t.noFlight} /></p>`)}
+  </section>`
+}
+
+/** @param {{ change: any }} props */
+function RouteSources({ change }) {
+  return html`<div class="sides">
+    <section><h3>${t.evidence}</h3><p><a href=${linkTo('runs', String(change.runId))}>${t.run(change.runId)}</a></p></section>
+  </div>`
+}
+
+/** @param {{ feed: 'fare' | 'watch', seq: number, canWatch: boolean }} props */
+function FareSources({ feed, seq, canWatch }) {
+  const path = `${PATHS[feed]}/${seq}`
+  const isOwn = feed === 'watch'
+  const evidence = useAnswer(`${path}/evidence`)
+  const sent = useAnswer(isOwn ? `/deliveries?seq=${seq}` : `${path}/deliveries`)
+  return html`<div class="sides">
+    <section><h3>${t.evidence}</h3>
+      <${Loaded} of=${evidence}>${(/** @type {any} */ { status, latencyMs, answer }) =>
+        answer === null
+          ? html`<p class="muted">${t.noEvidence}</p>`
+          : html`<details><summary>${t.answer(status, latencyMs)}</summary><pre tabindex="0">${indented(answer)}</pre></details>`}<//>
+    </section>
+    <section><h3>${t.deliveries}</h3>
+      <${Loaded} of=${sent}>${(/** @type {any} */ { items }) =>
+        items.length === 0
+          ? html`<p class="muted">${t.noDelivery}</p>`
+          : html`<${Deliveries} deliveries=${items} named="endpoint" isOwn=${isOwn} canWatch=${canWatch} onChanged=${sent.reload} />`}<//>
+    </section>
+  </div>`
+}
+
+/** JSON with one member a line; other text as it is. @param {string} text */
+function indented(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+/**
+ * A leg: its flight, or the one that is known of it, what is believed, and its offer.
+ * @param {{ leg: any, known?: any, name: string }} props `name` stands for a flight that was never seen
+ */
+export function Leg({ leg, known, name }) {
+  const flight = leg?.flight ?? known
+  const price = leg?.price ? `, ${priceText(leg.price)}` : ''
+  return html`${flightText(flight) ?? name}: ${textOf(vocabulary.beliefs, leg?.belief ?? 'unknown')}${price} <${Offer} leg=${{ ...leg, flight }} />`
+}
+
+/**
+ * Who sells the flight of a leg, and what each passenger costs. An address of the upstream is a link only if it is
+ * https; nothing reads it.
+ * @param {{ leg: any }} props
+ */
+function Offer({ leg }) {
+  const site = leg?.flight?.site
+  const each = eachText(leg?.passengerPrices)
+  if (!site && each === '') return null
+  const name = site?.name ?? site?.id
+  const url = site?.url ?? ''
+  return html`<span class="muted">${
+    site &&
+    html`${texts.soldBy} ${
+      url.startsWith('https://')
+        ? html`<a href=${url} rel="noreferrer" target="_blank">${name ?? url}</a>`
+        : html`${name} ${url}`
+    }`
+  }${site && each !== '' ? ', ' : ''}${each}</span>`
 }

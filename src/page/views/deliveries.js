@@ -1,14 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { endpointName, endpointState } from '../describe.js'
-import { linkTo, onSubmit, typed, useAction, useResource } from '../hooks.js'
-import { html } from '../html.js'
-import { Action, Badge, Empty, Failure, Loaded, Select } from '../parts.js'
-import { callApi, showOperators } from '../session.js'
+import { linkTo, onSubmit, typed, useAction, useAnswer, useResource } from '../hooks.js'
+import { Action, Badge, Empty, Failure, Form, html, Loaded, Select } from '../parts.js'
+import { callApi, readAll, showOperators } from '../session.js'
 import { texts } from '../texts.js'
-import { AddressesPanel, OwnAddresses } from './addresses.js'
 import { EndpointPane } from './endpoint.js'
 
-const EVERY_MS = 10_000
+const t = texts.endpoints
 
 /**
  * The addresses that an operator allows, and the endpoints of a reseller or of operators.
@@ -26,8 +24,8 @@ export function DeliveriesView({ caller, path }) {
     ${
       isOperator &&
       reseller !== null &&
-      html`<label>${texts.endpoints.of} <select value=${ofOperators ? '' : reseller} onChange=${choose}>
-        <option>${reseller}</option><option value="">${texts.endpoints.operators}</option></select></label>`
+      html`<label>${t.of} <select value=${ofOperators ? '' : reseller} onChange=${choose}>
+        <option>${reseller}</option><option value="">${t.operators}</option></select></label>`
     }
     <${Endpoints} key=${ofOperators} canWatch=${canChange} ofOperators=${ofOperators} path=${path} />`
 }
@@ -37,23 +35,19 @@ export function DeliveriesView({ caller, path }) {
  * @param {{ canWatch: boolean, ofOperators: boolean, path: string[] }} props
  */
 function Endpoints({ canWatch, ofOperators, path: [id] }) {
-  const endpoints = useResource(
-    (signal) => callApi('/webhook-endpoints', { signal }).then(({ items }) => items),
-    [],
-    { everyMs: EVERY_MS },
-  )
+  const endpoints = useAnswer('/webhook-endpoints', 10_000)
   // Kept here, because the endpoint that it belongs to may have just been made.
   const [secret, setSecret] = useState({ of: '', text: '' })
   const keepSecret = (/** @type {string} */ of, /** @type {string} */ text) =>
     setSecret({ of, text })
-  return html`<${Loaded} of=${endpoints}>${(/** @type {any[]} */ items) => {
+  return html`<${Loaded} of=${endpoints}>${(/** @type {{ items: any[] }} */ { items }) => {
     const current = items.find((endpoint) => endpoint.id === id) ?? items[0]
     return html`<div class="split endpoints ${id === undefined ? '' : 'one'}">
       <${EndpointList} endpoints=${items} current=${current} />
       ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} />${!ofOperators && html`<${RoutesPanel} /><${OwnAddresses} />`}</aside>`}
       ${
         current === undefined
-          ? html`<${Empty} title=${texts.endpoints.empty}>${ofOperators ? texts.endpoints.operatorsHelp : texts.endpoints.emptyHelp}<//>`
+          ? html`<${Empty} title=${t.empty}>${ofOperators ? t.operatorsHelp : t.emptyHelp}<//>`
           : html`<${EndpointPane} key=${current.id} endpoint=${current} canWatch=${canWatch} ofOperators=${ofOperators} onChanged=${endpoints.reload}
             secret=${secret.of === current.id ? secret.text : ''} onSecret=${keepSecret} />`
       }
@@ -63,7 +57,7 @@ function Endpoints({ canWatch, ofOperators, path: [id] }) {
 
 /** @param {{ endpoints: any[], current: any }} props */
 function EndpointList({ endpoints, current }) {
-  return html`<nav aria-label=${texts.endpoints.label} class="lists">
+  return html`<nav aria-label=${t.label} class="lists">
     ${endpoints.map((endpoint) => {
       const { id, target, pending, dead } = endpoint
       const { level, text } = endpointState(endpoint)
@@ -71,8 +65,8 @@ function EndpointList({ endpoints, current }) {
         <strong>${endpointName(endpoint)}</strong>
         <span class="muted small">${target}</span>
         <span class="small"><${Badge} level=${level}>${text}<//></span>
-        ${pending > 0 && html`<span class="muted small">${texts.endpoints.pending(pending)}</span>`}
-        ${dead > 0 && html`<span class="muted small">${texts.endpoints.dead(dead)}</span>`}
+        ${pending > 0 && html`<span class="muted small">${t.pending(pending)}</span>`}
+        ${dead > 0 && html`<span class="muted small">${t.dead(dead)}</span>`}
       </a>`
     })}
   </nav>`
@@ -102,7 +96,6 @@ function formatOf(target) {
 function NewEndpoint({ onMade, onChanged }) {
   const [target, setTarget] = useState('')
   const [chosen, setChosen] = useState('')
-  const { busy, error, run } = useAction()
   const address = target.trim()
   const format = chosen || formatOf(address)
   const make = async () => {
@@ -114,23 +107,19 @@ function NewEndpoint({ onMade, onChanged }) {
     location.hash = linkTo('deliveries', id)
     onChanged()
   }
-  const submit = onSubmit(() => address !== '' && run(make))
   return html`<details class="panel"><summary>${texts.endpointForm.new}</summary>
-    <form class="watch-form" onSubmit=${submit}>
+    <${Form} kind="watch-form" label=${texts.endpointForm.add} disabled=${address === ''} send=${make}>
       <label>${texts.endpointForm.newAddress}
         <input value=${target} spellcheck=${false} onInput=${typed(setTarget)} /></label>
-      <${Select} label=${texts.endpoints.format} value=${format} onChoose=${setChosen} options=${FORMATS.map(({ name }) => [name, name])} />
-      <${Action} label=${texts.endpointForm.add} busy=${busy} disabled=${address === ''} onClick=${() => run(make)} />
-      ${error && html`<${Failure} error=${error} />`}
-    </form>
+      <${Select} label=${t.format} value=${format} onChoose=${setChosen} options=${FORMATS.map(({ name }) => [name, name])} />
+    <//>
   </details>`
 }
 
 /** Chooses the changes of routes that the feed has. */
 function RoutesPanel() {
-  const settings = useResource((signal) => callApi('/own-settings', { signal }), [])
-  const t = texts.routes
-  return html`<details class="panel"><summary>${t.title}</summary><p class="help">${t.help}</p>
+  const settings = useAnswer('/own-settings')
+  return html`<details class="panel"><summary>${texts.routes.title}</summary><p class="help">${texts.routes.help}</p>
     <${Loaded} of=${settings}>${(/** @type {any} */ { routes }) => html`<${RoutesForm} key=${JSON.stringify(routes)} routes=${routes} onSaved=${settings.reload} />`}<//>
   </details>`
 }
@@ -163,14 +152,66 @@ function chosenOf(text) {
 /** @param {{ routes: any, onSaved: () => void }} props */
 function RoutesForm({ routes, onSaved }) {
   const [text, setText] = useState(chosenText(routes ?? {}))
-  const { busy, error, run } = useAction()
   const save = async () => {
     await callApi('/own-settings', { method: 'PATCH', body: { routes: chosenOf(text) } })
     onSaved()
   }
-  return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
+  return html`<${Form} kind="watch-form" label=${texts.form.save} send=${save}>
     <label>${texts.routes.chosen} <input value=${text} placeholder=${texts.routes.hint} onInput=${typed(setText)} /></label>
-    <button type="submit" disabled=${busy}>${busy ? texts.working : texts.form.save}</button>
-    ${error && html`<${Failure} error=${error} />`}
-  </form>`
+  <//>`
+}
+
+/** The e-mail addresses that an operator allows a reseller. */
+function AddressesPanel() {
+  const resellers = useResource(() => readAll('/resellers'), [])
+  const [chosen, setChosen] = useState('')
+  return html`<${Loaded} of=${resellers}>${(/** @type {{ name: string }[]} */ items) => {
+    const name = chosen || items[0]?.name
+    return html`<section class="panel"><h2>${texts.addresses.title}</h2>
+      ${
+        name !== undefined &&
+        html`<${Select} label=${texts.addresses.reseller} value=${name} onChoose=${setChosen} options=${items.map((one) => [one.name, one.name])} />
+        <${AddressesOf} key=${name} reseller=${name} />`
+      }
+    </section>`
+  }}<//>`
+}
+
+/** @param {{ reseller: string }} props */
+function AddressesOf({ reseller }) {
+  const path = `/resellers/${encodeURIComponent(reseller)}/addresses`
+  const allowed = useAnswer(path)
+  const [address, setAddress] = useState('')
+  const { busy, error, run } = useAction()
+  const send = (/** @type {string} */ to, /** @type {string} */ method) =>
+    run(async () => {
+      await callApi(to, { method, body: { address: address.trim() } })
+      setAddress('')
+      allowed.reload()
+    })
+  const allow = () => send(path, 'PUT')
+  const disallow = () => confirm(texts.addresses.ask(address)) && send(`${path}/disallow`, 'POST')
+  return html`<${Loaded} of=${allowed}>${AddressList}<//>
+    <form class="toolbar" onSubmit=${onSubmit(() => address !== '' && allow())}>
+      <label>${texts.addresses.address} <input value=${address} spellcheck=${false} onInput=${typed(setAddress)} /></label>
+      <${Action} label=${texts.addresses.allow} busy=${busy} disabled=${address === ''} onClick=${allow} />
+      <${Action} label=${texts.addresses.disallow} kind="danger" busy=${busy} disabled=${address === ''} onClick=${disallow} />
+    </form>
+    ${error && html`<${Failure} error=${error} />`}`
+}
+
+/** @param {{ items: { address: string }[] }} allowed */
+function AddressList({ items }) {
+  if (items.length === 0) return html`<p>${texts.addresses.none}</p>`
+  return html`<ul class="plain-list">
+    ${items.map(({ address }) => html`<li><code>${address}</code></li>`)}
+  </ul>`
+}
+
+/** What a reseller may have messages sent to. */
+function OwnAddresses() {
+  const allowed = useAnswer('/own-addresses')
+  return html`<details class="panel"><summary>${texts.addresses.own}</summary>
+    <${Loaded} of=${allowed}>${AddressList}<//>
+  </details>`
 }

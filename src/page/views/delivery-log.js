@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import { attemptText } from '../describe.js'
-import { useAction, useResource } from '../hooks.js'
-import { html } from '../html.js'
-import { Badge, Failure, Loaded, Select } from '../parts.js'
+import { useAction, useAnswer } from '../hooks.js'
+import { Badge, Failure, html, Loaded, Select } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
 
-const EVERY_MS = 10_000
+const t = texts.deliveries
+
 const SHOWN = 100
 
 /** @type {Record<string, import('../parts.js').Level>} */
@@ -22,20 +22,15 @@ export function EndpointLog({ endpoint, canWatch, onChanged }) {
   const [shown, setShown] = useState('recent')
   const ofState = shown === 'dead' ? '&state=dead' : ''
   const path = `/deliveries?endpoint=${endpoint.id}${ofState}&limit=${SHOWN}`
-  const log = useResource(
-    (signal) => callApi(path, { signal }).then(({ items }) => items),
-    [path],
-    { everyMs: EVERY_MS },
-  )
+  const log = useAnswer(path, 10_000)
   const changed = () => {
     log.reload()
     onChanged()
   }
-  const t = texts.deliveries
   return html`<section class="panel" aria-label=${t.title}>
     <div class="row"><h2>${t.title}</h2>
       <${Select} label=${t.show} value=${shown} onChoose=${setShown} options=${Object.entries(t.shown)} /></div>
-    <${Loaded} of=${log}>${(/** @type {any[]} */ items) => html`
+    <${Loaded} of=${log}>${(/** @type {{ items: any[] }} */ { items }) => html`
       ${items.length === 0 && html`<p class="muted">${shown === 'recent' ? t.empty : t.noDead}</p>`}
       <${Deliveries} deliveries=${items} named="record" isOwn=${true} canWatch=${canWatch} onChanged=${changed} />
     `}<//>
@@ -50,7 +45,7 @@ export function EndpointLog({ endpoint, canWatch, onChanged }) {
 export function Deliveries({ deliveries, named, isOwn, canWatch, onChanged }) {
   if (deliveries.length === 0) return null
   return html`<table class="stacked deliveries">
-    <thead><tr>${Object.values(texts.deliveries.columns).map((text) => html`<th>${text}</th>`)}<th></th></tr></thead>
+    <thead><tr>${Object.values(t.columns).map((text) => html`<th>${text}</th>`)}<th></th></tr></thead>
     <tbody>${deliveries.map(
       (delivery) =>
         html`<${Delivery} key=${delivery.id} delivery=${delivery} named=${named} isOwn=${isOwn} canWatch=${canWatch} onChanged=${onChanged} />`,
@@ -60,8 +55,8 @@ export function Deliveries({ deliveries, named, isOwn, canWatch, onChanged }) {
 /** What a delivery is about. @param {any} delivery @param {'record' | 'endpoint'} named @param {boolean} isOwn */
 function subjectOf({ seq, type, kind, reference, format, target, reseller }, named, isOwn) {
   if (named === 'endpoint') return `${isOwn ? '' : `${reseller}, `}${format}: ${target}`
-  if (seq === null) return texts.deliveries.events[type] ?? type
-  return texts.deliveries.record(seq, textOf(vocabulary.kinds, kind ?? ''), reference ?? '')
+  if (seq === null) return t.events[type] ?? type
+  return t.record(seq, textOf(vocabulary.kinds, kind ?? ''), reference ?? '')
 }
 
 /** @param {{ delivery: any, named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props */
@@ -69,7 +64,6 @@ function Delivery({ delivery, named, isOwn, canWatch, onChanged }) {
   const { id, state, deadReason, lastAttempt } = delivery
   const [isOpen, setOpen] = useState(false)
   const { busy, error, run } = useAction()
-  const t = texts.deliveries
   const subject = subjectOf(delivery, named, isOwn)
   const path = `/deliveries/${id}`
   const again = () => callApi(`${path}/retry`, { method: 'POST' }).then(onChanged)
@@ -86,15 +80,13 @@ function Delivery({ delivery, named, isOwn, canWatch, onChanged }) {
 
 /** @param {any} delivery */
 function when({ state, dueAt, endedAt, recordedAt }) {
-  if (state === 'pending' && dueAt)
-    return html`${texts.deliveries.next} <${Age} at=${dueAt} past=${texts.deliveries.now} />`
+  if (state === 'pending' && dueAt) return html`${t.next} <${Age} at=${dueAt} past=${t.now} />`
   return html`<${Clock} at=${endedAt ?? recordedAt} />`
 }
 
 /** What is sent, and how the receiver answered each time. @param {{ path: string }} props */
 function Details({ path }) {
-  const found = useResource((signal) => callApi(path, { signal }), [path])
-  const t = texts.deliveries
+  const found = useAnswer(path)
   return html`<div class="details"><${Loaded} of=${found}>${(
     /** @type {any} */ { body, attempts },
   ) => html`

@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
 import { watchKinds } from '../describe.js'
 import { onSubmit, typed, useAction, useResource } from '../hooks.js'
-import { html } from '../html.js'
-import { Failure, Loaded } from '../parts.js'
+import { Failure, html, Loaded } from '../parts.js'
 import { callApi, ProblemError, readAll } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { vocabulary } from '../vocabulary.js'
+
+const t = texts.endpointForm
 
 /**
  * The settings of an endpoint: which records it receives, and when.
@@ -18,7 +19,7 @@ export function EndpointForm({ endpoint, canWatch, ofOperators, onChanged }) {
     [isOpen],
   )
   return html`<details class="panel" onToggle=${(/** @type {{ currentTarget: HTMLDetailsElement }} */ e) => setOpen(e.currentTarget.open)}>
-    <summary>${texts.endpointForm.title}</summary>
+    <summary>${t.title}</summary>
     ${
       isOpen &&
       html`<${Loaded} of=${lists}>${(/** @type {any[]} */ items) => html`
@@ -97,7 +98,7 @@ function templateOf(text) {
   try {
     return JSON.parse(text)
   } catch {
-    throw new ProblemError(0, { detail: texts.endpointForm.badTemplate })
+    throw new ProblemError(0, { detail: t.badTemplate })
   }
 }
 
@@ -117,7 +118,6 @@ function Settings({ endpoint, lists, canWatch, ofOperators, onChanged }) {
   const [values, setValues] = useState(valuesOf(endpoint))
   const [saved, setSaved] = useState(false)
   const { busy, error, run } = useAction()
-  const t = texts.endpointForm
   const set = (/** @type {Partial<Values>} */ given) => {
     setSaved(false)
     setValues((last) => ({ ...last, ...given }))
@@ -160,7 +160,7 @@ function Choices({ legend, names, known, chosen, onChange }) {
     onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name])
   return html`<fieldset class="choices"><legend>${legend}</legend>
     ${names.map((name) => html`<${Check} label=${known === vocabulary.kinds || known === vocabulary.reasons ? textOf(known, name) : name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} />`)}
-    <p class="muted small">${chosen.length === 0 && texts.endpointForm.none}</p>
+    <p class="muted small">${chosen.length === 0 && t.none}</p>
   </fieldset>`
 }
 
@@ -173,7 +173,6 @@ function Check({ label, checked, onChange }) {
 
 /** @param {FieldProps} props */
 function Rules({ values, set, put }) {
-  const t = texts.endpointForm
   return html`<fieldset class="choices"><legend>${t.rules}</legend>
     <${Check} label=${t.soldOut} checked=${values.soldOut} onChange=${() => set({ soldOut: !values.soldOut })} />
     <${Check} label=${t.bookable} checked=${values.bookable} onChange=${() => set({ bookable: !values.bookable })} />
@@ -185,7 +184,6 @@ function Rules({ values, set, put }) {
 
 /** @param {FieldProps} props */
 function DigestFields({ values, set, put }) {
-  const t = texts.endpointForm
   const hour = (/** @type {'hour' | 'from' | 'to'} */ name) =>
     html`<label>${t[name]} <input class="short" type="number" min="0" max="23" value=${values[name]} onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => set({ [name]: e.currentTarget.valueAsNumber })} /></label>`
   return html`<fieldset class="choices"><legend>${t.digest}</legend>

@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks'
 import { attemptText, endpointName, endpointState, receivesText, watchKinds } from '../describe.js'
 import { linkTo, onSubmit, useAction } from '../hooks.js'
-import { html } from '../html.js'
-import { Action, Badge, Failure, Select } from '../parts.js'
+import { Action, Badge, Failure, html, Select } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
 import { EndpointLog } from './delivery-log.js'
 import { EndpointForm } from './endpoint-form.js'
+
+const t = texts.endpointActions
 
 /** Earlier than any delivery. */
 const EVER = '1970-01-01T00:00:00Z'
@@ -25,9 +26,9 @@ export function EndpointPane({ endpoint, secret, canWatch, ofOperators, onChange
       <div class="row"><h2>${endpointName(endpoint)}</h2><${Badge} level=${level}>${text}<//></div>
       ${
         secret &&
-        html`<div class="notice secret" role="status"><p>${texts.endpointActions.secret} <code>${secret}</code></p>
-        ${navigator.clipboard && html`<button type="button" onClick=${() => navigator.clipboard.writeText(secret)}>${texts.endpointActions.copy}</button>`}
-        <button type="button" onClick=${() => onSecret(endpoint.id, '')}>${texts.endpointActions.secretSaved}</button></div>`
+        html`<div class="notice secret" role="status"><p>${t.secret} <code>${secret}</code></p>
+        ${navigator.clipboard && html`<button type="button" onClick=${() => navigator.clipboard.writeText(secret)}>${t.copy}</button>`}
+        <button type="button" onClick=${() => onSecret(endpoint.id, '')}>${t.secretSaved}</button></div>`
       }
       <${Facts} endpoint=${endpoint} />
       ${
@@ -44,14 +45,14 @@ export function EndpointPane({ endpoint, secret, canWatch, ofOperators, onChange
 function Facts({ endpoint }) {
   const { format, target, pending, oldestPendingAt, dead, lastSuccessAt } = endpoint
   const { heldUntil, lastFailure } = endpoint
-  const t = texts.endpoints
+  const words = texts.endpoints
   return html`<dl>
-    <dt>${t.address}</dt><dd>${format}: <code>${target}</code></dd>
-    <dt>${t.receives}</dt><dd>${receivesText(endpoint)}</dd>
-    <dt>${t.waits}</dt><dd>${t.pending(pending)}${oldestPendingAt && html`, ${t.oldest} <${Age} at=${oldestPendingAt} />`}${dead > 0 && `; ${t.dead(dead)}`}</dd>
-    <dt>${t.lastSuccess}</dt><dd><${Age} at=${lastSuccessAt} none=${texts.never} /></dd>
-    ${heldUntil && html`<dt>${t.heldUntil}</dt><dd><${Clock} at=${heldUntil} /></dd>`}
-    ${lastFailure && html`<dt>${t.lastFailure}</dt><dd>${attemptText(lastFailure)}, <${Age} at=${lastFailure.startedAt} />${lastFailure.answer && html`<pre tabindex="0">${lastFailure.answer}</pre>`}</dd>`}
+    <dt>${words.address}</dt><dd>${format}: <code>${target}</code></dd>
+    <dt>${words.receives}</dt><dd>${receivesText(endpoint)}</dd>
+    <dt>${words.waits}</dt><dd>${words.pending(pending)}${oldestPendingAt && html`, ${words.oldest} <${Age} at=${oldestPendingAt} />`}${dead > 0 && `; ${words.dead(dead)}`}</dd>
+    <dt>${words.lastSuccess}</dt><dd><${Age} at=${lastSuccessAt} none=${texts.never} /></dd>
+    ${heldUntil && html`<dt>${words.heldUntil}</dt><dd><${Clock} at=${heldUntil} /></dd>`}
+    ${lastFailure && html`<dt>${words.lastFailure}</dt><dd>${attemptText(lastFailure)}, <${Age} at=${lastFailure.startedAt} />${lastFailure.answer && html`<pre tabindex="0">${lastFailure.answer}</pre>`}</dd>`}
   </dl>`
 }
 
@@ -80,7 +81,6 @@ function Actions({ endpoint, onChanged, onSecret }) {
   const { id, enabled, format, pending } = endpoint
   const { busy, act, report } = useReportedAction(onChanged)
   const [kind, setKind] = useState('')
-  const t = texts.endpointActions
   const base = `/webhook-endpoints/${id}`
   const post = (/** @type {string} */ verb) => callApi(`${base}/${verb}`, { method: 'POST' })
   const test = async () => {
@@ -121,7 +121,6 @@ function Replay({ endpoint: { id, dead }, onChanged }) {
   const { busy, act, report } = useReportedAction(onChanged)
   const [from, setFrom] = useState(1)
   const [to, setTo] = useState(1)
-  const t = texts.endpointActions
   const replay = async (/** @type {object} */ body) => {
     const path = `/webhook-endpoints/${id}/replay`
     return t.replayed((await callApi(path, { method: 'POST', body })).replayed)

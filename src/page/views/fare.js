@@ -1,17 +1,15 @@
 import { useState } from 'preact/hooks'
+import { Chart } from '../chart.js'
 import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
-import { linkTo, onSubmit, typed, useAction, useResource } from '../hooks.js'
-import { html } from '../html.js'
-import { Leg } from '../offer.js'
-import { Action, Badge, Failure, Loaded } from '../parts.js'
-import { PriceChart } from '../price-chart.js'
-import { callApi } from '../session.js'
+import { linkTo, typed, useAnswer } from '../hooks.js'
+import { Badge, Form, html, Loaded } from '../parts.js'
+import { callApi, serverNow } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
 import { termsText, vocabulary } from '../vocabulary.js'
-import { ChangeList } from './changes.js'
+import { ChangeList, Leg } from './changes.js'
 
-const EVERY_MS = 15_000
+const t = texts.watch
 
 /** @typedef {{ fareId: number, returnFlightId: string | null, watchers: number }} Found */
 
@@ -19,20 +17,16 @@ const EVERY_MS = 15_000
 export function FareSearch() {
   const [flightId, setFlightId] = useState('')
   const [found, setFound] = useState(/** @type {Found[] | undefined} */ (undefined))
-  const { busy, error, run } = useAction()
   const find = async () => {
     const { items } = await callApi(`/fares?flightId=${encodeURIComponent(flightId.trim())}`)
     setFound(items)
     if (items.length === 1) location.hash = linkTo('schedule', String(items[0].fareId))
   }
-  const submit = onSubmit(() => flightId.trim() !== '' && run(find))
   return html`<section class="panel fare"><h2>${texts.schedule.fare}</h2>
-    <form class="toolbar" onSubmit=${submit}>
+    <${Form} kind="toolbar" label=${texts.schedule.find} disabled=${flightId.trim() === ''} send=${find}>
       <label>${texts.schedule.flightId} <input value=${flightId} placeholder=${texts.schedule.findHint}
         onInput=${typed(setFlightId)} /></label>
-      <${Action} label=${texts.schedule.find} busy=${busy} disabled=${flightId.trim() === ''} onClick=${() => run(find)} />
-    </form>
-    ${error && html`<${Failure} error=${error} />`}
+    <//>
     ${found?.length === 0 && html`<p role="status">${texts.schedule.notFound}</p>`}
     <ul class="plain-list">${found?.map((fare) => html`<li><a href=${linkTo('schedule', String(fare.fareId))}>${texts.schedule.choice(fare)}</a>, ${termsText(fare)}</li>`)}</ul>
   </section>`
@@ -40,11 +34,7 @@ export function FareSearch() {
 
 /** A fare of an operator. @param {{ fareId: string }} props */
 export function OperatorFare({ fareId }) {
-  const fare = useResource(
-    (signal) => callApi(`/fares/${encodeURIComponent(fareId)}`, { signal }),
-    [fareId],
-    { everyMs: EVERY_MS },
-  )
+  const fare = useAnswer(`/fares/${encodeURIComponent(fareId)}`, 15_000)
   return html`<a class="back" href=${linkTo('schedule')}>‹ ${texts.views.schedule}</a>
     <${Loaded} of=${fare}>${(/** @type {any} */ data) => html`
     <${FarePage} fare=${data} timeline=${data.timeline} changes=${data.changes} canWatch=${false} title=${texts.schedule.fareTitle(data.fareId)}
@@ -59,7 +49,6 @@ export function FarePage({ fare, timeline, changes, canWatch, title, state, chil
   const belief = fare.belief ?? fare
   const subject = subjectOf({ ...fare, belief })
   const prices = timeline.filter((interval) => interval.state === 'bookable')
-  const t = texts.watch
   return html`<div class="fare-page">
     <div class="panel">
       <div class="row"><h2>${subject.title}</h2>${state}</div>
@@ -85,7 +74,6 @@ export function FarePage({ fare, timeline, changes, canWatch, title, state, chil
 function Facts({ fare, belief }) {
   const { flightId, returnFlightId, lastFlight, next, turns, pace, lastReason } = fare
   const { contradictedSince, heldSince, lastGoodCheckAt, hiddenReason } = fare
-  const t = texts.watch
   return html`<dl>
     ${hiddenReason && html`<dt>${t.state}</dt><dd>${hiddenText(fare)}</dd>`}
     ${contradictedSince && html`<dt>${t.contradicted}</dt><dd><${Age} at=${contradictedSince} /></dd>`}
@@ -105,4 +93,30 @@ function Facts({ fare, belief }) {
     ${turns && html`<dt>${t.pace}</dt><dd>${turns.why}</dd>`}
     ${pace?.expectedIntervalSeconds && html`<dt>${t.pace}</dt><dd>${t.paceText(durationText(pace.expectedIntervalSeconds), pace.changesPerDay.toFixed(1))}</dd>`}
   </dl>`
+}
+
+const STEPS = 240
+
+/**
+ * The prices at which a fare was bookable. Where it was not, the line has a gap.
+ * @param {{ prices: readonly any[] }} props intervals, newest first, as the API answers them
+ */
+function PriceChart({ prices }) {
+  const [last] = prices
+  const since = Date.parse(prices.at(-1).validFrom)
+  const until = Math.max(serverNow(), since + STEPS)
+  const values = Array.from({ length: STEPS }, (_, step) => {
+    const at = since + ((until - since) * (step + 0.5)) / STEPS
+    const held = prices.find(
+      ({ validFrom, validTo }) =>
+        Date.parse(validFrom) <= at && (validTo === null || at < Date.parse(validTo)),
+    )
+    return held?.price ? Number(held.price.amount) : null
+  })
+  const { amount = '', currency = '' } = last.price ?? {}
+  const format = (/** @type {number} */ value) =>
+    priceText({ amount: value.toFixed(2), currency }) ?? ''
+  const span = { since, until }
+  return html`<${Chart} kind="lines" isFitted series=${[{ name: texts.watch.price, tone: 'first', values }]}
+    span=${span} format=${format} label=${texts.watch.lastPrice(amount, currency)} />`
 }

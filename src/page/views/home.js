@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { onSubmit, typed, useAction, useResource } from '../hooks.js'
-import { html } from '../html.js'
-import { Action, Badge, Failure, failureText } from '../parts.js'
+import { typed, useAction, useResource } from '../hooks.js'
+import { Badge, Failure, Form, failureText, html } from '../parts.js'
 import { callApi, callerOf, ProblemError, saveKeys, signOut } from '../session.js'
 import { texts } from '../texts.js'
 import { durationText, zoneText } from '../times.js'
+
+const t = texts.home
 
 /** Lists are fetched at least once a day. */
 const OLD_SECONDS = 26 * 3600
@@ -15,30 +16,37 @@ const OLD_SECONDS = 26 * 3600
  */
 export function HomeView({ onEnter, error }) {
   const freshness = useResource(readFreshness, [], { everyMs: 10_000 })
-  return html`<main class="home">
-    <img src="/assets/icon.svg" alt="" width="56" height="56" />
-    <h1>${texts.name}</h1>
-    <p class="lead">${texts.home.what}</p>
+  return html`<${Front}>
+    <p class="lead">${t.what}</p>
     ${
       freshness.error
-        ? html`<p><${Badge} level="bad">${texts.home.unknown}<//></p>`
+        ? html`<p><${Badge} level="bad">${t.unknown}<//></p>`
         : freshness.data && html`<p><${Freshness} facts=${freshness.data} /></p>`
     }
     ${error && html`<${Failure} error=${error} onRetry=${() => location.reload()} />`}
-    <p>${texts.home.linkHint} <code>${texts.home.linkCommand}</code>.</p>
+    <p>${t.linkHint} <code>${t.linkCommand}</code>.</p>
     <${KeyForm} onEnter=${onEnter} />
     <${Links} />
+  <//>`
+}
+
+/** @param {{ children?: unknown }} props */
+function Front({ children }) {
+  return html`<main class="home">
+    <img src="/assets/icon.svg" alt="" width="56" height="56" />
+    <h1>${texts.name}</h1>
+    ${children}
   </main>`
 }
 
 /** Where to read on, and what all views share. The page does not know the address of the admin port. */
 export function Links() {
-  return html`<nav class="links" aria-label=${texts.home.links}>
-    <a href="/docs">${texts.home.docs}</a>
-    <a href="/docs/runbooks">${texts.home.runbooks}</a>
-    <a href="/openapi.json">${texts.home.openapi}</a>
-    <span><code>/metrics</code> ${texts.home.metrics} <code>ADMIN_PORT</code></span>
-    <span>${texts.home.clock(zoneText())}</span>
+  return html`<nav class="links" aria-label=${t.links}>
+    <a href="/docs">${t.docs}</a>
+    <a href="/docs/runbooks">${t.runbooks}</a>
+    <a href="/openapi.json">${t.openapi}</a>
+    <span><code>/metrics</code> ${t.metrics} <code>ADMIN_PORT</code></span>
+    <span>${t.clock(zoneText())}</span>
   </nav>`
 }
 
@@ -50,31 +58,28 @@ async function readFreshness() {
 
 /** @param {{ facts: { routesAgeSeconds: number | null, faresAgeSeconds: number | null } }} props */
 function Freshness({ facts: { routesAgeSeconds, faresAgeSeconds } }) {
-  if (routesAgeSeconds === null) return html`<${Badge} level="idle">${texts.home.noList}<//>`
+  if (routesAgeSeconds === null) return html`<${Badge} level="idle">${t.noList}<//>`
   const fares = faresAgeSeconds === null ? null : durationText(faresAgeSeconds)
-  const sentence = texts.home.fresh(durationText(routesAgeSeconds), fares)
+  const sentence = t.fresh(durationText(routesAgeSeconds), fares)
   return html`<${Badge} level=${routesAgeSeconds > OLD_SECONDS ? 'warn' : 'good'}>${sentence}<//>`
 }
 
 /** @param {{ onEnter: () => void }} props */
 function KeyForm({ onEnter }) {
   const [key, setKey] = useState('')
-  const { busy, error, run } = useAction()
   const enter = async () => {
     // A header cannot carry other letters, and no key has them.
     const caller = /^[\x21-\x7e]+$/.test(key.trim()) ? await callerOf(key.trim()) : null
-    if (caller === null) throw new ProblemError(401, { detail: texts.home.badKey })
+    if (caller === null) throw new ProblemError(401, { detail: t.badKey })
     saveKeys({ [caller.kind]: key.trim() }, { thisTabAlone: true })
     onEnter()
   }
-  return html`<form class="key-form" onSubmit=${onSubmit(() => run(enter))}>
-    <label for="key">${texts.home.key}</label>
+  return html`<${Form} kind="key-form" label=${t.open} disabled=${key.trim() === ''} send=${enter}>
+    <label for="key">${t.key}</label>
     <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${key}
       onInput=${typed(setKey)} />
-    <${Action} label=${texts.home.open} kind="primary enter" busy=${busy} disabled=${key.trim() === ''} onClick=${() => run(enter)} />
-    <p class="help">${texts.home.keyHint}</p>
-    ${error && html`<p role="alert"><${Badge} level="bad">${failureText(error)}<//></p>`}
-  </form>`
+    <p class="help">${t.keyHint}</p>
+  <//>`
 }
 
 /**
@@ -96,19 +101,17 @@ export function SignInView({ code, caller, onEnter }) {
   useEffect(() => {
     if (caller === null) run(signIn)
   }, [code])
-  return html`<main class="home">
-    <img src="/assets/icon.svg" alt="" width="56" height="56" />
-    <h1>${texts.name}</h1>
+  return html`<${Front}>
     ${
       error
         ? html`<p role="alert"><${Badge} level="bad">${failureText(error)}<//></p>`
         : caller === null
-          ? html`<p role="status">${texts.home.signingIn}</p>`
-          : html`<p>${texts.home.replace(whoIs(caller))}</p>
-              <button type="button" class="primary" onClick=${() => run(signIn)}>${texts.home.replaceKeys}</button>`
+          ? html`<p role="status">${t.signingIn}</p>`
+          : html`<p>${t.replace(whoIs(caller))}</p>
+              <button type="button" class="primary" onClick=${() => run(signIn)}>${t.replaceKeys}</button>`
     }
-    ${(error || caller !== null) && html`<p><button type="button" onClick=${onEnter}>${caller === null ? texts.home.signIn : texts.home.keepKeys}</button></p>`}
-  </main>`
+    ${(error || caller !== null) && html`<p><button type="button" onClick=${onEnter}>${caller === null ? t.signIn : t.keepKeys}</button></p>`}
+  <//>`
 }
 
 /** @param {import('../session.js').Caller} caller */

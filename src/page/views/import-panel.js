@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
 import { useAction } from '../hooks.js'
-import { html } from '../html.js'
-import { Action, Badge, Failure } from '../parts.js'
+import { Action, Badge, Failure, html } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { texts } from '../texts.js'
 import { FaultList, Faults } from './watch-form.js'
+
+const t = texts.import
 
 /**
  * Imports a CSV file that is dropped or chosen: first shows what it would change, then asks.
@@ -32,8 +33,8 @@ export function ImportPanel({ current, onImported }) {
     // The same file can be chosen again after it was mended.
     event.currentTarget.value = ''
   }
-  return html`<section class="drop ${over ? 'over' : ''}" aria-label=${texts.import.import} onDrop=${drop} onDragOver=${drag} onDragLeave=${() => setOver(false)}>
-    <label>${texts.import.drop}
+  return html`<section class="drop ${over ? 'over' : ''}" aria-label=${t.import} onDrop=${drop} onDragOver=${drag} onDragLeave=${() => setOver(false)}>
+    <label>${t.drop}
       <input type="file" accept=".csv,text/csv" onChange=${choose} /></label>
     ${
       file &&
@@ -53,7 +54,7 @@ function Preview({ file, list, onEnd }) {
   const { busy, error, run } = useAction()
   const send = async (/** @type {boolean} */ dryRun) => {
     const csv = await file.arrayBuffer().catch(() => {
-      throw new ProblemError(0, { detail: texts.import.unreadable })
+      throw new ProblemError(0, { detail: t.unreadable })
     })
     const path = `/watch-lists/${encodeURIComponent(name)}/watches?createList=true&dryRun=${dryRun}`
     const answer = await callApi(path, { method: 'POST', csv })
@@ -65,14 +66,14 @@ function Preview({ file, list, onEnd }) {
     setPlan(undefined)
   }
   return html`<div class="preview">
-    <label>${texts.import.into} <input value=${name} onInput=${rename} /></label>
+    <label>${t.into} <input value=${name} onInput=${rename} /></label>
     ${error && html`<${Failure} error=${error} /><${Faults} error=${error} />`}
     ${plan && html`<${Plan} plan=${plan} />`}
     <div class="buttons">
       ${
         plan
-          ? html`<${Action} label=${texts.import.import} kind="primary" busy=${busy} disabled=${plan.added + plan.changed === 0} onClick=${() => run(() => send(false))} />`
-          : html`<${Action} label=${texts.import.preview(file.name)} kind="primary" busy=${busy} disabled=${name.trim() === ''} onClick=${() => run(() => send(true))} />`
+          ? html`<${Action} label=${t.import} kind="primary" busy=${busy} disabled=${plan.added + plan.changed === 0} onClick=${() => run(() => send(false))} />`
+          : html`<${Action} label=${t.preview(file.name)} kind="primary" busy=${busy} disabled=${name.trim() === ''} onClick=${() => run(() => send(true))} />`
       }
       <${Action} label=${texts.cancel} busy=${busy} onClick=${() => onEnd()} />
     </div>
@@ -83,9 +84,9 @@ function Preview({ file, list, onEnd }) {
 function Plan({ plan }) {
   const { added, changed, cleared, ended, warnings } = plan
   return html`<div role="status">
-    <p><${Badge} level=${added + changed === 0 ? 'idle' : 'good'}>${added + changed === 0 ? texts.import.nothing : texts.import.plan(plan)}<//></p>
-    ${cleared > 0 && html`<p><${Badge} level="warn">${texts.import.cleared(cleared)}<//></p>`}
-    ${ended > 0 && html`<p><${Badge} level="warn">${texts.import.ended(ended)}<//></p>`}
-    ${warnings.length > 0 && html`<p><${Badge} level="warn">${texts.import.warnings}<//></p><${FaultList} faults=${warnings} />`}
+    <p><${Badge} level=${added + changed === 0 ? 'idle' : 'good'}>${added + changed === 0 ? t.nothing : t.plan(plan)}<//></p>
+    ${cleared > 0 && html`<p><${Badge} level="warn">${t.cleared(cleared)}<//></p>`}
+    ${ended > 0 && html`<p><${Badge} level="warn">${t.ended(ended)}<//></p>`}
+    ${warnings.length > 0 && html`<p><${Badge} level="warn">${t.warnings}<//></p><${FaultList} faults=${warnings} />`}
   </div>`
 }

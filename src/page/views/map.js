@@ -1,14 +1,21 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useResource } from '../hooks.js'
-import { html } from '../html.js'
-import { useEvents } from '../live.js'
-import { networkAt, readNetwork, readPlaces, steadyOf, withChanges } from '../map/network.js'
+import { onSubmit, useResource } from '../hooks.js'
+import { useBursts } from '../live.js'
+import {
+  nameOf,
+  networkAt,
+  readNetwork,
+  readPlaces,
+  steadyOf,
+  withChanges,
+} from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
-import { Empty, Figure, Legend, Loaded, Select } from '../parts.js'
+import { Empty, Figure, html, Legend, Loaded, Select } from '../parts.js'
 import { serverNow } from '../session.js'
 import { texts } from '../texts.js'
 import { clockText } from '../times.js'
-import { ChangesTable, PlacePicker, PlaceTable } from './map-tables.js'
+
+const t = texts.map
 
 const DAY_MS = 86_400_000
 const STEPS = 200
@@ -59,19 +66,18 @@ function SpanPicker({ span, onChange }) {
       onChange(next.from <= next.to ? next : { ...next, from: next.to, to: next.from })
     }
   return html`<div class="toolbar">
-    <${Select} label=${texts.map.show} value=${span.days} onChoose=${choose} options=${Object.entries(texts.map.spans)} />
+    <${Select} label=${t.show} value=${span.days} onChoose=${choose} options=${Object.entries(t.spans)} />
     ${
       span.days === 0 &&
-      html`<label>${texts.map.from} <input type="date" max=${today} value=${span.from} onChange=${set('from')} /></label>
-        <label>${texts.map.to} <input type="date" max=${today} value=${span.to} onChange=${set('to')} /></label>`
+      html`<label>${t.from} <input type="date" max=${today} value=${span.from} onChange=${set('from')} /></label>
+        <label>${t.to} <input type="date" max=${today} value=${span.to} onChange=${set('to')} /></label>`
     }
   </div>`
 }
 
-/** The day in the reader's zone, as an input of dates takes it. @param {Date} date */
+/** The day in the reader's zone, as an input of dates takes it: so Swedish writes it. @param {Date} date */
 function dateText(date) {
-  const two = (/** @type {number} */ n) => String(n).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return date.toLocaleDateString('sv')
 }
 
 const NO_FOCUS = { focus: /** @type {string | undefined} */ (undefined), isShown: false }
@@ -93,7 +99,7 @@ function Player({ read, isPresent, picker }) {
   const all = useMemo(() => [...still, ...added], [still, added])
   usePlaying(playing, setPlaying, setStep)
   if (network.live.length + network.changes.length === 0) {
-    return html`${picker}<${Empty} title=${texts.map.empty}>${texts.map.emptyHelp}<//>`
+    return html`${picker}<${Empty} title=${t.empty}>${t.emptyHelp}<//>`
   }
   const live = all.length
   const play = () => {
@@ -108,22 +114,22 @@ function Player({ read, isPresent, picker }) {
     <div class="row">
       ${picker}
       <div class="figures">
-        <${Figure} label=${texts.map.live}>${live.toLocaleString()}<//>
-        <${Figure} label=${texts.map.added}>${added.length.toLocaleString()}<//>
-        <${Figure} label=${texts.map.removed}>${removed.length.toLocaleString()}<//>
+        <${Figure} label=${t.live}>${live.toLocaleString()}<//>
+        <${Figure} label=${t.added}>${added.length.toLocaleString()}<//>
+        <${Figure} label=${t.removed}>${removed.length.toLocaleString()}<//>
       </div>
       <${PlacePicker} onPlace=${show} />
     </div>
     <div class="player">
-      <button type="button" onClick=${play}>${playing ? texts.map.pause : texts.map.play}</button>
+      <button type="button" onClick=${play}>${playing ? t.pause : t.play}</button>
       <span class="muted">${clockText(first)}</span>
-      <input type="range" min="0" max=${STEPS} value=${step} aria-label=${texts.map.time} aria-valuetext=${clockText(at)} onInput=${seek} />
+      <input type="range" min="0" max=${STEPS} value=${step} aria-label=${t.time} aria-valuetext=${clockText(at)} onInput=${seek} />
       <output>${clockText(at)}</output>
     </div>
     <div class="split wide map-split">
       <div><${NetworkMap} kind="big" steady=${still} added=${added} removed=${removed} focus=${focus} isShown=${isShown} onPlace=${click}
-        label=${texts.map.label(live, added.length, removed.length)} />
-        <${Legend} keys=${texts.map.legend} /><p class="muted small" id="map-help">${texts.map.help}</p></div>
+        label=${t.label(live, added.length, removed.length)} />
+        <${Legend} keys=${t.legend} /><p class="muted small" id="map-help">${t.help}</p></div>
       ${
         focus === undefined
           ? html`<${ChangesTable} network=${network} at=${at} onPlace=${show} />`
@@ -139,27 +145,17 @@ function Player({ read, isPresent, picker }) {
  */
 function useLiveNetwork(read, isPresent) {
   const [network, setNetwork] = useState(read)
-  const waiting = useRef(/** @type {import('../map/network.js').Change[]} */ ([]))
-  useEvents(
-    ({ data }) => {
-      if (!isPresent || !['route_added', 'route_removed'].includes(data?.kind)) return
-      const { kind, departureId, destinationId, recordedAt } = data
-      // The valid time of a change is when the list was fetched that confirmed it: a moment before its record.
-      const at = Date.parse(recordedAt)
-      waiting.current.push({
-        pair: [departureId, destinationId],
+  useBursts((events) => {
+    // The valid time of a change is when the list was fetched that confirmed it: a moment before its record.
+    const changes = events
+      .filter(({ data }) => isPresent && ['route_added', 'route_removed'].includes(data?.kind))
+      .map(({ data: { kind, departureId, destinationId, recordedAt } }) => ({
+        pair: /** @type {import('../map/network.js').Pair} */ ([departureId, destinationId]),
         added: kind === 'route_added',
-        at,
-      })
-      if (waiting.current.length > 1) return
-      setTimeout(() => {
-        const changes = waiting.current
-        waiting.current = []
-        setNetwork((last) => withChanges(last, changes))
-      }, BURST_MS)
-    },
-    [isPresent],
-  )
+        at: Date.parse(recordedAt),
+      }))
+    setNetwork((last) => withChanges(last, changes))
+  }, BURST_MS)
   return network
 }
 
@@ -177,4 +173,108 @@ function usePlaying(playing, setPlaying, setStep) {
     )
     return () => clearInterval(timer)
   }, [playing])
+}
+
+const ROWS = 200
+const SUGGESTIONS = 20
+
+/** Chooses a place by its code or city. @param {{ onPlace: (id: string) => void }} props */
+function PlacePicker({ onPlace }) {
+  const places = useResource(readPlaces, [])
+  const [text, setText] = useState('')
+  const wanted = text.trim().toLowerCase()
+  const all = [...(places.data?.values() ?? [])]
+  const found =
+    wanted === '' ? [] : all.filter((place) => nameOf(place).toLowerCase().includes(wanted))
+  const type = (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
+    const { value } = event.currentTarget
+    const chosen = all.find((place) => nameOf(place) === value)
+    setText(chosen === undefined ? value : '')
+    if (chosen !== undefined) onPlace(chosen.id)
+  }
+  const submit = onSubmit(() => {
+    const [best] = found.sort((a, b) => rank(a, wanted) - rank(b, wanted))
+    if (best === undefined) return
+    setText('')
+    onPlace(best.id)
+  })
+  return html`<form class="toolbar" onSubmit=${submit}>
+    <label>${t.place} <input list="places" value=${text} placeholder=${t.placeHint} autocomplete="off" onInput=${type} /></label>
+    <datalist id="places">${found.slice(0, SUGGESTIONS).map((place) => html`<option value=${nameOf(place)}></option>`)}</datalist>
+  </form>`
+}
+
+/** A code that is equal comes first. @param {import('../map/network.js').Place} place @param {string} wanted */
+function rank({ iata, city }, wanted) {
+  if (iata.toLowerCase() === wanted) return 0
+  return city.toLowerCase().startsWith(wanted) ? 1 : 2
+}
+
+/**
+ * What changed.
+ * @param {{ network: import('../map/network.js').Network, at: number, onPlace: (id: string) => void }} props
+ */
+function ChangesTable({ network, at, onPlace }) {
+  const places = useResource(readPlaces, [])
+  const shown = network.changes
+    .filter((change) => change.at <= at)
+    .slice(-ROWS)
+    .reverse()
+  const codeOf = (/** @type {string} */ id) => places.data?.get(id)?.iata || id
+  return html`<div class="scroll" tabindex="0">
+    <h2>${t.changes}</h2>
+    ${
+      shown.length === 0
+        ? html`<p class="muted">${t.unchanged}</p>`
+        : html`<table>
+      <thead><tr><th>${t.when}</th><th>${t.route}</th><th>${t.what}</th></tr></thead>
+      <tbody>${shown.map(
+        ({ pair: [departure, destination], added, at: changedAt }) => html`<tr>
+        <td>${clockText(changedAt)}</td>
+        <td><button type="button" class="plain" onClick=${() => onPlace(departure)}>${codeOf(departure)}\u00A0→\u00A0${codeOf(destination)}</button></td>
+        <td>${added ? t.wasAdded : t.wasRemoved}</td></tr>`,
+      )}</tbody></table>`
+    }
+  </div>`
+}
+
+/**
+ * The places that a place has routes to or from.
+ * @param {{ id: string, routes: import('../map/network.js').Pair[], onPlace: (id: string) => void, onClose: () => void }} props
+ */
+function PlaceTable({ id, routes, onPlace, onClose }) {
+  const places = useResource(readPlaces, [])
+  const heading = useRef(/** @type {HTMLElement | null} */ (null))
+  // The table replaces the one whose button was pressed: the focus must not be lost with that button.
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus()
+  }, [id])
+  const place = places.data?.get(id)
+  const rows = partnersOf(id, routes).map((row) => ({ ...row, partner: places.data?.get(row.id) }))
+  rows.sort((a, b) => (a.partner?.city ?? a.id).localeCompare(b.partner?.city ?? b.id))
+  return html`<div class="scroll" tabindex="0">
+    <div class="row"><h2 ref=${heading} tabindex="-1">${place ? nameOf(place) : id}</h2><button type="button" class="plain" onClick=${onClose}>${texts.close}</button></div>
+    <p class="muted">${place?.country ? `${place.country}, ` : ''}${t.connected(rows.length)}</p>
+    <table><thead><tr><th>${t.place}</th><th>${t.country}</th><th>${t.direction}</th></tr></thead>
+    <tbody>${rows.map(
+      (row) => html`<tr>
+      <td><button type="button" class="plain" onClick=${() => onPlace(row.id)}>${row.partner ? nameOf(row.partner) : row.id}</button></td>
+      <td>${row.partner?.country}</td><td>${t.directions[row.direction]}</td></tr>`,
+    )}</tbody></table>
+  </div>`
+}
+
+/** @param {string} id @param {import('../map/network.js').Pair[]} routes */
+function partnersOf(id, routes) {
+  /** @type {Map<string, 'both' | 'out' | 'in'>} */
+  const partners = new Map()
+  const add = (/** @type {string} */ partner, /** @type {'out' | 'in'} */ direction) => {
+    const known = partners.get(partner)
+    partners.set(partner, known === undefined || known === direction ? direction : 'both')
+  }
+  for (const [departure, destination] of routes) {
+    if (departure === id) add(destination, 'out')
+    if (destination === id) add(departure, 'in')
+  }
+  return [...partners].map(([partner, direction]) => ({ id: partner, direction }))
 }

@@ -1,23 +1,23 @@
-import { linkTo, useResource } from '../hooks.js'
-import { html } from '../html.js'
+import { useState } from 'preact/hooks'
+import { Chart } from '../chart.js'
+import { linkTo, useAnswer } from '../hooks.js'
 import { useEvents } from '../live.js'
-import { Badge, Card, Figure, Loaded } from '../parts.js'
+import { Badge, Card, Figure, html, Loaded, Segments } from '../parts.js'
 import { useChanges } from '../recent-changes.js'
-import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
-import { Age, Clock, durationText } from '../times.js'
-import { Judged, Warning, warningsAbout } from '../warnings.js'
+import { Age, Clock, durationText, shortText } from '../times.js'
+import { Judged, Warning, warningsAbout, warningsOfList } from '../warnings.js'
 import { ChangeList, divided } from './changes.js'
-import { DelayTile, HistoryCards, useHistory } from './now-history.js'
 
-const EVERY_MS = 5_000
+const t = texts.now
+
 /** Many routes may change at once: fares must not disappear among them. */
 const CHANGES = { shown: 300, earlier: 12 }
 const SHOWN = 7
 
 /** What is not well, what changed last, and how fresh and reliable everything is. @param {{ caller: import('../session.js').Caller }} props */
 export function NowView({ caller }) {
-  const status = useResource((signal) => callApi('/status', { signal }), [], { everyMs: EVERY_MS })
+  const status = useAnswer('/status', 5_000)
   // Runs and incidents are sent when they change: the status is read again at once.
   useEvents(
     ({ name }) => {
@@ -29,7 +29,7 @@ export function NowView({ caller }) {
   return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
     <${Banner} status=${data} caller=${caller} />
     <${PlannedPauses} pauses=${data.pauses} />
-    <${MadeUp} demo=${data.demo} />
+    ${data.demo?.historySince && html`<p class="muted">${t.madeUp} <${Clock} at=${data.demo.historyUntil} />.</p>`}
     <div class="tiles">
       <${FaresCard} status=${data} mayWatch=${caller.reseller !== null} />
       ${history.data && html`<${DelayTile} history=${history.data} status=${data} span=${history.data.span} />`}
@@ -42,7 +42,7 @@ export function NowView({ caller }) {
         <${UpstreamCard} status=${data} />
         ${data.processes && html`<${WorkCard} status=${data} />`}
       <//>`}<//>
-    <p class="muted small">${texts.now.versions(data.versions.farewatch, data.versions.schema, data.versions.postgresql)} <${Clock} at=${data.at} /></p>
+    <p class="muted small">${t.versions(data.versions.farewatch, data.versions.schema, data.versions.postgresql)} <${Clock} at=${data.at} /></p>
   `}<//>`
 }
 
@@ -50,9 +50,9 @@ export function NowView({ caller }) {
 function Banner({ status, caller }) {
   const { warnings } = status
   if (warnings.length === 0) {
-    return html`<p class="banner good"><${Badge} level="good">${texts.now.allWell}<//></p>`
+    return html`<p class="banner good"><${Badge} level="good">${t.allWell}<//></p>`
   }
-  return html`<ul class="banner ${warnings[0].level}" aria-label=${texts.now.notWell}>
+  return html`<ul class="banner ${warnings[0].level}" aria-label=${t.notWell}>
     ${warnings.map((/** @type {any} */ warning) => html`<li><${Warning} warning=${warning} status=${status} caller=${caller} /></li>`)}
   </ul>`
 }
@@ -63,15 +63,8 @@ function PlannedPauses({ pauses }) {
     .filter(({ running }) => !running)
     .map(
       ({ what, from, until, reason }) =>
-        html`<p class="banner idle"><span>${textOf(texts.now.planned, what)} <${Clock} at=${from} /> ${until === null ? texts.now.untilResumed : html`${texts.now.until} <${Clock} at=${until} />`}${reason && `: ${reason}`}.</span></p>`,
+        html`<p class="banner idle"><span>${textOf(t.planned, what)} <${Clock} at=${from} /> ${until === null ? t.untilResumed : html`${t.until} <${Clock} at=${until} />`}${reason && `: ${reason}`}.</span></p>`,
     )
-}
-
-/** What of the history was made up. @param {{ demo: any }} props */
-function MadeUp({ demo }) {
-  if (!demo?.historySince) return null
-  const { historySince: since, historyUntil: until } = demo
-  return html`<p class="banner idle"><span><${Badge} level="idle">${texts.now.demo}<//> ${texts.now.madeUp} <${Clock} at=${since} /> ${texts.now.until} <${Clock} at=${until} />.</span></p>`
 }
 
 /** Fares and routes apart: many routes may change at once. @param {{ caller: import('../session.js').Caller }} props */
@@ -85,7 +78,7 @@ function LastChanges({ caller }) {
       ([about, some]) =>
         (about === 'fares' || some.length > 0) &&
         html`<section>
-        <div class="row"><h2>${texts.now.last[about]}</h2><a href=${linkTo('changes')}>${texts.now.allChanges}</a></div>
+        <div class="row"><h2>${t.last[about]}</h2><a href=${linkTo('changes')}>${t.allChanges}</a></div>
         ${
           some.length === 0
             ? html`<p class="muted">${texts.changes.empty} ${texts.changes.emptyHelp}</p>`
@@ -99,13 +92,13 @@ function LastChanges({ caller }) {
 function FaresCard({ status, mayWatch }) {
   const { fares, ageSeconds } = status.beliefs
   if (fares === 0) {
-    return html`<${Card} title=${texts.now.fares} level="idle" sentence=${texts.now.noFares}
-      help=${mayWatch && html`${texts.now.noFaresHelp} <a href=${linkTo('watches')}>${texts.views.watches}</a>.`} />`
+    return html`<${Card} title=${t.fares} level="idle" sentence=${t.noFares}
+      help=${mayWatch && html`${t.noFaresHelp} <a href=${linkTo('watches')}>${texts.views.watches}</a>.`} />`
   }
-  const sentence = texts.now.checked(texts.count(fares, 'fare'), durationText(ageSeconds?.p50 ?? 0))
+  const sentence = t.checked(texts.count(fares, 'fare'), durationText(ageSeconds?.p50 ?? 0))
   const help =
-    ageSeconds && texts.now.oldestAges(durationText(ageSeconds.p90), durationText(ageSeconds.max))
-  return html`<${Judged} status=${status} about=${['fares']} title=${texts.now.fares} sentence=${sentence} help=${help}
+    ageSeconds && t.oldestAges(durationText(ageSeconds.p90), durationText(ageSeconds.max))
+  return html`<${Judged} status=${status} about=${['fares']} title=${t.fares} sentence=${sentence} help=${help}
     figure=${ageSeconds ? durationText(ageSeconds.p50) : texts.none} />`
 }
 
@@ -114,14 +107,13 @@ function DeliveriesCard({ status, caller }) {
   const { pending, endpoints, oldestPendingAt, disabled } = status.deliveries
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
   const off = Object.values(disabled).reduce((sum, count) => sum + count, 0)
-  const link =
-    caller.reseller !== null && html`<a href=${linkTo('deliveries')}>${texts.now.endpoints}</a>`
+  const link = caller.reseller !== null && html`<a href=${linkTo('deliveries')}>${t.endpoints}</a>`
   if (enabled + off === 0) {
-    return html`<${Card} title=${texts.now.deliveries} level="idle" sentence=${texts.now.noEndpoints} help=${link} />`
+    return html`<${Card} title=${t.deliveries} level="idle" sentence=${t.noEndpoints} help=${link} />`
   }
-  return html`<${Judged} status=${status} about=${['deliveries']} title=${texts.now.deliveries} sentence=${texts.now.delivered(texts.count(enabled, 'endpoint'))}
-    figure=${html`${pending.toLocaleString()} <small>${texts.now.pending}</small>`}
-    help=${html`${oldestPendingAt && html`${texts.now.oldestPending} <${Age} at=${oldestPendingAt} />`} ${link}`} />`
+  return html`<${Judged} status=${status} about=${['deliveries']} title=${t.deliveries} sentence=${t.delivered(texts.count(enabled, 'endpoint'))}
+    figure=${html`${pending.toLocaleString()} <small>${t.pending}</small>`}
+    help=${html`${oldestPendingAt && html`${t.oldestPending} <${Age} at=${oldestPendingAt} />`} ${link}`} />`
 }
 
 /** @param {{ status: any }} props */
@@ -130,11 +122,11 @@ function UpstreamCard({ status }) {
   const isKnown =
     status.beliefs.ageSeconds !== null ||
     status.lists.some((/** @type {any} */ list) => list.lastSuccessAt !== null)
-  return html`<${Judged} status=${status} about=${['upstream', 'budget']} title=${texts.now.upstream}
-    level=${isKnown ? 'good' : 'idle'} sentence=${isKnown ? texts.now.well : texts.now.notAsked}>
+  return html`<${Judged} status=${status} about=${['upstream', 'budget']} title=${t.upstream}
+    level=${isKnown ? 'good' : 'idle'} sentence=${isKnown ? t.well : t.notAsked}>
     ${
       budget &&
-      html`<p class="muted small">${texts.now.used(texts.percent(budget.used), budget.requestsPerSecond)}</p>`
+      html`<p class="muted small">${t.used(texts.percent(budget.used), budget.requestsPerSecond)}</p>`
     }
   <//>`
 }
@@ -145,17 +137,17 @@ function HeldCard({ status }) {
   const waiting = warningsAbout(status, 'held', 'incidents')
   const [first] = waiting
   const count = contradicted?.fares
-  const contradicts = count && texts.now.contradicted(texts.count(count, 'fare'), count === 1)
-  const sentence = first ? texts.now.held(waiting.length) : contradicts || texts.now.nothingHeld
-  return html`<${Card} title=${texts.now.heldTitle} level=${first?.level ?? 'good'} sentence=${sentence}
+  const contradicts = count && t.contradicted(texts.count(count, 'fare'), count === 1)
+  const sentence = first ? t.held(waiting.length) : contradicts || t.nothingHeld
+  return html`<${Card} title=${t.heldTitle} level=${first?.level ?? 'good'} sentence=${sentence}
     figure=${(waiting.length || count || 0).toLocaleString()}>
     <ul class="plain-list">
       ${heldRuns.map(
         (/** @type {any} */ { runId, releasableAt }) =>
           html`<li class="muted">${
             releasableAt
-              ? html`${texts.now.releasable(runId)} <${Clock} at=${releasableAt} />.`
-              : texts.now.notReleasable(runId)
+              ? html`${t.releasable(runId)} <${Clock} at=${releasableAt} />.`
+              : t.notReleasable(runId)
           }</li>`,
       )}
       ${
@@ -163,9 +155,9 @@ function HeldCard({ status }) {
         html`<li class="muted">${first && `${contradicts} `}
           ${contradicted.waits.map(
             (/** @type {any} */ { wait, fares, since }) =>
-              html`${fares.toLocaleString()} ${textOf(texts.now.waits, wait)} <${Clock} at=${since} />. `,
+              html`${fares.toLocaleString()} ${textOf(t.waits, wait)} <${Clock} at=${since} />. `,
           )}
-          ${contradicted.until && html`${texts.now.secondCheck} <${Age} at=${contradicted.until} past=${texts.now.soon} />.`}</li>`
+          ${contradicted.until && html`${t.secondCheck} <${Age} at=${contradicted.until} past=${t.soon} />.`}</li>`
       }
     </ul>
   <//>`
@@ -174,14 +166,186 @@ function HeldCard({ status }) {
 /** @param {{ status: any }} props */
 function WorkCard({ status }) {
   const { processes, queue } = status
-  const sentence = texts.now.works(texts.count(processes.length, 'process', 'processes'))
+  const sentence = t.works(texts.count(processes.length, 'process', 'processes'))
   const jobs = (/** @type {string} */ state) =>
     queue.queues.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one[state], 0)
-  return html`<${Judged} status=${status} about=${['work']} title=${texts.now.work} sentence=${sentence}>
+  return html`<${Judged} status=${status} about=${['work']} title=${t.work} sentence=${sentence}>
     <div class="figures">
-      ${queue.lastTick && html`<${Figure} label=${texts.now.lastTick}><${Age} at=${queue.lastTick.at} /><//>`}
-      <${Figure} label=${texts.now.jobs}>${(jobs('waiting') + jobs('active')).toLocaleString()}<//>
-      <${Figure} label=${texts.now.deadJobs}>${jobs('dead').toLocaleString()}<//>
+      ${queue.lastTick && html`<${Figure} label=${t.lastTick}><${Age} at=${queue.lastTick.at} /><//>`}
+      <${Figure} label=${t.jobs}>${(jobs('waiting') + jobs('active')).toLocaleString()}<//>
+      <${Figure} label=${t.deadJobs}>${jobs('dead').toLocaleString()}<//>
     </div>
+  <//>`
+}
+
+const FEWEST_STEPS = 12
+
+/**
+ * The history of the last hours, with the hours that it spans.
+ * @returns {{ history: import('../hooks.js').Resource<any>, setHours: (hours: string) => void }}
+ */
+function useHistory() {
+  const [hours, setHours] = useState('')
+  const read = useAnswer(`/status/history${hours === '' ? '' : `?hours=${hours}`}`, 30_000)
+  const { data } = read
+  const history = data && {
+    ...data,
+    first: firstKnown(data),
+    span: String((Date.parse(data.until) - Date.parse(data.since)) / 3_600_000),
+  }
+  return { history: { ...read, data: history }, setHours }
+}
+
+/**
+ * Lines over the last hours, each with its sentence, and the cards below them.
+ * @param {{ history: any, status: any, onHours: (hours: string) => void, children?: unknown }} props
+ */
+function HistoryCards({ history, status, onHours, children }) {
+  const { span } = history
+  return html`<section class="history" aria-label=${t.history}>
+    <div class="row"><h2>${t.history}</h2>
+      <${Segments} label=${t.history} names=${t.spans} chosen=${span} onChoose=${onHours} /></div>
+    <div class="history-cards">
+      <${ChangesCard} history=${history} span=${span} />
+      ${history.beliefs && html`<${AgesCard} history=${history} status=${status} span=${span} />`}
+      <${ListsCard} history=${history} status=${status} />
+      ${history.checks && html`<${ChecksCard} history=${history} status=${status} />`}
+      ${children}
+    </div>
+  </section>`
+}
+
+/** The first step since farewatch has fetched a list: nothing is known of the time before. @param {any} history */
+function firstKnown({ lists }) {
+  const [{ ageSeconds }] = lists
+  const first = ageSeconds.findIndex((/** @type {number | null} */ age) => age !== null)
+  return Math.max(0, Math.min(first, ageSeconds.length - FEWEST_STEPS))
+}
+
+/** What changed, from good to bad, each with the colour of its bars. */
+const TONES = [
+  { name: t.changes.gained, tone: 'good', kinds: ['became_available'] },
+  { name: t.changes.lost, tone: 'bad', kinds: ['became_unavailable'] },
+  { name: t.changes.priced, tone: 'warn', kinds: ['price_changed'] },
+  { name: t.changes.others, tone: 'idle', kinds: null },
+]
+const NAMED = TONES.flatMap(({ kinds }) => kinds ?? [])
+
+/** @param {{ history: any, span: string }} props */
+function ChangesCard({ history, span }) {
+  const series = TONES.map(({ name, tone, kinds }) => ({
+    name,
+    tone,
+    values: summed(
+      history.fares
+        .filter((/** @type {any} */ { kind }) => kinds?.includes(kind) ?? !NAMED.includes(kind))
+        .map((/** @type {any} */ { counts }) => counts),
+    ),
+  }))
+  const [added, removed] = [total(history.routes.added), total(history.routes.removed)]
+  const all = series.reduce((sum, { values }) => sum + total(values), 0)
+  const parts = series
+    .map(({ name, values }) => ({ name, n: total(values) }))
+    .filter(({ n }) => n > 0)
+    .map(({ name, n }) => `${n.toLocaleString()} ${name}`)
+  const sentence =
+    all === 0
+      ? t.noChanges(inSpan(span))
+      : t.changed(texts.count(all, 'change'), inSpan(span), parts.join(', '))
+  return html`<${Card} title=${t.changesTitle} sentence=${sentence}
+    help=${added + removed > 0 && t.routesChanged(texts.count(added, 'route'), removed.toLocaleString())}>
+    <${Chart} kind="bars" series=${series} span=${history} format=${whole} label=${sentence} />
+  <//>`
+}
+
+/** @param {string} span in hours */
+function inSpan(span) {
+  return textOf(t.inSpan, span)
+}
+
+/** @param {readonly (number | null)[]} values */
+function total(values) {
+  return values.reduce((/** @type {number} */ sum, value) => sum + (value ?? 0), 0)
+}
+
+/** @param {number[][]} rows */
+function summed(rows) {
+  return (rows[0] ?? []).map((_, step) => rows.reduce((sum, row) => sum + (row[step] ?? 0), 0))
+}
+
+/** @param {number} n */
+const whole = (n) => n.toLocaleString()
+
+/** How late the changes of the span were detected. @param {{ history: any, status: any, span: string }} props */
+function DelayTile({ history, status, span }) {
+  const { all } = history.delaySeconds
+  return html`<${Judged} status=${status} about=${['delay']} title=${t.delay} level=${all === null ? 'idle' : 'good'}
+    figure=${all === null ? texts.none : shortText(all.p50)} sentence=${delaySentence(all, inSpan(span))} />`
+}
+
+/** @param {any} all the changes of the span; null without any. @param {string} span */
+function delaySentence(all, span) {
+  return all === null
+    ? t.noDelay(span)
+    : t.delays(texts.count(all.changes, 'change'), span, shortText(all.p95))
+}
+
+/** @param {{ history: any, status: any, span: string }} props */
+function AgesCard({ history, status, span }) {
+  const { p50, p90, staleShare } = history.beliefs
+  const isKnown = p50.some((/** @type {number | null} */ age) => age !== null)
+  const sentence = isKnown
+    ? t.ages(inSpan(span), durationText(Math.max(...p90)))
+    : t.noAges(inSpan(span))
+  const stale = Math.max(...staleShare)
+  const series = [
+    { name: t.oldestTenth, tone: 'second', values: p90 },
+    { name: t.medianAge, tone: 'first', values: p50 },
+  ]
+  return html`<${Judged} status=${status} about=${['fares']} title=${t.agesTitle} level=${isKnown ? 'good' : 'idle'} sentence=${sentence}
+    help=${stale > 0 && t.stale(texts.percent(stale), inSpan(span))}>
+    <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${sentence} />
+  <//>`
+}
+
+/** @param {{ history: any, status: any }} props */
+function ListsCard({ history, status }) {
+  const { lists } = status
+  const [warning] = lists.flatMap((/** @type {any} */ { list }) => warningsOfList(status, list))
+  const { lastSuccessAt } = lists.find((/** @type {any} */ { list }) => list === 'routes')
+  const sentence =
+    warning?.text ?? html`${t.fetched} <${Age} at=${lastSuccessAt} none=${texts.never} />.`
+  const series = history.lists.map((/** @type {any} */ { list, ageSeconds }) => ({
+    name: list,
+    tone: list === 'routes' ? 'first' : 'second',
+    values: ageSeconds,
+  }))
+  return html`<${Card} title=${t.routes} level=${warning?.level ?? 'good'} sentence=${sentence}>
+    <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${t.listAges} />
+  <//>`
+}
+
+/** @param {{ history: any, status: any }} props */
+function ChecksCard({ history, status: { budget } }) {
+  const { made, unknown } = history.checks
+  const { stepMinutes } = history
+  const perMinute = (/** @type {number} */ n) => Math.round((10 * n) / stepMinutes) / 10
+  const series = [
+    {
+      name: t.good,
+      tone: 'first',
+      values: made.map((/** @type {number} */ n, /** @type {number} */ i) =>
+        perMinute(n - unknown[i]),
+      ),
+    },
+    { name: t.unknown, tone: 'bad', values: unknown.map(perMinute) },
+  ]
+  const silent = total(unknown)
+  const sentence = t.checksMade(
+    whole(budget?.checksLastMinute ?? 0),
+    silent === 0 ? null : texts.percent(silent / total(made)),
+  )
+  return html`<${Card} title=${t.checks} sentence=${sentence}>
+    <${Chart} kind="bars" series=${series} span=${history} format=${whole} label=${sentence} />
   <//>`
 }

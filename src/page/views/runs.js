@@ -1,11 +1,27 @@
-import { linkWithin, useQuery, useResource } from '../hooks.js'
-import { html } from '../html.js'
+import { useMemo, useState } from 'preact/hooks'
+import { linkTo, linkWithin, useAction, useAnswer, useQuery, useResource } from '../hooks.js'
 import { useRuns } from '../live.js'
-import { Badge, Empty, Loaded, Segments } from '../parts.js'
-import { callApi } from '../session.js'
+import { pairsOf, readNetwork, readPlaces } from '../map/network.js'
+import { NetworkMap } from '../map/network-map.js'
+import {
+  Action,
+  Badge,
+  Empty,
+  Failure,
+  Figure,
+  html,
+  Legend,
+  Loaded,
+  Meter,
+  Segments,
+} from '../parts.js'
+import { withSubjects } from '../recent-changes.js'
+import { callApi, serverNow } from '../session.js'
 import { textOf, texts } from '../texts.js'
-import { Clock, durationText } from '../times.js'
-import { Review } from './review.js'
+import { Clock, shortText } from '../times.js'
+import { vocabulary } from '../vocabulary.js'
+
+const t = texts.runs
 
 /** @type {Record<string, import('../parts.js').Level>} */
 const LEVELS = {
@@ -22,16 +38,16 @@ const LEVELS = {
 export function RunsView({ caller, path: [runId] }) {
   const [query, setQuery] = useQuery()
   const filters = new URLSearchParams([...query, ['limit', '100']]).toString()
-  const runs = useResource(() => callApi(`/sync-runs?${filters}`), [filters], { everyMs: 30_000 })
+  const runs = useAnswer(`/sync-runs?${filters}`, 30_000)
   useRuns(runs.reload)
   const { lists, effects } = texts.runs
   return html`<div class="toolbar">
-    <${Segments} label=${texts.runs.columns.list} names=${lists} chosen=${query.get('list') ?? ''} onChoose=${(/** @type {string} */ list) => setQuery({ list })} />
-    <${Segments} label=${texts.runs.effect} names=${effects} chosen=${query.get('statuses') ?? ''} onChoose=${(/** @type {string} */ statuses) => setQuery({ statuses })} />
+    <${Segments} label=${t.columns.list} names=${lists} chosen=${query.get('list') ?? ''} onChoose=${(/** @type {string} */ list) => setQuery({ list })} />
+    <${Segments} label=${t.effect} names=${effects} chosen=${query.get('statuses') ?? ''} onChoose=${(/** @type {string} */ statuses) => setQuery({ statuses })} />
   </div>
   <${Loaded} of=${runs}>${(/** @type {any} */ { items }) =>
     items.length === 0
-      ? html`<${Empty} title=${texts.runs.empty}>${texts.runs.emptyHelp}<//>`
+      ? html`<${Empty} title=${t.empty}>${t.emptyHelp}<//>`
       : html`<div class="split wide">
           <${RunTable} runs=${items} selected=${Number(runId)} />
           ${runId !== undefined && html`<${RunPane} key=${runId} runId=${runId} isOperator=${caller.isOperator} mayDecide=${caller.scopes.includes('operate')} onDecided=${runs.reload} />`}
@@ -40,18 +56,18 @@ export function RunsView({ caller, path: [runId] }) {
 
 /** @param {{ runs: any[], selected: number }} props */
 function RunTable({ runs, selected }) {
-  const { run: runColumn, list, status, when, ...numbers } = texts.runs.columns
+  const { run: runColumn, list, status, when, ...numbers } = t.columns
   return html`<div class="scroll" tabindex="0"><table class="stacked">
     <thead><tr>${[runColumn, list, status, when].map((text) => html`<th>${text}</th>`)}${Object.values(numbers).map((text) => html`<th class="n">${text}</th>`)}</tr></thead>
     <tbody>${runs.map(
       (run) => html`<tr key=${run.runId} class=${run.runId === selected ? 'selected' : ''}>
       <td><a href=${linkWithin('runs', String(run.runId))}>${run.runId}</a></td>
       <td class="main">${run.list}</td>
-      <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${textOf(texts.runs.statuses, run.status)}${run.baseline ? ` ${texts.runs.first}` : ''}<//></td>
+      <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${textOf(t.statuses, run.status)}${run.baseline ? ` ${t.first}` : ''}<//></td>
       <td><${Clock} at=${run.finishedAt} /></td>
       <td class="n" data-label=${numbers.routes}>${run.live?.toLocaleString() ?? ''}</td>
       ${/** @type {const} */ (['added', 'removed', 'gained', 'lost']).map((name) => html`<td class="n" data-label=${numbers[name]}>${signed(name, run[name])}</td>`)}
-      <td class="n" data-label=${numbers.took}>${durationText((Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000)}</td>
+      <td class="n" data-label=${numbers.took}>${shortText((Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000)}</td>
     </tr>`,
     )}</tbody>
   </table></div>`
@@ -65,28 +81,217 @@ function signed(name, n) {
 
 /** @param {{ runId: string, isOperator: boolean, mayDecide: boolean, onDecided: () => void }} props */
 function RunPane({ runId, isOperator, mayDecide, onDecided }) {
-  const run = useResource(
-    (signal) => callApi(`/sync-runs/${encodeURIComponent(runId)}`, { signal }),
-    [runId],
-  )
+  const run = useAnswer(`/sync-runs/${encodeURIComponent(runId)}`)
   // Another person may decide while the pane is open.
   useRuns(run.reload)
   const decided = () => {
     run.reload()
     onDecided()
   }
-  return html`<aside class="drawer" aria-label=${texts.runs.run(runId)}>
-    <div class="row"><h2>${texts.runs.run(runId)}</h2><a class="close" href=${linkWithin('runs')}>${texts.close}</a></div>
+  return html`<aside class="drawer" aria-label=${t.run(runId)}>
+    <div class="row"><h2>${t.run(runId)}</h2><a class="close" href=${linkWithin('runs')}>${texts.close}</a></div>
     <${Loaded} of=${run}>${(/** @type {any} */ data) => html`
-      <p><${Badge} level=${LEVELS[data.status] ?? 'idle'}>${data.list}: ${textOf(texts.runs.statuses, data.status)}<//></p>
+      <p><${Badge} level=${LEVELS[data.status] ?? 'idle'}>${data.list}: ${textOf(t.statuses, data.status)}<//></p>
       ${data.reason && html`<p>${data.reason.text}</p>`}
       <dl>
-        <dt>${texts.runs.arrived}</dt><dd>${data.arrivedAt ? html`<${Clock} at=${data.arrivedAt} />` : texts.none}</dd>
-        <dt>${texts.runs.routesIn}</dt><dd>${data.fetched?.toLocaleString() ?? texts.none}</dd>
-        <dt>${texts.runs.size}</dt><dd>${data.bytes === null ? texts.none : texts.runs.kilobytes(data.bytes)}</dd>
-        ${data.resolution && html`<dt>${texts.runs.review}</dt><dd>${data.resolution.replaceAll('_', ' ')}</dd>`}
+        <dt>${t.arrived}</dt><dd>${data.arrivedAt ? html`<${Clock} at=${data.arrivedAt} />` : texts.none}</dd>
+        <dt>${t.routesIn}</dt><dd>${data.fetched?.toLocaleString() ?? texts.none}</dd>
+        <dt>${t.size}</dt><dd>${data.bytes === null ? texts.none : t.kilobytes(data.bytes)}</dd>
+        ${data.resolution && html`<dt>${t.review}</dt><dd>${data.resolution.replaceAll('_', ' ')}</dd>`}
       </dl>
       ${data.status === 'held' && isOperator && html`<${Review} runId=${runId} mayDecide=${mayDecide} onDecided=${decided} />`}
+      ${ACCEPTED.includes(data.status) && html`<${RunRoutes} key=${data.finishedAt} run=${data} />`}
     `}<//>
   </aside>`
+}
+
+const ACCEPTED = ['applied', 'unchanged', 'approved']
+/** The records of a run are written at its end, made-up ones a little before or after it. */
+const AROUND_MS = 60_000
+
+/** The routes that a run changed, on a map and by what happened to them. @param {{ run: any }} props */
+function RunRoutes({ run: { runId, baseline, validAt, finishedAt, changes } }) {
+  const at = (/** @type {string} */ instant, /** @type {number} */ ms) =>
+    new Date(Date.parse(instant) + ms).toISOString()
+  const path = `/route-changes?limit=1000&from=${at(validAt, -AROUND_MS)}&to=${at(finishedAt, AROUND_MS)}`
+  const found = useResource(
+    async (signal) => {
+      const [{ items }, places] = await Promise.all([callApi(path, { signal }), readPlaces()])
+      return withSubjects(
+        items.filter((/** @type {any} */ one) => one.runId === runId),
+        places,
+      )
+    },
+    [path],
+  )
+  const counts = Object.entries(changes)
+  if (counts.length === 0) {
+    return html`<p class="muted">${baseline ? t.noRecords : t.noRoutes}</p>`
+  }
+  return html`<${Loaded} of=${found}>${(/** @type {any[]} */ items) => html`
+    <${RunMap} items=${items} />
+    ${counts.map(([kind, count]) => {
+      const some = items.filter((one) => one.kind === kind)
+      return html`<h3>${textOf(vocabulary.kinds, kind)}: ${count.toLocaleString()}</h3>
+        <ul class="plain-list">${some.map(({ subject: { title, detail } }) => html`<li><strong>${title}</strong> <span class="muted">${detail}</span></li>`)}</ul>
+        ${count > some.length && html`<p class="muted">${t.more(count - some.length)}</p>`}`
+    })}`}<//>`
+}
+
+/** @param {{ items: any[] }} props */
+function RunMap({ items }) {
+  const [added, removed] = useMemo(
+    () =>
+      [/added|gained/, /removed|lost/].map((kinds) =>
+        items
+          .filter(({ kind }) => kinds.test(kind))
+          .map(({ departureId, destinationId }) => [departureId, destinationId]),
+      ),
+    [items],
+  )
+  return html`<${NetworkMap} kind="middle" added=${added} removed=${removed} label=${t.mapOf(added?.length ?? 0, removed?.length ?? 0)} />`
+}
+
+/** What is suspicious about a held list, what approving it would do, and the decision. @param {{ runId: string, mayDecide: boolean, onDecided: () => void }} props */
+function Review({ runId, mayDecide, onDecided }) {
+  const path = `/held-runs/${encodeURIComponent(runId)}`
+  const review = useAnswer(path)
+  // A later list changes what approving would do.
+  useRuns(review.reload)
+  return html`<${Loaded} of=${review}>${(
+    /** @type {any} */ { run, plan, lastAcceptedAt, isLikelyReal },
+  ) => html`
+    ${run.lists > 1 && html`<p>${t.agree(run.lists)} <${Clock} at=${run.since} />.</p>`}
+    ${run.rejectedAt && html`<p>${t.rejectedBefore} <${Clock} at=${run.rejectedAt} />.</p>`}
+    ${isLikelyReal && html`<p><${Badge} level="warn">${t.likelyReal}<//> <${Clock} at=${lastAcceptedAt} /></p>`}
+    <${OtherHeld} run=${run} />
+    <h3>${t.ifApproved}</h3>
+    ${plan.verdict === null && html`<p>${t.notSuspicious}</p>`}
+    <${Forecast} plan=${plan} />
+    <${DifferenceMap} path=${path} forecast=${plan.forecast} />
+    <div class="sides">
+      <${Countries} countries=${plan.examples.countries} />
+      <${Places} examples=${plan.examples} />
+    </div>
+    ${
+      mayDecide
+        ? html`<${Decide} runId=${runId} plan=${plan} onChanged=${review.reload} onDecided=${onDecided} />`
+        : html`<p class="help">${t.toDecide} <code>bin/farewatch runs approve ${runId}</code>, <code>bin/farewatch runs reject ${runId}</code></p>`
+    }
+  `}<//>`
+}
+
+/** The held list of the other kind is decided by itself, and availability is that of routes. @param {{ run: any }} props */
+function OtherHeld({ run }) {
+  const held = useAnswer('/held-runs')
+  useRuns(held.reload)
+  const other = (held.data?.items ?? []).find((/** @type {any} */ { list }) => list !== run.list)
+  if (other === undefined) return null
+  return html`<p><${Badge} level="warn">${t.otherHeld(other.list)} <a href=${linkTo('runs', String(other.runId))}>${t.run(other.runId)}</a>.
+    ${run.list === 'with-availability' && t.routesFirst}<//></p>`
+}
+
+/** @param {{ plan: any }} props */
+function Forecast({ plan: { list, liveBefore, missing, forecast } }) {
+  const moved =
+    list === 'routes'
+      ? [
+          [t.removed, forecast.removed],
+          [t.added, forecast.added],
+        ]
+      : [
+          [t.lost, forecast.lost],
+          [t.gained, forecast.gained],
+        ]
+  const figures = [
+    [t.liveBefore, liveBefore],
+    [t.missing, missing],
+    ...moved,
+    [t.liveAfter, forecast.live],
+  ]
+  return html`<div class="figures">${figures.map(([label, n]) => html`<${Figure} label=${label}>${n.toLocaleString()}<//>`)}</div>`
+}
+
+/** All routes that the list would add and remove, on the present network. @param {{ path: string, forecast: any }} props */
+function DifferenceMap({ path, forecast }) {
+  const difference = useResource(
+    (signal) => callApi(`${path}/difference`, { signal }),
+    // Another forecast is another difference.
+    [path, JSON.stringify(forecast)],
+  )
+  const network = useResource(() => readNetwork(new Date(serverNow() - 60_000), undefined), [path])
+  const { steady, added, removed } = useMemo(
+    () => linesOf(difference.data, network.data),
+    [difference.data, network.data],
+  )
+  return html`
+    ${difference.error && html`<${Failure} error=${difference.error} onRetry=${difference.reload} />`}
+    <${NetworkMap} kind="middle" steady=${steady} added=${added} removed=${removed} label=${t.onMap(added.length, removed.length)} />
+    <${Legend} keys=${{ live: t.kept, added: texts.map.legend.added, removed: t.missing }} />`
+}
+
+/** @param {any} difference @param {import('../map/network.js').Network | undefined} network */
+function linesOf(difference, network) {
+  const added = pairsOf(difference?.added ?? {})
+  const removed = pairsOf(difference?.missing ?? {})
+  const changed = new Set([...added, ...removed].map((pair) => pair.join(' ')))
+  const steady = (network?.live ?? []).filter((pair) => !changed.has(pair.join(' ')))
+  return { steady, added, removed }
+}
+
+/** @param {{ countries: { country: string, missing: number, live: number }[] }} props */
+function Countries({ countries }) {
+  if (countries.length === 0) return null
+  return html`<section><h3>${t.where}</h3>
+    <ul class="plain-list countries">${countries.map(
+      ({ country, missing, live }) => html`<li>${t.inCountry(country, missing, live)}
+        <${Meter} share=${missing / live} label=${texts.percent(missing / live)} /></li>`,
+    )}</ul></section>`
+}
+
+/** @param {{ examples: any }} props */
+function Places({ examples: { placesLost, placesChanged } }) {
+  const nameOf = (/** @type {any} */ { iata, id, city, country }) =>
+    `${iata || id} ${city}, ${country}`
+  return html`<section><h3>${t.places}</h3>
+    <p>${t.placesLost(placesLost.count)}</p>
+    <ul class="plain-list">
+      ${placesLost.places.map((/** @type {any} */ place) => html`<li>${nameOf(place)}</li>`)}
+      ${placesChanged.map((/** @type {any} */ { before, after }) => html`<li>${nameOf(before)} → ${nameOf(after)}</li>`)}
+    </ul></section>`
+}
+
+/** @param {{ runId: string, plan: any, onChanged: () => void, onDecided: () => void }} props */
+function Decide({ runId, plan, onChanged, onDecided }) {
+  const { busy, error, run } = useAction()
+  const [moved, setMoved] = useState(false)
+  const path = `/held-runs/${encodeURIComponent(runId)}`
+  const decide = async (
+    /** @type {'approve' | 'reject'} */ verb,
+    /** @type {string} */ question,
+  ) => {
+    setMoved(false)
+    // What the person has read must be what would happen.
+    const fresh = await callApi(path)
+    if (JSON.stringify(fresh.plan.forecast) !== JSON.stringify(plan.forecast)) {
+      setMoved(true)
+      return onChanged()
+    }
+    if (!confirm(question)) return
+    await callApi(`${path}/${verb}`, { method: 'POST' })
+    onDecided()
+  }
+  return html`<div class="buttons">
+    <${Action} label=${t.approve} kind="primary" busy=${busy} onClick=${() => run(() => decide('approve', askApprove(runId, plan)))} />
+    <${Action} label=${t.reject} kind="danger" busy=${busy} onClick=${() => run(() => decide('reject', t.askReject(runId)))} />
+    ${moved && html`<p role="alert"><${Badge} level="warn">${t.moved}<//></p>`}
+    ${error && html`<${Failure} error=${error} />`}
+  </div>`
+}
+
+/** @param {string} runId @param {any} plan */
+function askApprove(runId, { list, forecast }) {
+  return list === 'routes'
+    ? t.askApprove(runId, forecast.removed, forecast.added)
+    : t.askApproveAvailability(runId, forecast.lost, forecast.gained)
 }

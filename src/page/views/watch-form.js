@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
 import { subjectOf } from '../describe.js'
-import { onSubmit, typed, useAction, useResource } from '../hooks.js'
-import { html } from '../html.js'
-import { Action, Badge, Failure } from '../parts.js'
+import { onSubmit, typed, useAction, useAnswer, useResource } from '../hooks.js'
+import { Action, Badge, Failure, html } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { fieldOf, termOf, vocabulary } from '../vocabulary.js'
+
+const t = texts.form
 
 /** @typedef {import('../vocabulary.js').Field} Field */
 
@@ -39,7 +40,7 @@ export function WatchForm({ list, watch, path = '', onEnd }) {
     await onEnd(watch?.reference ?? values.reference?.trim())
   }
   const field = (/** @type {string} */ name, /** @type {any} */ options = {}) => {
-    const { hint = texts.form.optional, required = false } = options
+    const { hint = t.optional, required = false } = options
     return html`<label>${textOf(texts.form, name)}<input required=${required} placeholder=${hint} value=${values[name]} onInput=${set(name)} /></label>`
   }
   /** @param {Field} of @param {any} given @returns {any} */
@@ -47,23 +48,22 @@ export function WatchForm({ list, watch, path = '', onEnd }) {
     const choices = schema.type === 'boolean' ? YES_OR_NO : schema.enum
     return choices
       ? html`<label>${label}<select value=${values[column]} onChange=${set(column)}>
-          ${choices.map((value) => html`<option value=${value}>${textOf(texts.form.choices, value)}</option>`)}</select></label>`
+          ${choices.map((value) => html`<option value=${value}>${textOf(t.choices, value)}</option>`)}</select></label>`
       : html`<label>${label}<input type=${TYPES[schema.format ?? schema.type]} min=${schema.minimum} max=${schema.maximum}
           value=${values[column]} onInput=${set(column)} ...${given} /></label>`
   }
-  const verb =
-    watch !== undefined ? texts.form.save : doubts.length > 0 ? texts.form.addAll : texts.form.add
+  const verb = watch !== undefined ? t.save : doubts.length > 0 ? t.addAll : t.add
   return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
     ${watch === undefined && html`<${FlightToTry} onPick=${put} /><${FlightPicker} onPick=${put} />`}
-    ${watch === undefined && field('reference', { required: true, hint: texts.form.referenceHint })}
+    ${watch === undefined && field('reference', { required: true, hint: t.referenceHint })}
     ${field('flightId', { required: !values.departure, hint: '' })}
     ${field('returnFlightId')}
-    <p class="help">${texts.form.flightHelp}</p>
-    <fieldset><legend>${texts.form.terms}</legend>${vocabulary.terms.map((term) => input(term))}</fieldset>
-    ${vocabulary.settings.map((setting) => input(setting, { placeholder: setting.hint || texts.form.optional }))}
-    ${watch !== undefined && html`<p class="help">${texts.form.restart}</p>`}
+    <p class="help">${t.flightHelp}</p>
+    <fieldset><legend>${t.terms}</legend>${vocabulary.terms.map((term) => input(term))}</fieldset>
+    ${vocabulary.settings.map((setting) => input(setting, { placeholder: setting.hint || t.optional }))}
+    ${watch !== undefined && html`<p class="help">${t.restart}</p>`}
     ${error && html`<${Failure} error=${error} /><${Faults} error=${error} />`}
-    ${doubts.length > 0 && html`<div role="alert"><${Badge} level="warn">${texts.form.doubts}<//><${FaultList} faults=${doubts} /></div>`}
+    ${doubts.length > 0 && html`<div role="alert"><${Badge} level="warn">${t.doubts}<//><${FaultList} faults=${doubts} /></div>`}
     <div class="buttons">
       <button type="submit" class="primary" disabled=${busy}>${busy ? texts.working : verb}</button>
       <${Action} label=${texts.cancel} busy=${busy} onClick=${() => onEnd()} />
@@ -73,10 +73,9 @@ export function WatchForm({ list, watch, path = '', onEnd }) {
 
 /** A flight of the sandbox, where that is the upstream. @param {{ onPick: (values: Record<string, string>) => void }} props */
 function FlightToTry({ onPick }) {
-  const status = useResource((signal) => callApi('/status', { signal }), [])
+  const status = useAnswer('/status')
   const flightId = status.data?.demo?.flightId
   if (!flightId) return null
-  const t = texts.form
   const reference = t.tryReference(flightId)
   return html`<p class="row">${t.tryFlight(flightId)} <button type="button" onClick=${() => onPick({ flightId, reference })}>${t.tryThis}</button></p>`
 }
@@ -91,7 +90,6 @@ function FlightPicker({ onPick }) {
   const found = (known.data ?? []).filter(({ search }) =>
     words.every((word) => search.includes(word)),
   )
-  const t = texts.form
   if (known.data?.length === 0) return null
   return html`<fieldset class="picker"><legend>${t.known}</legend>
     <label>${t.find} <input type="search" value=${text} placeholder=${t.findHint} onInput=${typed(setText)} /></label>
@@ -180,7 +178,7 @@ async function add(list, values, dryRun) {
   const path = `/watch-lists/${encodeURIComponent(list)}/watches?createList=true&dryRun=${dryRun}`
   const body = { watches: [{ reference, ...settingsOf(values) }] }
   const answer = await callApi(path, { method: 'POST', body })
-  if (dryRun && answer.added === 0) throw new ProblemError(409, { detail: texts.form.exists })
+  if (dryRun && answer.added === 0) throw new ProblemError(409, { detail: t.exists })
   return answer
 }
 

@@ -1,19 +1,27 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
-import { priceText, subjectOf } from '../describe.js'
-import { linkTo, linkWithin, useNow, useQuery, useResource } from '../hooks.js'
-import { html } from '../html.js'
-import { useEvents } from '../live.js'
-import { Empty, Loaded } from '../parts.js'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
+import {
+  linkTo,
+  linkWithin,
+  typed,
+  useAction,
+  useAnswer,
+  useNow,
+  useQuery,
+  useResource,
+  useSize,
+} from '../hooks.js'
+import { useBursts } from '../live.js'
+import { Action, Badge, Empty, Failure, html, Loaded, Select } from '../parts.js'
 import { callApi, readAll } from '../session.js'
-import { Spark } from '../spark.js'
 import { textOf, texts } from '../texts.js'
-import { Age } from '../times.js'
-import { VirtualList } from '../virtual-list.js'
+import { Age, Clock, clockText } from '../times.js'
 import { termsText, vocabulary } from '../vocabulary.js'
+import { FarePage } from './fare.js'
 import { ImportPanel } from './import-panel.js'
-import { WatchDetails, WatchState } from './watch-details.js'
-import { filtersOf, WatchFilters } from './watch-filters.js'
 import { WatchForm } from './watch-form.js'
+
+const t = texts.lists
 
 const ROW_HEIGHT = 60
 /** On a phone, the parts of a row stand below each other. */
@@ -53,7 +61,7 @@ export function WatchesView({ caller, path: [name, reference] }) {
           ? html`<section class="pane" aria-label=${texts.form.add}><div class="panel"><${WatchForm} list=${list}
               onEnd=${(/** @type {string | undefined} */ added) => (added === undefined ? setAdding(false) : show(list, added))} /></div></section>`
           : current === undefined
-            ? html`<${Empty} title=${texts.lists.empty}>${texts.lists.emptyHelp}<//>`
+            ? html`<${Empty} title=${t.empty}>${t.emptyHelp}<//>`
             : html`<${ListPane} key=${`${current} ${items.find((one) => one.name === current)?.watches}`} name=${current} />`
       }
     </div>`
@@ -66,7 +74,7 @@ function ListNav({ lists, current }) {
     ${lists.map(
       ({ name, watches, paused }) =>
         html`<a href=${linkTo('watches', name)} aria-current=${name === current ? 'page' : null}>
-      <strong>${name}</strong><span class="muted">${texts.count(watches, 'watch', 'watches')}${paused > 0 ? `, ${texts.lists.paused(paused)}` : ''}</span></a>`,
+      <strong>${name}</strong><span class="muted">${texts.count(watches, 'watch', 'watches')}${paused > 0 ? `, ${t.paused(paused)}` : ''}</span></a>`,
     )}
   </nav>`
 }
@@ -75,20 +83,8 @@ function ListNav({ lists, current }) {
 function ListPane({ name }) {
   const [query, setQuery] = useQuery()
   const filters = filtersOf(query).toString()
-  const state = useResource(
-    (signal) => callApi(`/watch-state?list=${encodeURIComponent(name)}&${filters}`, { signal }),
-    [name, filters],
-    { everyMs: 60_000 },
-  )
-  const waiting = useRef(0)
-  // A burst of records reads the list once.
-  useEvents(() => {
-    if (waiting.current !== 0) return
-    waiting.current = window.setTimeout(() => {
-      waiting.current = 0
-      state.reload()
-    }, BURST_MS)
-  }, [state.reload])
+  const state = useAnswer(`/watch-state?list=${encodeURIComponent(name)}&${filters}`, 60_000)
+  useBursts(state.reload, BURST_MS)
   const [text, setText] = useState('')
   return html`<section class="pane">
     <${WatchFilters} query=${query} onQuery=${setQuery} text=${text} onText=${setText} />
@@ -149,8 +145,8 @@ function WatchTable({ list, watches, takenAt, text, isFiltered, sort, onSort }) 
 
 /** Sorts by a column, and the other way round if it is pressed again. @param {{ sort: string, onSort: (sort: string) => void }} props */
 function Head({ sort, onSort }) {
-  return html`<div class="watch head" role="group" aria-label=${texts.lists.sortBy}>${Object.entries(
-    texts.lists.columns,
+  return html`<div class="watch head" role="group" aria-label=${t.sortBy}>${Object.entries(
+    t.columns,
   ).map(([name, text]) => {
     if (COLUMNS[name] === undefined) return html`<span class=${name}>${text}</span>`
     const arrow = sort === name ? ' ↑' : sort === `-${name}` ? ' ↓' : ''
@@ -177,9 +173,9 @@ function WatchRow({ list, row: { watch, subject, terms }, strip, start, now }) {
     <span class="subject"><strong>${subject.title}</strong> <span class="muted small reference">${reference}</span><span class="muted small flight">${subject.detail}</span></span>
     <span class="small passengers">${terms}</span>
     <span class="price">${priceText(belief.price) ?? (was ? html`<span class="muted">${texts.was(was)}</span>` : texts.none)}</span>
-    <span class="trend">${strip && html`<${Spark} intervals=${strip.intervals} start=${start} now=${now} />`}</span>
+    <span class="trend">${strip !== undefined && html`<${Spark} intervals=${strip.intervals} start=${start} now=${now} />`}</span>
     <${WatchState} watch=${watch} />
-    <span class="muted checked">${watch.route === null && html`<${Age} at=${lastGoodCheckAt} none=${texts.never} />`}${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>${texts.lists.next} <${Age} at=${next.notBefore} past=${texts.lists.due} /></span>`}</span>
+    <span class="muted checked">${watch.route === null && html`<${Age} at=${lastGoodCheckAt} none=${texts.never} />`}${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>${t.next} <${Age} at=${next.notBefore} past=${t.due} /></span>`}</span>
   </a>`
 }
 
@@ -232,4 +228,244 @@ function startOf(strips, now) {
     first ? [Date.parse(first.validFrom)] : [],
   )
   return Math.max(now - STRIP_DAYS * 86_400_000, firsts.length === 0 ? 0 : Math.min(...firsts))
+}
+
+/** The filters of the API that the address keeps, by their names there. */
+const FILTERS = ['state', 'status', 'place', 'departsFrom', 'departsTo']
+const STATES = ['bookable', 'not_bookable', 'unknown']
+const STATUSES = ['new', 'stale', 'expired', 'paused']
+
+/** The filters among what an address has. @param {URLSearchParams} query */
+function filtersOf(query) {
+  return new URLSearchParams([...query].filter(([name]) => FILTERS.includes(name)))
+}
+
+/**
+ * Chooses watches by text, state, place and day of departure.
+ * @param {{ query: URLSearchParams, onQuery: (given: Record<string, string>) => void, text: string, onText: (text: string) => void }} props
+ */
+function WatchFilters({ query, onQuery, text, onText }) {
+  const set = filtersOf(query).size
+  const clear = () => onQuery(Object.fromEntries(FILTERS.map((name) => [name, ''])))
+  const day = (/** @type {string} */ name, /** @type {string} */ label) =>
+    html`<label>${label} <input type="date" value=${query.get(name) ?? ''} onChange=${typed((value) => onQuery({ [name]: value }))} /></label>`
+  return html`<div class="toolbar">
+    <label>${texts.search} <input type="search" value=${text} placeholder=${t.searchHint}
+      onInput=${typed(onText)} /></label>
+    <details class="filters" open=${set > 0}><summary>${t.filters(set)}</summary>
+      <div class="toolbar">
+        <${StateFilter} query=${query} onQuery=${onQuery} />
+        <${PlaceFilter} place=${query.get('place') ?? ''} onQuery=${onQuery} />
+        ${day('departsFrom', t.departsFrom)} ${day('departsTo', t.departsTo)}
+        ${set > 0 && html`<button type="button" class="plain" onClick=${clear}>${t.clear}</button>`}
+      </div>
+    </details>
+  </div>`
+}
+
+/** What is typed stays while the view is drawn again. @param {{ place: string, onQuery: (given: Record<string, string>) => void }} props */
+function PlaceFilter({ place, onQuery }) {
+  const [text, setText] = useState(place)
+  useEffect(() => setText(place), [place])
+  return html`<label>${t.place} <input value=${text} placeholder=${t.placeHint} maxlength="100"
+    onInput=${typed(setText)}
+    onChange=${typed((value) => onQuery({ place: value.trim() }))} /></label>`
+}
+
+/** @param {{ query: URLSearchParams, onQuery: (given: Record<string, string>) => void }} props */
+function StateFilter({ query, onQuery }) {
+  const chosen = query.get('state') ?? query.get('status') ?? ''
+  const choose = (/** @type {string} */ value) => {
+    const isState = STATES.includes(value)
+    onQuery({ state: isState ? value : '', status: isState ? '' : value })
+  }
+  const named = (/** @type {object} */ known) => (/** @type {string} */ name) => [
+    name,
+    textOf(known, name),
+  ]
+  const options = [
+    ['', t.anyState],
+    ...STATES.map(named(vocabulary.states)),
+    ...STATUSES.map(named(vocabulary.statuses)),
+  ]
+  return html`<${Select} label=${t.state} value=${chosen} onChoose=${choose} options=${options} />`
+}
+
+const HEIGHT = 24
+
+/**
+ * The prices of a watch in the last days as a line of steps between its lowest and its highest price. A time in which it
+ * could not be booked is a gap above a bar.
+ * @param {{ intervals: readonly any[], start: number, now: number }} props
+ */
+function Spark({ intervals, start, now }) {
+  const x = (/** @type {string | null} */ at) =>
+    at === null ? 100 : Math.min(100, Math.max(0, ((Date.parse(at) - start) / (now - start)) * 100))
+  const amounts = intervals.flatMap(({ price }) => (price ? [Number(price.amount)] : []))
+  const low = Math.min(...amounts)
+  const span = Math.max(...amounts) - low
+  const y = (/** @type {number} */ amount) =>
+    span === 0 ? HEIGHT / 2 : HEIGHT - 4 - ((amount - low) / span) * (HEIGHT - 7)
+  let before = false
+  const path = intervals.map(({ validFrom, validTo, price }) => {
+    const step = price
+      ? `${before ? 'L' : 'M'}${x(validFrom)} ${y(Number(price.amount))}H${x(validTo)}`
+      : ''
+    before = step !== ''
+    return step
+  })
+  const summary = intervals
+    .map(
+      ({ validFrom, state, price }) =>
+        `${clockText(validFrom)}: ${priceText(price) ?? stateName(state)}`,
+    )
+    .join('; ')
+  return html`<svg class="spark" viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label=${summary || texts.lists.sparkUnknown}>
+    <title>${summary}</title>
+    ${intervals.map(
+      ({ validFrom, validTo, state }) =>
+        state === 'not_bookable' &&
+        html`<rect x=${x(validFrom)} y=${HEIGHT - 3} width=${Math.max(1, x(validTo) - x(validFrom))} height="3" />`,
+    )}
+    <path d=${path.join('')} />
+  </svg>`
+}
+
+const OVERSCAN = 8
+
+/**
+ * A list that renders only the rows in view, so that ten thousand rows scroll like ten.
+ * @template T
+ * @param {{ items: readonly T[], rowHeight: number, label: string, render: (item: T, index: number) => unknown,
+ *   onVisible?: (from: number, to: number) => void }} props
+ */
+function VirtualList({ items, rowHeight, label, render, onVisible }) {
+  const [ref, { height }] = useSize()
+  const [top, setTop] = useState(0)
+  const from = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
+  const to = Math.min(items.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
+  onVisible?.(from, to)
+  return html`<div class="virtual" ref=${ref} tabindex="0" role="list" aria-label=${label}
+    onScroll=${(/** @type {{ currentTarget: HTMLElement }} */ event) => setTop(event.currentTarget.scrollTop)}>
+    <div style=${{ height: `${items.length * rowHeight}px`, position: 'relative' }}>
+      ${items.slice(from, to).map(
+        (item, i) => html`
+        <div role="listitem" aria-setsize=${items.length} aria-posinset=${from + i + 1} key=${from + i}
+          style=${{ position: 'absolute', insetInline: 0, top: `${(from + i) * rowHeight}px`, height: `${rowHeight}px` }}>
+          ${render(item, from + i)}
+        </div>`,
+      )}
+    </div>
+  </div>`
+}
+
+const SHOWN_RECORDS = 50
+
+/**
+ * One watch: its belief, its next check, its prices, its records, and what was believed before.
+ * @param {{ list: string, reference: string, canWatch: boolean }} props
+ */
+function WatchDetails({ list, reference, canWatch }) {
+  const path = `/watch-lists/${encodeURIComponent(list)}/watches/${encodeURIComponent(reference)}`
+  const found = useResource(
+    async (signal) => {
+      const [watch, timeline, changes] = await Promise.all([
+        callApi(path, { signal }),
+        callApi(`${path}/timeline?limit=500`, { signal }),
+        recordsOf(list, reference, signal),
+      ])
+      return { watch, timeline: timeline.items, changes }
+    },
+    [path],
+    { everyMs: 15_000 },
+  )
+  return html`<section aria-label=${reference}>
+    <a class="back" href=${linkWithin('watches', list)}>‹ ${list}</a>
+    <${Loaded} of=${found}>${(/** @type {any} */ { watch, timeline, changes }) => html`
+      <${FarePage} fare=${watch} timeline=${timeline} changes=${changes} canWatch=${canWatch} title=${reference}
+        state=${html`<${WatchState} watch=${watch} />`}>
+        ${canWatch && html`<${Buttons} list=${list} path=${path} watch=${watch} onChanged=${found.reloaded} />`}
+        ${canWatch && !watch.route && html`<${Links} path=${`${path}/links`} />`}
+      <//>
+    `}<//>
+  </section>`
+}
+
+/** The links that show the watch to people without a key. A new one is shown once. @param {{ path: string }} props */
+function Links({ path }) {
+  const open = useAnswer(path)
+  const { busy, error, run } = useAction()
+  const [made, setMade] = useState('')
+  const t = texts.links
+  const make = async () => {
+    const { url, path: address } = await callApi(path, { method: 'POST', body: {} })
+    setMade(url ?? `${location.origin}${address}`)
+    open.reload()
+  }
+  const revoke = async () => {
+    await callApi(path, { method: 'DELETE' })
+    setMade('')
+    open.reload()
+  }
+  return html`<${Loaded} of=${open}>${(/** @type {any} */ { items }) => html`<div class="buttons">
+    <${Action} label=${t.make} busy=${busy} onClick=${() => run(make)} />
+    ${
+      items.length > 0 &&
+      html`<span class="muted">${t.open(items.length)} <${Clock} at=${items.at(-1).expiresAt} /></span>
+      <${Action} label=${t.revoke} kind="danger" busy=${busy} onClick=${() => run(revoke)} />`
+    }
+    ${error && html`<${Failure} error=${error} />`}
+  </div>
+  ${
+    made &&
+    html`<div class="notice secret" role="status"><p>${t.made} <a href=${made} target="_blank" rel="noreferrer">${made}</a></p>
+    ${navigator.clipboard && html`<button type="button" onClick=${() => navigator.clipboard.writeText(made)}>${texts.endpointActions.copy}</button>`}</div>`
+  }`}<//>`
+}
+
+/** The last records of a watch, newest first. @param {string} list @param {string} reference @param {AbortSignal} signal */
+async function recordsOf(list, reference, signal) {
+  const { first } = await callApi('/watch-changes?limit=1', { signal })
+  const of = new URLSearchParams({ list, reference, after: String(first - 1), limit: '1000' })
+  const { items } = await callApi(`/watch-changes?${of}`, { signal })
+  return items.slice(-SHOWN_RECORDS).reverse()
+}
+
+/** @param {{ watch: any }} props */
+function WatchState({ watch }) {
+  const { status, belief, hiddenReason } = watch
+  const hasState = status === 'followed' && watch.route === null
+  return html`<${Badge} level=${hiddenReason || status === 'stale' ? 'warn' : hasState ? stateLevel(belief.state) : 'idle'}>
+    ${hiddenReason ? hiddenText(watch) : hasState ? stateName(belief.state) : textOf(vocabulary.statuses, status)}<//>`
+}
+
+/** @param {{ list: string, path: string, watch: any, onChanged: () => Promise<void> }} props */
+function Buttons({ list, path, watch, onChanged }) {
+  const { busy, error, run } = useAction()
+  const [editing, setEditing] = useState(false)
+  const verb = watch.pausedAt === null && watch.status !== 'expired' ? 'pause' : 'resume'
+  const toggle = async () => {
+    const body = { references: [watch.reference] }
+    await callApi(`/watch-lists/${encodeURIComponent(list)}/${verb}`, { method: 'POST', body })
+    await onChanged()
+  }
+  const remove = async () => {
+    await callApi(path, { method: 'DELETE' })
+    location.hash = linkTo('watches', list)
+  }
+  if (editing) {
+    return html`<${WatchForm} list=${list} path=${path} watch=${watch} onEnd=${async (
+      /** @type {string | undefined} */ saved,
+    ) => {
+      if (saved !== undefined) await onChanged()
+      setEditing(false)
+    }} />`
+  }
+  return html`<div class="buttons">
+    <button type="button" onClick=${() => setEditing(true)}>${texts.watch.edit}</button>
+    <${Action} label=${verb === 'pause' ? texts.watch.pause : texts.watch.resume} busy=${busy} onClick=${() => run(toggle)} />
+    <${Action} label=${texts.watch.remove} kind="danger" busy=${busy}
+      onClick=${() => confirm(texts.watch.askRemove(watch.reference, list)) && run(remove)} />
+    ${error && html`<${Failure} error=${error} />`}
+  </div>`
 }
