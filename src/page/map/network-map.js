@@ -18,13 +18,13 @@ const t = texts.map
  * @typedef {{ from: MapPlace, to: MapPlace }} Line
  * @typedef {{ steady: Line[], added: Line[], removed: Line[], focused: Line[], focusPlaces: MapPlace[], places: MapPlace[],
  *   addedPlaces: MapPlace[], labels: { iata: string, at: [number, number] }[] }} Lines
- * @typedef {{ x: number, y: number, within: number }} Spot a point of the map in pixels, and how far a place may be from it
+ * @typedef {{ x: number, y: number, within: number }} Target a point of the map in pixels, and how far a place may be from it
  */
 
 /** @type {readonly Pair[]} */
 const NONE = []
 const NEAR_PX = 14
-/** A spot near a route makes it this much longer at most, in radians: to ask this of many routes takes little time. */
+/** The way over a point near a route is this much longer at most, in radians. This is computed fast for many routes. */
 const MOST_DETOUR = 0.06
 /** A pointer that rests this long asks what it points at. */
 const HOVER_MS = 80
@@ -70,14 +70,14 @@ export function NetworkMap({
   useEffect(() => {
     if (isShown) show(all.focused.flatMap(endsOf))
   }, [isShown, inFocus, world])
-  const spotOf = (/** @type {MouseEvent & { currentTarget: Element }} */ event) => {
+  const targetOf = (/** @type {MouseEvent & { currentTarget: Element }} */ event) => {
     const corner = event.currentTarget.getBoundingClientRect()
     return { x: event.clientX - corner.left, y: event.clientY - corner.top, within: NEAR_PX }
   }
-  const choose = (/** @type {Spot} */ spot) => onPlace?.(placeAt(spot))
+  const choose = (/** @type {Target} */ target) => onPlace?.(placeAt(target))
   const move = (/** @type {PointerEvent & { currentTarget: Element }} */ event) => {
     handlers.onPointerMove(event)
-    point(spotOf(event))
+    point(targetOf(event))
   }
   const press = (/** @type {KeyboardEvent} */ event) => {
     const middle = { x: size.width / 2, y: size.height / 2, within: Number.POSITIVE_INFINITY }
@@ -88,7 +88,7 @@ export function NetworkMap({
   }
   // With this role, a screen reader passes the keys on to the map.
   return html`<div><div class="map map-${kind}" ref=${box} ...${handlers} onPointerMove=${move} onPointerLeave=${leave} onBlur=${leave} onKeyDown=${press}
-    onClick=${(/** @type {MouseEvent & { currentTarget: Element }} */ event) => wasDragged() || choose(spotOf(event))} role="application" aria-label=${label}
+    onClick=${(/** @type {MouseEvent & { currentTarget: Element }} */ event) => wasDragged() || choose(targetOf(event))} role="application" aria-label=${label}
     aria-describedby=${onPlace === undefined ? null : 'map-help'}>
     <canvas ref=${base} style=${{ transform: shift }}></canvas>
     <canvas ref=${top} style=${{ transform: shift }}></canvas>
@@ -108,36 +108,37 @@ export function NetworkMap({
  * @param {{ world: import('./drawing.js').World | undefined, view: import('./drawing.js').View, moving: boolean }} map
  */
 function usePointing(shown, { world, view, moving }) {
-  const [spot, setSpot] = useState(/** @type {Spot | undefined} */ (undefined))
+  const [target, setTarget] = useState(/** @type {Target | undefined} */ (undefined))
   const timer = useRef(0)
-  const point = (/** @type {Spot | undefined} */ next) => {
+  const point = (/** @type {Target | undefined} */ next) => {
     clearTimeout(timer.current)
-    timer.current = window.setTimeout(() => setSpot(next), HOVER_MS)
+    timer.current = window.setTimeout(() => setTarget(next), HOVER_MS)
   }
-  const at = (/** @type {Spot} */ wanted) => world && findAt(shown, world, { spot: wanted, view })
+  const at = (/** @type {Target} */ wanted) =>
+    world && findAt(shown, world, { target: wanted, view })
   const found = useMemo(
-    () => (spot && !moving ? { spot, ...at(spot) } : undefined),
-    [spot, moving, world, shown, view],
+    () => (target && !moving ? { target, ...at(target) } : undefined),
+    [target, moving, world, shown, view],
   )
   const line = found?.line
   const lines = useMemo(
     () => (line ? { ...shown, focused: [...shown.focused, line] } : shown),
     [shown, line],
   )
-  const placeAt = (/** @type {Spot} */ wanted) => at(wanted)?.place?.id
+  const placeAt = (/** @type {Target} */ wanted) => at(wanted)?.place?.id
   return { lines, found, point, leave: () => point(undefined), placeAt }
 }
 
 /**
  * What a pointer is at, on a card next to it.
- * @param {{ found: { spot: Spot, place?: MapPlace | undefined, line?: Line | undefined }, lines: Lines, size: { width: number, height: number } }} props
+ * @param {{ found: { target: Target, place?: MapPlace | undefined, line?: Line | undefined }, lines: Lines, size: { width: number, height: number } }} props
  */
-function Hover({ found: { place, line, spot }, lines, size: { width, height } }) {
+function Hover({ found: { place, line, target }, lines, size: { width, height } }) {
   const back = (/** @type {boolean} */ isFar) => (isFar ? 'calc(-100% - 1.6rem)' : '0')
-  const translate = `${back(spot.x > width / 2)} ${back(spot.y > height / 2)}`
+  const translate = `${back(target.x > width / 2)} ${back(target.y > height / 2)}`
   return (
     (place || line) &&
-    html`<div class="hover" role="status" style=${{ left: `${spot.x}px`, top: `${spot.y}px`, translate }}>
+    html`<div class="hover" role="status" style=${{ left: `${target.x}px`, top: `${target.y}px`, translate }}>
       ${place ? html`<${PlaceCard} place=${place} lines=${lines} />` : html`<${RouteCard} line=${line} />`}
     </div>`
   )
@@ -190,19 +191,19 @@ function viewOf(places, projection, { width, height }) {
 }
 
 /**
- * What is at a spot of the map: the nearest place, else a route.
+ * What is at a point of the map: the nearest place, else a route.
  * @param {Lines} lines
  * @param {import('./drawing.js').World} world
- * @param {{ spot: Spot, view: import('./drawing.js').View }} where
+ * @param {{ target: Target, view: import('./drawing.js').View }} where
  * @returns {{ place?: MapPlace | undefined, line?: Line | undefined }}
  */
-function findAt(lines, world, { spot, view }) {
-  const [x, y] = [(spot.x - view.x) / view.k, (spot.y - view.y) / view.k]
+function findAt(lines, world, { target, view }) {
+  const [x, y] = [(target.x - view.x) / view.k, (target.y - view.y) / view.k]
   const places = [...lines.places, ...lines.addedPlaces].map((place) => {
     const [left, top] = world.point(place)
     return { place, away: Math.hypot(left - x, top - y) * view.k }
   })
-  const near = places.filter(({ away }) => away < spot.within).sort((a, b) => a.away - b.away)
+  const near = places.filter(({ away }) => away < target.within).sort((a, b) => a.away - b.away)
   if (near[0]) return { place: near[0].place }
   const context = document.createElement('canvas').getContext('2d')
   if (context === null) return {}

@@ -58,7 +58,8 @@ export const work = {
     /** @param {string} span */
     noDelay: (span) => `No check found a change ${span}.`,
     /** @param {string} changes @param {string} span @param {string} most */
-    delays: (changes, span, most) => `Half of ${changes} ${span}; 95\u00A0% within ${most}.`,
+    delays: (changes, span, most) =>
+      `${changes} ${span}: half within this time, 95\u00A0% within ${most}.`,
     checks: 'How much is checked?',
     /** @param {string} checks @param {string | null} silent */
     checksMade: (checks, silent) =>
