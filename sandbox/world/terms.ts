@@ -35,7 +35,8 @@ const TERM_FIELDS: readonly TermField[] = ['residents', 'nonResidents'].flatMap(
   TYPE_NAMES.map((type) => ({
     wire: `${group}[${type}]`,
     isRequired: type === 'adults',
-    read: (text: unknown) => (typeof text === 'string' && NUMERIC.test(text) ? Number(text) : 0),
+    read: (text: unknown) =>
+      typeof text === 'string' && NUMERIC.test(text) ? Number(text) + 0 : 0,
     brokenRule: (count: unknown) =>
       Number.isInteger(count) && Number(count) >= 0 && Number(count) <= MAX_PASSENGERS
         ? undefined

@@ -64,6 +64,7 @@ const count = fc.oneof(
     '٣',
     '12 ',
     '--1',
+    '-0',
   ),
   fc.string({ maxLength: 5 }),
 )
