@@ -118,6 +118,7 @@ describe('the status', () => {
         lists: 1,
         reason: { code: 'mass_absence', text: expect.any(String) as string },
         // It lacks over half of the routes.
+        rejectedAt: null,
         releasableAt: null,
       },
     ])
