@@ -75,6 +75,7 @@ export async function startDrivenUpstream(
   losses: () => readonly Loss[],
   planned: () => readonly ListedRoute[],
 ) {
+  const answers: Answered[] = []
   const server = http.createServer((request, response) => {
     const { searchParams, pathname } = new URL(request.url ?? '/', 'http://localhost')
     const now = Date.now()
@@ -85,6 +86,7 @@ export async function startDrivenUpstream(
       return
     }
     const ids = ['flightId', 'returnFlightId'].flatMap((name) => searchParams.get(name) ?? [])
+    answers.push({ ids, atMs: now })
     const entries = ids.map((id) =>
       lossAt(losses(), [id], now) === undefined ? flightFor(id) : { [id]: { available: false } },
     )
@@ -92,10 +94,13 @@ export async function startDrivenUpstream(
     response.end(JSON.stringify(Object.assign({}, ...entries)))
   })
   const { url, close } = await listenLocally(server)
-  return {
-    url,
-    close,
-  }
+  return { url, answers, close }
+}
+
+/** When the upstream answered what of flights, before a proxy could spoil it. */
+export interface Answered {
+  readonly ids: readonly string[]
+  readonly atMs: number
 }
 
 /** A record of the feed, with the flights of its fare. */
@@ -150,7 +155,7 @@ export function recordedLosses(
         detectedMs <= toMs,
     )
     const lastsMs = Math.min(toMs, endMs) - fromMs
-    return [{ fromMs, lastsMs, tookMs: record && record.recordedMs - fromMs }]
+    return [{ flightId, fromMs, lastsMs, tookMs: record && record.recordedMs - fromMs }]
   })
 }
 

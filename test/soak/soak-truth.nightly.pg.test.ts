@@ -11,6 +11,7 @@ import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import {
+  type Answered,
   type DrivenRecord,
   falseRecords,
   type Legs,
@@ -164,7 +165,8 @@ async function run(db: Db, databaseUrl: string, redisUrl: string | null, fault: 
   expect(await Promise.all(workers.map(({ ended }) => ended))).toEqual([0, 0])
   const corrupted = Object.values(proxy.corrupted).reduce((sum, n) => sum + n, 0)
   const records = await readRecords(db)
-  return { losses, routes, endMs, hidden, records, asked: proxy.requestsMs, corrupted }
+  const { answers } = upstream
+  return { losses, routes, endMs, hidden, records, answers, asked: proxy.requestsMs, corrupted }
 }
 
 /** What the reseller received of each route, in the order of its feed. */
@@ -227,13 +229,26 @@ function shownMs({ fromMs, toMs }: Span, hidden: readonly Span[]): number {
   return toMs - fromMs - covered.reduce((sum, ms) => sum + Math.max(0, ms), 0)
 }
 
+/** Whether two answers showed a loss, as far apart as a confirmation: of three, two may be corrupted. */
+function isAnsweredTwice(
+  { flightId, fromMs, lastsMs }: ReturnType<typeof recordedLosses>[number],
+  answers: readonly Answered[],
+  hidden: readonly Span[],
+): boolean {
+  const times = answers
+    .filter(({ ids, atMs }) => ids.includes(flightId) && atMs >= fromMs && atMs < fromMs + lastsMs)
+    .map(({ atMs }) => atMs)
+    .filter((ms) => !hidden.some((one) => one.fromMs <= ms && ms < one.toMs))
+  return Math.max(...times) - Math.min(...times) >= CONFIRMATION_MS
+}
+
 async function expectTrue(
   db: Db,
   databaseUrl: string,
   redisUrl: string | null,
   fault: Fault,
 ): Promise<void> {
-  const { losses, routes, endMs, hidden, records, asked, corrupted } = await run(
+  const { losses, routes, endMs, hidden, records, answers, asked, corrupted } = await run(
     db,
     databaseUrl,
     redisUrl,
@@ -242,7 +257,9 @@ async function expectTrue(
   const routeRecords = await readRouteRecords(db)
   const found = recordedLosses({ fares: FARES, endMs }, losses, records)
   const shown = (fromMs: number, ms: number) => shownMs({ fromMs, toMs: fromMs + ms }, hidden)
-  const long = found.filter(({ fromMs, lastsMs }) => shown(fromMs, lastsMs) >= LONG_MS)
+  const long = found.filter(
+    (loss) => shown(loss.fromMs, loss.lastsMs) >= LONG_MS && isAnsweredTwice(loss, answers, hidden),
+  )
   const took = long
     .flatMap(({ fromMs, tookMs }) => (tookMs === undefined ? [] : [shown(fromMs, tookMs)]))
     .sort((a, b) => a - b)
