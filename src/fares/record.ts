@@ -97,10 +97,6 @@ interface RecordedBatch {
  * Decides every check on the locked state of its fare, and writes the results of all in a few statements: counts the
  * masses, decides, saves, schedules, appends, notifies.
  *
- * It locks in this order: the fares of the claim in the schedule, then their beliefs, by id; what flights showed; the
- * count of the minute, where records wait for each other; feeds, watches; last the queues and the sums, where claims
- * wait. Other fares are taken only if no one holds them.
- *
  * A check is dropped if its request began before that of the last counted one, whose answer is newer, or if the caller
  * holds no lock on its fare.
  */

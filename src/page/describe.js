@@ -2,8 +2,6 @@ import { textOf, texts } from './texts.js'
 import { dayText, localText } from './times.js'
 import { phrase, termsText, vocabulary } from './vocabulary.js'
 
-const t = texts.endpoints
-
 /**
  * A price as text, or null.
  * @param {{ amount: string, currency: string } | null | undefined} price
@@ -234,12 +232,12 @@ export function endpointName({ description, format }) {
 /** @param {any} endpoint @returns {{ level: import('./parts.js').Level, text: string }} */
 export function endpointState({ enabled, disabledReason, failingSince, lastSuccessAt }) {
   if (!enabled) {
-    return { level: 'bad', text: textOf(t.disabledReasons, disabledReason) }
+    return { level: 'bad', text: textOf(texts.endpoints.disabledReasons, disabledReason) }
   }
-  if (failingSince !== null) return { level: 'warn', text: t.failing }
+  if (failingSince !== null) return { level: 'warn', text: texts.endpoints.failing }
   return lastSuccessAt === null
-    ? { level: 'idle', text: t.nothingSent }
-    : { level: 'good', text: t.works }
+    ? { level: 'idle', text: texts.endpoints.nothingSent }
+    : { level: 'good', text: texts.endpoints.works }
 }
 
 /** How an attempt ended. @param {{ outcome: string, status: number | null }} attempt */
@@ -250,7 +248,7 @@ export function attemptText({ outcome, status }) {
 /** Which records an endpoint receives, and when. @param {any} endpoint */
 export function receivesText({ kinds, reasons, lists, rules, digest }) {
   const isFiltered = [kinds, reasons, lists, rules].some((filter) => filter !== null)
-  const which = isFiltered ? t.chosen : t.everything
+  const which = isFiltered ? texts.endpoints.chosen : texts.endpoints.everything
   return digest === null
     ? which
     : `${which}, ${textOf(texts.endpointForm.digests, digest.every ?? digest.type)}`

@@ -340,7 +340,7 @@ export const PROBLEMS = {
     status: 404,
     title: 'There is no such thing',
     cause:
-      'There is nothing with this name or number, or it belongs to another reseller. `missing` names its kind, such as `watch`; ' +
+      'Nothing has this name or number, or it belongs to another reseller. `missing` says what was looked for, such as `watch`; ' +
       '`operation` means that the path is none of the API.',
     remedy: 'Correct the name or the number. The list of its kind shows what there is.',
   },
