@@ -1,4 +1,4 @@
-import { describe, expect, inject, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { createEndpoint } from '../../src/delivery/endpoints/change-endpoints.ts'
 import { createSealer } from '../../src/delivery/endpoints/sealer.ts'
 import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
@@ -13,7 +13,7 @@ import { untilReady } from '../fares/worker-fixtures.ts'
 import { manyRoutes } from '../routes/sync-fixtures.ts'
 import { startInTest } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
-import { adminQuery } from '../support/postgres-server.ts'
+import { setReadOnly } from '../support/read-only.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -77,15 +77,6 @@ async function expectOnce({ cause, codes, withinMs, arrived }: Timed): Promise<v
     `${cause}: after ${seconds} s "${own()[0]?.message}", ${own().length} time(s); also ${others.map(({ code }) => code).join(', ') || 'nothing'}\n`,
   )
   expect(own()).toHaveLength(1)
-}
-
-async function setReadOnly(url: string): Promise<void> {
-  const name = new URL(url).pathname.slice(1)
-  await adminQuery(url, `alter database ${name} set default_transaction_read_only = on`)
-  await adminQuery(
-    inject('postgresUrl'),
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
-  )
 }
 
 const STOPPED = ['no_tick', 'no_process', 'role_missing']
@@ -155,7 +146,7 @@ describe('an operator without Prometheus receives once', { timeout: 600_000 }, (
     const { arrived } = await startInstallation(databaseUrl, { UPSTREAM_BASE_URL: lists.url })
     await new Promise((resolve) => setTimeout(resolve, 5_000))
 
-    await setReadOnly(databaseUrl)
+    await setReadOnly(databaseUrl, true)
 
     const codes = ['database_read_only', 'database_down']
     await expectOnce({ cause: 'database read-only', codes, withinMs: 240_000, arrived })

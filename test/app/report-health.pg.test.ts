@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
-import { describe, expect, inject, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { type App, openApp } from '../../src/app/app.ts'
 import { createHealthReports } from '../../src/app/report-health.ts'
 import { targetRulesOf } from '../../src/app/settings-for.ts'
@@ -13,7 +13,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { QueueSystem } from '../../src/platform/queue/queue-system.ts'
 import { startReceiver } from '../delivery/receiver.ts'
 import { listenLocally } from '../support/local-server.ts'
-import { adminQuery } from '../support/postgres-server.ts'
+import { setReadOnly } from '../support/read-only.ts'
 import { openWithSetClock } from '../support/set-clock.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -25,7 +25,7 @@ const never = new AbortController().signal
 /** Processes whose clocks, and that of their database, the test sets. */
 async function openWorld(databaseUrl: string) {
   let at = START
-  const { db, setClock } = await openWithSetClock(databaseUrl, START)
+  const { db, setClock, sessions } = await openWithSetClock(databaseUrl, START)
   const config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -53,6 +53,11 @@ async function openWorld(databaseUrl: string) {
   return {
     app,
     db,
+    /** Returns when the pool has dropped the sessions that this ends. */
+    setReadOnly: async (isReadOnly: boolean) => {
+      await setReadOnly(databaseUrl, isReadOnly)
+      await until('the end of all sessions', () => sessions() === 0)
+    },
     setQueueUp: (isUp: boolean) => {
       isQueueUp = isUp
     },
@@ -113,18 +118,6 @@ async function sentTo(db: Db, endpointId: string) {
 }
 
 const LISTS = ['warning.began list_never_accepted', 'warning.began list_never_accepted']
-
-/** Ends the sessions, because a session keeps its settings. */
-async function setReadOnly(databaseUrl: string, isReadOnly: boolean): Promise<void> {
-  const name = new URL(databaseUrl).pathname.slice(1)
-  const to = isReadOnly ? 'on' : 'off'
-  const url = inject('postgresUrl')
-  await adminQuery(url, `alter database ${name} set default_transaction_read_only = ${to}`)
-  await adminQuery(
-    url,
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
-  )
-}
 
 describe('the endpoints of operators', () => {
   it('receive what begins, grows worse and ends, once for all workers and restarts', async ({
@@ -241,12 +234,8 @@ describe('the endpoints of operators', () => {
     await read()
     await pass(1)
     await read()
-    await setReadOnly(databaseUrl, true)
-    // The first may meet a connection that has just ended.
-    await until('a heartbeat', async () => {
-      await beating().catch(() => undefined)
-      return service.received.length > 0
-    })
+    await world.setReadOnly(true)
+    await Promise.allSettled([beating()])
     for (let minute = 0; minute < 4; minute += 1) {
       passInMemory(1)
       await read()
@@ -258,7 +247,7 @@ describe('the endpoints of operators', () => {
       'bad database_read_only: PostgreSQL takes no writes now.',
     )
 
-    await setReadOnly(databaseUrl, false)
+    await world.setReadOnly(false)
     for (let minute = 0; minute < 7; minute += 1) {
       await pass(1)
       await read()

@@ -1,4 +1,4 @@
-import { expect, inject } from 'vitest'
+import { expect } from 'vitest'
 import { STATUS_CHECKS } from '../../src/health/checks.ts'
 import { LIMITS } from '../../src/health/limits.ts'
 import type { StatusWarning } from '../../src/health/status-shapes.ts'
@@ -21,7 +21,7 @@ import {
 import { untilReady } from '../fares/worker-fixtures.ts'
 import { newKeyText } from '../support/api-server.ts'
 import { runFarewatch, startInTest } from '../support/child-process.ts'
-import { adminQuery } from '../support/postgres-server.ts'
+import { setReadOnly } from '../support/read-only.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
@@ -296,8 +296,8 @@ const ENTRIES: readonly Entry[] = [
   },
   {
     codes: ['database_read_only'],
-    provoke: ({ url }) => setReadOnly(url, 'on'),
-    end: ({ url }) => setReadOnly(url, 'off'),
+    provoke: ({ url }) => setReadOnly(url, true),
+    end: ({ url }) => setReadOnly(url, false),
   },
   {
     codes: ['no_tick', 'role_missing'],
@@ -314,16 +314,6 @@ async function reconcile({ url }: World, pattern: string): Promise<void> {
   const times = { pattern, zone: 'UTC' }
   const scheduler = { name: 'sync-routes', times, payload: { list: 'routes' }, attempts: 1 }
   await queueIn(url).reconcile(SYNC_QUEUE, [scheduler])
-}
-
-async function setReadOnly(url: string, to: 'on' | 'off'): Promise<void> {
-  const name = new URL(url).pathname.slice(1)
-  const admin = inject('postgresUrl')
-  await adminQuery(admin, `alter database ${name} set default_transaction_read_only = ${to}`)
-  await adminQuery(
-    admin,
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
-  )
 }
 
 /** Times pass between two faces. */
