@@ -1,7 +1,7 @@
 import type { Declared } from '../app/api-operations.ts'
 import { AppError, messageOf } from '../platform/base/errors.ts'
 import type { ProgramOptions } from './describe.ts'
-import { interruptSignal } from './exit-codes.ts'
+import { interruptSignal, untilInterrupted } from './exit-codes.ts'
 
 /** An operation of the API: `GET /incidents/{incidentId}`. */
 export type Operation = Declared['name']
@@ -31,12 +31,14 @@ export interface Call {
 export interface Api {
   /** Throws ApiProblem. */
   call<O extends Operation>(operation: O, call?: Call): Promise<Answer<O>>
+  /** As `call`, of an answer that is read in parts. */
+  open(operation: Operation, call?: Call): Promise<Response>
 }
 
 /** Sends a request to the API with an operator's key. */
 export type Send = (path: string, init: RequestInit) => Promise<Response>
 
-export const ROOT = '/api/v1'
+const ROOT = '/api/v1'
 
 /** Runs work with the API that runs, or with one in this process, on the database. */
 export async function withApi<T>(
@@ -47,7 +49,7 @@ export async function withApi<T>(
     const { withOwnApi } = await import('./work/own-api.ts')
     return withOwnApi((send) => work(createApi(send)))
   }
-  return work(createApi(await openRunningApi()))
+  return untilInterrupted(work(createApi(await openRunningApi())), interruptSignal())
 }
 
 /** The address and the key are those of the settings, or of the farewatch that runs in the home. */
@@ -83,26 +85,51 @@ export async function openRunningApi({
 }
 
 export function createApi(send: Send): Api {
+  const open: Api['open'] = async (operation, { params = {}, query, body, reseller } = {}) => {
+    const [method = '', path = ''] = operation.split(' ')
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
+      encodeURIComponent(params[name] ?? ''),
+    )
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const response = await request(send, `${filled}${searchOf(query)}`, { method, text, reseller })
+    if (response.ok) return response
+    const answer: unknown = await response.json().catch(() => undefined)
+    throw isProblem(answer) ? new ApiProblem(answer) : new OtherAnswerError(response)
+  }
   return {
-    call: async (operation, { params = {}, query = {}, body, reseller } = {}) => {
-      const [method = '', path = ''] = operation.split(' ')
-      const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
-        encodeURIComponent(params[name] ?? ''),
-      )
-      const response = await send(`${ROOT}${filled}${searchOf(query)}`, {
-        method,
-        headers: {
-          ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
+    open,
+    call: async (operation, call) => {
+      const response = await open(operation, call)
       if (response.status === 204) return undefined as never
-      const answer: unknown = await response.json().catch(() => undefined)
-      if (response.ok && answer !== undefined) return answer as never
-      throw isProblem(answer) ? new ApiProblem(answer) : new OtherAnswerError(response)
+      const answer = response.json().catch(() => {
+        throw new OtherAnswerError(response)
+      })
+      return (await answer) as never
     },
   }
+}
+
+interface Request {
+  readonly method: string
+  /** The body, as JSON. */
+  readonly text: string | undefined
+  readonly reseller: string | undefined
+}
+
+/** @param path below the root of the API, with its query. */
+export function request(
+  send: Send,
+  path: string,
+  { method, text, reseller }: Request,
+): Promise<Response> {
+  return send(`${ROOT}${path}`, {
+    method,
+    headers: {
+      ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
+      ...(text !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(text !== undefined && { body: text }),
+  })
 }
 
 function searchOf(query: Call['query'] = {}): string {

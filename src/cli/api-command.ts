@@ -8,29 +8,28 @@ import {
 } from './api-client.ts'
 import { act, type ProgramOptions } from './describe.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
-import { type Columns, tableText } from './text/text-format.ts'
+import { type Columns, recordText, tableText } from './text/text-format.ts'
 
-/** How an answer is shown: by its columns, or as text. */
-export type Show<T, Given extends unknown[] = never> =
-  | Columns<T>
-  | ((answer: T, terminal: Pick<Terminal, 'width'>, ...given: Given) => string)
+/** The text of an answer. */
+type Show<T, Given extends unknown[]> = (
+  answer: T,
+  terminal: Pick<Terminal, 'width'>,
+  ...given: Given
+) => string
 
-/** The action of a command that makes one request and prints the answer. */
+/** The action of a command that makes one request and prints the answer, as a record if nothing else is given. */
 export function call<O extends Operation, Given extends unknown[]>(
   operation: O,
   request: (...given: Given) => Call | Promise<Call>,
-  show: Show<Answer<O>, Given>,
+  show?: Show<Answer<O>, Given>,
 ) {
   return act(async (...given: Given) => {
     const options = given.at(-1) as ProgramOptions
     const asked = await request(...given)
     const answer = await withApi(options, (api) => api.call(operation, asked))
     const terminal = createTerminal(process, options)
-    terminal.print(answer, () =>
-      typeof show === 'function'
-        ? show(answer, terminal, ...given)
-        : tableText(show, [answer], terminal.width),
-    )
+    const text = () => show?.(answer, terminal, ...given) ?? recordText(answer, terminal.width)
+    terminal.print(answer, text)
   })
 }
 
@@ -75,17 +74,27 @@ interface Page<T> {
 export async function readAll<O extends Operation>(
   api: Api,
   operation: O,
-  { query = {}, ...call }: Call,
+  call: Call,
 ): Promise<readonly Item<O>[]> {
   const items: Item<O>[] = []
-  const most = typeof query.limit === 'number' ? query.limit : Number.POSITIVE_INFINITY
+  for await (const page of readPages(api, operation, call)) items.push(...page)
+  return items
+}
+
+/** As `readAll`, page by page. */
+export async function* readPages<O extends Operation>(
+  api: Api,
+  operation: O,
+  { query = {}, ...call }: Call,
+): AsyncGenerator<readonly Item<O>[]> {
+  let left = typeof query.limit === 'number' ? query.limit : undefined
   let cursor: string | undefined
   do {
-    const limit = Number.isFinite(most) ? Math.min(MOST_ON_PAGE, most - items.length) : undefined
+    const limit = left === undefined ? undefined : Math.min(MOST_ON_PAGE, left)
     const asked = { ...call, query: { ...query, limit, cursor } }
-    const page = (await api.call(operation, asked)) as Page<Item<O>>
-    items.push(...page.items)
-    cursor = page.next ?? undefined
-  } while (cursor !== undefined && items.length < most)
-  return items
+    const { items, next } = (await api.call(operation, asked)) as Page<Item<O>>
+    yield items
+    if (left !== undefined) left -= items.length
+    cursor = next ?? undefined
+  } while (cursor !== undefined && left !== 0)
 }

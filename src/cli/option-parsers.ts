@@ -54,14 +54,6 @@ export function pairOf(text: string) {
   return { departure, destination, ...(sign === '=' && { eitherDirection: true }) }
 }
 
-const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
-
-/** Reads an id that a list prints. */
-export function uuidOption(text: string): string {
-  if (!UUID.test(text)) throw new InvalidArgumentError('It must be an id as a list prints it.')
-  return text
-}
-
 /** Reads an IP address. */
 export function addressOption(text: string): string {
   if (isIP(text) === 0) throw new InvalidArgumentError('It must be an IP address.')

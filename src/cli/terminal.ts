@@ -83,6 +83,12 @@ export function createTerminal(
   }
 }
 
+/** Writes the text of an answer to standard output, as it comes. */
+export async function copyOut({ body }: Response): Promise<void> {
+  if (body === null) return
+  for await (const part of body.pipeThrough(new TextDecoderStream())) await writeOut(part)
+}
+
 /** Writes a text to standard output, and waits while its reader is behind. */
 export async function writeOut(text: string, signal?: AbortSignal): Promise<void> {
   if (process.stdout.write(forScreen(text, process.stdout))) return

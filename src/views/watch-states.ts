@@ -95,7 +95,7 @@ interface PassingArgs extends StatesArgs {
 }
 
 /** Which watches are shown. A condition that is unset passes all. */
-export interface WatchFilter {
+interface WatchFilter {
   readonly status?: readonly WatchView['status'][] | undefined
   readonly state?: readonly BeliefState[] | undefined
   readonly place?: string | undefined
@@ -152,11 +152,6 @@ async function* passingPages(
     yield viewed.filter((one) => passes(one, filter, codes))
     last = watches.length === rows ? watches.at(-1)?.entry : undefined
   } while (last !== undefined)
-}
-
-/** As `passingPages`, without the views. */
-export async function* passingWatches(tx: Tx, args: PassingArgs): AsyncGenerator<Watch[]> {
-  for await (const page of passingPages(tx, args)) yield page.map(({ watch }) => watch)
 }
 
 /** Reads a page of the watches that pass the filter. */

@@ -28,12 +28,15 @@ describe('farewatch budget plan', () => {
 
     expect(exit, stderr).toBe(0)
     expect(stdout.split('\n')).toEqual([
-      '20,000 fares, 95 % of the changes detected within 5 min, half within 2 min 38 s:',
-      '  a check of each fare every 5 min 16 s: 63.34 requests a second',
-      '  with room for confirmations, first checks, retries and questions on demand: at most 105.56',
-      'The 600 fares of the database, by their turns, at 5 requests a second:',
-      '  95 % of the changes detected within 1 min 54 s, half within 1 min',
-      '  for 95 % within 5 min they need 1.9',
+      'fares                           20,000',
+      'interval seconds                315.789',
+      'requests per second             63.333',
+      'with lanes requests per second  105.556',
+      'p50 seconds                     157.895',
+      'p95 seconds                     300',
+      expect.stringMatching(
+        /^present {25}fares 600, requests per second 5, delays \(p50 seconds 60, p95 seconds 114\), needed/,
+      ),
       '',
     ])
   })
@@ -45,7 +48,7 @@ describe('farewatch budget plan', () => {
 
     const { stdout } = await plan('5m', { DATABASE_URL: databaseUrl })
 
-    expect(stdout).toContain('at 2 requests a second, limited until 2100-01-01 00:00:00 UTC:')
+    expect(stdout).toContain('requests per second 2, limited until 2100-01-01 00:00:00 UTC')
   })
 
   it.for([

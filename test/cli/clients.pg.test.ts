@@ -12,7 +12,7 @@ import { it } from '../support/test-database.ts'
 
 /** Commands that work without the API, or need none. */
 const WITHOUT_API =
-  /^(up|worker|api|config|migrate|restored|status|doctor|sync|runs diff|routes|upstream|keys link|watch-lists (import|diff|export)|endpoints reseal|receive|sql|psql|export|rollup|history|analysts|mcp|openapi|sandbox|demo|completion)( |$)|--database/
+  /^(up|worker|api|config|migrate|restored|status|doctor|sync|runs diff|upstream|keys link|watch-lists (import|diff)|endpoints reseal|receive|sql|psql|export|rollup|history|analysts|mcp|openapi|sandbox|demo|completion)( |$)|--database/
 const ID = '00000000-0000-7000-8000-00000000e001'
 
 /** The command lines of all examples. */

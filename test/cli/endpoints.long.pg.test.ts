@@ -81,7 +81,7 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   expect(unnamed).toMatchObject({ exit: 2, stdout: '' })
   expect(unnamed.stderr).toContain('watch_started, became_unavailable, became_available')
   expect(triggered.stdout).toMatch(/^delivery [0-9a-f-]{36} added\n$/)
-  expect(shown.stdout).toContain('dead: blocked')
+  expect(shown.stdout).toMatch(/^state +dead\ndead reason +blocked$/m)
   expect(replayed).toMatchObject({ exit: 0, stdout: '2 deliveries sent again\n' })
   expect(listed.stdout).toMatch(
     /receiver\.example\/…path +enabled +all; sold out +webhook .* 2 +0$/m,

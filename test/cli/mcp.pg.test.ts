@@ -78,7 +78,7 @@ const QUESTIONS: readonly Question[] = [
   {
     question: 'Which of them are sold out?',
     tool: 'watches',
-    given: { ...alpha, list: 'summer', state: 'not_bookable' },
+    given: { ...alpha, list: 'summer', state: ['not_bookable'] },
     known: /"items":\[\]/,
   },
   {
@@ -108,7 +108,7 @@ const QUESTIONS: readonly Question[] = [
   {
     question: 'Which routes were removed?',
     tool: 'route_changes',
-    given: { kinds: 'route_removed' },
+    given: { kinds: ['route_removed'] },
     known: /"items":\[\]/,
   },
   {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { incidentsText } from '../../src/cli/commands/incidents.ts'
 import { planText, reviewText } from '../../src/cli/text/sync-report-text.ts'
 import { heldText, RUN_COLUMNS } from '../../src/cli/text/sync-runs-text.ts'
 import { tableText } from '../../src/cli/text/text-format.ts'
@@ -82,29 +81,6 @@ const PROBE = {
   skipped: [{ call: 'verify', hint: 'add --flight ID, of a flight that is known to be sold now' }],
 } as unknown as ProbeReport
 
-const OF_ALL = { airlines: [], differences: [], recordedBefore: [] }
-const INCIDENTS = [
-  {
-    id: 12_345,
-    kind: 'mass_price_change',
-    openedAt: new Date('2026-01-30T00:00:00Z'),
-    closedAt: AT,
-    ...OF_ALL,
-  },
-  { id: 12_346, kind: 'mass_loss', openedAt: AT, closedAt: null, ...OF_ALL },
-]
-
-const HELD = [
-  {
-    kind: 'became_unavailable',
-    fares: 12_345,
-    since: AT,
-    latestSince: AT,
-    until: AT,
-    watches: 123_456,
-  },
-] as const
-
 const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
   ['runs list', (width) => tableText(RUN_COLUMNS, asSent(RUNS), width)],
   ['runs review', (width) => heldText(asSent(HELD_RUNS), width)],
@@ -118,7 +94,6 @@ const TEXTS: readonly (readonly [string, (width: number) => string])[] = [
   ],
   ['sync --dry-run', (width) => planText({ ...PLAN, release: null }, width)],
   ['upstream probe', (width) => probeText(PROBE, width)],
-  ['incidents list', (width) => incidentsText(asSent(INCIDENTS), asSent(HELD), width)],
 ]
 
 describe.each(TEXTS)('what %s prints', (_name, text) => {
@@ -135,39 +110,6 @@ describe.each(TEXTS)('what %s prints', (_name, text) => {
 
     expect(text(1_000)).toBe(whole)
     expect(whole.split('\n').some((line) => line.length > 80)).toBe(true)
-  })
-})
-
-describe('a mass that is over', () => {
-  it('has its advice as long as a change waits', () => {
-    const closed = INCIDENTS.map((incident) => ({ ...incident, closedAt: AT }))
-    const text = (held: typeof HELD | readonly []) =>
-      incidentsText(asSent(closed), asSent(held), 200)
-
-    expect(text(HELD)).toContain('mass_loss: the change of 12,345 fares waits since')
-    expect(text(HELD)).toContain('bin/farewatch incidents close mass_loss')
-    expect(text([])).not.toContain('incidents close')
-  })
-})
-
-describe('an incident that is of some flights', () => {
-  it('says which, and what was recorded before it was seen', () => {
-    const part = {
-      airlines: ['VY'],
-      differences: ['departure -60 min'],
-      recordedBefore: [101, 120],
-    }
-    const incidents = [
-      { id: 7, kind: 'mass_loss', openedAt: AT, closedAt: AT, ...part },
-      { id: 6, kind: 'mass_loss', openedAt: AT, closedAt: AT, ...OF_ALL, recordedBefore: [9] },
-    ]
-
-    const [, ...lines] = incidentsText(asSent(incidents), [], 200).split('\n\n')
-
-    expect(lines).toEqual([
-      '7: of airline VY, departure -60 min; recorded before it was seen: 2 records, seq 101 to 120',
-      '6: recorded before it was seen: 1 record, seq 9',
-    ])
   })
 })
 

@@ -61,7 +61,7 @@ it('upstream probe reports what the sandbox does, within the budget and without 
   expect(stdout).not.toContain(TOKEN)
 })
 
-it('upstream probe prints tables, and names the calls that it did not make', async ({
+it('upstream probe prints each call with its findings, and names the calls that it did not make', async ({
   databaseUrl,
 }) => {
   const { env } = await startSandboxOf(databaseUrl)
@@ -69,8 +69,8 @@ it('upstream probe prints tables, and names the calls that it did not make', asy
   const { exit, stdout } = await runCommand(['upstream', 'probe'], env, folderWith())
 
   expect(exit).toBe(0)
-  expect(stdout).toMatch(/^call +outcome +status +content type/)
-  expect(stdout).toMatch(/^csv +columns: departure_id, departure_iata/m)
+  expect(stdout).toMatch(/^call +routes\ndocumented +yes\noutcome +ok\nstatus +200\n/)
+  expect(stdout).toMatch(/^found +.*columns \(departure_id, departure_iata/m)
   expect(stdout).toContain('not called: verify; add --flight ID')
 })
 
@@ -80,7 +80,7 @@ it('upstream probe fails if an endpoint gives a wrong answer', async ({ database
   const { exit, stdout } = await runCommand(['upstream', 'probe'], env, folderWith())
 
   expect(exit).toBe(1)
-  expect(stdout).toMatch(/^routes +upstream.network +-/m)
+  expect(stdout).toMatch(/^call +routes\ndocumented +yes\noutcome +upstream.network\n/)
 })
 
 it('upstream probe and sync report at once until when the upstream has asked us to pause', async ({

@@ -1,12 +1,12 @@
 import { describe, expect } from 'vitest'
-import { manyRoutes, sync } from '../routes/sync-fixtures.ts'
+import { manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
+import { newKeyText, startApi } from '../support/api-server.ts'
+import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { aWorld, inWorld } from './operator-fixtures.ts'
 
-const LATER = 'exported as of the last accepted list: nothing later is known'
-
 describe('routes export', () => {
-  it('warns on standard error if the routes are not those of the requested instant', async ({
+  it('is refused before the first list, and writes the last one for a later instant', async ({
     db,
     databaseUrl,
   }) => {
@@ -17,18 +17,37 @@ describe('routes export', () => {
     const now = await farewatch('routes', 'export')
     const early = await farewatch('routes', 'export', '--as-of', '1990-01-01')
     const late = await farewatch('routes', 'export', '--as-of', '2999-01-01T00:00:00Z')
-    const unspoken = await farewatch('routes', 'export', '--list', 'with-availability')
 
-    const header = now.stdout.slice(0, now.stdout.indexOf('\n') + 1)
-    expect(none).toMatchObject({ exit: 0, stdout: header })
-    expect(none.stderr).toContain('nothing to export: no list has been accepted yet')
+    expect(none).toMatchObject({ exit: 1, stdout: '' })
+    expect(none.stderr).toMatch(/^farewatch: .*list/)
     expect(now).toMatchObject({ exit: 0, stderr: '' })
     expect(now.stdout.trimEnd().split('\n')).toHaveLength(4)
-    expect(early).toMatchObject({ exit: 0, stdout: header })
-    expect(early.stderr).toContain('nothing to export: the first list was accepted later')
-    expect(late).toMatchObject({ exit: 0, stdout: now.stdout })
-    expect(late.stderr.trimEnd().split('\n')).toHaveLength(1)
-    expect(JSON.parse(late.stderr)).toMatchObject({ level: 'warn', msg: LATER })
-    expect(unspoken.stderr).toContain('no list has been accepted yet')
+    expect(early).toMatchObject({ exit: 1, stdout: '' })
+    expect(early.stderr).toContain('no list had been accepted by then')
+    expect(late).toEqual(now)
+  })
+
+  it('writes the answer of the API that runs, of either list in either format', async ({ db }) => {
+    const key = await newKeyText(db)
+    const url = await startApi(db)
+    const env = { FAREWATCH_URL: url, FAREWATCH_KEY: key }
+    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+    await sync(db, routes('PMI-BCN'), { list: 'with-availability' })
+    const available = ['--list', 'with-availability']
+
+    for (const [path, ...args] of [
+      ['csv'],
+      ['', '--format', 'json'],
+      ['with-availability', '--format', 'json', ...available],
+    ]) {
+      const response = await fetch(`${url}/api/v1/data/routes/${path}`.replace(/\/$/, ''), {
+        headers: { authorization: `Bearer ${key}` },
+      })
+      const { stdout } = await runCommand(['routes', 'export', ...args], env)
+      expect(stdout).toBe(await response.text())
+    }
+    const csv = await runCommand(['routes', 'export', ...available], env)
+
+    expect(csv.stdout).toMatch(/^departure_id,.*\nPMI,.*,BCN,.*,true\n$/)
   })
 })

@@ -76,7 +76,7 @@ describe('farewatch schedules run', () => {
 })
 
 describe('farewatch incidents', () => {
-  it('shows a mass loss with advice, and closes it', async ({ db, databaseUrl }) => {
+  it('lists a mass loss, and closes it', async ({ db, databaseUrl }) => {
     const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
     expect((await farewatch('incidents', 'list')).stdout).toBe('no incidents\n')
     const fares: number[] = []
@@ -92,10 +92,7 @@ describe('farewatch incidents', () => {
     const after = jsonLines(await farewatch('incidents', 'list', '--json'))
     const again = await farewatch('incidents', 'close', 'mass_loss')
 
-    expect(listed.stdout).toMatch(
-      /\n1 {3}mass_loss {2}\d{4}-.* OPEN +\d+ s\n\nmass_loss: the change of \d+ fares waits since /,
-    )
-    expect(listed.stdout).toContain('bin/farewatch incidents close mass_loss\n')
+    expect(listed.stdout).toMatch(/\n1 {3}mass_loss {2}\d{4}-.* OPEN +\d+ s\n$/)
     expect(jsonLines(closed)).toMatchObject([{ id: 1, kind: 'mass_loss' }])
     expect(Number(jsonLines(closed)[0]?.askedAgain)).toBeGreaterThan(20)
     const over = { closedAt: expect.any(String) as string }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { csvText, hasColours, printable, table, tableText } from '../../src/cli/text/text-format.ts'
+import {
+  csvText,
+  hasColours,
+  printable,
+  recordText,
+  table,
+  tableText,
+} from '../../src/cli/text/text-format.ts'
 import { resultText } from '../../src/cli/work/database.ts'
 import type { QueryResult } from '../../src/platform/db/analyst-session.ts'
 
@@ -22,6 +29,63 @@ describe('text from outside', () => {
       expect(printable(text)).toBe(text)
     },
   )
+})
+
+describe('a record', () => {
+  const RECORD = {
+    fareId: 12_345,
+    watchers: 12_345,
+    isStale: false,
+    endedAt: null,
+    heldSince: '2026-01-31T12:00:00.123Z',
+    price: { amount: '99.50', currency: 'EUR' },
+    last: { legs: { outbound: { flight: { at: 1 } } }, price: { amount: '9', currency: 'EUR' } },
+    lists: [],
+    rows: [
+      { id: 1_234, until: '2026-01-31T12:00:00Z', note: null },
+      { id: 5, until: null, note: null },
+    ],
+  }
+  const HEAD = [
+    'fare id     12345',
+    'watchers    12,345',
+    'is stale    no',
+    'held since  2026-01-31 12:00:00 UTC',
+    'price       99.50 EUR',
+    'last        legs outbound flight …, price 9 EUR',
+    'lists       none',
+    '',
+    'rows:',
+  ]
+
+  it('has a line a member, and a table for a list of objects without the columns that are empty', () => {
+    expect(recordText(RECORD, 80).split('\n')).toEqual([
+      ...HEAD,
+      'id    until, UTC',
+      '────  ───────────────────',
+      '1234  2026-01-31 12:00:00',
+      '5',
+    ])
+  })
+
+  it('has its lists as records where a table would be wider than the screen', () => {
+    const lines = recordText(RECORD, 24).split('\n')
+
+    expect(lines.slice(lines.indexOf('rows:'))).toEqual([
+      'rows:',
+      'id     1234',
+      'until  2026-01-31 12:00:00',
+      '       UTC',
+      '',
+      'id  5',
+    ])
+  })
+
+  it('shows nothing that a terminal would act on', () => {
+    const text = recordText({ a: 'x\u001b[2J\ny', '\u001bb': ['\u0007'] }, 80)
+
+    expect(text).toBe('a   x [2J y\n b   ')
+  })
 })
 
 describe('a table', () => {

@@ -1,10 +1,8 @@
 import { describe, expect } from 'vitest'
 import { differenceText } from '../../src/cli/text/sync-report-text.ts'
-import { runText } from '../../src/cli/text/sync-runs-text.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import { diffSnapshots, type ListDifference } from '../../src/routes/read/diff-snapshots.ts'
 import { showRun } from '../../src/routes/runs.ts'
-import { asSent } from '../support/as-sent.ts'
 import { it } from '../support/test-database.ts'
 import { approve } from './held-fixtures.ts'
 import { manyRoutes, noScrub, place, route, routes, sync } from './sync-fixtures.ts'
@@ -85,9 +83,5 @@ describe('showing a run', () => {
       resolution: 'approved',
       changes: { route_removed: 20 },
     })
-    const text = runText(asSent(shown))
-    expect(text).toContain(`run ${held.runId} of routes: approved`)
-    expect(text).toContain('changes     route_removed 20')
-    expect(text).toContain('mass_absence: 20 of 40 routes are missing at once')
   })
 })

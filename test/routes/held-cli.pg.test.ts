@@ -24,7 +24,7 @@ describe('the commands about held runs', { timeout: 60_000 }, () => {
       run: { runId, reason: { code: 'mass_absence' } },
       plan: { missing: 20, forecast: { removed: 20, live: 20 } },
     })
-    expect((await fw('show', id)).stdout).toMatch(/^run \d+ of routes: held\n/)
+    expect((await fw('show', id)).stdout).toMatch(/^run id .*\nlist +routes\nstatus +held\n/)
     const lines = (await fw('diff', String(first), id)).stdout.trimEnd().split('\n')
     expect(lines).toHaveLength(20)
     expect(lines[0]).toBe('- HUB City HUB → D20 City D20')

@@ -1,17 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Db } from '../../src/platform/db/database.ts'
-import {
-  openWatchFile,
-  type WatchFormat,
-  writeEntries,
-} from '../../src/watches/files/watch-file.ts'
+import { openWatchFile, type WatchFormat, writeRows } from '../../src/watches/files/watch-file.ts'
 import {
   type DiffOutcome,
   type DiffRow,
   diffWatchList,
 } from '../../src/watches/import/diff-watch-list.ts'
-import { rowsOf, type WatchEntry } from '../../src/watches/rows/watch-row.ts'
+import { cellsOf, rowsOf, type WatchEntry } from '../../src/watches/rows/watch-row.ts'
 import { it } from '../support/test-database.ts'
 import { entries } from './entry-arbitrary.ts'
 import {
@@ -36,7 +32,7 @@ async function importText(db: Db, resellerId: number, format: WatchFormat, text:
 
 async function textOf(format: WatchFormat, written: readonly WatchEntry[]): Promise<string> {
   let text = ''
-  for await (const part of writeEntries([written], format)) text += part
+  for await (const part of writeRows([written.map(cellsOf)], format)) text += part
   return text
 }
 

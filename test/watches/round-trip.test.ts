@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type WatchFormat, writeEntries } from '../../src/watches/files/watch-file.ts'
+import { type WatchFormat, writeRows } from '../../src/watches/files/watch-file.ts'
 import { checkRow } from '../../src/watches/rows/check-rows.ts'
-import { escapeFormula, unescapeFormula } from '../../src/watches/rows/watch-row.ts'
+import { cellsOf, escapeFormula, unescapeFormula } from '../../src/watches/rows/watch-row.ts'
 import { entries } from './entry-arbitrary.ts'
 import { readRows } from './watch-fixtures.ts'
 
@@ -13,7 +13,7 @@ describe('an exported file', () => {
       await fc.assert(
         fc.asyncProperty(entries(), async (written) => {
           let text = ''
-          for await (const part of writeEntries([written], format)) text += part
+          for await (const part of writeRows([written.map(cellsOf)], format)) text += part
 
           const read = (await readRows(`a.${format}`, text)).map(checkRow)
 
@@ -29,7 +29,7 @@ describe('an exported file', () => {
     ['yaml', /^\[\]\n$/],
   ])('a written %s file without entries is an empty list', async (format, text) => {
     let written = ''
-    for await (const part of writeEntries([], format)) written += part
+    for await (const part of writeRows([], format)) written += part
 
     expect(written).toMatch(text)
     expect(await readRows(`a.${format}`, written)).toEqual([])

@@ -4,18 +4,16 @@ import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
-import {
-  exportWatchList,
-  openWatchFile,
-  type WatchFormat,
-} from '../../src/watches/files/watch-file.ts'
+import { openWatchFile, type WatchFormat, writeRows } from '../../src/watches/files/watch-file.ts'
 import {
   type ImportArgs,
   type ImportOutcome,
   importWatchList,
 } from '../../src/watches/import/import-watch-list.ts'
-import { type RawRow, rowsOf, type WatchEntry } from '../../src/watches/rows/watch-row.ts'
+import { settingsOf } from '../../src/watches/operations/watch-operations.ts'
+import { cellsAt, type RawRow, rowsOf, type WatchEntry } from '../../src/watches/rows/watch-row.ts'
 import { listWatches } from '../../src/watches/watch-lists.ts'
+import { asSent } from '../support/as-sent.ts'
 
 export type Cells = RawRow['cells']
 
@@ -76,13 +74,16 @@ export async function entriesOf(db: Db, resellerId: number): Promise<WatchEntry[
   return watches.map((watch) => watch.entry)
 }
 
+/** As the command line writes it, from what the API says of the watches. */
 export async function exportText(
   db: Db,
   resellerId: number,
   format: WatchFormat = 'csv',
 ): Promise<string> {
+  const watches = await listWatches(db, resellerId, { limit: 100_000 })
+  const rows = watches.map((watch) => cellsAt(asSent(settingsOf(watch))))
   let text = ''
-  for await (const part of exportWatchList(db, { resellerId, format })) text += part
+  for await (const part of writeRows([rows], format)) text += part
   return text
 }
 

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { messageOf } from '../../platform/base/errors.ts'
-import { openRunningApi, ROOT } from '../api-client.ts'
+import { openRunningApi, request } from '../api-client.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
-import { writeOut } from '../terminal.ts'
+import { copyOut, writeOut } from '../terminal.ts'
 
 export interface ApiFlags extends ProgramOptions {
   readonly data?: string
@@ -27,24 +27,12 @@ export async function callApi(
   }
   if (path === undefined) throw new UsageError('name a path, such as "/status"')
   const send = await openRunningApi(flags)
-  const body = await readBody(data)
-  const response = await send(`${ROOT}/${path.replace(/^(\/api\/v1)?\//, '')}`, {
-    method,
-    headers: {
-      ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body }),
-  })
+  const below = path.replace(/^(\/api\/v1)?\/?/, '/')
+  const response = await request(send, below, { method, text: await readBody(data), reseller })
   const isShown = process.stdout.isTTY && response.headers.get('content-type')?.includes('json')
   if (isShown) await writeOut(`${JSON.stringify(await response.json(), null, 2)}\n`)
   else await copyOut(response)
   return response.ok ? EXIT.ok : EXIT.failed
-}
-
-async function copyOut({ body }: Response): Promise<void> {
-  if (body === null) return
-  for await (const part of body.pipeThrough(new TextDecoderStream())) await writeOut(part)
 }
 
 async function readBody(data: string | undefined): Promise<string | undefined> {

@@ -1,22 +1,14 @@
 import { type Command, Option } from 'commander'
 import { DELIVERY_STATES } from '../../platform/base/kinds.ts'
-import { type Answer, type Call, type Item, withApi } from '../api-client.ts'
+import { type Call, type Item, withApi } from '../api-client.ts'
 import { call, printList, readAll } from '../api-command.ts'
 import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
-import { instantOption, integerOption, limitOption, uuidOption } from '../option-parsers.ts'
+import { instantOption, integerOption, limitOption } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
-import {
-  type Columns,
-  countOf,
-  labelledLines,
-  printable,
-  secondText,
-  timeText,
-} from '../text/text-format.ts'
+import { type Columns, countOf } from '../text/text-format.ts'
 
 type Delivery = Item<'GET /deliveries'>
-type Attempt = Answer<'GET /deliveries/{deliveryId}'>['attempts'][number]
 
 interface Owner extends ProgramOptions {
   readonly reseller: string
@@ -43,7 +35,7 @@ const COLUMNS: Columns<Delivery> = {
   record: subjectOf,
   state: stateText,
   'ended or due': ({ endedAt, dueAt, recordedAt }) => endedAt ?? dueAt ?? recordedAt,
-  'last attempt': ({ lastAttempt }) => lastAttempt && attemptText(lastAttempt),
+  'last attempt': attemptText,
 }
 
 /** Reads a number of a feed, or an instant. */
@@ -67,11 +59,10 @@ function addDeliveries(group: Command): void {
     command(name, about, 'ID --reseller northwind').argument(
       '<id>',
       'as "deliveries list" prints it',
-      uuidOption,
     )
   add(group, 'list', 'List deliveries, newest first', { examples: ['--state dead'] })
     .option('--reseller <name>', 'only of this reseller; unset: of all')
-    .option('--endpoint <id>', 'only of this endpoint', uuidOption)
+    .option('--endpoint <id>', 'only of this endpoint')
     .addOption(new Option('--state <state>', 'only of this state').choices(DELIVERY_STATES))
     .addOption(limitOption('deliveries'))
     .action(
@@ -83,7 +74,7 @@ function addDeliveries(group: Command): void {
       }),
     )
   one('show', 'Show a delivery with its attempts').action(
-    call('GET /deliveries/{deliveryId}', owned, deliveryText),
+    call('GET /deliveries/{deliveryId}', owned),
   )
   one('retry', 'Send a delivery again, under the same id').action(
     call(
@@ -97,7 +88,7 @@ function addDeliveries(group: Command): void {
     'Send many deliveries again: a range of numbers, or all that died',
     '--reseller northwind --from 2026-01-31',
   )
-    .option('--endpoint <id>', 'only to this endpoint; needed for a range', uuidOption)
+    .option('--endpoint <id>', 'only to this endpoint; needed for a range')
     .requiredOption(
       '--from <from>',
       'the first number of the feed; or an instant: all that died since',
@@ -143,33 +134,15 @@ function replayed({ from, to, endpoint }: ReplayFlags) {
   throw new UsageError('--from takes an instant alone, or a number with --to and --endpoint')
 }
 
-function stateText({ state, deadReason }: Pick<Delivery, 'state' | 'deadReason'>): string {
+function stateText({ state, deadReason }: Delivery): string {
   return deadReason === null ? state : `${state}: ${deadReason}`
 }
 
-function deliveryText(delivery: Answer<'GET /deliveries/{deliveryId}'>): string {
-  const { dueAt, recordedAt, endpointId, attempts } = delivery
-  const head = labelledLines(
-    [
-      ['delivery', delivery.id],
-      ['endpoint', endpointId],
-      ['record', `${subjectOf(delivery)}, of ${timeText(recordedAt)}`],
-      ['state', stateText(delivery)],
-      ...(dueAt === null ? [] : [['due', timeText(dueAt)] as const]),
-    ],
-    Number.POSITIVE_INFINITY,
-  )
-  const lines = attempts.map((attempt) => {
-    const answer = attempt.answer === '' ? '' : `  ${printable(attempt.answer)}`
-    return `${secondText(attempt.startedAt)}  ${attempt.durationMs} ms  ${attemptText(attempt)}${answer}`
-  })
-  return [head, ...(lines.length === 0 ? ['no attempt yet'] : lines)].join('\n')
-}
-
-function subjectOf({ seq, type }: Pick<Delivery, 'seq' | 'type'>): string {
+function subjectOf({ seq, type }: Delivery): string {
   return seq === null ? (type ?? '') : `#${seq}`
 }
 
-function attemptText({ outcome, status }: Attempt): string {
+function attemptText({ lastAttempt }: Delivery): string {
+  const { outcome = '', status = null } = lastAttempt ?? {}
   return status === null ? outcome : `${outcome} (${status})`
 }

@@ -110,15 +110,12 @@ function addEndpoints(group: Command): void {
     .option('--enable', 'enable the endpoint; it continues where it stopped')
     .addOption(new Option('--disable', 'disable the endpoint').conflicts('enable'))
     .action(
-      call(
-        'PATCH /webhook-endpoints/{endpointId}',
-        (id: string, flags: SettingFlags) => ({ ...owned(id, flags), body: settingsOf(flags) }),
-        COLUMNS,
-      ),
+      call('PATCH /webhook-endpoints/{endpointId}', (id: string, flags: SettingFlags) => ({
+        ...owned(id, flags),
+        body: settingsOf(flags),
+      })),
     )
-  one('show', 'Print one endpoint').action(
-    call('GET /webhook-endpoints/{endpointId}', owned, COLUMNS),
-  )
+  one('show', 'Print one endpoint').action(call('GET /webhook-endpoints/{endpointId}', owned))
   one('delete', 'Delete an endpoint with its deliveries')
     .option(...YES)
     .action(

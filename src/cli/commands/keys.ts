@@ -15,7 +15,7 @@ interface CreateOptions {
 }
 
 const COLUMNS: Columns<Item<'GET /keys'>> = {
-  id: ({ id }) => String(id),
+  id: 'id',
   key: ({ prefix }) => `${prefix}…`,
   owner: ({ reseller }) => reseller ?? 'operator',
   scopes: 'scopes',
@@ -66,7 +66,7 @@ function addKeys(keys: Command): void {
       integerOption(1, Number.MAX_SAFE_INTEGER),
     )
   const keyed = (keyId: number) => ({ params: { keyId } })
-  one('show', 'Print one key, without its text').action(call('GET /keys/{keyId}', keyed, COLUMNS))
+  one('show', 'Print one key, without its text').action(call('GET /keys/{keyId}', keyed))
   one('revoke', 'Revoke a key for good, within a second').action(
     call(
       'POST /keys/{keyId}/revoke',

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Answer, type Api, type Call, type Item, withApi } from '../api-client.ts'
+import { type Api, type Call, type Item, withApi } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
@@ -10,14 +10,11 @@ import { type Columns, count, countOf, printable } from '../text/text-format.ts'
 
 type Reseller = Item<'GET /resellers'>
 
-const STATE = {
+const COLUMNS: Columns<Reseller> = {
   reseller: 'name',
   share: 'share',
   created: 'createdAt',
   disabled: 'disabledAt',
-} as const
-const COLUMNS: Columns<Reseller> = {
-  ...STATE,
   lists: 'lists',
   watches: 'watches',
   active: 'active',
@@ -40,7 +37,7 @@ function addResellers(group: Command): void {
     remark: 'Active watches are neither paused nor ended.',
   }).action(list('GET /resellers', () => ({}), { columns: COLUMNS, none: 'no resellers yet' }))
   add(group, 'show <name>', 'Print one reseller', { examples: one }).action(
-    call('GET /resellers/{reseller}', named, STATE),
+    call('GET /resellers/{reseller}', named),
   )
   add(group, 'update <name>', 'Change the settings of a reseller; what is not given stays', {
     examples: ['northwind --share 2', 'northwind --routes Norway PMI=OSL'],
@@ -54,7 +51,7 @@ function addResellers(group: Command): void {
       '--routes <names...>',
       'changes of routes in its feed: places as PMI, pairs as PMI-OSL or, in either direction, PMI=OSL, countries as Norway; or none',
     )
-    .action(call('PATCH /resellers/{reseller}', changed, changedText))
+    .action(call('PATCH /resellers/{reseller}', changed))
   add(
     group,
     'disable <name>',
@@ -96,11 +93,6 @@ function changed(name: string, { share, routes }: Changes): Call {
     throw new UsageError('give --share, --routes or both')
   }
   return { ...named(name), body: { share, routes: routes && routesOf(routes) } }
-}
-
-function changedText({ name, share, routes }: Answer<'PATCH /resellers/{reseller}'>): string {
-  const chosen = routes === null ? 'none' : JSON.stringify(routes)
-  return `reseller ${printable(name)}: share ${share}, routes ${printable(chosen)}`
 }
 
 /** @example routesOf(['Norway', 'PMI=OSL']) // {countries: ['Norway'], pairs: [{departure: 'PMI', …}]} */

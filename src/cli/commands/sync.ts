@@ -1,12 +1,23 @@
 import { type Command, Option } from 'commander'
-import { EXPORT_FORMATS, ROUTE_LISTS } from '../../platform/base/kinds.ts'
+import {
+  EXPORT_FORMATS,
+  type ExportFormat,
+  ROUTE_LISTS,
+  type RouteListName,
+} from '../../platform/base/kinds.ts'
 import { withApi } from '../api-client.ts'
 import { call, list, readAll } from '../api-command.ts'
 import { act, add, type Commands, help, load, type ProgramOptions } from '../describe.ts'
 import { instantOption, integerOption, limitOption } from '../option-parsers.ts'
-import { createTerminal } from '../terminal.ts'
+import { copyOut, createTerminal } from '../terminal.ts'
 import { reviewText } from '../text/sync-report-text.ts'
-import { heldText, RUN_COLUMNS, runText, syncSentence } from '../text/sync-runs-text.ts'
+import { heldText, RUN_COLUMNS, syncSentence } from '../text/sync-runs-text.ts'
+
+interface ExportOptions extends ProgramOptions {
+  readonly asOf?: Date
+  readonly format: ExportFormat
+  readonly list: RouteListName
+}
 
 interface RunsOptions {
   readonly list?: string
@@ -67,9 +78,7 @@ function addRuns(runs: Command): void {
       ({ dropped }) => `dropped run ${dropped.join(', ')}; nothing else changed`,
     ),
   )
-  one('show', 'Show everything about a finished run').action(
-    call('GET /sync-runs/{runId}', ofRun, (run, { width }) => runText(run, width)),
-  )
+  one('show', 'Show everything about a finished run').action(call('GET /sync-runs/{runId}', ofRun))
   add(runs, 'diff', 'Print the differences between the kept lists of two runs of one list', {
     examples: ['6 7'],
     remark: '+ is a route that the second list adds, - one that it lacks, ~ a place.',
@@ -109,5 +118,19 @@ function addRoutes(program: Command): void {
     .addOption(
       new Option('--format <format>', 'the file format').choices(EXPORT_FORMATS).default('csv'),
     )
-    .action(load(work, ({ writeRoutes }) => writeRoutes))
+    .action(act(exportRoutes))
+}
+
+const EXPORTS = {
+  routes: 'GET /data/routes',
+  'with-availability': 'GET /data/routes/with-availability',
+} as const
+
+function exportRoutes({ asOf, format, list, ...options }: ExportOptions): Promise<void> {
+  const isCsv = format === 'csv'
+  const onlyAvailable = isCsv && list === 'with-availability' ? true : undefined
+  const query = { asOf: asOf?.toISOString(), onlyAvailable }
+  return withApi(options, async (api) =>
+    copyOut(await api.open(isCsv ? 'GET /data/routes/csv' : EXPORTS[list], { query })),
+  )
 }

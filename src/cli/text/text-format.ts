@@ -122,7 +122,7 @@ const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 /** Rows as a table. The heading of a column with instants names their zone. */
 export function tableText<T>(columns: Columns<T>, rows: readonly T[], room?: number): string {
   const cells = Object.values(columns).map((of) =>
-    rows.map((row) => (typeof of === 'function' ? of(row) : (row[of] as Cell))),
+    rows.map((row) => (typeof of === 'function' ? of(row) : cellOf(row[of], of))),
   )
   const headings = Object.keys(columns).map((name, i) =>
     cells[i]?.some((cell) => INSTANT.test(String(cell))) ? `${name}, UTC` : name,
@@ -134,11 +134,84 @@ export function tableText<T>(columns: Columns<T>, rows: readonly T[], room?: num
   )
 }
 
+/** A number that names something is written without groups of digits. */
+const NAMED = /(^i|I)d$|(^s|S)eq$/
+
+function cellOf(value: unknown, name: string): Cell {
+  return typeof value === 'number' && NAMED.test(name) ? String(value) : (value as Cell)
+}
+
 function cellText(cell: Cell): string {
   if (cell === null || cell === undefined) return ''
   if (typeof cell === 'number') return count(cell)
   if (typeof cell === 'object') return cell.join(', ')
   return INSTANT.test(String(cell)) ? secondText(String(cell)) : String(cell)
+}
+
+/**
+ * A record, one member a line, without members that are null. The words of a label are those of the name: `dueAt` is "due
+ * at". Members that are lists of objects follow as tables, or as records where a table would be wider than the screen.
+ */
+export function recordText(record: unknown, width: number): string {
+  const members = Object.entries(JSON.parse(JSON.stringify(record)) as object)
+  const lines = members.flatMap(([name, value]): [string, string][] => {
+    const text = isRows(value) ? '' : valueText(value, name)
+    return text === '' ? [] : [[wordsOf(name), text]]
+  })
+  const lists = members.flatMap(([name, value]) =>
+    isRows(value) ? [`${wordsOf(name)}:\n${rowsText(value, width)}`] : [],
+  )
+  return [...(lines.length === 0 ? [] : [labelledLines(lines, width)]), ...lists].join('\n\n')
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+function isRows(value: unknown): value is readonly Row[] {
+  return Array.isArray(value) && typeof value[0] === 'object'
+}
+
+function rowsText(rows: readonly Row[], width: number): string {
+  const names = [...new Set(rows.flatMap(Object.keys))]
+  const known = names.filter((name) => rows.some((row) => valueText(row[name]) !== ''))
+  const columns = known.map((name) => {
+    const cellOf = (row: Row) => {
+      const value = row[name]
+      return typeof value === 'string' ? value : valueText(value, name)
+    }
+    return [wordsOf(name), cellOf] as const
+  })
+  const text = tableText(Object.fromEntries(columns), rows)
+  const fits = text.split('\n').every((line) => line.length <= width)
+  return fits ? text : rows.map((row) => recordText(row, width)).join('\n\n')
+}
+
+function wordsOf(name: string): string {
+  return printable(name).replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}
+
+/** Objects within objects are printed to this depth; then … stands for them. */
+const MAX_DEPTH = 2
+
+/** Any value of JSON in one line; null is empty. */
+function valueText(value: unknown, name = '', depth = 0): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'string') return INSTANT.test(value) ? timeText(value) : printable(value)
+  if (typeof value === 'number') return cellText(cellOf(value, name))
+  const { amount, currency } = value as { readonly amount?: unknown; readonly currency?: unknown }
+  if (amount !== undefined && currency !== undefined) return printable(`${amount} ${currency}`)
+  if (depth > MAX_DEPTH) return '…'
+  const parts = Array.isArray(value)
+    ? value.map((item) => valueText(item, name, depth))
+    : Object.entries(value).map(([key, inner]) => memberText(key, inner, depth + 1))
+  return parts.filter((part) => part !== '').join(', ') || 'none'
+}
+
+/** @example memberText('endsAt', { departure: 'PMI', destination: 'OSL' }, 1) // 'ends at (departure PMI, destination OSL)' */
+function memberText(name: string, value: unknown, depth: number): string {
+  const text = valueText(value, name, depth)
+  if (text === '') return ''
+  return `${wordsOf(name)} ${text.includes(', ') ? `(${text})` : text}`
 }
 
 /** Rows as CSV, with a column for each member; the members of an object in it have the names of both. */

@@ -1,16 +1,16 @@
 import { openPlace } from '../../history/export-place.ts'
 import { exportTables, streamTable } from '../../history/export-run.ts'
-import { type PruneResult, pruneHistory } from '../../history/prune-history.ts'
+import { pruneHistory } from '../../history/prune-history.ts'
 import { reopenDays, rollUpDays } from '../../history/roll-up-days.ts'
 import type { TableFormat } from '../../platform/base/kinds.ts'
 import { createAnalyst } from '../../platform/db/analyst-logins.ts'
 import { assertKept } from '../../platform/db/history-floor.ts'
-import { type ProofResult, proveHistory } from '../../routes/prove/prove-history.ts'
+import { proveHistory } from '../../routes/prove/prove-history.ts'
 import { confirmDeletion, type YesOption } from '../confirm.ts'
 import { withApp } from '../context.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { EXIT } from '../exit-codes.ts'
-import { countOf, timeText } from '../text/text-format.ts'
+import { countOf, recordText } from '../text/text-format.ts'
 
 interface RollUpOptions extends ProgramOptions {
   readonly from?: Date
@@ -73,7 +73,7 @@ export function prove(options: ProgramOptions): Promise<void> {
         onRun: ({ list, runs }) => terminal.progress(`${list}: ${countOf(runs, 'run')} read`),
       },
     )
-    terminal.print(result, () => proofText(result))
+    terminal.print(result, () => recordText(result, terminal.width))
     return result.equal ? EXIT.ok : EXIT.failed
   })
 }
@@ -91,32 +91,6 @@ export async function prune(options: PruneOptions): Promise<void> {
     const place = await openPlace(options.export)
     const onProgress = terminal.progress
     const result = await pruneHistory(database.db, { before, place }, { signal, onProgress })
-    terminal.print(result, () => pruneText(result))
+    terminal.print(result, () => recordText(result, terminal.width))
   })
-}
-
-function pruneText({ before, deleted, needs }: PruneResult): string {
-  const kept = needs.map(
-    ({ reseller, endpointId, seq }) =>
-      `the records of ${reseller} stay from ${seq} on: endpoint ${endpointId} has not read them, or has deliveries of them`,
-  )
-  return [`${countOf(deleted, 'row')} from before ${before} deleted`, ...kept].join('\n')
-}
-
-function proofText({ lists, floor, first, differences, kinds }: ProofResult): string {
-  const compared = lists.map(
-    ({ list, since, until, runs, compared: known }) =>
-      `${list}: compared from ${timeText(since)} to ${timeText(until)}, at ${known} of ${countOf(runs, 'accepted run')}`,
-  )
-  if (floor !== null) compared.push(`archived and not compared: before ${timeText(floor)}`)
-  if (first === null) return ['the stored history equals the kept lists', ...compared].join('\n')
-  const { runId, at, subject, field, expected, stored } = first
-  const run = runId === null ? 'no run' : `run ${runId}`
-  return [
-    `the stored history differs from the kept lists: ${countOf(differences, 'difference')}`,
-    ...Object.entries(kinds).map(([kind, count]) => `  ${kind}: ${count}`),
-    `the first one: ${Object.values(subject).join(' → ')}  ${field}  ${run}${at === null ? '' : ` at ${timeText(at)}`}`,
-    `expected: ${JSON.stringify(expected)}, stored: ${JSON.stringify(stored)}`,
-    ...compared,
-  ].join('\n')
 }

@@ -1,3 +1,4 @@
+import { API_OPERATIONS } from '../../app/api-operations.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
 import { asAnalyst } from '../../platform/db/analyst-session.ts'
 import type { Database } from '../../platform/db/database.ts'
@@ -6,14 +7,9 @@ import type { Api, Operation, Send } from '../api-client.ts'
 /** What a tool takes, as JSON Schema. */
 interface Input {
   readonly type: 'object'
-  readonly properties: Readonly<Record<string, Property>>
+  readonly properties: Readonly<Record<string, object>>
   readonly required: readonly string[]
   readonly additionalProperties: false
-}
-
-interface Property {
-  readonly type: 'string' | 'integer'
-  readonly description: string
 }
 
 export type Given = Readonly<Record<string, string | number>>
@@ -34,157 +30,98 @@ export interface ToolDeps {
   readonly database: Database | undefined
 }
 
-const LIMIT = 'limit#?: how many at most'
-const AFTER = 'after#?: the number after which to begin; 0 or unset is the start'
-const KINDS = 'kinds?: kinds of changes, with commas'
-const RESELLER = 'reseller?: the name of the reseller; needed with the key of an operator'
-const LIST = 'list: the name of a watch list'
-const REFERENCE = 'reference: the reference of the watch'
-const INSTANT = 'an instant, ISO 8601'
+const WATCH = 'GET /watch-lists/{list}/watches/{reference}'
 
-type Read = (operation: Operation, given: Given) => Promise<unknown>
+/** The operations by the names of their tools. */
+const READS: Readonly<Record<string, Operation>> = {
+  status: 'GET /status',
+  changes: 'GET /watch-changes',
+  watch_lists: 'GET /watch-lists',
+  watches: 'GET /watch-lists/{list}/watches',
+  explain_watch: WATCH,
+  fare_changes: 'GET /availability-changes',
+  explain_change: 'GET /availability-changes/{seq}/resellers/{reseller}',
+  fares: 'GET /fares',
+  fare: 'GET /fares/{fareId}',
+  route_changes: 'GET /route-changes',
+  routes: 'GET /data/routes',
+  route_history: 'GET /routes/{departureId}/{destinationId}/history',
+}
 
 /** All tools; that for questions in SQL only with a database. */
 export function createTools({ api, send, database }: ToolDeps): Tool[] {
-  const read: Read = (operation, given) => {
+  const read = (operation: Operation, given: Given) => {
     const [params, { reseller, ...query }] = split(operation, given)
     return api.call(operation, { params, query, reseller: reseller as string | undefined })
   }
-  const status = tool('status', 'How fresh and reliable the data is, and what is wrong', [], () =>
-    read('GET /status', {}),
+  const reads = Object.entries(READS).map(([name, operation]) => ({
+    ...readOf(name, operation),
+    run: (given: Given) => read(operation, given),
+  }))
+  const explain = async (given: Given) => {
+    const [watch, timeline, prices] = await Promise.all([
+      read(WATCH, given),
+      read(`${WATCH}/timeline`, given),
+      read(`${WATCH}/prices`, given),
+    ])
+    return { watch, timeline, prices }
+  }
+  const tools = reads.map((tool) =>
+    tool.name === 'explain_watch' ? { ...tool, run: explain } : tool,
   )
-  const tools = [status, ...watchTools(read), ...fareTools(read), ...routeTools(read)]
   const questions = database === undefined ? [] : [questionTool(database)]
   return [...tools, docsTool(send), ...questions]
 }
 
-function watchTools(read: Read): Tool[] {
-  const belief = 'state?: bookable, not_bookable or unknown'
-  return [
-    tool(
-      'changes',
-      'The records of the watches of a reseller, oldest first',
-      [RESELLER, AFTER, LIMIT, KINDS, 'reference?: only records of this watch'],
-      (given) => read('GET /watch-changes', { after: 0, ...given }),
-    ),
-    tool('watch_lists', 'The watch lists of a reseller', [RESELLER], (given) =>
-      read('GET /watch-lists', given),
-    ),
-    tool(
-      'watches',
-      'The watches of a list with what is believed of each fare',
-      [RESELLER, LIST, belief, LIMIT, 'cursor?: next of the page before'],
-      (given) => read('GET /watch-lists/{list}/watches', given),
-    ),
-    tool(
-      'explain_watch',
-      'Why a watch shows what it shows: its belief and next check, what was believed before, and its prices',
-      [RESELLER, LIST, REFERENCE],
-      async (given) => {
-        const [watch, timeline, prices] = await Promise.all([
-          read('GET /watch-lists/{list}/watches/{reference}', given),
-          read('GET /watch-lists/{list}/watches/{reference}/timeline', given),
-          read('GET /watch-lists/{list}/watches/{reference}/prices', given),
-        ])
-        return { watch, timeline, prices }
-      },
-    ),
-  ]
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, object>>
+  readonly required?: readonly string[]
 }
 
-/** For operators. */
-function fareTools(read: Read): Tool[] {
-  return [
-    tool(
-      'fare_changes',
-      'The changes of all tracked fares, oldest first; for operators',
-      [AFTER, LIMIT],
-      (given) => read('GET /availability-changes', { after: 0, ...given }),
-    ),
-    tool(
-      'explain_change',
-      'Why a reseller was notified of a change of a fare, or was not; for operators',
-      ['seq#: the number of the change, as fare_changes shows it', 'reseller: its name'],
-      (given) => read('GET /availability-changes/{seq}/resellers/{reseller}', given),
-    ),
-    tool(
-      'fares',
-      'The tracked fares of an outbound flight; for operators',
-      ['flightId: the id of the flight', LIMIT],
-      (given) => read('GET /fares', given),
-    ),
-    tool(
-      'fare',
-      'What is believed of a tracked fare, its history and its changes; for operators',
-      ['fareId#: the id of the fare'],
-      (given) => read('GET /fares/{fareId}', given),
-    ),
-  ]
+const RESELLER = text('The name of the reseller; needed with the key of an operator.')
+
+/** A tool as the operation describes itself. */
+function readOf(name: string, operation: Operation): Omit<Tool, 'run'> {
+  const found = API_OPERATIONS.find((one) => nameOf(one) === operation)
+  const { summary = '', audience, params, query } = found ?? {}
+  const schemas = [params, query].map((schema): ObjectSchema => schema ?? {})
+  const own = Object.assign({}, ...schemas.map(({ properties }) => properties))
+  const required = schemas
+    .flatMap((schema) => schema.required ?? [])
+    .filter((key) => !('default' in own[key]))
+  const properties = { ...own, ...(audience === 'resellers' && { reseller: RESELLER }) }
+  const about = audience === 'operators' ? `${summary}; for operators` : summary
+  return { name, description: about, input: inputOf(properties, required) }
 }
 
-function routeTools(read: Read): Tool[] {
-  const ends = ['departure?: a code of an airport', 'destination?: a code of an airport']
-  return [
-    tool(
-      'route_changes',
-      'The changes of routes and places, oldest first',
-      [
-        AFTER,
-        LIMIT,
-        KINDS,
-        `from?: ${INSTANT}`,
-        `to?: ${INSTANT}`,
-        'places?: ids of places, with commas',
-      ],
-      (given) => read('GET /route-changes', given),
-    ),
-    tool(
-      'routes',
-      'The routes that are live, or were at an instant; name an end or a country, or the answer is cut',
-      [...ends, 'country?: a country of an end', `asOf?: ${INSTANT}`],
-      (given) => read('GET /data/routes', given),
-    ),
-    tool(
-      'route_history',
-      'When a route existed and when it was available',
-      ['departureId: the id of a place', 'destinationId: the id of a place'],
-      (given) => read('GET /routes/{departureId}/{destinationId}/history', given),
-    ),
-  ]
+function nameOf({ method, path }: { readonly method: string; readonly path: string }): string {
+  return `${method} ${path.replace('/api/v1', '')}`
+}
+
+function inputOf(properties: Input['properties'], required: readonly string[]): Input {
+  // Without what is no JSON of the schemas.
+  return JSON.parse(
+    JSON.stringify({ type: 'object', properties, required, additionalProperties: false }),
+  )
+}
+
+function text(description: string) {
+  return { type: 'string', description }
 }
 
 function docsTool(send: Send): Tool {
-  const about = 'The documentation as Markdown; without a page, the list of pages'
-  return tool(
-    'docs',
-    about,
-    ['page?: a page of the list, such as resellers or dictionary'],
-    async ({ page }) => {
+  return {
+    name: 'docs',
+    description: 'The documentation as Markdown; without a page, the list of pages',
+    input: inputOf({ page: text('A page of the list, such as resellers or dictionary.') }, []),
+    run: async ({ page }) => {
       const isWord = /^[\w-]+$/.test(String(page ?? 'list'))
       const path = page === undefined ? '/llms.txt' : `/docs/${page}.md`
       const response = isWord ? await send(path, {}) : undefined
       if (response?.ok === true) return response.text()
       throw new ToolError(`there is no page "${page}"`)
     },
-  )
-}
-
-/** @param inputs `name: description`, with `#` after the name of a number, and then `?` if it may be left out. */
-function tool(
-  name: string,
-  description: string,
-  inputs: readonly string[],
-  run: Tool['run'],
-): Tool {
-  const properties: Record<string, Property> = {}
-  const required: string[] = []
-  for (const text of inputs) {
-    const [, input = '', number, optional, about = ''] = /^(\w+)(#)?(\?)?: (.*)$/.exec(text) ?? []
-    properties[input] = { type: number === '#' ? 'integer' : 'string', description: about }
-    if (optional === undefined) required.push(input)
   }
-  const input = { type: 'object', properties, required, additionalProperties: false } as const
-  return { name, description, input, run }
 }
 
 /** The values that the path names, and the others. */
@@ -199,12 +136,13 @@ const MOST_ROWS = 200
 
 /** Only a SELECT can be the source of a cursor, and the login may read the public SQL alone. */
 function questionTool(database: Database): Tool {
-  return tool(
-    'query',
-    `Answer a question by one SELECT on the public SQL (schema farewatch, PostgreSQL 18), with ${MOST_ROWS} rows at most. ` +
+  return {
+    name: 'query',
+    description:
+      `Answer a question by one SELECT on the public SQL (schema farewatch, PostgreSQL 18), with ${MOST_ROWS} rows at most. ` +
       'The page "dictionary" of docs has its views and columns, and "analysts" examples',
-    ['sql: one SELECT statement'],
-    ({ sql = '' }) =>
+    input: inputOf({ sql: text('One SELECT statement.') }, ['sql']),
+    run: ({ sql = '' }) =>
       asAnalyst(database, async ({ pages }) => {
         const statement = String(sql).trim().replace(/;$/, '')
         for await (const rows of pages(`select to_jsonb(q) from (\n${statement}\n) q`, MOST_ROWS)) {
@@ -213,7 +151,7 @@ function questionTool(database: Database): Tool {
         }
         return '{"rows":[],"mayHaveMore":false}'
       }),
-  )
+  }
 }
 
 /** The assistant gave something that no tool takes. */

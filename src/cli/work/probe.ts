@@ -1,11 +1,10 @@
 import { assertNotPaused } from '../../upstream/attempt.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
-import type { Finding, ProbedCall } from '../../upstream/probe/probe-call.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'
 import { withApp } from '../context.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { EXIT } from '../exit-codes.ts'
-import { count, hangingIndent, printable, table } from '../text/text-format.ts'
+import { hangingIndent, printable, recordText } from '../text/text-format.ts'
 
 interface ProbeFlags extends ProgramOptions {
   readonly flight?: string
@@ -46,56 +45,10 @@ function exitOf({ calls }: ProbeReport): number {
   return failed ? EXIT.failed : EXIT.ok
 }
 
-const CALL_COLUMNS = ['call', 'outcome', 'status', 'content type', 'encoding', 'bytes'].concat(
-  'sent',
-  'headers',
-  'total',
-)
-
-/** The calls, one row each; their findings; the calls that were not made. */
+/** The calls, each with its findings; the calls that were not made. */
 export function probeText({ calls, skipped }: ProbeReport, width: number): string {
-  const findings = calls.flatMap((call) =>
-    findingsOf(call).map((row) => [call.call, ...row] as const),
-  )
   const hints = skipped.map(({ call, hint }) =>
     hangingIndent('', printable(`not called: ${call}; ${hint}`), width),
   )
-  return [
-    table(CALL_COLUMNS, calls.map(rowOf), width),
-    findings
-      .map(([call, what, text]) => hangingIndent(`${call}  `, printable(`${what}: ${text}`), width))
-      .join('\n'),
-    ...(hints.length === 0 ? [] : [hints.join('\n')]),
-  ].join('\n\n')
-}
-
-function rowOf(call: ProbedCall): string[] {
-  const ms = (value: number | null) => (typeof value === 'number' ? `${value} ms` : '-')
-  return [
-    call.call,
-    call.outcome,
-    String(call.status ?? '-'),
-    call.contentType ?? '-',
-    call.contentEncoding ?? '-',
-    count(call.bytes),
-    count(call.wireBytes),
-    ms(call.headersMs),
-    ms(call.totalMs),
-  ]
-}
-
-function findingsOf({ headers, found }: ProbedCall): [string, string][] {
-  const known = Object.entries(headers)
-  const none: [string, string][] = known.length === 0 ? [['caching, rate limit', 'no header']] : []
-  const rest = Object.entries(found).map(([name, value]): [string, string] => [
-    name,
-    findingText(value),
-  ])
-  return [...none, ...known, ...rest]
-}
-
-function findingText(value: Finding): string {
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (typeof value === 'number') return count(value)
-  return typeof value === 'string' ? value : value.join(', ')
+  return [...calls.map((call) => recordText(call, width)), ...hints].join('\n\n')
 }

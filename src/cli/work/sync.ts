@@ -1,18 +1,13 @@
 import type { App } from '../../app/app.ts'
-import { type ExportFormat, ROUTE_LISTS, type RouteListName } from '../../platform/base/kinds.ts'
-import type { Logger } from '../../platform/base/logger.ts'
+import { ROUTE_LISTS, type RouteListName } from '../../platform/base/kinds.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { assertKept } from '../../platform/db/history-floor.ts'
 import { diffSnapshots } from '../../routes/read/diff-snapshots.ts'
-import { exportRoutes } from '../../routes/read/export-routes.ts'
 import { dryRun } from '../../routes/read/plan-report.ts'
-import { readHistorySpan } from '../../routes/read/route-queries.ts'
 import { findFinishedRun, type SyncOutcome } from '../../routes/runs.ts'
 import { runOrAwait } from '../../routes/sync.ts'
 import { type CliContext, withApp } from '../context.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
-import { writeOut } from '../terminal.ts'
 import { differenceText, planText } from '../text/sync-report-text.ts'
 import { syncSentence } from '../text/sync-runs-text.ts'
 import { count, megabytes, seconds } from '../text/text-format.ts'
@@ -82,49 +77,6 @@ function summary(outcome: SyncOutcome, joined: boolean): string {
     `${syncSentence(outcome)}${joined ? ' (by a run that had already begun)' : ''}`,
     `  run ${outcome.runId}, ${count(outcome.fetched)} routes in the list; ${stages.join(', ')}`,
   ].join('\n')
-}
-
-interface ExportOptions extends ProgramOptions {
-  readonly asOf?: Date
-  readonly format: ExportFormat
-  readonly list: RouteListName
-}
-
-export async function writeRoutes(options: ExportOptions): Promise<void> {
-  const { asOf, format, list } = options
-  await withApp(
-    { role: 'export', options },
-    async ({ database: { db } }, { log, terminal, signal }) => {
-      if (asOf !== undefined) await assertKept(db, asOf)
-      await warnAboutInstant(log, db, { asOf, list })
-      const onlyAvailable = list === 'with-availability'
-      let bytes = 0
-      for await (const text of exportRoutes(db, { asOf, format, onlyAvailable })) {
-        if (signal.aborted) return
-        await writeOut(text, signal)
-        bytes += Buffer.byteLength(text)
-        // On a terminal the progress would stand between the exported lines.
-        if (process.stdout.isTTY !== true) terminal.progress(`${megabytes(bytes)} written`)
-      }
-      terminal.progress('')
-    },
-  )
-}
-
-/** Warns where the export is empty or of an earlier instant than was asked for: the file cannot say so. */
-async function warnAboutInstant(
-  log: Logger,
-  db: Db,
-  { asOf, list }: { asOf: Date | undefined; list: RouteListName },
-): Promise<void> {
-  const { first, last } = await readHistorySpan(db, list)
-  if (first === null || last === null) {
-    log.warn({ list }, 'nothing to export: no list has been accepted yet')
-  } else if (asOf !== undefined && asOf < first) {
-    log.warn({ asOf, list, first }, 'nothing to export: the first list was accepted later')
-  } else if (asOf !== undefined && asOf > last) {
-    log.warn({ asOf, last }, 'exported as of the last accepted list: nothing later is known')
-  }
 }
 
 /** Prints the differences between the kept lists of two runs. */

@@ -1,6 +1,4 @@
-import type { Tx } from '../../platform/db/database.ts'
-import { passingWatches, type WatchFilter } from '../../views/watch-states.ts'
-import { exportWatchList, openWatchFile, type WatchFormat } from '../../watches/files/watch-file.ts'
+import { openWatchFile, type WatchFormat, writeRows } from '../../watches/files/watch-file.ts'
 import {
   type DiffOutcome,
   type DiffRow,
@@ -13,7 +11,10 @@ import {
 } from '../../watches/import/import-watch-list.ts'
 import type { ImportPlan } from '../../watches/import/plan-import.ts'
 import { invalidRowLines } from '../../watches/rows/check-rows.ts'
+import { cellsAt } from '../../watches/rows/watch-row.ts'
 import type { TrackedFaresEffect } from '../../watches/sync-tracked-fares.ts'
+import { type Api, type Call, withApi } from '../api-client.ts'
+import { readAll, readPages } from '../api-command.ts'
 import { withReseller } from '../context.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -25,10 +26,15 @@ interface FileOptions extends ProgramOptions {
   readonly skipInvalid?: boolean
 }
 
-interface ExportOptions extends WatchFilter, ProgramOptions {
+interface ExportOptions extends ProgramOptions {
   readonly reseller: string
   readonly list?: string
   readonly format: WatchFormat
+  readonly status?: readonly string[]
+  readonly state?: readonly string[]
+  readonly place?: string
+  readonly departsFrom?: string
+  readonly departsTo?: string
 }
 
 export async function importFile(file: string, options: FileOptions): Promise<void> {
@@ -73,18 +79,27 @@ export async function diffFile(file: string, options: FileOptions): Promise<void
   })
 }
 
-/** Without a filter it needs no states of the watches. */
+/** Writes what is read page by page: a change that comes meanwhile may be in the file or not. */
 export function exportLists(options: ExportOptions): Promise<void> {
-  const { list, format } = options
+  const { reseller, list, format } = options
   const filter = pick(options, 'status', 'state', 'place', 'departsFrom', 'departsTo')
-  return withReseller(options, async (resellerId, { database, config }) => {
-    const minRecheckSeconds = config.MIN_INTERVAL_SECONDS
-    const passing = (tx: Tx) => passingWatches(tx, { resellerId, list, minRecheckSeconds, filter })
-    const isFiltered = Object.values(filter).some((given) => given !== undefined)
-    const readWatches = isFiltered ? passing : undefined
-    const pages = exportWatchList(database.db, { resellerId, list, format, readWatches })
-    for await (const text of pages) await writeOut(text)
+  return withApi(options, async (api) => {
+    const lists = list === undefined ? await readAll(api, 'GET /watch-lists', { reseller }) : []
+    const names = list === undefined ? lists.map(({ name }) => name) : [list]
+    for await (const text of writeRows(
+      rowsOfLists(api, names, { reseller, query: filter }),
+      format,
+    ))
+      await writeOut(text)
   })
+}
+
+async function* rowsOfLists(api: Api, lists: readonly string[], { reseller, query }: Call) {
+  for (const list of lists) {
+    const asked = { params: { list }, query: { ...query, limit: Infinity }, reseller }
+    const pages = readPages(api, 'GET /watch-lists/{list}/watches', asked)
+    for await (const page of pages) yield page.map(cellsAt)
+  }
 }
 
 function writeWarnings({ warnings }: WarnedPlan): void {

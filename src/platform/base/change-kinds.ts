@@ -124,8 +124,6 @@ export interface ChangeKind {
     /** The legs that can show it; every leg if it is missing. */
     readonly of?: 'available' | 'unavailable'
     readonly warning: string
-    /** What the selling site shows if the changes are true. */
-    readonly trueIf: string
   }
 }
 
@@ -187,7 +185,6 @@ export const CHANGE_KINDS = {
       incident: 'mass_loss',
       of: 'available',
       warning: 'Many fares were lost at once: such changes wait.',
-      trueIf: 'it sells none of them',
     },
   },
   // Early news of a fare that can be booked again is worth the most, because other sellers take its seats.
@@ -209,7 +206,6 @@ export const CHANGE_KINDS = {
       incident: 'mass_gain',
       of: 'unavailable',
       warning: 'Many fares reopened at once: such changes wait.',
-      trueIf: 'it sells them',
     },
   },
   identity_changed: {
@@ -226,7 +222,6 @@ export const CHANGE_KINDS = {
       incident: 'mass_identity_change',
       of: 'available',
       warning: 'Many fares show another flight at once: such changes wait.',
-      trueIf: 'it shows other flights or dates for them',
     },
   },
   legs_changed: {
@@ -258,7 +253,6 @@ export const CHANGE_KINDS = {
       incident: 'mass_itinerary_change',
       of: 'available',
       warning: 'Many itineraries changed at once: such changes wait.',
-      trueIf: 'it shows other times for them',
     },
   },
   site_changed: {
@@ -298,7 +292,6 @@ export const CHANGE_KINDS = {
       incident: 'mass_price_change',
       of: 'available',
       warning: 'Many prices changed at once: such changes wait.',
-      trueIf: 'it sells them at other prices than "fares show" does',
     },
   },
   expired: {
@@ -312,7 +305,6 @@ export const CHANGE_KINDS = {
     mass: {
       incident: 'mass_expiry',
       warning: 'Many fares ended at once: such ends wait.',
-      trueIf: 'they have departed',
     },
   },
   route_added: {

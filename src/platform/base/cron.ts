@@ -1,4 +1,6 @@
-import { CronExpressionParser } from 'cron-parser'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
 
 /** When a list is fetched: a cron pattern, and the time zone of its hours (an IANA name). */
 export interface CronTimes {
@@ -86,5 +88,7 @@ export function isZone(name: string): boolean {
 
 /** The seed gives an `H` in the pattern the same value each time. */
 function parse({ pattern, zone }: CronTimes, currentDate: Date) {
+  // Loaded when a pattern is read: the parser and its calendar would cost each command 5 MB.
+  const { CronExpressionParser }: typeof import('cron-parser') = require('cron-parser')
   return CronExpressionParser.parse(pattern, { currentDate, tz: zone, hashSeed: pattern })
 }

@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync'
 import { createTtlCache, type TtlCache } from '../../platform/base/cache.ts'
-import type { ExportFormat, RouteListName } from '../../platform/base/kinds.ts'
+import type { RouteListName } from '../../platform/base/kinds.ts'
 import { type Db, sql } from '../../platform/db/database.ts'
 import { createEncodedBody, type EncodedBody } from '../../platform/http/responses.ts'
 import { ACCEPTED, ARRIVED_AT } from '../runs.ts'
@@ -22,29 +22,20 @@ const COLUMNS: readonly (readonly [keyof RouteRow, string])[] = [
 
 type Pages = AsyncIterable<readonly RouteRow[]>
 
-export interface RouteExport extends RouteFilter {
-  readonly format: ExportFormat
-}
-
 /**
- * Writes routes as text, a page at a time, in the order of their ids: CSV with a header, or one JSON array.
+ * Writes one of the forms that the API serves, a page at a time, in the order of their ids: CSV with a header, or one JSON
+ * array.
  *
  * The next page is queried when the last one was taken, so a consumer that stops leaves nothing open. Times are ISO
- * 8601 in UTC; an unknown availability is empty in CSV and null in JSON.
+ * 8601 in UTC; an unknown availability is empty.
  */
-export function exportRoutes(db: Db, { format, ...filter }: RouteExport): AsyncGenerator<string> {
-  const pages = streamRoutes(db, filter)
-  return format === 'csv' ? csvText(pages) : jsonArray(pages, exportShape)
-}
-
-/** Writes one of the forms that the API serves, a page at a time, in the order of their ids. */
 export function routesText(
   db: Db,
   form: ListForm,
-  filter: Omit<RouteFilter, 'onlyAvailable'>,
+  filter: RouteFilter = {},
 ): AsyncGenerator<string> {
-  const pages = streamRoutes(db, { ...filter, onlyAvailable: form === 'with-availability' })
-  return form === 'csv' ? csvText(pages) : jsonArray(pages, upstreamShape)
+  if (form === 'csv') return csvText(streamRoutes(db, filter))
+  return jsonArray(streamRoutes(db, { ...filter, onlyAvailable: form === 'with-availability' }))
 }
 
 /** Pages of CSV lines. A cell that starts like a formula gets a leading apostrophe: a spreadsheet would run it. */
@@ -62,20 +53,13 @@ function cellOf(value: RouteRow[keyof RouteRow]): string {
 }
 
 /** One JSON array, with one element a line. */
-async function* jsonArray(
-  pages: Pages,
-  elementOf: (row: RouteRow) => object,
-): AsyncGenerator<string> {
+async function* jsonArray(pages: Pages): AsyncGenerator<string> {
   let separator = '[\n'
   for await (const page of pages) {
-    yield separator + page.map((row) => JSON.stringify(elementOf(row))).join(',\n')
+    yield separator + page.map((row) => JSON.stringify(upstreamShape(row))).join(',\n')
     separator = ',\n'
   }
   yield separator === '[\n' ? '[]\n' : '\n]\n'
-}
-
-function exportShape(row: RouteRow): object {
-  return Object.fromEntries(COLUMNS.map(([field, column]) => [column, row[field]]))
 }
 
 /** The shape that the upstream's interface gives a route. */

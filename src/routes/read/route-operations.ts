@@ -76,6 +76,12 @@ const listAvailableRoutes = shared({
 
 const exportRoutesCsv = shared({
   ...common,
+  query: object({
+    ...QUERY.properties,
+    onlyAvailable: Type.Optional(
+      Type.Boolean({ description: 'Only the routes that are available.' }),
+    ),
+  }),
   id: 'exportRoutesCsv',
   path: '/api/v1/data/routes/csv',
   summary: 'Export all routes as CSV',

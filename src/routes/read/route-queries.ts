@@ -1,4 +1,3 @@
-import type { RouteListName } from '../../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import { ACCEPTED } from '../runs.ts'
 
@@ -36,7 +35,7 @@ const PAGE_ROWS = 5_000
  * consumer takes them.
  */
 export async function* streamRoutes(db: Db, filter: RouteFilter = {}): AsyncGenerator<RouteRow[]> {
-  const { last } = await readHistorySpan(db)
+  const last = await readLastAcceptedAt(db)
   if (last === null) return
   // After the last accepted list the state may still change between two pages.
   const instant = filter.asOf !== undefined && filter.asOf < last ? filter.asOf : last
@@ -48,19 +47,14 @@ export async function* streamRoutes(db: Db, filter: RouteFilter = {}): AsyncGene
   }
 }
 
-/** The valid times of the first accepted list of a kind, and of the last of either; null before the first. */
-export async function readHistorySpan(
-  db: Db,
-  list: RouteListName = 'routes',
-): Promise<{ first: Date | null; last: Date | null }> {
-  return db
+/** The valid time of the last accepted list of either kind; null before the first. */
+async function readLastAcceptedAt(db: Db): Promise<Date | null> {
+  const { last } = await db
     .selectFrom('sync_run')
-    .select(({ fn }) => [
-      fn.min('fetched_at').filterWhere('list', '=', list).as('first'),
-      fn.max('fetched_at').as('last'),
-    ])
+    .select(({ fn }) => fn.max('fetched_at').as('last'))
     .where(sql<boolean>`status in ${ACCEPTED}`)
     .executeTakeFirstOrThrow()
+  return last
 }
 
 interface PageArgs extends RouteFilter {

@@ -114,7 +114,8 @@ export interface WatchEntry extends WatchSettings {
   readonly question: Question | null
 }
 
-type CellValues = Record<Column, FieldValue>
+/** The cells of a row, by their columns. Missing values are null. */
+export type CellValues = Record<Column, FieldValue>
 
 /** The entry as the cells of a file. Missing values are null; counts are always written. */
 export function cellsOf({ question, ...settings }: WatchEntry): CellValues {
