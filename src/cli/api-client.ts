@@ -1,3 +1,4 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Declared } from '../app/api-operations.ts'
 import { AppError, messageOf } from '../platform/base/errors.ts'
 import type { ProgramOptions } from './describe.ts'
@@ -32,11 +33,26 @@ export interface Api {
   /** Throws ApiProblem. */
   call<O extends Operation>(operation: O, call?: Call): Promise<Answer<O>>
   /** As `call`, of an answer that is read in parts. */
-  open(operation: Operation, call?: Call): Promise<Response>
+  open(operation: Operation, call?: Call): Promise<Reply>
+}
+
+/** An answer, whose text must be read: its connection is kept until then. */
+export interface Reply {
+  /** The origin of the server. */
+  readonly from: string
+  readonly status: number
+  readonly type: string
+  readonly body: AsyncIterable<string>
+}
+
+interface Sending {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
 }
 
 /** Sends a request to the API with an operator's key. */
-export type Send = (path: string, init: RequestInit) => Promise<Response>
+export type Send = (path: string, sending: Sending) => Promise<Reply>
 
 const ROOT = '/api/v1'
 
@@ -72,16 +88,37 @@ export async function openRunningApi({
   const key = known ?? (await running.readKeyFile(file))
   const local = { ...config, ...(await running.findRunning(home, 'api')) }
   const base = (url ?? FAREWATCH_URL ?? localUrlOf(local)).replace(/\/+$/, '')
-  const signal = interruptSignal()
-  return (path, { headers, ...init }) =>
-    fetch(`${base}${path}`, {
-      ...init,
-      signal,
-      headers: { ...headers, authorization: `Bearer ${key}` },
-    }).catch((err: unknown) => {
-      signal.throwIfAborted()
+  return async (path, { headers, ...sending }) => {
+    const authorized = { ...headers, authorization: `Bearer ${key}` }
+    return transmit(`${base}${path}`, { ...sending, headers: authorized }).catch((err: unknown) => {
+      interruptSignal().throwIfAborted()
       throw new NoApiError(base, err)
     })
+  }
+}
+
+/** The global `fetch`, and what decodes compressed answers, would cost each command 25 MB. */
+async function transmit(url: string, { method, headers, body }: Sending): Promise<Reply> {
+  const { request } = await import(url.startsWith('https:') ? 'node:https' : 'node:http')
+  const replied = Promise.withResolvers<Reply>()
+  const options = { method, headers, signal: interruptSignal() }
+  const sent: ClientRequest = request(url, options, (response: IncomingMessage) => {
+    const { statusCode: status = 0, headers } = response
+    const type = headers['content-type'] ?? ''
+    replied.resolve({ from: new URL(url).origin, status, type, body: response.setEncoding('utf8') })
+  })
+  sent.on('error', replied.reject).end(body)
+  return replied.promise
+}
+
+export function isOk({ status }: Reply): boolean {
+  return status >= 200 && status < 300
+}
+
+export async function textOf({ body }: Reply): Promise<string> {
+  let text = ''
+  for await (const part of body) text += part
+  return text
 }
 
 export function createApi(send: Send): Api {
@@ -91,21 +128,27 @@ export function createApi(send: Send): Api {
       encodeURIComponent(params[name] ?? ''),
     )
     const text = body === undefined ? undefined : JSON.stringify(body)
-    const response = await request(send, `${filled}${searchOf(query)}`, { method, text, reseller })
-    if (response.ok) return response
-    const answer: unknown = await response.json().catch(() => undefined)
-    throw isProblem(answer) ? new ApiProblem(answer) : new OtherAnswerError(response)
+    const reply = await request(send, `${filled}${searchOf(query)}`, { method, text, reseller })
+    if (isOk(reply)) return reply
+    const answer = jsonOf(await textOf(reply))
+    throw isProblem(answer) ? new ApiProblem(answer) : new OtherAnswerError(reply)
   }
   return {
     open,
     call: async (operation, call) => {
-      const response = await open(operation, call)
-      if (response.status === 204) return undefined as never
-      const answer = response.json().catch(() => {
-        throw new OtherAnswerError(response)
-      })
-      return (await answer) as never
+      const reply = await open(operation, call)
+      const answer = jsonOf(await textOf(reply))
+      if (answer === undefined && reply.status !== 204) throw new OtherAnswerError(reply)
+      return answer as never
     },
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 
@@ -121,7 +164,7 @@ export function request(
   send: Send,
   path: string,
   { method, text, reseller }: Request,
-): Promise<Response> {
+): Promise<Reply> {
   return send(`${ROOT}${path}`, {
     method,
     headers: {
@@ -175,9 +218,10 @@ class OtherAnswerError extends AppError {
   override readonly code = 'cli.other_answer'
   override readonly retryable = false
 
-  constructor({ url, status }: Response) {
-    const at = URL.parse(url)?.origin ?? 'the server'
-    super(`${at} answers with ${status}, and not as farewatch does: is FAREWATCH_URL its address?`)
+  constructor({ from, status }: Reply) {
+    super(
+      `${from} answers with ${status}, and not as farewatch does: is FAREWATCH_URL its address?`,
+    )
   }
 }
 

@@ -84,9 +84,8 @@ export function createTerminal(
 }
 
 /** Writes the text of an answer to standard output, as it comes. */
-export async function copyOut({ body }: Response): Promise<void> {
-  if (body === null) return
-  for await (const part of body.pipeThrough(new TextDecoderStream())) await writeOut(part)
+export async function copyOut({ body }: { readonly body: AsyncIterable<string> }): Promise<void> {
+  for await (const part of body) await writeOut(part)
 }
 
 /** Writes a text to standard output, and waits while its reader is behind. */

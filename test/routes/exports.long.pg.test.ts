@@ -13,6 +13,7 @@ import { until } from '../support/until.ts'
 import { fetchedAt, routes, sync } from './sync-fixtures.ts'
 
 type Line = Record<string, string>
+type Pair = { readonly [End in 'departure' | 'destination']: { readonly id: string } }
 
 /** Live routes from one hub, written without the cost of a sync. */
 async function seed(db: Db, count: number, hub = 'HUB'): Promise<void> {
@@ -61,7 +62,7 @@ describe('exports', () => {
     await sync(db, routes('HUB-HUBD1', 'A-AD2'), { list: 'with-availability' })
 
     const csv = await csvRows(db)
-    const json = JSON.parse(await textOf(db, 'routes')) as Record<string, { id: string }>[]
+    const json = JSON.parse(await textOf(db, 'routes')) as Pair[]
 
     const { rows } = await sql<Record<string, unknown>>`
       select departure_id, departure_iata, departure_city, departure_country,
@@ -70,7 +71,7 @@ describe('exports', () => {
     `.execute(db)
     const pairs = rows.map((row) => `${row.departure_id}-${row.destination_id}`)
     expect(rows).toHaveLength(MANY + 30)
-    expect(json.map((one) => `${one.departure?.id}-${one.destination?.id}`)).toEqual(pairs)
+    expect(json.map((one) => `${one.departure.id}-${one.destination.id}`)).toEqual(pairs)
     expect(Object.keys(csv[0] ?? {})).toEqual(Object.keys(rows[0] ?? {}))
     expect(pairsOf(csv)).toEqual(pairs)
   })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { messageOf } from '../../platform/base/errors.ts'
-import { openRunningApi, request } from '../api-client.ts'
+import { isOk, openRunningApi, request, textOf } from '../api-client.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { copyOut, writeOut } from '../terminal.ts'
@@ -28,11 +28,11 @@ export async function callApi(
   if (path === undefined) throw new UsageError('name a path, such as "/status"')
   const send = await openRunningApi(flags)
   const below = path.replace(/^(\/api\/v1)?\/?/, '/')
-  const response = await request(send, below, { method, text: await readBody(data), reseller })
-  const isShown = process.stdout.isTTY && response.headers.get('content-type')?.includes('json')
-  if (isShown) await writeOut(`${JSON.stringify(await response.json(), null, 2)}\n`)
-  else await copyOut(response)
-  return response.ok ? EXIT.ok : EXIT.failed
+  const reply = await request(send, below, { method, text: await readBody(data), reseller })
+  const isShown = process.stdout.isTTY && reply.type.includes('json')
+  if (isShown) await writeOut(`${JSON.stringify(JSON.parse(await textOf(reply)), null, 2)}\n`)
+  else await copyOut(reply)
+  return isOk(reply) ? EXIT.ok : EXIT.failed
 }
 
 async function readBody(data: string | undefined): Promise<string | undefined> {

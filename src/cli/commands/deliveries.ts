@@ -30,12 +30,12 @@ const seqOption = integerOption(1, Number.MAX_SAFE_INTEGER)
 
 const COLUMNS: Columns<Delivery> = {
   id: 'id',
-  reseller: 'reseller',
-  endpoint: 'target',
   record: subjectOf,
   state: stateText,
   'ended or due': ({ endedAt, dueAt, recordedAt }) => endedAt ?? dueAt ?? recordedAt,
   'last attempt': attemptText,
+  reseller: 'reseller',
+  endpoint: 'target',
 }
 
 /** Reads a number of a feed, or an instant. */

@@ -44,11 +44,11 @@ const COLUMNS: Columns<Endpoint> = {
   target: 'target',
   state: ({ disabledReason, failingSince }) =>
     disabledReason ?? (failingSince === null ? 'enabled' : 'failing'),
+  pending: ({ pending }) => `${count(pending)}${pending === MAX_COUNTED ? ' or more' : ''}`,
+  dead: 'dead',
   receives: filterText,
   format: 'format',
   about: 'description',
-  pending: ({ pending }) => `${count(pending)}${pending === MAX_COUNTED ? ' or more' : ''}`,
-  dead: 'dead',
 }
 
 const owned = (id: string, { reseller }: Owner): Call => ({ params: { endpointId: id }, reseller })

@@ -10,7 +10,14 @@ import { interruptSignal, UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
 import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
 import { createTerminal } from '../terminal.ts'
-import { countOf, printable, secondText, tableText, timeText } from '../text/text-format.ts'
+import {
+  countOf,
+  hangingIndent,
+  printable,
+  secondText,
+  tableText,
+  timeText,
+} from '../text/text-format.ts'
 
 interface VerifyOptions extends TermOptions {
   readonly flight: string
@@ -75,7 +82,7 @@ function addFares(program: Command): void {
 }
 
 /** What the last answers show, unlike the belief, and why the belief is shown as unknown. */
-function contradictionLines(fare: Fare): string[] {
+function contradictions(fare: Fare): string[] {
   const { hiddenReason, contradictedSince, heldSince, lastReason } = fare
   const reason = hiddenReason === 'unanswered' && lastReason !== null ? ` (${lastReason})` : ''
   const all = [
@@ -83,7 +90,7 @@ function contradictionLines(fare: Fare): string[] {
     heldSince && `the change is held since ${timeText(heldSince)}: many flights change at once`,
     hiddenReason && `shown as unknown: ${VOCABULARY.hidden[hiddenReason]}${reason}`,
   ].filter((text) => text !== null)
-  return all.length === 0 ? [] : [`  ${all.join('; ')}`]
+  return all.length === 0 ? [] : [all.join('; ')]
 }
 
 function fareText(fare: Fare, width: number): string {
@@ -96,8 +103,8 @@ function fareText(fare: Fare, width: number): string {
   const reason = lastReason === null ? '' : ` (the last check was unknown: ${lastReason})`
   const last =
     lastCheckAt === null || lastCheckWhy === null
-      ? ''
-      : `last check ${at(lastCheckAt)}: ${VOCABULARY.checks[lastCheckWhy]}\n  `
+      ? []
+      : [`last check ${at(lastCheckAt)}: ${VOCABULARY.checks[lastCheckWhy]}`]
   const check = next === null ? 'no more checks' : `next check ${at(next.at)}: ${next.why}`
   const columns = {
     state: 'state',
@@ -105,12 +112,16 @@ function fareText(fare: Fare, width: number): string {
     from: 'validFrom',
     until: ({ validTo }: Fare['timeline'][number]) => validTo ?? 'now',
   } as const
+  const facts = [
+    `${fare.state}${price}; last good check ${at(fare.lastGoodCheckAt)}${reason}`,
+    ...contradictions(fare),
+    ...last,
+    `${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,
+    ...(turns === null ? [] : [turns.why]),
+  ]
   return [
     `fare ${fare.fareId}: flight ${fare.flightId}${back}, for ${termsText(fare)}`,
-    `  ${fare.state}${price}; last good check ${at(fare.lastGoodCheckAt)}${reason}`,
-    ...contradictionLines(fare),
-    `  ${last}${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,
-    ...(turns === null ? [] : [`  ${turns.why}`]),
+    ...facts.map((fact) => hangingIndent('  ', fact, width)),
     ...(fare.timeline.length === 0 ? [] : ['', tableText(columns, fare.timeline, width)]),
   ].join('\n')
 }
@@ -177,7 +188,7 @@ function printChanges(options: ChangesOptions): Promise<void> {
     while (!signal.aborted && limit > 0) {
       const query = { after, limit: Math.min(limit, PAGE) }
       const { items } = await api.call(operation, { query, reseller })
-      for (const item of items) terminal.print(item, () => lineOf(item))
+      for (const item of items) terminal.print(item, () => lineOf(item, terminal.width))
       after = items.at(-1)?.seq ?? after
       limit -= items.length
       if (items.length > 0) continue
@@ -190,10 +201,11 @@ function printChanges(options: ChangesOptions): Promise<void> {
 
 type Change = Answer<'GET /availability-changes' | 'GET /watch-changes'>['items'][number]
 
-function lineOf(change: Change): string {
+function lineOf(change: Change, width: number): string {
   const { seq, recordedAt } = change
   const reference = 'reference' in change ? `${printable(String(change.reference))}  ` : ''
   const year = new Date(recordedAt).getUTCFullYear()
   const sentence = changeSentence(change as unknown as ShownChange, year)
-  return `${String(seq).padStart(6)}  ${secondText(recordedAt)}  ${reference}${sentence}`
+  const label = `${String(seq).padStart(6)}  ${secondText(recordedAt)}  `
+  return hangingIndent(label, `${reference}${sentence}`, width)
 }

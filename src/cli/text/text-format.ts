@@ -75,35 +75,55 @@ export function forScreen(text: string, stream: { readonly isTTY?: boolean }): s
   return stream.isTTY === true ? escapeControls(text) : text
 }
 
-/** A narrower column says nothing. */
-const MIN_CELL_WIDTH = 4
+/** A narrower text says nothing. */
+const MIN_TEXT = 12
 
-/** A table with aligned columns. In a narrower room the widest cells are cut, those of the first column never. */
+/** A number or an instant, which would be another one if it were cut. */
+const DIGITS = /^[\d,.: -]+$/
+
+/**
+ * A table with aligned columns. In a narrower room the widest texts are cut, those of the first column never. If that is
+ * not enough, the last columns are left out, and a line names them.
+ */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | null)[])[],
   room = Number.POSITIVE_INFINITY,
 ): string {
   const cells = [headings, ...rows].map((row) => row.map((cell) => printable(cell ?? '')))
-  const widest = headings.map((_, column) =>
-    cells.reduce((most, row) => Math.max(most, (row[column] ?? '').length), 0),
-  )
-  const widths = fitted(widest, room)
+  const columns = headings.map((_, column) => cells.map((row) => row[column] ?? ''))
+  const widest = columns.map((column) => Math.max(...column.map(({ length }) => length)))
+  const least = columns.map(([, ...column], at) => {
+    const isCut = at > 0 && !column.some((cell) => DIGITS.test(cell))
+    return Math.min(widest[at] ?? 0, isCut ? MIN_TEXT : Number.POSITIVE_INFINITY)
+  })
+  const fits = least.filter((_, at) => at === 0 || lineOf(least.slice(0, at + 1)) <= room).length
+  const widths = fitted(widest.slice(0, fits), least, room)
   const line = (row: readonly string[]) =>
-    row
-      .map((cell, column) => cut(cell, widths[column] ?? 0))
+    widths
+      .map((width, column) => cut(row[column] ?? '', width))
       .join('  ')
       .trimEnd()
   const rule = widths.map((width) => '─'.repeat(width)).join('  ')
-  return [...cells.slice(0, 1).map(line), rule, ...cells.slice(1).map(line)].join('\n')
+  const left = headings.slice(fits)
+  const more = left.length === 0 ? [] : [`(--wide shows also: ${left.join('; ')})`]
+  return [...cells.slice(0, 1).map(line), rule, ...cells.slice(1).map(line), ...more].join('\n')
 }
 
-function fitted(widths: readonly number[], room: number): number[] {
-  const all = widths.reduce((sum, width) => sum + width + 2, -2)
-  const most = Math.max(...widths.slice(1))
-  if (all <= room || most <= MIN_CELL_WIDTH) return [...widths]
-  const at = widths.lastIndexOf(most)
-  return fitted(widths.with(at, most - 1), room)
+function lineOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + 2, -2)
+}
+
+/** Takes from the widest column that may lose more until the line fits. */
+function fitted(
+  widths: readonly number[],
+  least: readonly number[],
+  room: number,
+): readonly number[] {
+  const spare = widths.map((width, at) => (width > (least[at] ?? 0) ? width : 0))
+  const most = Math.max(...spare)
+  if (lineOf(widths) <= room || most === 0) return widths
+  return fitted(widths.with(spare.lastIndexOf(most), most - 1), least, room)
 }
 
 function cut(cell: string, width: number): string {

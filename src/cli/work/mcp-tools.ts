@@ -2,7 +2,7 @@ import { API_OPERATIONS } from '../../app/api-operations.ts'
 import { AppError, messageOf } from '../../platform/base/errors.ts'
 import { asAnalyst } from '../../platform/db/analyst-session.ts'
 import type { Database } from '../../platform/db/database.ts'
-import type { Api, Operation, Send } from '../api-client.ts'
+import { type Api, isOk, type Operation, type Send, textOf } from '../api-client.ts'
 
 /** What a tool takes, as JSON Schema. */
 interface Input {
@@ -117,8 +117,8 @@ function docsTool(send: Send): Tool {
     run: async ({ page }) => {
       const isWord = /^[\w-]+$/.test(String(page ?? 'list'))
       const path = page === undefined ? '/llms.txt' : `/docs/${page}.md`
-      const response = isWord ? await send(path, {}) : undefined
-      if (response?.ok === true) return response.text()
+      const reply = isWord ? await send(path, {}) : undefined
+      if (reply !== undefined && isOk(reply)) return textOf(reply)
       throw new ToolError(`there is no page "${page}"`)
     },
   }

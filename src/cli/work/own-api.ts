@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { createApiServer } from '../../app/api-server.ts'
 import type { KeyCheck, OperatorCaller } from '../../platform/http/operation.ts'
 import { actingFor } from '../../resellers/check-keys.ts'
@@ -42,12 +43,17 @@ export async function withOwnApi<T>(work: (send: Send) => Promise<T>): Promise<T
 
 function sendTo(server: ReturnType<typeof createApiServer>): Send {
   return async (url, { method, headers, body }) => {
-    const { statusCode, payload } = await server.inject({
+    const {
+      statusCode: status,
+      headers: sent,
+      payload,
+    } = await server.inject({
       method: method as 'GET',
       url,
-      headers: { ...(headers as Record<string, string>), authorization: 'Bearer database' },
-      ...(typeof body === 'string' && { payload: body }),
+      headers: { ...headers, authorization: 'Bearer database' },
+      ...(body !== undefined && { payload: body }),
     })
-    return new Response(statusCode === 204 ? null : payload, { status: statusCode })
+    const type = String(sent['content-type'])
+    return { from: 'the database', status, type, body: Readable.from([payload]) }
   }
 }
