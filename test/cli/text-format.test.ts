@@ -109,6 +109,19 @@ describe('a table', () => {
     expect(text.split('\n')[2]).toBe('00000000-0000-7000  a sentence …  12')
   })
 
+  it('leaves out the last columns where texts of twelve characters do not fit, and names them', () => {
+    const rows = [['7', 'with-availability', '2026-01-31 12:00:00', 'a sentence that is long']]
+
+    const lines = (room: number) => table(['run', 'list', 'at', 'about'], rows, room).split('\n')
+
+    expect(lines(52).slice(2)).toEqual(['7    with-availa…  2026-01-31 12:00:00  a sentence …'])
+    expect(lines(51).slice(2)).toEqual([
+      '7    with-availability  2026-01-31 12:00:00',
+      '(--wide shows also: about)',
+    ])
+    expect(lines(10).slice(2)).toEqual(['7', '(--wide shows also: list; at; about)'])
+  })
+
   it('has numbers with groups, instants as seconds, and their zone in the heading', () => {
     const rows = [{ name: 'a', fares: 12_345, at: '2026-01-31T12:00:00.123Z', kinds: ['x', 'y'] }]
 

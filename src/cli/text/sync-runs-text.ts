@@ -9,10 +9,10 @@ export const RUN_COLUMNS: Columns<Run> = {
   list: 'list',
   status: 'status',
   arrived: ({ arrivedAt, startedAt }) => arrivedAt ?? startedAt,
-  live: 'live',
+  reason: ({ reason, baseline }) => reason?.text ?? (baseline ? 'the baseline' : ''),
   added: ({ list, added, gained }) => (list === 'routes' ? added : gained),
   removed: ({ list, removed, lost }) => (list === 'routes' ? removed : lost),
-  reason: ({ reason, baseline }) => reason?.text ?? (baseline ? 'the baseline' : ''),
+  live: 'live',
 }
 
 /** The held runs, one line each. */

@@ -92,7 +92,9 @@ export function table(
 ): string {
   const cells = [headings, ...rows].map((row) => row.map((cell) => printable(cell ?? '')))
   const columns = headings.map((_, column) => cells.map((row) => row[column] ?? ''))
-  const widest = columns.map((column) => Math.max(...column.map(({ length }) => length)))
+  const widest = columns.map((column) =>
+    column.reduce((most, cell) => Math.max(most, cell.length), 0),
+  )
   const least = columns.map(([, ...column], at) => {
     const isCut = at > 0 && !column.some((cell) => DIGITS.test(cell))
     return Math.min(widest[at] ?? 0, isCut ? MIN_TEXT : Number.POSITIVE_INFINITY)
