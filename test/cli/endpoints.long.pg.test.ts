@@ -183,7 +183,7 @@ it('the endpoints of operators have no reseller, and are in no list of resellers
   expect(jsonLines(changed)).toMatchObject([
     { quietHours: null, digest: { type: 'daily', hour: 7, zone: 'Europe/Madrid' } },
   ])
-  expect(shown.stdout).toContain('all; daily')
+  expect(shown.stdout).toMatch(/^digest +type daily, /m)
   expect(noWatches).toMatchObject({ exit: 2, stdout: '' })
   expect(unconfirmed.exit).toBe(2)
   expect(deleted.stdout).toBe(`endpoint ${String(id)} deleted\n`)

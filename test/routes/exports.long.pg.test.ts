@@ -19,8 +19,8 @@ type Pair = { readonly [End in 'departure' | 'destination']: { readonly id: stri
 async function seed(db: Db, count: number, hub = 'HUB'): Promise<void> {
   await sql`
     with run as (
-      insert into sync_run (list, status, started_at, arrived_at, fetched_at, finished_at)
-      select 'routes', 'applied', at, at, at, at from (select date_trunc('milliseconds', clock_timestamp()) as at) t
+      insert into sync_run (list, status, started_at, arrived_at, fetched_at, finished_at, added)
+      select 'routes', 'applied', at, at, at, at, ${count}::int from (select date_trunc('milliseconds', clock_timestamp()) as at) t
       returning id, fetched_at
     ), places as (
       insert into place_version (place_id, iata, city, country, valid_from)
