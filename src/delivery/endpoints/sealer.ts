@@ -120,6 +120,13 @@ export interface SealedEndpoint {
   readonly previousSecrets: readonly Buffer[]
 }
 
+/** Its columns, of `webhook_endpoint e`. */
+export const SEALED_ENDPOINT = sql`
+  e.id, e.target, e.secret, e.headers, e.template,
+  array(select p.secret from previous_secret p where p.endpoint_id = e.id and p.signs_until > now()
+         order by p.signs_until desc) as "previousSecrets"
+`
+
 /** A process was started with another ENCRYPTION_KEY than the one that the endpoints are sealed with. */
 export class WrongEncryptionKeyError extends AppError {
   override readonly name = 'WrongEncryptionKeyError'
