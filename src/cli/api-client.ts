@@ -133,7 +133,6 @@ const PREDICATE = /^(must|is) /
 export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
   override readonly code: string
-  override readonly retryable = false
 
   constructor({ code, title, detail = title, pointer = '' }: Problem) {
     const subject = pointer.slice(1).replaceAll('/', '.')
@@ -146,7 +145,6 @@ export class ApiProblem extends AppError {
 class OtherAnswerError extends AppError {
   override readonly name = 'OtherAnswerError'
   override readonly code = 'cli.other_answer'
-  override readonly retryable = false
 
   constructor({ url, status }: Response) {
     const at = URL.parse(url)?.origin ?? 'the server'

@@ -220,7 +220,6 @@ function questionTool(database: Database): Tool {
 class ToolError extends AppError {
   override readonly name = 'ToolError'
   override readonly code = 'mcp.unknown'
-  override readonly retryable = false
 }
 
 const MOST_CHARS = 100_000

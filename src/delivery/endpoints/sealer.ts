@@ -16,14 +16,12 @@ import type { Target, Template } from '../formats/format.ts'
 export class SealError extends AppError {
   override readonly name = 'SealError'
   override readonly code = 'delivery.sealed_with_another_key'
-  override readonly retryable = false
 }
 
 /** An endpoint needs ENCRYPTION_KEY, and the operator has not set it. */
 export class NoEncryptionKeyError extends AppError {
   override readonly name = 'NoEncryptionKeyError'
   override readonly code = 'delivery.no_encryption_key'
-  override readonly retryable = false
 
   constructor() {
     super('secrets cannot be stored: the operator of this farewatch must set ENCRYPTION_KEY')
@@ -124,7 +122,6 @@ export interface SealedEndpoint {
 export class WrongEncryptionKeyError extends AppError {
   override readonly name = 'WrongEncryptionKeyError'
   override readonly code = 'delivery.wrong_encryption_key'
-  override readonly retryable = false
 
   constructor(endpoints: number) {
     super(

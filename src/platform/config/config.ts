@@ -15,7 +15,6 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export class ConfigError extends AppError {
   override readonly name = 'ConfigError'
   override readonly code = 'config.invalid'
-  override readonly retryable = false
 
   constructor(faults: readonly string[]) {
     super(

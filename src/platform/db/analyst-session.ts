@@ -7,7 +7,6 @@ import type { Database } from './database.ts'
 export class SqlError extends AppError {
   override readonly name = 'SqlError'
   override readonly code = 'db.sql'
-  override readonly retryable = false
 }
 
 /**
