@@ -4,13 +4,12 @@ import { AppError } from '../platform/base/errors.ts'
 import type { UnknownReason } from '../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { pausedForMs } from '../platform/db/pauses.ts'
-import { inTransaction, isAhead } from '../platform/db/transaction.ts'
+import { isAhead } from '../platform/db/transaction.ts'
 import { pay } from '../schedule/claim.ts'
 import { STALE_SECONDS } from '../schedule/due.ts'
-import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
 import {
+  reserveOne,
   type Skew,
-  skewOf,
   type TakenSlot,
   takeSlot,
   waitForSlot,
@@ -132,15 +131,11 @@ async function reserveUntil(
   const pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, 1_000 / requestsPerSecond))
   for (;;) {
     signal.throwIfAborted()
-    const reserved = await inTransaction(db, async (tx) => {
-      const askedMs = clock.now().getTime()
-      const { slots, now } = await reserveSlots(tx, { requestsPerSecond, wanted: 1, lane: true })
-      const [slot] = slots
-      if (slot === undefined) return undefined
-      await pay(tx, [{ payers, vdue: null }])
-      return { slot, ...skewOf(now, { clock, askedMs }) }
-    })
-    if (reserved !== undefined) return reserved
+    const request = { requestsPerSecond, lane: true }
+    const { slot, ...skew } = await reserveOne(db, clock, request, (tx) =>
+      pay(tx, [{ payers, vdue: null }]),
+    )
+    if (slot !== undefined) return { slot, ...skew }
     if (clock.now().getTime() + pauseMs > endMs) throw new NoSlotError(timeoutMs)
     await clock.sleep(pauseMs, signal)
   }

@@ -96,6 +96,12 @@ export interface SealedEndpoint {
   readonly previousSecrets: readonly Buffer[]
 }
 
+/** The previous secrets of endpoint `e` that still sign. */
+export const PREVIOUS_SECRETS = sql`
+  array(select p.secret from previous_secret p where p.endpoint_id = e.id and p.signs_until > now()
+         order by p.signs_until desc)
+`
+
 /** A process was started with another ENCRYPTION_KEY than the one that the endpoints are sealed with. */
 export class WrongEncryptionKeyError extends AppError {
   override readonly name = 'WrongEncryptionKeyError'
