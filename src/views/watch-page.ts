@@ -1,6 +1,6 @@
 import type { Flight } from '../feeds/change-shapes.ts'
 import { VOCABULARY } from '../platform/base/vocabulary.ts'
-import { escaped } from '../platform/http/guides.ts'
+import { escaped } from '../platform/http/docs-html.ts'
 import type { WatchInterval } from './watch-history-operations.ts'
 import type { ShownWatch } from './watch-view-shapes.ts'
 

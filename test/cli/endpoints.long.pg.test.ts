@@ -177,7 +177,7 @@ it('the endpoints of operators have no reseller, and are in no list of resellers
   const [{ id, quietHours } = {}] = jsonLines(made)
   expect(quietHours).toEqual({ from: 22, to: 7, zone: 'Europe/Madrid' })
   expect(wrong.map(({ exit, stderr }) => [exit, stderr])).toEqual([
-    [2, 'farewatch: quietHours.from must be <= 23\n'],
+    [2, 'farewatch: quietHours.from must be a whole number from 0 to 23\n'],
     [2, 'farewatch: quietHours must not begin and end at the same hour\n'],
     [2, 'farewatch: quietHours zone must be an IANA time zone such as "Europe/Madrid"\n'],
     [2, 'farewatch: --operator is instead of --reseller\n'],

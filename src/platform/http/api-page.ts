@@ -1,4 +1,4 @@
-import { codeBlock, docsPage, escaped, markdown } from './guides.ts'
+import { codeBlock, docsPage, escaped, markdown } from './docs-html.ts'
 import type { Operation } from './operation.ts'
 
 interface Parameter {

@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
 import { type AddOperationsOptions, addNoOperation, addOperations } from './add-operations.ts'
 import { apiPage } from './api-page.ts'
-import { docsPage, escaped, guides, markdown } from './guides.ts'
+import { docsPage, escaped, markdown } from './docs-html.ts'
+import { guides, searchPage } from './docs-site.ts'
 import { PROBLEMS, problemPage } from './problem-codes.ts'
 import { ProblemError, problemCodeOf } from './problems.ts'
 import { addJsonBodies } from './read-body.ts'
@@ -98,11 +99,11 @@ function reportAnswers<D>(server: HttpServer, { onAnswered }: ApiOptions<D>): vo
 
 /** The pages of the documentation run no scripts and load nothing. Their styles are inline. */
 const DOCS_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 /**
- * Serves the OpenAPI document at /openapi.json, a page to read it at /docs, the guides, and a page for each code of a
- * problem. They need no key. Each is written, and compressed for each encoding, once.
+ * Serves the OpenAPI document at /openapi.json, a page to read it at /docs, the guides with a search over them, and a page
+ * for each code of a problem. They need no key. Each but the search is written, and compressed for each encoding, once.
  */
 function addDocsPages(server: FastifyInstance, document: object): void {
   const pages = {
@@ -112,6 +113,11 @@ function addDocsPages(server: FastifyInstance, document: object): void {
     ...problemPages(),
   }
   for (const [url, write] of Object.entries(pages)) server.get(url, sender(url, write))
+  server.get<{ Querystring: { q?: unknown } }>('/docs/search', (request, reply) => {
+    const { q } = request.query
+    reply.type('text/html; charset=utf-8').header('content-security-policy', DOCS_POLICY)
+    return reply.send(searchPage(typeof q === 'string' ? q : ''))
+  })
 }
 
 /** The pages to which the `type` of problems leads, by their addresses. */

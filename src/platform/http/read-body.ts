@@ -8,12 +8,12 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { TLocalizedValidationError } from 'typebox/error'
+import type { TValidationError } from 'typebox/error'
 import { lazily } from '../base/cache.ts'
 import { cleanText } from '../base/text.ts'
 import type { CsvBody } from './operation.ts'
 import { ProblemError } from './problems.ts'
-import { faultOf, isStorable, placeOf, propertiesOf, type Shape } from './read-parameters.ts'
+import { isStorable, placeOf, propertiesOf, type Shape, wanted } from './read-parameters.ts'
 
 const MAX_POINTER_CHARS = 200
 
@@ -77,18 +77,19 @@ function findUnstorable(value: unknown): string | undefined {
 }
 
 /** The error of a body that does not match its schema. A misspelt name comes before the one that is missing. */
-function wrongWith(schema: TSchema, errors: readonly TLocalizedValidationError[]): BodyFault {
+function wrongWith(schema: TSchema, errors: readonly TValidationError[]): BodyFault {
   const fitting = errorsOfFitting(errors)
   const error = fitting.find(isUnknownName) ?? fitting.find(isOtherType) ?? fitting[0]
   if (error === undefined) {
     return { pointer: '', detail: 'the body does not have the required shape' }
   }
   const pointer = placeOf(error)
+  if (error.keyword === 'required') return { pointer, detail: 'is missing' }
   if (isOtherType(error)) {
     const types = errors.filter((one) => isOtherType(one) && placeOf(one) === pointer)
-    return { pointer, detail: `must be one of ${types.flatMap(allowedBy).join(', ')}` }
+    return { pointer, detail: wanted({ enum: types.flatMap(allowedBy) }) }
   }
-  if (!isUnknownName(error)) return { pointer, detail: faultOf(error) }
+  if (!isUnknownName(error)) return { pointer, detail: wanted(shapeAt(schema, error)) }
   const same = fitting.filter((one) => isUnknownName(one) && one.instancePath === pointer)
   const known = new Set(same.flatMap((one) => Object.keys(propertiesOf(shapeAt(schema, one)))))
   const name = JSON.stringify(cleanText(pointer.split('/').at(-1) ?? '', MAX_POINTER_CHARS))
@@ -96,7 +97,7 @@ function wrongWith(schema: TSchema, errors: readonly TLocalizedValidationError[]
 }
 
 /** The validator applies the schema `false` to the value of a name that it does not know. */
-function isUnknownName({ keyword }: TLocalizedValidationError): boolean {
+function isUnknownName({ keyword }: TValidationError): boolean {
   return keyword === 'boolean'
 }
 
@@ -106,16 +107,14 @@ const CHOICE = /^.*\/anyOf\/\d+/
  * The errors but those of the choices of a union that are of another type, unless all are; and of those that do not
  * know a name, unless no choice knows all names.
  */
-function errorsOfFitting(
-  errors: readonly TLocalizedValidationError[],
-): readonly TLocalizedValidationError[] {
+function errorsOfFitting(errors: readonly TValidationError[]): readonly TValidationError[] {
   const causes = errors.filter(
     ({ keyword, params }) =>
       keyword !== 'anyOf' &&
       keyword !== 'additionalProperties' &&
       (params as { type?: unknown }).type !== 'null',
   )
-  const choiceOf = ({ schemaPath }: TLocalizedValidationError) => CHOICE.exec(schemaPath)?.[0]
+  const choiceOf = ({ schemaPath }: TValidationError) => CHOICE.exec(schemaPath)?.[0]
   return [isOtherType, isUnknownName].reduce((left, isUnfit) => {
     const unfit = new Set(left.filter(isUnfit).flatMap((error) => choiceOf(error) ?? []))
     const fitting = left.filter((error) => !unfit.has(choiceOf(error) ?? ''))
@@ -124,17 +123,17 @@ function errorsOfFitting(
 }
 
 /** A member that has one value in each choice has another one. */
-function isOtherType(error: TLocalizedValidationError): boolean {
+function isOtherType(error: TValidationError): boolean {
   return error.keyword === 'enum' && allowedBy(error).length === 1
 }
 
-function allowedBy({ params }: TLocalizedValidationError): readonly unknown[] {
+function allowedBy({ params }: TValidationError): readonly unknown[] {
   return (params as { allowedValues: unknown[] }).allowedValues
 }
 
-/** The object of the schema that does not have an unknown name. */
-function shapeAt(schema: TSchema, { schemaPath }: TLocalizedValidationError): Shape {
-  const path = schemaPath.split('/').slice(1, -1)
+/** The part of the schema that an error is about; for an unknown name the object that does not have it. */
+function shapeAt(schema: TSchema, { keyword, schemaPath }: TValidationError): Shape {
+  const path = schemaPath.split('/').slice(1, keyword === 'boolean' ? -1 : undefined)
   const at = path.reduce<unknown>((shape, name) => (shape as Shape)[name], schema)
   return at as Shape
 }

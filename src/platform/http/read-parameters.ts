@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { TLocalizedValidationError } from 'typebox/error'
+import type { TValidationError } from 'typebox/error'
 import { Value } from 'typebox/value'
 import { lazily } from '../base/cache.ts'
 import { cleanText } from '../base/text.ts'
@@ -34,11 +34,11 @@ export function parameterReader(schema: TSchema): (given: Texts) => unknown {
     }
     const complete = Value.Default(schema, typed)
     if (check().Check(complete)) return withDates(properties, complete as Record<string, unknown>)
-    const [error] = check().Errors(complete)
-    const name = placeOf(error).split('/')[1] ?? ''
+    const name = placeOf(check().Errors(complete)[0]).split('/')[1] ?? ''
+    const property = properties[name]
     throw new ProblemError('request.invalid_parameter', {
       parameter: name,
-      detail: `${name} ${error === undefined ? 'is not valid' : faultOf(error)}`,
+      detail: `${name} ${wantedOf(property, name in typed)}`,
     })
   }
 }
@@ -49,7 +49,7 @@ export function propertiesOf(schema: object | undefined): Readonly<Record<string
 }
 
 /** The JSON pointer of an error. For a missing property it is the pointer of that property. */
-export function placeOf(error: TLocalizedValidationError | undefined): string {
+export function placeOf(error: TValidationError | undefined): string {
   if (error === undefined) return ''
   if (error.keyword !== 'required') return error.instancePath
   return `${error.instancePath}/${error.params.requiredProperties[0]}`
@@ -82,15 +82,55 @@ function withDates(
   return values
 }
 
-/** What is wrong with a value: in the words of the validator, which never quotes it, and with the values that it may have. */
-export function faultOf({ keyword, params, message }: TLocalizedValidationError): string {
-  const { allowedValue, allowedValues } = params as {
-    readonly allowedValue?: unknown
-    readonly allowedValues?: readonly unknown[]
-  }
-  if (keyword === 'required') return 'is missing'
-  if (allowedValues !== undefined) return `must be one of ${allowedValues.join(', ')}`
-  return allowedValue === undefined ? message : `must be ${allowedValue}`
+/** Describes what a parameter must be. A list is written with commas. */
+function wantedOf(shape: Shape | undefined, given: boolean): string {
+  if (shape === undefined) return 'is not known'
+  if (!given) return 'is missing'
+  return shape.type === 'array' ? wantedList(shape) : wanted(shape)
+}
+
+/** Describes what a value of a parameter or of a body must be, by its schema. */
+export function wanted(shape: Shape): string {
+  const { type, minimum, maximum, minItems, maxItems, minLength, maxLength } = shape
+  const { format, pattern } = shape
+  const choices = choicesOf(shape)
+  if (choices.length === 1) return `must be ${choices[0]}`
+  if (choices.length > 1) return `must be one of ${choices.join(', ')}`
+  if (type === 'array') return `must be a list${sizeOf(minItems, maxItems, ' values')}`
+  if (type === 'object')
+    return `must be an object${sizeOf(shape.minProperties, undefined, ' names')}`
+  if (type === 'integer') return `must be a whole number${rangeOf(minimum, maximum)}`
+  if (type === 'number') return `must be a number${rangeOf(minimum, maximum)}`
+  if (type === 'boolean') return 'must be true or false'
+  if (format === 'date-time') return 'must be an instant such as 2026-01-31T12:00:00Z'
+  if (format !== undefined) return `must be of the form ${format}`
+  if (pattern !== undefined) return `must match ${pattern}`
+  return `must be text${sizeOf(minLength, maxLength, ' characters')}`
+}
+
+/** @example sizeOf(1, 5, ' characters') // ' of 1 to 5 characters' */
+function sizeOf(least: unknown, most: unknown, unit: string): string {
+  if (most !== undefined) return ` of ${least ?? 0} to ${most}${unit}`
+  return least === undefined ? '' : ` of at least ${least}${unit}`
+}
+
+function rangeOf(least: unknown, most: unknown): string {
+  return least !== undefined && most !== undefined
+    ? ` from ${least} to ${most}`
+    : sizeOf(least, most, '')
+}
+
+/** @example 'must be some of added, removed, at most 2' */
+function wantedList({ items, maxItems }: Shape): string {
+  const choices = choicesOf(items as Shape)
+  const atMost = maxItems === undefined ? '' : `, at most ${maxItems}`
+  if (choices.length > 0) return `must be some of ${choices.join(', ')}${atMost}`
+  return `must be values with commas between them${atMost}, and each ${wanted(items as Shape)}`
+}
+
+function choicesOf(shape: Shape): unknown[] {
+  if ('const' in shape) return [shape.const]
+  return Array.isArray(shape.enum) ? shape.enum : []
 }
 
 const NUL = '\0'

@@ -1,7 +1,8 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createApi } from '../../../src/platform/http/api.ts'
-import { DOCS_FILES, markdown } from '../../../src/platform/http/guides.ts'
+import { DOCS_FILES } from '../../../src/platform/http/docs-files.ts'
+import { markdown } from '../../../src/platform/http/docs-html.ts'
 import { PROBLEMS, problemPage } from '../../../src/platform/http/problem-codes.ts'
 import { noTransactions } from '../../support/no-transactions.ts'
 import { requestLimits } from '../../support/request-limits.ts'
@@ -90,7 +91,10 @@ describe('the guides', () => {
 
   it('links of each page lead to parts and pages that are served', async () => {
     const get = anApi()
-    const pages = new Map([['/docs', '']])
+    const pages = new Map<string, string>([
+      ['/docs', ''],
+      ['/docs/search', ''],
+    ])
     for (const address of addresses) pages.set(address, (await get(address)).payload)
 
     const broken = [...pages].flatMap(([address, html]) =>
@@ -138,5 +142,24 @@ describe('the guides', () => {
     const markdownOfResellers = await get('/docs/resellers.md')
     expect(markdownOfResellers.headers['content-type']).toBe('text/markdown; charset=utf-8')
     expect(markdownOfResellers.payload).toContain('](/docs/webhooks.md)')
+  })
+
+  it.each([
+    ['how long is a key kept after rotation: rotate overlapSeconds', 'none'],
+    ['overlapSeconds', '/docs/api#keys'],
+    ['verify now', '/docs/resellers#verify-now'],
+    ['access.mistyped_key', '/docs/problem-codes'],
+  ])('a search for "%s" finds %s', async (asked, found) => {
+    const page = await anApi()(`/docs/search?q=${encodeURIComponent(asked)}`)
+    if (found === 'none') expect(page.payload).toContain('No section has these words')
+    else expect(page.payload).toContain(`<a href="${found}`)
+  })
+
+  it('a hostile search is shown as text', async () => {
+    const page = await anApi()(`/docs/search?q=${encodeURIComponent('"><script>x</script>')}`)
+
+    expect(page.statusCode).toBe(200)
+    expect(page.payload).not.toContain('<script')
+    expect((await anApi()('/docs/search?q=a&q=b')).statusCode).toBe(200)
   })
 })

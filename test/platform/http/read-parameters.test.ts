@@ -43,21 +43,25 @@ describe('parameters', () => {
   })
 
   it.each([
-    ['limit', '101', 'limit must be <= 100'],
-    ['limit', '1.0', 'limit must be integer'],
-    ['limit', ' 1', 'limit must be integer'],
-    ['limit', 'true', 'limit must be integer'],
-    ['share', '1e-1', 'share must be number'],
-    ['paused', '1', 'paused must be boolean'],
-    ['kinds', 'added,gone', 'kinds must be one of added, removed'],
-    ['kinds', '', 'kinds must be one of added, removed'],
-    ['kinds', 'added,added,added', 'kinds must not have more than 2 items'],
-    ['places', '', 'places must not have fewer than 1 characters'],
-    ['since', '2026-01-31', 'since must match format "date-time"'],
-    ['since', '2026-02-31T12:00:00', 'since must match format "date-time"'],
-    ['id', '1', 'id must match format "uuid"'],
-    ['name', '', 'name must not have fewer than 1 characters'],
-    ['name', 'abcdef', 'name must not have more than 5 characters'],
+    ['limit', '101', 'limit must be a whole number from 1 to 100'],
+    ['limit', '1.0', 'limit must be a whole number from 1 to 100'],
+    ['limit', ' 1', 'limit must be a whole number from 1 to 100'],
+    ['limit', 'true', 'limit must be a whole number from 1 to 100'],
+    ['share', '1e-1', 'share must be a number from 0 to 1'],
+    ['paused', '1', 'paused must be true or false'],
+    ['kinds', 'added,gone', 'kinds must be some of added, removed, at most 2'],
+    ['kinds', '', 'kinds must be some of added, removed, at most 2'],
+    ['kinds', 'added,added,added', 'kinds must be some of added, removed, at most 2'],
+    [
+      'places',
+      '',
+      'places must be values with commas between them, at most 9, and each must be text of 1 to 5 characters',
+    ],
+    ['since', '2026-01-31', 'since must be an instant such as 2026-01-31T12:00:00Z'],
+    ['since', '2026-02-31T12:00:00', 'since must be an instant such as 2026-01-31T12:00:00Z'],
+    ['id', '1', 'id must be of the form uuid'],
+    ['name', '', 'name must be text of 1 to 5 characters'],
+    ['name', 'abcdef', 'name must be text of 1 to 5 characters'],
     ['name', 'a\0', 'name may hold no NUL'],
   ])('the parameter %s refuses %j', (parameter, text, detail) => {
     const reading = () => read({ [parameter]: text })
@@ -137,14 +141,14 @@ describe('bodies', () => {
   )
 
   it.each([
-    [[], '', 'must be object'],
+    [[], '', 'must be an object'],
     [{}, '/name', 'is missing'],
     [{ nam: 'x' }, '/nam', '"nam" is not known: there are name, share, kinds, soldOut, digest'],
-    [{ name: 5 }, '/name', 'must be string'],
-    [{ name: 'x', share: 0 }, '/share', 'must be >= 0.1'],
-    [{ name: 'x', kinds: [] }, '/kinds', 'must not have fewer than 1 items'],
+    [{ name: 5 }, '/name', 'must be text of 1 to 9 characters'],
+    [{ name: 'x', share: 0 }, '/share', 'must be a number from 0.1 to 5'],
+    [{ name: 'x', kinds: [] }, '/kinds', 'must be a list of at least 1 values'],
     [{ name: 'x', kinds: ['gone'] }, '/kinds/0', 'must be one of added, removed'],
-    [{ name: 'x', soldOut: 1 }, '/soldOut', 'must be boolean'],
+    [{ name: 'x', soldOut: 1 }, '/soldOut', 'must be true'],
     [
       { name: 'x', digest: { type: 'interval', every: '5m' } },
       '/digest/every',
@@ -153,7 +157,7 @@ describe('bodies', () => {
     [
       { name: 'x', digest: { type: 'daily', hour: 25, zone: 'UTC' } },
       '/digest/hour',
-      'must be <= 23',
+      'must be a whole number from 0 to 23',
     ],
     [{ name: 'x', digest: { type: 'daily', hour: 7 } }, '/digest/zone', 'is missing'],
     [
