@@ -203,7 +203,6 @@ const PREDICATE = /^(must|is) /
 export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
   override readonly code: string
-  override readonly retryable = false
 
   constructor({ code, title, detail = title, pointer = '' }: Problem) {
     const subject = pointer.slice(1).replaceAll('/', '.')
@@ -216,7 +215,6 @@ export class ApiProblem extends AppError {
 class OtherAnswerError extends AppError {
   override readonly name = 'OtherAnswerError'
   override readonly code = 'cli.other_answer'
-  override readonly retryable = false
 
   constructor({ from, status }: Reply) {
     super(
