@@ -44,8 +44,8 @@ export async function press(page: Page, name: string, exact = false): Promise<vo
 }
 
 /** Waits until the page shows a text. */
-export async function shows(page: Page, text: string | RegExp): Promise<void> {
-  await page.getByText(text).waitFor()
+export async function shows(page: Page, text: string | RegExp, exact = false): Promise<void> {
+  await page.getByText(text, { exact }).first().waitFor()
 }
 
 /** Opens the page in a browser of its own, which closes after the test. */

@@ -75,7 +75,7 @@ describe.runIf(canBrowse)('the Now view', () => {
     const base = await startLiveApi(db, databaseUrl)
     const { page, complaints } = await openPage({ base, key: keys.alpha, path: '#/now' })
 
-    await page.getByText('live', { exact: true }).waitFor()
+    await shows(page, 'live', true)
     await passSeconds(db, 120)
     await record(db, await fareOf(db, '101'), new Date(), available('110.00'))
 

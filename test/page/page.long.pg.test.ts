@@ -183,7 +183,7 @@ describe.runIf(canBrowse)('the page in a browser', () => {
 
     await press(page, 'Add a watch')
     await page.getByLabel('Find').fill('nowhere')
-    await page.getByText('0 flights', { exact: true }).waitFor()
+    await shows(page, '0 flights', true)
     await page.getByLabel('Find').fill('pmi')
     await page.getByRole('button', { name: /PMI →/ }).first().click()
     const picked = await page.getByLabel('Outbound flight id').inputValue()
@@ -301,7 +301,7 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     })
 
     await page.getByRole('heading', { name: 'Are the fares fresh?' }).waitFor()
-    await page.getByText('live', { exact: true }).waitFor()
+    await shows(page, 'live', true)
     await revokeApiKey(db, made.key.id)
 
     await page.getByLabel('Key').waitFor()
@@ -314,14 +314,11 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     const { page } = await openPage({ base, key: keys.alpha, path: '#/changes' })
     const fareId = await fareOf(db, '101')
 
-    await page.getByText('live', { exact: true }).waitFor()
+    await shows(page, 'live', true)
     await record(db, fareId, new Date(), gone)
     await passSeconds(db, 20)
     await record(db, fareId, new Date(), gone)
-    await page
-      .getByText(/sold out/)
-      .first()
-      .waitFor()
+    await shows(page, /sold out/)
     await page.context().setOffline(true)
     // Later than ten minutes after the loss, one answer suffices.
     await passSeconds(db, 600)

@@ -20,7 +20,7 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     await shows(page, 'operator + alpha')
     expect(page.url()).toBe(`${base}/#/now`)
     await page.getByRole('link', { name: 'Watch lists' }).click()
-    await page.getByText('A-1').first().waitFor()
+    await shows(page, 'A-1')
     await page.getByRole('link', { name: 'Schedule' }).waitFor()
 
     await page.goto(await linkOf(false))
@@ -30,7 +30,7 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     const before = (await listApiKeys(db)).length
     await page.goto(await linkOf(false))
     await press(page, 'Replace the keys')
-    await page.getByText('alpha', { exact: true }).waitFor()
+    await shows(page, 'alpha', true)
     expect(await page.getByRole('link', { name: 'Schedule' }).count()).toBe(0)
     const keys = await listApiKeys(db)
     expect(keys).toHaveLength(before + 1)
@@ -63,7 +63,7 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     await signOut()
     await page.getByLabel('Key').fill(pasted)
     await press(page, 'Open')
-    await page.getByText('alpha', { exact: true }).waitFor()
+    await shows(page, 'alpha', true)
     await signOut()
 
     const keys = await listApiKeys(db)

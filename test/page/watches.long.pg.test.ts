@@ -43,7 +43,7 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     const row = await rows.filter({ hasText: 'A-2' }).textContent()
     await page.getByText('Filters').click()
     await page.getByLabel('State').selectOption('not bookable')
-    await page.getByText('1 watch', { exact: true }).waitFor()
+    await shows(page, '1 watch', true)
     await page.getByLabel('Place').fill('mad')
     await page.getByLabel('Place').press('Enter')
     await page.waitForURL(/place=mad/)
@@ -57,7 +57,7 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     expect(facts?.replaceAll('\u00A0', ' ')).toMatch(/PMI → MAD, .*120\.00 EUR/s)
     expect(page.url()).toMatch(/#\/watches\/summer\/A-2\?state=not_bookable&place=mad$/)
     await page.getByRole('link', { name: '‹ summer' }).click()
-    await page.getByText('1 watch', { exact: true }).waitFor()
+    await shows(page, '1 watch', true)
     await page.getByLabel('Place').fill('nowhere')
     await page.getByLabel('Place').press('Enter')
     await shows(page, 'No watch matches.')
@@ -134,7 +134,7 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     await asked.getByLabel('Resident children', { exact: true }).fill('2')
     const labels = await asked.locator('label').allTextContents()
     await page.getByRole('button', { name: 'Add a watch' }).last().click()
-    await page.getByText('2 resident children, 1 adult', { exact: true }).waitFor()
+    await shows(page, '2 resident children, 1 adult', true)
 
     const saved = await calls.get('/watch-lists/summer/watches/B-1')
     expect(saved.body).toMatchObject(
@@ -153,10 +153,7 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     await press(page, 'Add a watch')
     await press(page, 'Try this one')
     await page.getByRole('button', { name: 'Add a watch' }).last().click()
-    await page
-      .getByText(/try-101103206540/)
-      .first()
-      .waitFor()
+    await shows(page, /try-101103206540/)
 
     const saved = await calls.get('/watch-lists/summer/watches/try-101103206540')
     expect(saved.body).toMatchObject(questionWith({ flightId: '101103206540' }))
