@@ -3,12 +3,12 @@ import { texts } from './texts.js'
 
 /**
  * Who or what used calls of the last hour.
- * @typedef {{ name: string, calls: number[], total: number, share: number }} Use
+ * @typedef {{ name: string, calls: readonly number[], total: number, share: number }} Use
  */
 
 /**
  * The series with the most calls first, with their shares of all calls. Those without a call are left out.
- * @param {readonly { name: string, calls: number[] }[]} series
+ * @param {readonly { name: string, calls: readonly number[] }[]} series
  * @returns {Use[]}
  */
 export function usesOf(series) {

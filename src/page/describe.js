@@ -1,10 +1,15 @@
+/**
+ * @import { AnyRoute, Change, Side } from './answers.ts'
+ * @import { Belief, Digest, Fare, Flight, LastFlight, Leg, PlaceChange, Price, RecordFlights, RoutePlace, WebhookEndpoint } from './api-types.ts'
+ * @import { Level } from './parts.js'
+ */
 import { textOf, texts } from './texts.js'
 import { dayText, localText } from './times.js'
 import { phrase, termsText, vocabulary } from './vocabulary.js'
 
 /**
  * A price as text, or null.
- * @param {{ amount: string, currency: string } | null | undefined} price
+ * @param {Price | null | undefined} price
  */
 export function priceText(price) {
   return price ? `${price.amount}\u00A0${price.currency}` : null
@@ -12,7 +17,7 @@ export function priceText(price) {
 
 /**
  * Why a belief is shown as unknown; of unusable answers also their reason.
- * @param {{ hiddenReason: string, lastReason: string | null }} shown
+ * @param {{ hiddenReason: string | null, lastReason: string | null }} shown
  */
 export function hiddenText({ hiddenReason, lastReason }) {
   const text = textOf(vocabulary.hidden, hiddenReason)
@@ -24,16 +29,17 @@ export function hiddenText({ hiddenReason, lastReason }) {
  * @typedef {{ title: string, detail: string }} Subject
  */
 
-/** @param {any} flight @returns {Subject} */
+/** @param {Flight} flight @returns {Subject} */
 function flightSubject({ departure, arrival, airline, numbers }) {
-  const nameOf = (/** @type {any} */ { place: { iata, city, id } }) => iata ?? city ?? id
+  const nameOf = (/** @type {Flight['departure']} */ { place: { iata, city, id } }) =>
+    iata ?? city ?? id
   return {
     title: `${nameOf(departure)} → ${nameOf(arrival)}`,
     detail: `${localText(departure.localTime)}, ${airline.name} ${numbers.join('/')}`,
   }
 }
 
-/** What each passenger of a leg costs: "58.61 EUR an adult, 29.31 EUR a child". @param {any} prices */
+/** What each passenger of a leg costs: "58.61 EUR an adult, 29.31 EUR a child". @param {Leg['passengerPrices']} [prices] */
 export function eachText(prices) {
   const groups = [prices?.nonResidents, prices?.residents]
   const each = groups.flatMap((group, i) =>
@@ -46,7 +52,7 @@ export function eachText(prices) {
 
 /**
  * The flight of a leg: "PMI → BCN, 24 Nov 2026, 10:25, Llevant Airways 1579".
- * @param {any} flight
+ * @param {Flight | null | undefined} flight
  */
 export function flightText(flight) {
   if (!flight) return null
@@ -56,7 +62,9 @@ export function flightText(flight) {
 
 /**
  * What a record or a state is about: its flights, or the id that was asked for.
- * @param {any} record
+ * @param {{ before?: Side | null | undefined, after?: Side | null | undefined, belief?: Belief | Fare, flights?: Partial<RecordFlights>,
+ *   lastFlight?: LastFlight | null, route?: AnyRoute | null, place?: PlaceChange, flightId?: string | null,
+ *   reference?: string | null }} record
  * @returns {Subject}
  */
 export function subjectOf(record, terms = termsText(record)) {
@@ -64,9 +72,10 @@ export function subjectOf(record, terms = termsText(record)) {
   const { flightId, reference } = record
   if (route) return routeSubject(route)
   if (place) return { title: place.after.iata || place.id, detail: place.after.city }
-  const views = [after, before, belief].filter(Boolean)
   const flightOf = (/** @type {'outbound' | 'return'} */ leg) =>
-    views.map((view) => view[leg]?.flight).find(Boolean) ?? flights?.[leg] ?? lastFlight?.[leg]
+    [after, before, belief].map((view) => view?.[leg]?.flight).find(Boolean) ??
+    flights?.[leg] ??
+    lastFlight?.[leg]
   const outbound = flightOf('outbound')
   const back = flightOf('return')
   const unusual = terms === termsText({}) ? '' : terms
@@ -78,20 +87,22 @@ export function subjectOf(record, terms = termsText(record)) {
   return { title, detail: parts.join('; ') }
 }
 
-/** The route of a record, or of a watch, which knows the codes alone. @param {any} route @returns {Subject} */
+/** @param {AnyRoute} route @returns {Subject} */
 function routeSubject({ departure, destination, eitherDirection }) {
-  const codeOf = (/** @type {any} */ end) => end.iata || (end.id ?? end)
-  const cities = [departure.city, destination.city].filter(Boolean)
-  const title = `${codeOf(departure)} ${eitherDirection ? '⇄' : '→'} ${codeOf(destination)}`
+  const ends = [departure, destination].map((end) =>
+    typeof end === 'string' ? { code: end, city: '' } : { code: codeOf(end), city: end.city },
+  )
+  const cities = ends.flatMap(({ city }) => city || [])
+  const title = ends.map(({ code }) => code).join(eitherDirection ? ' ⇄ ' : ' → ')
   return { title, detail: cities.join(' – ') }
 }
 
-/** The sentence of a record, with what its price means. @param {any} record */
+/** The sentence of a record, with what its price means. @param {Change} record */
 export function changeText(record) {
   return [eventText(record), ...notesOf(record)].join(', ')
 }
 
-/** @param {any} record */
+/** @param {Change} record */
 function notesOf({ intents = [], saving, context }) {
   const { notes } = vocabulary
   const isKnown = context?.percentile != null
@@ -103,7 +114,7 @@ function notesOf({ intents = [], saving, context }) {
   return texts.filter(Boolean)
 }
 
-/** A route with its availability, or a place with its attributes. @param {any} state */
+/** A route with its availability, or a place with its attributes. @param {Side | null | undefined} state */
 export function routeText(state) {
   if (!state) return texts.changes.routeAbsent
   if (state.available === undefined)
@@ -112,31 +123,29 @@ export function routeText(state) {
   return state.available ? texts.changes.routeAvailable : texts.changes.routeUnavailable
 }
 
-/** The values of a sentence about a route or a place. @param {any} record */
-function routeValues({ route, place, firstSeenAt, detectedAt }) {
-  const nameOf = (/** @type {any} */ { iata, city, country }) => `${city} (${iata}), ${country}`
-  const { departure, destination } = route ?? {}
-  const codeOf = (/** @type {any} */ { iata, id }) => iata || id
+/** The values of a sentence about a route or a place. @param {Change} record */
+function routeValues({ route, place, firstSeenAt, detectedAt = '' }) {
+  const nameOf = (/** @type {PlaceChange['after']} */ { iata, city, country }) =>
+    `${city} (${iata}), ${country}`
+  const ends = route && [route.departure, route.destination]
   return {
-    route:
-      route &&
-      `${departure.city || codeOf(departure)} – ${destination.city || codeOf(destination)}`,
-    codes: route && `${codeOf(departure)}–${codeOf(destination)}`,
-    today: firstSeenAt < detectedAt ? undefined : 'today',
+    route: ends?.map((end) => end.city || codeOf(end)).join(' – '),
+    codes: ends?.map(codeOf).join('–'),
+    today: firstSeenAt && firstSeenAt < detectedAt ? undefined : 'today',
     firstSeen: firstSeenAt && dayText(new Date(firstSeenAt)),
     place: place && nameOf(place.after),
     placeBefore: place && nameOf(place.before),
   }
 }
 
-/** @param {any} record */
+/** @param {Change} record */
 function eventText(record) {
   const { kind, reason, before, after } = record
   const known = vocabulary.kinds[kind]
   if (known === undefined) return textOf({}, kind)
   const values = {
     state: stateText(after),
-    reason: vocabulary.reasons[reason] ?? known.label,
+    reason: vocabulary.reasons[reason ?? ''] ?? known.label,
     leg: lostLeg(after),
     before: flightsBefore(before, after),
     price: priceText(after?.price),
@@ -149,30 +158,35 @@ function eventText(record) {
   return phrase(known.sentences, values) ?? known.label
 }
 
-/** The state of a fare, with its price if it can be booked. @param {any} fare */
+/** The state of a fare, with its price if it can be booked. @param {Side | null | undefined} fare */
 function stateText(fare) {
   if (!fare?.outbound) return undefined
   const { state, outbound, return: back, price } = fare
-  return phrase(vocabulary.states[state]?.sentences ?? [], {
+  return phrase(vocabulary.states[state ?? '']?.sentences ?? [], {
     price: priceText(price),
     outbound: textOf(vocabulary.beliefs, outbound.belief),
     return: back && textOf(vocabulary.beliefs, back.belief),
   })
 }
 
-/** The names of the sites that sell a fare. @param {any} fare */
+/** The names of the sites that sell a fare. @param {Side | null | undefined} fare */
 function sitesText(fare) {
   const names = [fare?.outbound, fare?.return].flatMap((leg) => leg?.flight?.site?.name ?? [])
   return [...new Set(names)].join(' and ') || undefined
 }
 
-/** Which of two flights was lost, if one was. @param {any} fare */
-function lostLeg(fare) {
-  if (!fare?.return || fare.return.belief === fare.outbound.belief) return undefined
-  return vocabulary.legs[fare.outbound.belief === 'unavailable' ? 'outbound' : 'return']
+/** The code of a place; its id, if it has none. @param {Pick<RoutePlace, 'iata' | 'id'>} place */
+export function codeOf({ iata, id }) {
+  return iata || id
 }
 
-/** The flights before a change, if they read otherwise. @param {any} before @param {any} after */
+/** Which of two flights was lost, if one was. @param {Side | null | undefined} fare */
+function lostLeg(fare) {
+  if (!fare?.return || fare.return.belief === fare.outbound?.belief) return undefined
+  return vocabulary.legs[fare.outbound?.belief === 'unavailable' ? 'outbound' : 'return']
+}
+
+/** The flights before a change, if they read otherwise. @param {Side | null | undefined} before @param {Side | null | undefined} after */
 function flightsBefore(before, after) {
   const [was, is] = [before, after].map((fare) => {
     const { title, detail } = subjectOf({ after: fare })
@@ -181,7 +195,7 @@ function flightsBefore(before, after) {
   return was === is ? undefined : was
 }
 
-/** The amount before a step of the price in one currency, by its direction, and by how much. @param {any} was @param {any} is */
+/** The amount before a step of the price in one currency, by its direction, and by how much. @param {Price | null | undefined} was @param {Price | null | undefined} is */
 function stepOf(was, is) {
   if (!was || !is || was.currency !== is.currency) return {}
   const step = Number(is.amount) / Number(was.amount) - 1
@@ -195,12 +209,12 @@ export function stateName(state) {
   return textOf(vocabulary.states, state ?? 'unknown')
 }
 
-/** @param {string | undefined} state @returns {import('./parts.js').Level} */
+/** @param {string | undefined} state @returns {Level} */
 export function stateLevel(state) {
   return state === 'bookable' ? 'good' : state === 'not_bookable' ? 'bad' : 'idle'
 }
 
-/** The sign of a change, and how good it is: a price that falls is good news. @param {any} record @returns {{ level: import('./parts.js').Level, sign?: string }} */
+/** The sign of a change, and how good it is: a price that falls is good news. @param {Change} record @returns {{ level: Level, sign?: string }} */
 export function changeMark({ kind, before, after }) {
   if (kind === 'price_changed') {
     return Number(after?.price?.amount) > Number(before?.price?.amount)
@@ -218,18 +232,18 @@ const CHANGE_SIGNS = {
   route_removed: '−',
 }
 
-/** The feed of a record: of routes, of all fares, or of a reseller's watches. @param {any} record */
+/** The feed of a record: of routes, of all fares, or of a reseller's watches. @param {{ kind: string, watchId?: string | null }} record */
 export function feedOf({ kind, watchId }) {
   if (watchId !== undefined) return 'watch'
   return vocabulary.kinds[kind]?.feeds.includes('route') ? 'route' : 'fare'
 }
 
-/** What people call an endpoint. @param {any} endpoint */
+/** What people call an endpoint. @param {WebhookEndpoint} endpoint */
 export function endpointName({ description, format }) {
   return description || format
 }
 
-/** @param {any} endpoint @returns {{ level: import('./parts.js').Level, text: string }} */
+/** @param {WebhookEndpoint} endpoint @returns {{ level: Level, text: string }} */
 export function endpointState({ enabled, disabledReason, failingSince, lastSuccessAt }) {
   if (!enabled) {
     return { level: 'bad', text: textOf(texts.endpoints.disabledReasons, disabledReason) }
@@ -245,13 +259,17 @@ export function attemptText({ outcome, status }) {
   return texts.deliveries.attempt(textOf(texts.outcomes, outcome), status)
 }
 
-/** Which records an endpoint receives, and when. @param {any} endpoint */
+/** Which records an endpoint receives, and when. @param {WebhookEndpoint} endpoint */
 export function receivesText({ kinds, reasons, lists, rules, digest }) {
   const isFiltered = [kinds, reasons, lists, rules].some((filter) => filter !== null)
   const which = isFiltered ? texts.endpoints.chosen : texts.endpoints.everything
-  return digest === null
-    ? which
-    : `${which}, ${textOf(texts.endpointForm.digests, digest.every ?? digest.type)}`
+  return digest === null ? which : `${which}, ${textOf(texts.endpointForm.digests, paceOf(digest))}`
+}
+
+/** How often messages are joined. @param {Digest | null} digest */
+export function paceOf(digest) {
+  if (digest === null) return 'now'
+  return digest.type === 'daily' ? digest.type : digest.every
 }
 
 /** The kinds of the records that endpoints receive. */

@@ -1,8 +1,9 @@
+/** @import { Change } from './answers.ts' */
 import { authorization, ProblemError } from './session.js'
 
 /**
  * An event of a stream: its name, its id or null, and its decoded data.
- * @typedef {{ name: string, id: string | null, data: any }} StreamEvent
+ * @typedef {{ name: string, id: string | null, data: Change }} StreamEvent
  */
 
 /**

@@ -1,3 +1,4 @@
+/** @import { Answer } from './answers.ts' */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { callApi, ProblemError, serverNow } from './session.js'
 
@@ -67,8 +68,10 @@ export function useResource(load, inputs, { everyMs } = {}) {
 
 /**
  * What the API answers under a path, read again every `everyMs`.
- * @param {string} path
+ * @template {string} Path
+ * @param {Path} path
  * @param {number} [everyMs]
+ * @returns {Resource<Answer<'GET', Path>>}
  */
 export function useAnswer(path, everyMs) {
   return useResource((signal) => callApi(path, { signal }), [path], { everyMs })
@@ -163,12 +166,12 @@ function decoded(part) {
   }
 }
 
-/** @param {string[]} parts */
+/** @param {(string | number)[]} parts */
 export function linkTo(...parts) {
   return `#/${parts.map(encodeURIComponent).join('/')}`
 }
 
-/** The same with the filters of the present address. @param {string[]} parts */
+/** The same with the filters of the present address. @param {(string | number)[]} parts */
 export function linkWithin(...parts) {
   const query = readQuery()
   return `${linkTo(...parts)}${query && `?${query}`}`
@@ -212,21 +215,4 @@ export function onSubmit(send) {
     event.preventDefault()
     send()
   }
-}
-
-/**
- * Runs an action of a button, one at a time, and keeps its failure until the next one.
- * @returns {{ busy: boolean, error: Error | undefined, run: (action: () => Promise<unknown>) => void }}
- */
-export function useAction() {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState(/** @type {Error | undefined} */ (undefined))
-  const run = (/** @type {() => Promise<unknown>} */ action) => {
-    setBusy(true)
-    setError(undefined)
-    action()
-      .catch(setError)
-      .finally(() => setBusy(false))
-  }
-  return { busy, error, run }
 }

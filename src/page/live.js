@@ -48,6 +48,11 @@ export function LiveProvider({ caller, children }) {
   return html`<${LiveContext.Provider} value=${live}>${children}<//>`
 }
 
+/** The feeds of operators. */
+export const OPERATOR_FEEDS = /** @type {const} */ (['/route-changes', '/availability-changes'])
+
+/** @typedef {(typeof OPERATOR_FEEDS)[number] | '/watch-changes'} Feed */
+
 /**
  * The present ends of the feeds. Without them, what is recorded before the first id arrives would be lost with the
  * connection.
@@ -55,12 +60,11 @@ export function LiveProvider({ caller, children }) {
  */
 async function startOf(isOperator) {
   if (!isOperator) return `/watch-changes/stream?after=${await headOf('/watch-changes')}`
-  const feeds = ['/route-changes', '/availability-changes']
-  const [routes, fares] = await Promise.all(feeds.map(headOf))
+  const [routes, fares] = await Promise.all(OPERATOR_FEEDS.map(headOf))
   return `/changes/stream?after=r${routes}.f${fares}`
 }
 
-/** @param {string} feed */
+/** @param {Feed} feed */
 async function headOf(feed) {
   const { head } = await callApi(`${feed}?limit=1`)
   return head

@@ -15,23 +15,17 @@ import { ScheduleView } from './views/schedule.js'
 import { WatchesView } from './views/watches.js'
 import { loadVocabulary } from './vocabulary.js'
 
-/** The views by the first part of their address, and who sees them. */
-const VIEWS = [
-  { name: 'now', view: NowView, operator: true, reseller: true },
-  { name: 'map', view: MapView, operator: true, reseller: true },
-  { name: 'changes', view: ChangesView, operator: true, reseller: true },
-  { name: 'watches', view: WatchesView, operator: false, reseller: true },
-  { name: 'deliveries', view: DeliveriesView, operator: true, reseller: true },
-  { name: 'runs', view: RunsView, operator: true, reseller: true },
-  { name: 'schedule', view: ScheduleView, operator: true, reseller: false },
-]
-
-/** @param {import('./session.js').Caller} caller */
-function viewsFor(caller) {
-  return VIEWS.filter(
-    ({ operator, reseller }) =>
-      (caller.isOperator && operator) || (caller.reseller !== null && reseller),
-  )
+/** The views that a caller sees, by the first part of their address. @param {import('./session.js').Caller} caller */
+function viewsFor({ isOperator, reseller }) {
+  return {
+    now: NowView,
+    map: MapView,
+    changes: ChangesView,
+    ...(reseller === null ? {} : { watches: WatchesView }),
+    deliveries: DeliveriesView,
+    runs: RunsView,
+    ...(isOperator ? { schedule: ScheduleView } : {}),
+  }
 }
 
 /** Whom the keys belong to. The texts of codes are fetched meanwhile. */
@@ -75,8 +69,8 @@ function Board({ caller, onLeave }) {
   useEffect(() => {
     if (state === 'refused') void readCaller().then((known) => known === null && void onLeave())
   }, [state])
-  const current = views.find((view) => view.name === name)
-  const title = current === undefined ? texts.noSuchView : textOf(texts.views, current.name)
+  const View = new Map(Object.entries(views)).get(name)
+  const title = View === undefined ? texts.noSuchView[0] : textOf(texts.views, name)
   useEffect(() => {
     document.title = `${title} · ${texts.name}`
   }, [title])
@@ -85,11 +79,9 @@ function Board({ caller, onLeave }) {
     <header>
       <a class="brand" href=${linkTo('now')}><img src="/assets/icon.svg" alt="" width="24" height="24" />${texts.name}</a>
       <nav aria-label=${texts.navigation}>
-        ${views.map(
-          (
-            view,
-          ) => html`<a href=${linkTo(view.name)} aria-current=${view === current ? 'page' : null}>
-            ${textOf(texts.views, view.name)}</a>`,
+        ${Object.keys(views).map(
+          (one) => html`<a href=${linkTo(one)} aria-current=${one === name ? 'page' : null}>
+            ${textOf(texts.views, one)}</a>`,
         )}
       </nav>
       <div class="who">
@@ -101,9 +93,9 @@ function Board({ caller, onLeave }) {
     <main id="content" tabindex="-1">
       <h1 class="visually-hidden">${title}</h1>
       ${
-        current === undefined
-          ? html`<${Empty} title=${texts.noSuchView}>${texts.noSuchViewHelp}<//>`
-          : html`<${current.view} key=${current.name} caller=${caller} path=${rest} />`
+        View === undefined
+          ? html`<${Empty} texts=${texts.noSuchView} />`
+          : html`<${View} key=${name} caller=${caller} path=${rest} />`
       }
     </main>
     <footer><${Links} /></footer>

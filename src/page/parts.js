@@ -1,6 +1,7 @@
 import htm from 'htm'
 import { h } from 'preact'
-import { onSubmit, typed, useAction } from './hooks.js'
+import { useState } from 'preact/hooks'
+import { onSubmit, typed } from './hooks.js'
 import { ProblemError } from './session.js'
 import { texts } from './texts.js'
 
@@ -75,50 +76,94 @@ export function failureText(error) {
   return error instanceof ProblemError ? error.message : texts.unreachable(error.message)
 }
 
-/** @param {{ error: Error, onRetry?: () => void }} props */
+/** A value that is shown only once, to be copied. @param {{ value: string, more?: unknown, children?: unknown }} props `more`: other buttons */
+export function Once({ value, more, children }) {
+  return html`<div class="notice secret" role="status"><p>${children}</p>
+    ${navigator.clipboard && html`<button type="button" onClick=${() => navigator.clipboard.writeText(value)}>${texts.copy}</button>`}
+    ${more}</div>`
+}
+
+/** What went wrong, with what is wrong of each value. @param {{ error: Error, onRetry?: () => void }} props */
 export function Failure({ error, onRetry }) {
   return html`<div class="notice bad" role="alert">
     <${Badge} level="bad">${failureText(error)}<//>
     ${onRetry && html`<button type="button" onClick=${onRetry}>${texts.retry}</button>`}
+    <${FaultList} faults=${error instanceof ProblemError ? (error.problem.errors ?? []) : []} />
   </div>`
 }
 
-/** @param {{ title: string, children?: unknown }} props */
-export function Empty({ title, children }) {
-  return html`<div class="empty"><p><strong>${title}</strong></p>${children && html`<p>${children}</p>`}</div>`
+/** The place of a fault: the row and the column of a file, or the field of a body. @param {string} pointer */
+function placeOf(pointer) {
+  const [, row = '', column = ''] = /^\/(\d+)(?:\/(\w+))?$/.exec(pointer) ?? []
+  return row === '' ? (pointer.split('/').at(-1) ?? '') : texts.import.at(row, column)
+}
+
+/** @param {{ faults: readonly { pointer: string, detail: string }[] }} props */
+export function FaultList({ faults }) {
+  if (faults.length === 0) return null
+  return html`<ul class="plain-list faults">
+    ${faults.map(({ pointer, detail }) => html`<li>${pointer && html`<strong>${placeOf(pointer)}</strong>: `}${detail}</li>`)}
+  </ul>`
+}
+
+/** That there is nothing, and what helps. @param {{ texts: string[] }} props */
+export function Empty({ texts: [title, help] }) {
+  return html`<div class="empty"><p><strong>${title}</strong></p><p>${help}</p></div>`
 }
 
 /**
  * Shows a resource: its failure, that it is loading, or its data.
  * @template T
- * @param {{ of: import('./hooks.js').Resource<T>, children: (data: T) => unknown }} props
+ * @param {import('./hooks.js').Resource<T>} resource
+ * @param {(data: T) => unknown} show
  */
-export function Loaded({ of, children }) {
-  const { data, error, reload } = of
+export function loaded({ data, error, reload }, show) {
   return html`
     ${error && html`<${Failure} error=${error} onRetry=${reload} />`}
-    ${data === undefined ? !error && html`<p class="muted" role="status">${texts.loading}</p>` : children(data)}
+    ${data === undefined ? !error && html`<p class="muted" role="status">${texts.loading}</p>` : show(data)}
   `
 }
 
 /**
- * A button that runs an action, says that it runs, and shows its failure.
- * @param {{ label: string, busy: boolean, onClick: () => void, kind?: string, disabled?: boolean }} props
+ * Runs an action, one at a time, and reports how it ended: its failure, or the sentence that it returned.
+ * @returns {{ busy: boolean, error: Error | undefined, run: (action: () => Promise<unknown>) => void, report: unknown, forget: () => void }}
  */
-export function Action({ label, busy, onClick, kind = '', disabled = false }) {
-  return html`<button type="button" class=${kind} disabled=${busy || disabled} onClick=${onClick}>
-    ${busy ? texts.working : label}
-  </button>`
+export function useAction() {
+  const [busy, setBusy] = useState(false)
+  const [end, setEnd] = useState(/** @type {unknown} */ (undefined))
+  const forget = () => setEnd(undefined)
+  const run = (/** @type {() => Promise<unknown>} */ action) => {
+    setBusy(true)
+    forget()
+    action()
+      .then(setEnd, setEnd)
+      .finally(() => setBusy(false))
+  }
+  const error = end instanceof Error ? end : undefined
+  const report = error
+    ? html`<${Failure} error=${error} />`
+    : typeof end === 'string' && html`<p role="status" class="small">${end}</p>`
+  return { busy, error, run, report, forget }
 }
 
 /**
- * A form with its button, and its failure.
- * @param {{ kind: string, label: string, send: () => Promise<unknown>, disabled?: boolean, children?: unknown }} props
+ * A button that runs an action, after a question if there is one, and reports how it ended.
+ * @param {{ label: string, run: () => Promise<unknown>, ask?: string, kind?: string, disabled?: boolean, name?: string }} props `name`: what it is for people who do not see where it stands
  */
-export function Form({ kind, label, send, disabled = false, children }) {
-  const { busy, error, run } = useAction()
-  return html`<form class=${kind} onSubmit=${onSubmit(() => disabled || run(send))}>${children}
-    <button type="submit" class="primary" disabled=${busy || disabled}>${busy ? texts.working : label}</button>
-    ${error && html`<${Failure} error=${error} />`}
+export function Action({ label, run: action, ask, kind = '', disabled = false, name }) {
+  const { busy, run, report } = useAction()
+  return html`<button type="button" class=${kind} aria-label=${name} disabled=${busy || disabled}
+    onClick=${() => (ask === undefined || confirm(ask)) && run(action)}>${busy ? texts.working : label}</button>${report}`
+}
+
+/**
+ * A form with its button, and how it ended, until something else is typed.
+ * @param {{ kind: string, label: string, send: () => Promise<unknown>, disabled?: boolean, button?: string, more?: unknown, children?: unknown }} props `button`: the class of its button; `more`: other buttons
+ */
+export function Form({ kind, label, send, disabled = false, button = 'primary', more, children }) {
+  const { busy, run, report, forget } = useAction()
+  return html`<form class=${kind} onInput=${forget} onSubmit=${onSubmit(() => disabled || run(send))}>${children}
+    <div class="buttons"><button type="submit" class=${button} disabled=${busy || disabled}>${busy ? texts.working : label}</button>${more}</div>
+    ${report}
   </form>`
 }

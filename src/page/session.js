@@ -1,3 +1,4 @@
+/** @import { Answer, Item } from './answers.ts' */
 import { texts } from './texts.js'
 
 /**
@@ -67,7 +68,7 @@ export class ProblemError extends Error {
   /**
    * @param {number} status
    * @param {{ code?: string, title?: string, detail?: string, pointer?: string,
-   *   errors?: { detail?: string, message?: string, pointer?: string }[] }} problem
+   *   errors?: readonly { detail: string, pointer: string }[] }} problem
    */
   constructor(status, problem) {
     super(messageOf(problem) ?? texts.oddAnswer(status))
@@ -112,11 +113,13 @@ export function authorization(path, key = keyFor(path)) {
 
 /**
  * Calls the API. Throws a ProblemError, or a TypeError if the server cannot be reached.
- * @param {string} path below /api/v1
- * @param {{ method?: string, body?: unknown, csv?: ArrayBuffer, signal?: AbortSignal, key?: string }} [options]
- * @returns {Promise<any>} the decoded body; null if there is none
+ * @template {string} Path
+ * @template {string} [Method='GET']
+ * @param {Path} path below /api/v1
+ * @param {{ method?: Method, body?: unknown, csv?: ArrayBuffer, signal?: AbortSignal, key?: string }} [options]
+ * @returns {Promise<Answer<Method, Path>>} the decoded body; null if there is none
  */
-export async function callApi(path, { method = 'GET', body, csv, signal, key } = {}) {
+export async function callApi(path, { method, body, csv, signal, key } = {}) {
   const content =
     csv !== undefined
       ? { body: csv, type: 'text/csv' }
@@ -124,7 +127,7 @@ export async function callApi(path, { method = 'GET', body, csv, signal, key } =
         ? { body: JSON.stringify(body), type: 'application/json' }
         : undefined
   const response = await fetch(`/api/v1${path}`, {
-    method,
+    method: method ?? 'GET',
     headers: {
       ...authorization(path, key),
       ...(content === undefined ? {} : { 'content-type': content.type }),
@@ -150,17 +153,22 @@ function decodedOf(text) {
 
 /**
  * Reads all pages of a list.
- * @param {string} path
+ * @template {string} Path
+ * @param {Path} path
  * @param {number} [maxItems] how many items to read at most
- * @returns {Promise<any[]>}
+ * @returns {Promise<Item<Path>[]>}
  */
 export async function readAll(path, maxItems = 10_000) {
+  /** @type {Item<Path>[]} */
   const items = []
+  /** @type {string | null} */
   let cursor = null
   do {
     const joiner = path.includes('?') ? '&' : '?'
     const suffix = cursor === null ? '' : `${joiner}cursor=${encodeURIComponent(cursor)}`
-    const page = await callApi(`${path}${suffix}`)
+    const page = /** @type {{ items: Item<Path>[], next: string | null }} */ (
+      /** @type {unknown} */ (await callApi(`${path}${suffix}`))
+    )
     items.push(...page.items)
     cursor = page.next
   } while (cursor !== null && items.length < maxItems)
@@ -184,7 +192,7 @@ export async function readCaller() {
   }
 }
 
-/** @param {string} key @returns {Promise<any>} null if it is not valid */
+/** @param {string} key null if it is not valid */
 export function callerOf(key) {
   return callApi('/caller', { key }).catch((error) => {
     if (error instanceof ProblemError && error.status === 401) return null

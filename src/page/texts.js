@@ -11,10 +11,10 @@ export const texts = { ...shell, ...records, ...network, ...work, ...watches, ..
 /**
  * The text of a code that the API gave; the code in plain letters if the page does not know it.
  * @param {object} known texts, or what has them as labels, by code
- * @param {string} code
+ * @param {string | null | undefined} code
  * @returns {string}
  */
 export function textOf(known, code) {
-  const found = /** @type {Record<string, string & { label?: string }>} */ (known)[code]
-  return found?.label ?? found ?? code.replaceAll('_', ' ')
+  const found = /** @type {Record<string, string & { label?: string }>} */ (known)[code ?? '']
+  return found?.label ?? found ?? code?.replaceAll('_', ' ') ?? ''
 }

@@ -79,9 +79,9 @@ export function axisText(ms, apartMs) {
   return apartMs < 86_400_000 ? minute.format(ms) : day.format(ms)
 }
 
-/** @param {string | number | Date} instant */
-function exactText(instant) {
-  return exact.format(new Date(instant))
+/** An instant as text; the exact time of the reader's zone on hover. @param {string} at @param {string} text */
+function timed(at, text) {
+  return html`<time datetime=${at} title=${exact.format(new Date(at))}>${text}</time>`
 }
 
 /**
@@ -101,7 +101,7 @@ export function dayText(date) {
 }
 
 /**
- * How long ago an instant was, or how far ahead it is; the exact time of the reader's zone on hover.
+ * How long ago an instant was, or how far ahead it is.
  * @param {{ at: string | null | undefined, none?: string, past?: string }} props `past`: the text once the instant has passed
  */
 export function Age({ at, none = texts.none, past }) {
@@ -116,15 +116,15 @@ export function Age({ at, none = texts.none, past }) {
         : seconds >= 0
           ? texts.time.ago(durationText(seconds))
           : texts.time.ahead(durationText(-seconds))
-  return html`<time datetime=${at} title=${exactText(at)}>${text}</time>`
+  return timed(at, text)
 }
 
 /** @param {{ at: string }} props */
 export function Clock({ at }) {
-  return html`<time datetime=${at} title=${exactText(at)}>${clockText(at)}</time>`
+  return timed(at, clockText(at))
 }
 
 /** @param {{ at: string }} props */
 export function TimeOfDay({ at }) {
-  return html`<time datetime=${at} title=${exactText(at)}>${clock.format(new Date(at))}</time>`
+  return timed(at, clock.format(new Date(at)))
 }

@@ -14,41 +14,30 @@ import { callApi } from './session.js'
  */
 
 /**
- * The texts of codes. They are empty until they have arrived, before the first view is drawn.
- * @type {{ kinds: Record<string, Kind>, states: Record<string, { label: string, sentences: string[] }>, terms: Term[], settings: Setting[] }
- *   & Record<'beliefs' | 'legs' | 'notes' | 'reasons' | 'statuses' | 'hidden' | 'checks' | 'incidents', Record<string, string>>}
+ * The texts of codes, which arrive before the first view is drawn.
+ * @typedef {{ kinds: Record<string, Kind>, states: Record<string, { label: string, sentences: string[] }>, terms: Term[], settings: Setting[] }
+ *   & Record<'beliefs' | 'legs' | 'notes' | 'reasons' | 'statuses' | 'hidden' | 'checks' | 'incidents', Record<string, string>>} Texts
  */
-export const vocabulary = {
-  kinds: {},
-  states: {},
-  beliefs: {},
-  legs: {},
-  notes: {},
-  reasons: {},
-  statuses: {},
-  hidden: {},
-  checks: {},
-  incidents: {},
-  terms: [],
-  settings: [],
-}
+export const vocabulary = /** @type {Texts} */ ({})
 
 export async function loadVocabulary() {
   Object.assign(vocabulary, await callApi('/vocabulary'))
 }
 
-/** The value of a field in a watch; undefined if it has none. @param {any} watch @param {Field} field @returns {any} */
+/** The value of a field in a watch; undefined if it has none. @param {object | undefined} watch @param {Field} field @returns {string | number | null | undefined} */
 export function fieldOf(watch, { pointer }) {
   const [, ...path] = pointer.split('/')
-  return path.reduce((at, name) => at?.[name], watch)
+  return /** @type {string | number | null | undefined} */ (
+    path.reduce((at, name) => Object(at)[name], /** @type {unknown} */ (watch))
+  )
 }
 
-/** The value of a term in a question. @param {any} question @param {Term} term @returns {string | number} */
+/** The value of a term in a question. @param {object | undefined} question @param {Term} term @returns {string | number} */
 export function termOf(question, term) {
   return fieldOf(question, term) ?? term.usual
 }
 
-/** For whom a fare is: "1 resident child, 2 adults". @param {any} question */
+/** For whom a fare is: "1 resident child, 2 adults". @param {object} question */
 export function termsText(question) {
   const parts = vocabulary.terms.flatMap((term) => {
     const value = termOf(question, term)

@@ -38,6 +38,16 @@ export interface OpenPage {
   readonly complaints: string[]
 }
 
+/** Presses a button. */
+export async function press(page: Page, name: string, exact = false): Promise<void> {
+  await page.getByRole('button', { name, exact }).click()
+}
+
+/** Waits until the page shows a text. */
+export async function shows(page: Page, text: string | RegExp, exact = false): Promise<void> {
+  await page.getByText(text, { exact }).first().waitFor()
+}
+
 /** Opens the page in a browser of its own, which closes after the test. */
 export async function openPage({
   base,

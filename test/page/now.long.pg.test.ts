@@ -8,7 +8,7 @@ import { available, passSeconds, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { canBrowse, openPage } from './browser.ts'
+import { canBrowse, openPage, shows } from './browser.ts'
 
 async function startLiveApi(db: Db, url: string): Promise<string> {
   const listener = createListener({ url, log: silentLog })
@@ -57,10 +57,8 @@ describe.runIf(canBrowse)('the Now view', () => {
     await warnings.getByText('No worker and no API runs.').waitFor()
     await warnings.getByRole('link', { name: 'Review run 4' }).waitFor()
     await page.getByText('Planned: no list is fetched from').getByText('we move').waitFor()
-    await page.getByText('the history was made up until').waitFor()
-    await page
-      .getByText(/^At worst 25.% of the fares were too old to rely on in the last/)
-      .waitFor()
+    await shows(page, 'the history was made up until')
+    await shows(page, /^At worst 25.% of the fares were too old to rely on in the last/)
     const signs = async (title: string) =>
       page
         .locator('.card', { has: page.getByRole('heading', { name: title }) })
@@ -77,11 +75,11 @@ describe.runIf(canBrowse)('the Now view', () => {
     const base = await startLiveApi(db, databaseUrl)
     const { page, complaints } = await openPage({ base, key: keys.alpha, path: '#/now' })
 
-    await page.getByText('live', { exact: true }).waitFor()
+    await shows(page, 'live', true)
     await passSeconds(db, 120)
     await record(db, await fareOf(db, '101'), new Date(), available('110.00'))
 
-    await page.getByText('price up 10 % from 100.00 to 110.00 EUR').waitFor()
+    await shows(page, 'price up 10 % from 100.00 to 110.00 EUR')
     await page.getByRole('img', { name: /of fares in the last hour|No fare changed/ }).waitFor()
     // Ages of all fares, checks and workers are the operator's.
     expect(await page.getByText('How long ago were the fares checked?').count()).toBe(0)

@@ -9,7 +9,7 @@ import { hoursPass, runOf } from '../routes/held-fixtures.ts'
 import { manyRoutes, NO_GUARD, routes, sync } from '../routes/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { canBrowse, type OpenPage, openPage } from './browser.ts'
+import { canBrowse, type OpenPage, openPage, press, shows } from './browser.ts'
 
 type Database = Parameters<typeof startApi>[0]
 
@@ -69,7 +69,7 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
     for (const meaning of ['live', 'added', 'removed', 'of the chosen place', 'place']) {
       expect(await page.locator('.legend').getByText(meaning, { exact: true }).count()).toBe(1)
     }
-    await page.getByRole('button', { name: 'The whole map' }).click()
+    await press(page, 'The whole map')
     await map.press('ArrowUp')
     await card('connected with 1 place')
     expect(complaints).toEqual([])
@@ -145,9 +145,9 @@ describe.runIf(canBrowse)('the views of the network and of the calls', () => {
     await page
       .getByRole('application', { name: 'World map of the difference: 50 routes missing, 0 added' })
       .waitFor()
-    await page.getByText('Decide about the routes first.').waitFor()
-    await page.getByRole('button', { name: 'Approve' }).click()
-    await page.getByText('with-availability: approved').waitFor()
+    await shows(page, 'Decide about the routes first.')
+    await press(page, 'Approve')
+    await shows(page, 'with-availability: approved')
 
     expect(questions).toEqual([expect.stringContaining(`Approve run ${ofAvailability.runId}?`)])
     expect(await runOf(db, ofAvailability.runId)).toMatchObject({ status: 'approved' })

@@ -21,7 +21,9 @@ import {
   OPERATOR_PATHS,
   openPage,
   openPanels,
+  press,
   RESELLER_PATHS,
+  shows,
 } from './browser.ts'
 
 /** Resolves when nothing of the view is loading any more. */
@@ -126,13 +128,13 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     page.on('dialog', (dialog) => void dialog.accept())
 
     await page.getByRole('link', { name: `Review run ${held.runId}` }).click()
-    await page.getByText('If it were approved now').waitFor()
-    await page.getByText('Spain: 20 of 40').waitFor()
-    await page.getByRole('button', { name: 'Approve' }).click()
+    await shows(page, 'If it were approved now')
+    await shows(page, 'Spain: 20 of 40')
+    await press(page, 'Approve')
 
-    await page.getByText('routes: approved').waitFor()
+    await shows(page, 'routes: approved')
     await page.getByRole('heading', { name: 'route removed: 20' }).waitFor()
-    await page.getByText('HUB → D39').waitFor()
+    await shows(page, 'HUB → D39')
   })
 
   it('imports a file that is dropped, after it has shown what would change', async ({ db }) => {
@@ -155,14 +157,14 @@ describe.runIf(canBrowse)('the page in a browser', () => {
       await page.locator('.drop').dispatchEvent('drop', { dataTransfer: data })
     }
 
-    await page.getByText('You watch nothing yet.').waitFor()
+    await shows(page, 'You watch nothing yet.')
     await drop(csv.replace(',0,2', ',0,two'))
-    await page.getByRole('button', { name: 'Preview summer.csv' }).click()
-    await page.getByText('Row 3, column non_residents_adults').waitFor()
+    await press(page, 'Preview summer.csv')
+    await shows(page, 'Row 3, column non_residents_adults')
     await drop(csv)
-    await page.getByRole('button', { name: 'Preview summer.csv' }).click()
-    await page.getByText('2 watches would be added').waitFor()
-    await page.getByRole('button', { name: 'Import' }).click()
+    await press(page, 'Preview summer.csv')
+    await shows(page, '2 watches would be added')
+    await press(page, 'Import')
 
     await page.getByRole('link', { name: /A-2/ }).waitFor()
     // Of the file that is refused.
@@ -179,17 +181,17 @@ describe.runIf(canBrowse)('the page in a browser', () => {
       path: '#/watches/summer',
     })
 
-    await page.getByRole('button', { name: 'Add a watch' }).click()
+    await press(page, 'Add a watch')
     await page.getByLabel('Find').fill('nowhere')
-    await page.getByText('0 flights', { exact: true }).waitFor()
+    await shows(page, '0 flights', true)
     await page.getByLabel('Find').fill('pmi')
     await page.getByRole('button', { name: /PMI →/ }).first().click()
     const picked = await page.getByLabel('Outbound flight id').inputValue()
     await page.getByLabel('Outbound flight id').fill('LH123')
     await page.getByLabel('Reference').fill('mine')
     await page.getByRole('button', { name: 'Add a watch' }).last().click()
-    await page.getByText('is no number, as the flight ids of the upstream are').waitFor()
-    await page.getByRole('button', { name: 'Add it all the same' }).click()
+    await shows(page, 'is no number, as the flight ids of the upstream are')
+    await press(page, 'Add it all the same')
 
     await page
       .getByRole('region', { name: 'mine' })
@@ -243,7 +245,7 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     await page.getByRole('heading', { name: 'Records' }).waitFor()
     await page.locator('.feed button').first().click()
     await page.getByRole('heading', { name: 'Deliveries' }).waitFor()
-    await page.getByText('Next check').waitFor()
+    await shows(page, 'Next check')
 
     expect(complaints).toEqual([])
   })
@@ -265,24 +267,24 @@ describe.runIf(canBrowse)('the page in a browser', () => {
       return rows[0]
     }
 
-    await page.getByRole('button', { name: 'Edit' }).click()
+    await press(page, 'Edit')
     expect(await page.getByLabel('Priority').inputValue()).toBe('high')
     await page.getByLabel('Priority').selectOption('urgent')
     await page.getByLabel('Notify of a price below').fill('80')
     await page.getByLabel('in the currency').first().fill('EUR')
-    await page.getByRole('button', { name: 'Save' }).click()
+    await press(page, 'Save')
     await page.getByRole('button', { name: 'Edit' }).waitFor()
 
     const kept = { seconds: 600, priority: 'urgent' }
     expect(await settings()).toEqual({ ...kept, paid: '120.00', below: '80.00' })
 
-    await page.getByRole('button', { name: 'Edit' }).click()
+    await press(page, 'Edit')
     for (const label of ['Notify of a price below', 'Paid', 'or by this percentage']) {
       await page.getByLabel(label, { exact: true }).fill('')
     }
     for (const at of [0, 1]) await page.getByLabel('in the currency').nth(at).fill('')
     await sql`update watch set min_interval_seconds = 900`.execute(db)
-    await page.getByRole('button', { name: 'Save' }).click()
+    await press(page, 'Save')
     await page.getByRole('button', { name: 'Edit' }).waitFor()
 
     expect(await settings()).toEqual({ ...kept, seconds: 900, paid: null, below: null })
@@ -299,7 +301,7 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     })
 
     await page.getByRole('heading', { name: 'Are the fares fresh?' }).waitFor()
-    await page.getByText('live', { exact: true }).waitFor()
+    await shows(page, 'live', true)
     await revokeApiKey(db, made.key.id)
 
     await page.getByLabel('Key').waitFor()
@@ -312,20 +314,17 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     const { page } = await openPage({ base, key: keys.alpha, path: '#/changes' })
     const fareId = await fareOf(db, '101')
 
-    await page.getByText('live', { exact: true }).waitFor()
+    await shows(page, 'live', true)
     await record(db, fareId, new Date(), gone)
     await passSeconds(db, 20)
     await record(db, fareId, new Date(), gone)
-    await page
-      .getByText(/sold out/)
-      .first()
-      .waitFor()
+    await shows(page, /sold out/)
     await page.context().setOffline(true)
     // Later than ten minutes after the loss, one answer suffices.
     await passSeconds(db, 600)
     await record(db, fareId, new Date(), available('77.70'))
     await page.context().setOffline(false)
 
-    await page.getByText('can be booked for 77.70 EUR').waitFor()
+    await shows(page, 'can be booked for 77.70 EUR')
   })
 })

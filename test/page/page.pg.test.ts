@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { seedApi } from '../api/seed.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { canBrowse, openPage } from './browser.ts'
+import { canBrowse, openPage, press, shows } from './browser.ts'
 
 describe.runIf(canBrowse)('the page', () => {
   it('lets a reseller in with its key, and shows its fares and watches', async ({ db }) => {
@@ -10,11 +10,11 @@ describe.runIf(canBrowse)('the page', () => {
     const { page, complaints } = await openPage({ base: await startApi(db) })
 
     await page.getByLabel('Key').fill(keys.alpha)
-    await page.getByRole('button', { name: 'Open' }).click()
+    await press(page, 'Open')
     await page.getByRole('heading', { name: 'Are the fares fresh?' }).waitFor()
     await page.getByRole('link', { name: 'Watch lists' }).click()
     await page.getByText('A-1').first().click()
-    await page.getByText('Price for all passengers').waitFor()
+    await shows(page, 'Price for all passengers')
 
     expect(await page.getByText('B-1').count()).toBe(0)
     expect(page.url()).not.toContain(keys.alpha)

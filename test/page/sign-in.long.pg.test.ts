@@ -4,7 +4,7 @@ import { createSignInCode, signInLink } from '../../src/resellers/sign-in.ts'
 import { seedApi } from '../api/seed.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { canBrowse, openPage } from './browser.ts'
+import { canBrowse, openPage, press, shows } from './browser.ts'
 
 describe.runIf(canBrowse)('a link that signs in', () => {
   it('opens the page as an operator with the lists of a reseller, and asks before it replaces keys', async ({
@@ -17,20 +17,20 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     const { page } = await openPage({ base })
 
     await page.goto(await linkOf(true))
-    await page.getByText('operator + alpha').waitFor()
+    await shows(page, 'operator + alpha')
     expect(page.url()).toBe(`${base}/#/now`)
     await page.getByRole('link', { name: 'Watch lists' }).click()
-    await page.getByText('A-1').first().waitFor()
+    await shows(page, 'A-1')
     await page.getByRole('link', { name: 'Schedule' }).waitFor()
 
     await page.goto(await linkOf(false))
-    await page.getByText('This page is signed in as operator + alpha').waitFor()
-    await page.getByRole('button', { name: 'Keep the present ones' }).click()
-    await page.getByText('operator + alpha').waitFor()
+    await shows(page, 'This page is signed in as operator + alpha')
+    await press(page, 'Keep the present ones')
+    await shows(page, 'operator + alpha')
     const before = (await listApiKeys(db)).length
     await page.goto(await linkOf(false))
-    await page.getByRole('button', { name: 'Replace the keys' }).click()
-    await page.getByText('alpha', { exact: true }).waitFor()
+    await press(page, 'Replace the keys')
+    await shows(page, 'alpha', true)
     expect(await page.getByRole('link', { name: 'Schedule' }).count()).toBe(0)
     const keys = await listApiKeys(db)
     expect(keys).toHaveLength(before + 1)
@@ -41,7 +41,7 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     await page.reload()
     await page.getByLabel('Key').waitFor()
     await page.goto(signInLink(base, 'no-such-code'))
-    await page.getByText('was used, is older than 10 minutes or never existed').waitFor()
+    await shows(page, 'was used, is older than 10 minutes or never existed')
   })
 
   it('ends with the keys that it gave when the page signs out, and a pasted key stays valid', async ({
@@ -54,16 +54,16 @@ describe.runIf(canBrowse)('a link that signs in', () => {
     const { code } = await createSignInCode(db, { operator: true, resellerId: alpha })
     const { page } = await openPage({ base })
     const signOut = async () => {
-      await page.getByRole('button', { name: 'Sign out' }).click()
+      await press(page, 'Sign out')
       await page.getByLabel('Key').waitFor()
     }
 
     await page.goto(signInLink(base, code))
-    await page.getByText('operator + alpha').waitFor()
+    await shows(page, 'operator + alpha')
     await signOut()
     await page.getByLabel('Key').fill(pasted)
-    await page.getByRole('button', { name: 'Open' }).click()
-    await page.getByText('alpha', { exact: true }).waitFor()
+    await press(page, 'Open')
+    await shows(page, 'alpha', true)
     await signOut()
 
     const keys = await listApiKeys(db)

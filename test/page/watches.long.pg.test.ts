@@ -6,7 +6,7 @@ import { ago, beginAt, fareOf, listWith, newCaller, watch } from '../api/reselle
 import { available, gone, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { canBrowse, openPage } from './browser.ts'
+import { canBrowse, openPage, press, shows } from './browser.ts'
 
 function soldBy(url: string): LegObservation {
   const leg = available('77.00')
@@ -43,25 +43,25 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     const row = await rows.filter({ hasText: 'A-2' }).textContent()
     await page.getByText('Filters').click()
     await page.getByLabel('State').selectOption('not bookable')
-    await page.getByText('1 watch', { exact: true }).waitFor()
+    await shows(page, '1 watch', true)
     await page.getByLabel('Place').fill('mad')
     await page.getByLabel('Place').press('Enter')
     await page.waitForURL(/place=mad/)
     await rows.getByRole('link', { name: /PMI → MAD/ }).click()
-    await page.getByText('Last price').waitFor()
+    await shows(page, 'Last price')
     await page.reload()
-    await page.getByText('Last price').waitFor()
+    await shows(page, 'Last price')
     const facts = await page.getByRole('region', { name: 'A-2' }).textContent()
 
     expect(row?.replaceAll('\u00A0', ' ')).toMatch(/PMI → MAD.*was 120\.00 EUR.*not bookable/s)
     expect(facts?.replaceAll('\u00A0', ' ')).toMatch(/PMI → MAD, .*120\.00 EUR/s)
     expect(page.url()).toMatch(/#\/watches\/summer\/A-2\?state=not_bookable&place=mad$/)
     await page.getByRole('link', { name: '‹ summer' }).click()
-    await page.getByText('1 watch', { exact: true }).waitFor()
+    await shows(page, '1 watch', true)
     await page.getByLabel('Place').fill('nowhere')
     await page.getByLabel('Place').press('Enter')
-    await page.getByText('No watch matches.').waitFor()
-    await page.getByRole('button', { name: 'Clear the filters' }).click()
+    await shows(page, 'No watch matches.')
+    await press(page, 'Clear the filters')
     await page.getByText('2 watches').last().waitFor()
     expect(page.url()).toMatch(/#\/watches\/summer$/)
     expect(complaints).toEqual([])
@@ -82,7 +82,7 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     await link.waitFor()
     const first = await page.getByRole('region', { name: 'A-1' }).textContent()
     await page.goto(`${base}/#/watches/summer/A-2`)
-    await page.getByText('javascript:alert(1)').waitFor()
+    await shows(page, 'javascript:alert(1)')
 
     expect(first?.replaceAll('\u00A0', ' ')).toContain('sold by Saffron <b>, 38.50 EUR an adult')
     expect(await link.count()).toBe(0)
@@ -100,16 +100,16 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
       path: '#/watches/summer/A-1',
     })
 
-    await page.getByRole('button', { name: 'Make a link for a customer' }).click()
+    await press(page, 'Make a link for a customer')
     const link = page.getByRole('link', { name: /watch-links/ })
     const address = new URL((await link.getAttribute('href')) ?? '').pathname
-    await page.getByText('1 link is good').waitFor()
+    await shows(page, '1 link is good')
     const shown = await fetch(`${base}${address}`)
     await page.goto(`${base}${address}`)
     const heading = await page.getByRole('heading', { name: 'PMI → MAD' }).textContent()
     const text = await page.locator('main').textContent()
     await page.goBack()
-    await page.getByRole('button', { name: 'Revoke' }).click()
+    await press(page, 'Revoke')
     await page.getByText('1 link is good').waitFor({ state: 'detached' })
 
     expect(shown.status).toBe(200)
@@ -127,14 +127,14 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     await listWith(calls, 'summer', [watch('A-1')])
     const { page } = await openPage({ base, key: calls.key, path: '#/watches/summer' })
 
-    await page.getByRole('button', { name: 'Add a watch' }).click()
+    await press(page, 'Add a watch')
     const asked = page.getByRole('group', { name: 'For whom' })
     await page.getByLabel('Reference').fill('B-1')
     await page.getByLabel('Outbound flight id').fill('102')
     await asked.getByLabel('Resident children', { exact: true }).fill('2')
     const labels = await asked.locator('label').allTextContents()
     await page.getByRole('button', { name: 'Add a watch' }).last().click()
-    await page.getByText('2 resident children, 1 adult', { exact: true }).waitFor()
+    await shows(page, '2 resident children, 1 adult', true)
 
     const saved = await calls.get('/watch-lists/summer/watches/B-1')
     expect(saved.body).toMatchObject(
@@ -150,13 +150,10 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     await saveFlightToTry(db, '101103206540')
     const { page, complaints } = await openPage({ base, key: calls.key, path: '#/watches/summer' })
 
-    await page.getByRole('button', { name: 'Add a watch' }).click()
-    await page.getByRole('button', { name: 'Try this one' }).click()
+    await press(page, 'Add a watch')
+    await press(page, 'Try this one')
     await page.getByRole('button', { name: 'Add a watch' }).last().click()
-    await page
-      .getByText(/try-101103206540/)
-      .first()
-      .waitFor()
+    await shows(page, /try-101103206540/)
 
     const saved = await calls.get('/watch-lists/summer/watches/try-101103206540')
     expect(saved.body).toMatchObject(questionWith({ flightId: '101103206540' }))

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { positionOf } from './network.js'
 import { d3, projectionFor } from './projection.js'
 
 /** @typedef {{ x: number, y: number, k: number }} View */
@@ -36,11 +37,11 @@ export function worldOf(size, land) {
   return {
     projection,
     land: drawn(land),
-    point: (/** @type {import('./network.js').MapPlace} */ { longitude, latitude }) =>
-      projection([longitude, latitude]) ?? /** @type {[number, number]} */ ([0, 0]),
+    point: (/** @type {import('./network.js').MapPlace} */ place) =>
+      projection(positionOf(place)) ?? /** @type {[number, number]} */ ([0, 0]),
     /** Short routes are straight, long ones follow the great circle. */
     path: (/** @type {Line} */ line) => {
-      const ends = [line.from, line.to].map(({ longitude, latitude }) => [longitude, latitude])
+      const ends = [line.from, line.to].map(positionOf)
       const known = paths.get(line) ?? drawn({ type: 'LineString', coordinates: ends })
       paths.set(line, known)
       return known

@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { routeText } from '../describe.js'
 import { useAnswer, useResource, useSize } from '../hooks.js'
-import { html, Loaded } from '../parts.js'
+import { html, loaded } from '../parts.js'
 import { texts } from '../texts.js'
 import { dayText } from '../times.js'
 import { useDrawing, worldOf } from './drawing.js'
-import { nameOf, readPlaces } from './network.js'
+import { nameOf, positionOf, readPlaces } from './network.js'
 import { useView } from './pan-zoom.js'
 import { d3, readLand } from './projection.js'
 
@@ -158,18 +158,16 @@ function PlaceCard({ place, lines }) {
 
 /** @param {{ line: Line }} props */
 function RouteCard({ line: { from, to } }) {
-  const [departure, destination] = [from, to].map(({ id }) => encodeURIComponent(id))
-  const route = useAnswer(`/routes/${departure}/${destination}/history?limit=1000`)
+  const route = useAnswer(
+    `/routes/${encodeURIComponent(from.id)}/${encodeURIComponent(to.id)}/history?limit=1000`,
+  )
   return html`<strong>${nameOf(from)} → ${nameOf(to)}</strong>
-    <${Loaded} of=${route}>${(
-      /** @type {{ live: boolean, available: boolean | null, items: { validFrom: string }[] }} */ {
-        live,
-        available,
-        items,
-      },
-    ) => html`
+    ${loaded(
+      route,
+      ({ live, available, items }) => html`
       <p>${routeText(live ? { available } : null)}</p>
-      <p>${t.firstSeen} ${items.slice(-1).map(({ validFrom }) => dayText(new Date(validFrom)))}</p>`}<//>`
+      <p>${t.firstSeen} ${items.slice(-1).map(({ validFrom }) => dayText(new Date(validFrom)))}</p>`,
+    )}`
 }
 
 /** The most that a map is enlarged by itself, and the room that it leaves around its places. */
@@ -178,7 +176,7 @@ const MARGIN = 28
 
 /** The view that shows some places. @param {MapPlace[]} places @param {import('d3-geo').GeoProjection} projection @param {{ width: number, height: number }} size */
 function viewOf(places, projection, { width, height }) {
-  const coordinates = places.map(({ longitude, latitude }) => [longitude, latitude])
+  const coordinates = places.map(positionOf)
   const [[left, top], [right, bottom]] = d3
     .geoPath(projection)
     .bounds({ type: 'MultiPoint', coordinates })
@@ -209,11 +207,9 @@ function findAt(lines, world, { target, view }) {
   if (context === null) return {}
   context.lineWidth = NEAR_PX / 2 / view.k
   const routes = [...lines.focused, ...lines.added, ...lines.removed, ...lines.steady]
-  const at = (/** @type {MapPlace} */ { longitude, latitude }) =>
-    /** @type {[number, number]} */ ([longitude, latitude])
   const here = world.projection.invert?.([x, y]) ?? [0, 0]
   const isNear = (/** @type {Line} */ line) => {
-    const [from, to] = [at(line.from), at(line.to)]
+    const [from, to] = [positionOf(line.from), positionOf(line.to)]
     const detour = d3.geoDistance(from, here) + d3.geoDistance(here, to) - d3.geoDistance(from, to)
     return detour < MOST_DETOUR && context.isPointInStroke(world.path(line), x, y)
   }

@@ -22,7 +22,12 @@ export function readPlaces() {
   return places
 }
 
-/** @param {Place} place */
+/** @param {MapPlace} place @returns {[number, number]} as projections take it */
+export function positionOf({ longitude, latitude }) {
+  return [longitude, latitude]
+}
+
+/** @param {Pick<Place, 'iata' | 'id' | 'city'>} place */
 export function nameOf({ iata, id, city }) {
   return `${iata || id} ${city}`
 }
@@ -38,20 +43,11 @@ export async function readNetwork(from, to) {
   const answer = await callApi(`/routes/difference?from=${from.toISOString()}${until}`)
   return {
     live: pairsOf(answer.live),
-    changes: answer.changes.map(
-      (
-        /** @type {{ departureId: string, destinationId: string, added: boolean, at: string }} */ {
-          departureId,
-          destinationId,
-          added,
-          at,
-        },
-      ) => ({
-        pair: [departureId, destinationId],
-        added,
-        at: Date.parse(at),
-      }),
-    ),
+    changes: answer.changes.map(({ departureId, destinationId, added, at }) => ({
+      pair: [departureId, destinationId],
+      added,
+      at: Date.parse(at),
+    })),
     from: Date.parse(answer.from),
     to: Date.parse(answer.to),
   }
@@ -59,7 +55,7 @@ export async function readNetwork(from, to) {
 
 /**
  * The routes of destinations by departure.
- * @param {Record<string, string[]>} byDeparture
+ * @param {Readonly<Record<string, readonly string[]>>} byDeparture
  * @returns {Pair[]}
  */
 export function pairsOf(byDeparture) {

@@ -82,11 +82,9 @@ export const deliveries = {
     rotate: 'New secret',
     askRotate: 'Make a new secret? The old one signs for 24 hours.',
     rotated: 'The endpoint has a new secret.',
-    remove: 'Delete',
     /** @param {string} name */
     askRemove: (name) => `Delete ${name} with its log?`,
     secret: 'The secret, which is shown only now:',
-    copy: 'Copy',
     more: 'More actions',
     secretSaved: 'I have saved it',
     example: 'Send',
@@ -144,7 +142,6 @@ export const deliveries = {
     headersHint: 'authorization: Bearer …',
     /** @param {string} names */
     dropHeaders: (names) => `remove the headers ${names}`,
-    save: 'Save',
     saved: 'Saved.',
   },
   deliveries: {
@@ -169,7 +166,6 @@ export const deliveries = {
     attempt: (outcome, status) => `${outcome}${status === null ? '' : `, status ${status}`}`,
     columns: { subject: 'What', state: 'State', when: 'When', attempt: 'Last attempt' },
     next: 'next attempt',
-    now: 'now',
     again: 'Send again',
     /** @param {string} what */
     againFor: (what) => `Send again: ${what}`,

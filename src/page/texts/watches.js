@@ -3,8 +3,7 @@ import { count } from './shell.js'
 /** The Watch lists view: watches, imports and keys. */
 export const watches = {
   lists: {
-    empty: 'You watch nothing yet.',
-    emptyHelp: 'Add a watch, or drop a CSV file.',
+    empty: ['You watch nothing yet.', 'Add a watch, or drop a CSV file.'],
     /** @param {number} n */
     paused: (n) => `${n.toLocaleString()} paused`,
     searchHint: 'place, airline, reference',
@@ -29,10 +28,8 @@ export const watches = {
     },
     next: 'next',
     due: 'due',
-    noMatch: 'No watch matches.',
-    noMatchHelp: 'Clear the search or the filters.',
-    emptyList: 'This list has no watches.',
-    emptyListHelp: 'Add one, or drop a CSV file.',
+    noMatch: ['No watch matches.', 'Clear the search or the filters.'],
+    emptyList: ['This list has no watches.', 'Add one, or drop a CSV file.'],
     sparkUnknown: 'nothing is known yet',
   },
   watch: {
@@ -67,7 +64,6 @@ export const watches = {
     pause: 'Pause',
     resume: 'Resume',
     edit: 'Edit',
-    remove: 'Delete',
     /** @param {string} reference @param {string} list */
     askRemove: (reference, list) => `Delete ${reference} from ${list}?`,
   },
@@ -92,7 +88,6 @@ export const watches = {
     findHint: 'PMI, Barcelona, 2027-01-08',
     /** @param {number} n */
     found: (n) => count(n, 'flight'),
-    save: 'Save',
     reference: 'Reference',
     referenceHint: 'your name for the watch',
     flightId: 'Outbound flight id',

@@ -89,7 +89,6 @@ export const work = {
     secondCheck: 'The last second check comes',
     /** @type {Record<string, string>} */
     waits: { confirmation: 'to be confirmed, since', late: 'late, since', held: 'held, since' },
-    soon: 'now',
     /** @param {number} run */
     releasable: (run) => `Run ${run}: lists that agree with it are applied by themselves from`,
     /** @param {number} run */

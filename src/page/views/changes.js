@@ -1,3 +1,9 @@
+/**
+ * @import { Change, Side as SideOfChange } from '../answers.ts'
+ * @import { Flight, Leg as LegOfFare } from '../api-types.ts'
+ * @import { Described } from '../recent-changes.js'
+ * @import { Caller } from '../session.js'
+ */
 import { useState } from 'preact/hooks'
 import {
   changeMark,
@@ -10,7 +16,7 @@ import {
   stateName,
 } from '../describe.js'
 import { linkTo, typed, useAnswer } from '../hooks.js'
-import { Badge, Empty, html, Loaded, Segments, Select } from '../parts.js'
+import { Badge, Empty, html, loaded, Segments, Select } from '../parts.js'
 import { keyOf, useChanges } from '../recent-changes.js'
 import { textOf, texts } from '../texts.js'
 import { Clock, dayText, TimeOfDay } from '../times.js'
@@ -22,20 +28,19 @@ const t = texts.changes
 const SHOWN = 300
 const EARLIER = 100
 
-/** The live feed, newest first, with filters. @param {{ caller: import('../session.js').Caller }} props */
+/** The live feed, newest first, with filters. @param {{ caller: Caller }} props */
 export function ChangesView({ caller }) {
   const changes = useChanges(caller, { shown: SHOWN, earlier: EARLIER })
   const [filter, setFilter] = useState(NO_FILTER)
-  const { empty, emptyHelp, noMatch, noMatchHelp } = texts.changes
   return html`
     <${Filters} filter=${filter} onChange=${setFilter} />
-    <${Loaded} of=${changes}>${(/** @type {any[]} */ items) => {
+    ${loaded(changes, (items) => {
       const found = passing(items, filter)
-      if (items.length === 0) return html`<${Empty} title=${empty}>${emptyHelp}<//>`
+      if (items.length === 0) return html`<${Empty} texts=${t.empty} />`
       return found.length === 0
-        ? html`<${Empty} title=${noMatch}>${noMatchHelp}<//>`
+        ? html`<${Empty} texts=${t.noMatch} />`
         : html`<${ChangeList} changes=${found} canWatch=${caller.scopes.includes('watch')} />`
-    }}<//>`
+    })}`
 }
 
 /** @typedef {typeof NO_FILTER} Filter */
@@ -46,12 +51,12 @@ function isOfRoute({ kind }) {
   return vocabulary.kinds[kind]?.feeds.includes('route')
 }
 
-/** The records of fares and those of routes. @param {any[]} changes */
+/** The records of fares and those of routes. @param {Described[]} changes */
 export function divided(changes) {
   return { fares: changes.filter((one) => !isOfRoute(one)), routes: changes.filter(isOfRoute) }
 }
 
-/** @param {any[]} changes @param {Filter} filter */
+/** @param {Described[]} changes @param {Filter} filter */
 function passing(changes, { about, kind, text }) {
   const wanted = text.trim().toLowerCase()
   return changes.filter(
@@ -84,7 +89,7 @@ function Filters({ filter, onChange }) {
 
 /**
  * Records, newest first, below the days on which they were recorded. Each opens to its evidence and deliveries.
- * @param {{ changes: any[], canWatch: boolean, isNamed?: boolean }} props `isNamed`: whether each says what it is about
+ * @param {{ changes: readonly (Change & { subject?: Described['subject'] })[], canWatch: boolean, isNamed?: boolean }} props `isNamed`: whether each says what it is about
  */
 export function ChangeList({ changes, canWatch, isNamed = true }) {
   const [open, setOpen] = useState('')
@@ -108,11 +113,11 @@ export function ChangeList({ changes, canWatch, isNamed = true }) {
 }
 
 /** Where the records of a feed have their evidence and deliveries. */
-const PATHS = { fare: '/availability-changes', watch: '/watch-changes' }
+const PATHS = /** @type {const} */ ({ fare: '/availability-changes', watch: '/watch-changes' })
 
 /**
  * A record: when it happened, before and after, on what evidence it was decided, and where it was sent.
- * @param {{ change: any, canWatch: boolean }} props
+ * @param {{ change: Change, canWatch: boolean }} props
  */
 function ChangeDetails({ change, canWatch }) {
   const { lastGoodCheckAt, lastSeenAt, detectedAt, firstMissedAt } = change
@@ -126,8 +131,8 @@ function ChangeDetails({ change, canWatch }) {
       <dt>${t.happened}</dt>
       <dd>${since ? html`${t.after} <${Clock} at=${since} /> ${t.and} ` : ''}${t.by} <${Clock} at=${until} /></dd>
       <dt>${t.recorded}</dt><dd><${Clock} at=${change.recordedAt} />, ${t.number(change.seq)}</dd>
-      ${change.list && html`<dt>${t.watch}</dt><dd><a href=${linkTo('watches', change.list, change.reference)}>${change.list} / ${change.reference}</a></dd>`}
-      ${feed === 'fare' && html`<dt>${t.fare}</dt><dd><a href=${linkTo('schedule', String(change.fareId))}>${t.fareLink(change.fareId)}</a></dd>`}
+      ${change.list && html`<dt>${t.watch}</dt><dd><a href=${linkTo('watches', change.list, change.reference ?? '')}>${change.list} / ${change.reference}</a></dd>`}
+      ${change.fareId && html`<dt>${t.fare}</dt><dd><a href=${linkTo('schedule', change.fareId)}>${t.fareLink(change.fareId)}</a></dd>`}
     </dl>
     ${
       !change.route &&
@@ -138,15 +143,15 @@ function ChangeDetails({ change, canWatch }) {
     }
     ${
       feed === 'route'
-        ? html`<${RouteSources} change=${change} />`
+        ? html`<${RouteSources} runId=${change.runId} />`
         : html`<${FareSources} feed=${feed} seq=${change.seq} canWatch=${canWatch} />`
     }
   </div>`
 }
 
-/** @param {{ title: string, state: any, isRoute: boolean }} props */
+/** @param {{ title: string, state?: SideOfChange | null, isRoute: boolean }} props */
 function Side({ title, state, isRoute }) {
-  const legs = state?.outbound ? [state.outbound, state.return].filter(Boolean) : []
+  const legs = [state?.outbound, state?.return].flatMap((leg) => leg ?? [])
   return html`<section>
     <h3>${title}</h3>
     ${isRoute ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${t.nothing}</p>`}
@@ -155,31 +160,32 @@ function Side({ title, state, isRoute }) {
   </section>`
 }
 
-/** @param {{ change: any }} props */
-function RouteSources({ change }) {
+/** @param {{ runId: number }} props */
+function RouteSources({ runId }) {
   return html`<div class="sides">
-    <section><h3>${t.evidence}</h3><p><a href=${linkTo('runs', String(change.runId))}>${t.run(change.runId)}</a></p></section>
+    <section><h3>${t.evidence}</h3><p><a href=${linkTo('runs', runId)}>${t.run(runId)}</a></p></section>
   </div>`
 }
 
 /** @param {{ feed: 'fare' | 'watch', seq: number, canWatch: boolean }} props */
 function FareSources({ feed, seq, canWatch }) {
-  const path = `${PATHS[feed]}/${seq}`
   const isOwn = feed === 'watch'
-  const evidence = useAnswer(`${path}/evidence`)
-  const sent = useAnswer(isOwn ? `/deliveries?seq=${seq}` : `${path}/deliveries`)
+  const evidence = useAnswer(`${PATHS[feed]}/${seq}/evidence`)
+  const sent = useAnswer(isOwn ? `/deliveries?seq=${seq}` : `${PATHS.fare}/${seq}/deliveries`)
   return html`<div class="sides">
     <section><h3>${t.evidence}</h3>
-      <${Loaded} of=${evidence}>${(/** @type {any} */ { status, latencyMs, answer }) =>
+      ${loaded(evidence, ({ status, latencyMs, answer }) =>
         answer === null
           ? html`<p class="muted">${t.noEvidence}</p>`
-          : html`<details><summary>${t.answer(status, latencyMs)}</summary><pre tabindex="0">${indented(answer)}</pre></details>`}<//>
+          : html`<details><summary>${t.answer(status, latencyMs)}</summary><pre tabindex="0">${indented(answer)}</pre></details>`,
+      )}
     </section>
     <section><h3>${t.deliveries}</h3>
-      <${Loaded} of=${sent}>${(/** @type {any} */ { items }) =>
+      ${loaded(sent, ({ items }) =>
         items.length === 0
           ? html`<p class="muted">${t.noDelivery}</p>`
-          : html`<${Deliveries} deliveries=${items} named="endpoint" isOwn=${isOwn} canWatch=${canWatch} onChanged=${sent.reload} />`}<//>
+          : html`<${Deliveries} deliveries=${items} named="endpoint" isOwn=${isOwn} canWatch=${canWatch} onChanged=${sent.reload} />`,
+      )}
     </section>
   </div>`
 }
@@ -195,7 +201,7 @@ function indented(text) {
 
 /**
  * A leg: its flight, or the one that is known of it, what is believed, and its offer.
- * @param {{ leg: any, known?: any, name: string }} props `name` stands for a flight that was never seen
+ * @param {{ leg: LegOfFare | null, known?: Flight | null, name: string }} props `name` stands for a flight that was never seen
  */
 export function Leg({ leg, known, name }) {
   const flight = leg?.flight ?? known
@@ -206,7 +212,7 @@ export function Leg({ leg, known, name }) {
 /**
  * Who sells the flight of a leg, and what each passenger costs. An address of the upstream is a link only if it is
  * https; nothing reads it.
- * @param {{ leg: any }} props
+ * @param {{ leg: { flight?: Flight | null, passengerPrices?: LegOfFare['passengerPrices'] } }} props
  */
 function Offer({ leg }) {
   const site = leg?.flight?.site

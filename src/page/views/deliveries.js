@@ -1,7 +1,11 @@
+/**
+ * @import { AllowedAddressPage, ChosenRoutes, WebhookEndpoint } from '../api-types.ts'
+ * @import { Caller } from '../session.js'
+ */
 import { useEffect, useState } from 'preact/hooks'
 import { endpointName, endpointState } from '../describe.js'
-import { linkTo, onSubmit, typed, useAction, useAnswer, useResource } from '../hooks.js'
-import { Action, Badge, Empty, Failure, Form, html, Loaded, Select } from '../parts.js'
+import { linkTo, typed, useAnswer, useResource } from '../hooks.js'
+import { Action, Badge, Empty, Form, html, loaded, Select } from '../parts.js'
 import { callApi, readAll, showOperators } from '../session.js'
 import { texts } from '../texts.js'
 import { EndpointPane } from './endpoint.js'
@@ -10,7 +14,7 @@ const t = texts.endpoints
 
 /**
  * The addresses that an operator allows, and the endpoints of a reseller or of operators.
- * @param {{ caller: import('../session.js').Caller, path: string[] }} props
+ * @param {{ caller: Caller, path: string[] }} props
  */
 export function DeliveriesView({ caller, path }) {
   const { isOperator, reseller, scopes } = caller
@@ -18,14 +22,14 @@ export function DeliveriesView({ caller, path }) {
   showOperators(ofOperators)
   useEffect(() => () => showOperators(false), [])
   const canChange = scopes.includes(ofOperators ? 'operate' : 'watch')
-  const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ event) =>
-    setOfOperators(event.currentTarget.value === '')
   return html`${isOperator && html`<${AddressesPanel} />`}
     ${
       isOperator &&
       reseller !== null &&
-      html`<label>${t.of} <select value=${ofOperators ? '' : reseller} onChange=${choose}>
-        <option>${reseller}</option><option value="">${t.operators}</option></select></label>`
+      html`<${Select} label=${t.of} value=${ofOperators ? '' : reseller} options=${[
+        [reseller, reseller],
+        ['', t.operators],
+      ]} onChoose=${(/** @type {string} */ name) => setOfOperators(name === '')} />`
     }
     <${Endpoints} key=${ofOperators} canWatch=${canChange} ofOperators=${ofOperators} path=${path} />`
 }
@@ -40,22 +44,22 @@ function Endpoints({ canWatch, ofOperators, path: [id] }) {
   const [secret, setSecret] = useState({ of: '', text: '' })
   const keepSecret = (/** @type {string} */ of, /** @type {string} */ text) =>
     setSecret({ of, text })
-  return html`<${Loaded} of=${endpoints}>${(/** @type {{ items: any[] }} */ { items }) => {
+  return loaded(endpoints, ({ items }) => {
     const current = items.find((endpoint) => endpoint.id === id) ?? items[0]
     return html`<div class="split endpoints ${id === undefined ? '' : 'one'}">
       <${EndpointList} endpoints=${items} current=${current} />
       ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} />${!ofOperators && html`<${RoutesPanel} /><${OwnAddresses} />`}</aside>`}
       ${
         current === undefined
-          ? html`<${Empty} title=${t.empty}>${ofOperators ? t.operatorsHelp : t.emptyHelp}<//>`
+          ? html`<${Empty} texts=${[t.empty, ofOperators ? t.operatorsHelp : t.emptyHelp]} />`
           : html`<${EndpointPane} key=${current.id} endpoint=${current} canWatch=${canWatch} ofOperators=${ofOperators} onChanged=${endpoints.reload}
             secret=${secret.of === current.id ? secret.text : ''} onSecret=${keepSecret} />`
       }
     </div>`
-  }}<//>`
+  })
 }
 
-/** @param {{ endpoints: any[], current: any }} props */
+/** @param {{ endpoints: readonly WebhookEndpoint[], current: WebhookEndpoint | undefined }} props */
 function EndpointList({ endpoints, current }) {
   return html`<nav aria-label=${t.label} class="lists">
     ${endpoints.map((endpoint) => {
@@ -120,14 +124,14 @@ function NewEndpoint({ onMade, onChanged }) {
 function RoutesPanel() {
   const settings = useAnswer('/own-settings')
   return html`<details class="panel"><summary>${texts.routes.title}</summary><p class="help">${texts.routes.help}</p>
-    <${Loaded} of=${settings}>${(/** @type {any} */ { routes }) => html`<${RoutesForm} key=${JSON.stringify(routes)} routes=${routes} onSaved=${settings.reload} />`}<//>
+    ${loaded(settings, ({ routes }) => html`<${RoutesForm} key=${JSON.stringify(routes)} routes=${routes} onSaved=${settings.reload} />`)}
   </details>`
 }
 
-/** What is chosen, as the command line writes it. @param {any} routes */
+/** What is chosen, as the command line writes it. @param {ChosenRoutes} routes */
 function chosenText({ countries = [], places = [], pairs = [] }) {
   const ends = pairs.map(
-    (/** @type {any} */ { departure, destination, eitherDirection }) =>
+    ({ departure, destination, eitherDirection }) =>
       `${departure}${eitherDirection ? '=' : '-'}${destination}`,
   )
   return [...countries, ...places, ...ends].join(', ')
@@ -149,14 +153,14 @@ function chosenOf(text) {
   return chosen.length === 0 ? null : Object.fromEntries(chosen)
 }
 
-/** @param {{ routes: any, onSaved: () => void }} props */
+/** @param {{ routes: ChosenRoutes | null, onSaved: () => void }} props */
 function RoutesForm({ routes, onSaved }) {
   const [text, setText] = useState(chosenText(routes ?? {}))
   const save = async () => {
     await callApi('/own-settings', { method: 'PATCH', body: { routes: chosenOf(text) } })
     onSaved()
   }
-  return html`<${Form} kind="watch-form" label=${texts.form.save} send=${save}>
+  return html`<${Form} kind="watch-form" label=${texts.save} send=${save}>
     <label>${texts.routes.chosen} <input value=${text} placeholder=${texts.routes.hint} onInput=${typed(setText)} /></label>
   <//>`
 }
@@ -165,7 +169,7 @@ function RoutesForm({ routes, onSaved }) {
 function AddressesPanel() {
   const resellers = useResource(() => readAll('/resellers'), [])
   const [chosen, setChosen] = useState('')
-  return html`<${Loaded} of=${resellers}>${(/** @type {{ name: string }[]} */ items) => {
+  return loaded(resellers, (items) => {
     const name = chosen || items[0]?.name
     return html`<section class="panel"><h2>${texts.addresses.title}</h2>
       ${
@@ -174,33 +178,29 @@ function AddressesPanel() {
         <${AddressesOf} key=${name} reseller=${name} />`
       }
     </section>`
-  }}<//>`
+  })
 }
 
 /** @param {{ reseller: string }} props */
 function AddressesOf({ reseller }) {
+  /** @type {`/resellers/${string}/addresses`} */
   const path = `/resellers/${encodeURIComponent(reseller)}/addresses`
   const allowed = useAnswer(path)
   const [address, setAddress] = useState('')
-  const { busy, error, run } = useAction()
-  const send = (/** @type {string} */ to, /** @type {string} */ method) =>
-    run(async () => {
-      await callApi(to, { method, body: { address: address.trim() } })
-      setAddress('')
-      allowed.reload()
-    })
-  const allow = () => send(path, 'PUT')
-  const disallow = () => confirm(texts.addresses.ask(address)) && send(`${path}/disallow`, 'POST')
-  return html`<${Loaded} of=${allowed}>${AddressList}<//>
-    <form class="toolbar" onSubmit=${onSubmit(() => address !== '' && allow())}>
+  const send = async (/** @type {string} */ to, /** @type {string} */ method) => {
+    await callApi(to, { method, body: { address: address.trim() } })
+    setAddress('')
+    allowed.reload()
+  }
+  const disabled = address === ''
+  const disallow = html`<${Action} label=${texts.addresses.disallow} kind="danger" disabled=${disabled} ask=${texts.addresses.ask(address)} run=${() => send(`${path}/disallow`, 'POST')} />`
+  return html`${loaded(allowed, AddressList)}
+    <${Form} kind="toolbar" label=${texts.addresses.allow} disabled=${disabled} send=${() => send(path, 'PUT')} more=${disallow}>
       <label>${texts.addresses.address} <input value=${address} spellcheck=${false} onInput=${typed(setAddress)} /></label>
-      <${Action} label=${texts.addresses.allow} busy=${busy} disabled=${address === ''} onClick=${allow} />
-      <${Action} label=${texts.addresses.disallow} kind="danger" busy=${busy} disabled=${address === ''} onClick=${disallow} />
-    </form>
-    ${error && html`<${Failure} error=${error} />`}`
+    <//>`
 }
 
-/** @param {{ items: { address: string }[] }} allowed */
+/** @param {AllowedAddressPage} allowed */
 function AddressList({ items }) {
   if (items.length === 0) return html`<p>${texts.addresses.none}</p>`
   return html`<ul class="plain-list">
@@ -212,6 +212,6 @@ function AddressList({ items }) {
 function OwnAddresses() {
   const allowed = useAnswer('/own-addresses')
   return html`<details class="panel"><summary>${texts.addresses.own}</summary>
-    <${Loaded} of=${allowed}>${AddressList}<//>
+    ${loaded(allowed, AddressList)}
   </details>`
 }

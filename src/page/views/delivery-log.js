@@ -1,7 +1,8 @@
+/** @import { Delivery as Sent, WebhookEndpoint } from '../api-types.ts' */
 import { useState } from 'preact/hooks'
 import { attemptText } from '../describe.js'
-import { useAction, useAnswer } from '../hooks.js'
-import { Badge, Failure, html, Loaded, Select } from '../parts.js'
+import { useAnswer } from '../hooks.js'
+import { Action, Badge, html, loaded, Select } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
@@ -16,13 +17,12 @@ const LEVELS = { pending: 'warn', delivered: 'good', dead: 'bad' }
 
 /**
  * What was sent to an endpoint last, or what is not tried any more.
- * @param {{ endpoint: any, canWatch: boolean, onChanged: () => void }} props
+ * @param {{ endpoint: WebhookEndpoint, canWatch: boolean, onChanged: () => void }} props
  */
 export function EndpointLog({ endpoint, canWatch, onChanged }) {
   const [shown, setShown] = useState('recent')
   const ofState = shown === 'dead' ? '&state=dead' : ''
-  const path = `/deliveries?endpoint=${endpoint.id}${ofState}&limit=${SHOWN}`
-  const log = useAnswer(path, 10_000)
+  const log = useAnswer(`/deliveries?endpoint=${endpoint.id}${ofState}&limit=${SHOWN}`, 10_000)
   const changed = () => {
     log.reload()
     onChanged()
@@ -30,17 +30,20 @@ export function EndpointLog({ endpoint, canWatch, onChanged }) {
   return html`<section class="panel" aria-label=${t.title}>
     <div class="row"><h2>${t.title}</h2>
       <${Select} label=${t.show} value=${shown} onChoose=${setShown} options=${Object.entries(t.shown)} /></div>
-    <${Loaded} of=${log}>${(/** @type {{ items: any[] }} */ { items }) => html`
+    ${loaded(
+      log,
+      ({ items }) => html`
       ${items.length === 0 && html`<p class="muted">${shown === 'recent' ? t.empty : t.noDead}</p>`}
       <${Deliveries} deliveries=${items} named="record" isOwn=${true} canWatch=${canWatch} onChanged=${changed} />
-    `}<//>
+    `,
+    )}
   </section>`
 }
 
 /**
  * Deliveries with their states and last attempts. Those of the reader can be opened, and sent again if they are not
  * tried any more.
- * @param {{ deliveries: any[], named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props
+ * @param {{ deliveries: readonly Sent[], named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props
  */
 export function Deliveries({ deliveries, named, isOwn, canWatch, onChanged }) {
   if (deliveries.length === 0) return null
@@ -52,19 +55,19 @@ export function Deliveries({ deliveries, named, isOwn, canWatch, onChanged }) {
     )}</tbody></table>`
 }
 
-/** What a delivery is about. @param {any} delivery @param {'record' | 'endpoint'} named @param {boolean} isOwn */
+/** What a delivery is about. @param {Sent} delivery @param {'record' | 'endpoint'} named @param {boolean} isOwn */
 function subjectOf({ seq, type, kind, reference, format, target, reseller }, named, isOwn) {
   if (named === 'endpoint') return `${isOwn ? '' : `${reseller}, `}${format}: ${target}`
-  if (seq === null) return t.events[type] ?? type
-  return t.record(seq, textOf(vocabulary.kinds, kind ?? ''), reference ?? '')
+  if (seq === null) return textOf(t.events, type)
+  return t.record(seq, textOf(vocabulary.kinds, kind), reference ?? '')
 }
 
-/** @param {{ delivery: any, named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props */
+/** @param {{ delivery: Sent, named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props */
 function Delivery({ delivery, named, isOwn, canWatch, onChanged }) {
   const { id, state, deadReason, lastAttempt } = delivery
   const [isOpen, setOpen] = useState(false)
-  const { busy, error, run } = useAction()
   const subject = subjectOf(delivery, named, isOwn)
+  /** @type {`/deliveries/${string}`} */
   const path = `/deliveries/${id}`
   const again = () => callApi(`${path}/retry`, { method: 'POST' }).then(onChanged)
   return html`<tr>
@@ -73,33 +76,35 @@ function Delivery({ delivery, named, isOwn, canWatch, onChanged }) {
       <td class="muted">${when(delivery)}</td>
       <td class="muted">${lastAttempt && attemptText(lastAttempt)}</td>
       <td>${isOwn && html`<button type="button" class="plain" aria-expanded=${isOpen} aria-label=${t.detailsOf(subject)} onClick=${() => setOpen(!isOpen)}>${t.details}</button>`}
-      ${state === 'dead' && canWatch && html`<button type="button" class="plain" disabled=${busy} aria-label=${t.againFor(subject)} onClick=${() => run(again)}>${t.again}</button>`}</td>
+      ${state === 'dead' && canWatch && html`<${Action} kind="plain" label=${t.again} name=${t.againFor(subject)} run=${again} />`}</td>
     </tr>
-    ${(error || isOpen) && html`<tr><td colspan="5">${error && html`<${Failure} error=${error} />`}${isOpen && html`<${Details} path=${path} />`}</td></tr>`}`
+    ${isOpen && html`<tr><td colspan="5"><${Details} path=${path} /></td></tr>`}`
 }
 
-/** @param {any} delivery */
+/** @param {Sent} delivery */
 function when({ state, dueAt, endedAt, recordedAt }) {
-  if (state === 'pending' && dueAt) return html`${t.next} <${Age} at=${dueAt} past=${t.now} />`
+  if (state === 'pending' && dueAt)
+    return html`${t.next} <${Age} at=${dueAt} past=${texts.time.now} />`
   return html`<${Clock} at=${endedAt ?? recordedAt} />`
 }
 
-/** What is sent, and how the receiver answered each time. @param {{ path: string }} props */
+/** What is sent, and how the receiver answered each time. @param {{ path: `/deliveries/${string}` }} props */
 function Details({ path }) {
   const found = useAnswer(path)
-  return html`<div class="details"><${Loaded} of=${found}>${(
-    /** @type {any} */ { body, attempts },
-  ) => html`
+  return html`<div class="details">${loaded(
+    found,
+    ({ body, attempts }) => html`
     <h3>${t.attempts}</h3>
     ${attempts.length === 0 && html`<p class="muted">${t.noAttempts}</p>`}
     <ul class="plain-list">${attempts.map(
-      (/** @type {any} */ { startedAt, outcome, status, durationMs, answer }) => html`<li>
+      ({ startedAt, outcome, status, durationMs, answer }) => html`<li>
         <${Badge} level=${outcome === 'ok' ? 'good' : 'bad'}><${Clock} at=${startedAt} />: ${attemptText({ outcome, status })}, ${t.after} ${lengthText(durationMs)}<//>
         ${answer && html`<pre tabindex="0">${answer}</pre>`}</li>`,
     )}</ul>
     <h3>${t.body}</h3>
     ${body === null ? html`<p class="muted">${t.noBody}</p>` : html`<pre tabindex="0">${JSON.stringify(body, null, 2)}</pre>`}
-  `}<//></div>`
+  `,
+  )}</div>`
 }
 
 /** @param {number} ms */

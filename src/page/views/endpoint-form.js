@@ -1,7 +1,8 @@
+/** @import { WebhookEndpoint } from '../api-types.ts' */
 import { useState } from 'preact/hooks'
-import { watchKinds } from '../describe.js'
-import { onSubmit, typed, useAction, useResource } from '../hooks.js'
-import { Failure, html, Loaded } from '../parts.js'
+import { paceOf, watchKinds } from '../describe.js'
+import { typed, useResource } from '../hooks.js'
+import { Form, html, loaded } from '../parts.js'
 import { callApi, ProblemError, readAll } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { vocabulary } from '../vocabulary.js'
@@ -10,7 +11,7 @@ const t = texts.endpointForm
 
 /**
  * The settings of an endpoint: which records it receives, and when.
- * @param {{ endpoint: any, canWatch: boolean, ofOperators: boolean, onChanged: () => void }} props
+ * @param {{ endpoint: WebhookEndpoint, canWatch: boolean, ofOperators: boolean, onChanged: () => void }} props
  */
 export function EndpointForm({ endpoint, canWatch, ofOperators, onChanged }) {
   const [isOpen, setOpen] = useState(false)
@@ -22,15 +23,19 @@ export function EndpointForm({ endpoint, canWatch, ofOperators, onChanged }) {
     <summary>${t.title}</summary>
     ${
       isOpen &&
-      html`<${Loaded} of=${lists}>${(/** @type {any[]} */ items) => html`
+      loaded(
+        lists,
+        (items) => html`
         <${Settings} endpoint=${endpoint} canWatch=${canWatch} ofOperators=${ofOperators} onChanged=${onChanged}
-          lists=${[...new Set([...items.map(({ name }) => name), ...(endpoint.lists ?? [])])]} />`}<//>`
+          lists=${[...new Set([...items.map(({ name }) => name), ...(endpoint.lists ?? [])])]} />`,
+      )
     }
   </details>`
 }
 
-/** The values of the form, of an endpoint. @param {any} endpoint */
+/** The values of the form, of an endpoint. @param {WebhookEndpoint} endpoint */
 function valuesOf({ description, kinds, reasons, lists, rules, digest, quietHours, template }) {
+  const daily = digest?.type === 'daily' ? digest : undefined
   return {
     description,
     target: '',
@@ -44,12 +49,12 @@ function valuesOf({ description, kinds, reasons, lists, rules, digest, quietHour
     bookable: rules?.bookable === true,
     amount: rules?.priceBelow?.amount ?? '',
     currency: rules?.priceBelow?.currency ?? '',
-    digest: digest === null ? 'now' : (digest.every ?? digest.type),
-    hour: digest?.hour ?? 8,
+    digest: paceOf(digest),
+    hour: daily?.hour ?? 8,
     isQuiet: quietHours !== null,
     from: quietHours?.from ?? 22,
     to: quietHours?.to ?? 7,
-    zone: digest?.zone ?? quietHours?.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    zone: daily?.zone ?? quietHours?.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
   }
 }
 
@@ -60,7 +65,7 @@ function bodyOf(values, format) {
   const { description, target, kinds, reasons, lists, soldOut, bookable } = values
   const { amount, currency, digest, hour, zone, headers, dropsHeaders } = values
   const { isQuiet, from, to } = values
-  const chosen = (/** @type {string[]} */ names) => (names.length === 0 ? null : names)
+  const chosen = (/** @type {readonly string[]} */ names) => (names.length === 0 ? null : names)
   const rules = {
     ...(soldOut ? { soldOut: true } : {}),
     ...(bookable ? { bookable: true } : {}),
@@ -113,53 +118,49 @@ function headersOf(text) {
   )
 }
 
-/** @param {{ endpoint: any, lists: string[], canWatch: boolean, ofOperators: boolean, onChanged: () => void }} props */
+/** @param {{ endpoint: WebhookEndpoint, lists: string[], canWatch: boolean, ofOperators: boolean, onChanged: () => void }} props */
 function Settings({ endpoint, lists, canWatch, ofOperators, onChanged }) {
   const [values, setValues] = useState(valuesOf(endpoint))
-  const [saved, setSaved] = useState(false)
-  const { busy, error, run } = useAction()
-  const set = (/** @type {Partial<Values>} */ given) => {
-    setSaved(false)
-    setValues((last) => ({ ...last, ...given }))
-  }
+  const set = (/** @type {Partial<Values>} */ given) => setValues((last) => ({ ...last, ...given }))
   const put = (/** @type {keyof Values} */ name) => typed((value) => set({ [name]: value }))
   const save = async () => {
     const body = bodyOf(values, endpoint.format)
     setValues(
       valuesOf(await callApi(`/webhook-endpoints/${endpoint.id}`, { method: 'PATCH', body })),
     )
-    setSaved(true)
     onChanged()
+    return t.saved
   }
   const text = (/** @type {'description' | 'target'} */ name) =>
     html`<label>${t[name]} <input value=${values[name]} spellcheck=${false} onInput=${put(name)} /></label>`
   const area = (/** @type {'template' | 'headers'} */ name, hint = '') =>
     html`<label>${t[name]} <textarea rows="3" spellcheck=${false} placeholder=${hint} value=${values[name]} onInput=${put(name)}></textarea></label>`
-  return html`<form class="watch-form settings" onSubmit=${onSubmit(() => run(save))}><fieldset disabled=${!canWatch}>
+  const choices = (
+    /** @type {'kinds' | 'reasons' | 'lists'} */ name,
+    /** @type {readonly string[]} */ names,
+    /** @type {object | undefined} */ known = undefined,
+  ) =>
+    html`<${Choices} legend=${t[name]} names=${names} known=${known} chosen=${values[name]} onChange=${(/** @type {string[]} */ chosen) => set({ [name]: chosen })} />`
+  return html`<${Form} kind="watch-form settings" label=${texts.save} disabled=${!canWatch} send=${save}><fieldset disabled=${!canWatch}>
     ${text('description')} ${text('target')}
     ${
       !ofOperators &&
-      html`<${Choices} legend=${t.kinds} names=${watchKinds()} known=${vocabulary.kinds} chosen=${values.kinds} onChange=${(/** @type {string[]} */ kinds) => set({ kinds })} />
-    <${Choices} legend=${t.reasons} names=${Object.keys(vocabulary.reasons)} known=${vocabulary.reasons} chosen=${values.reasons} onChange=${(/** @type {string[]} */ reasons) => set({ reasons })} />
-    ${lists.length > 0 && html`<${Choices} legend=${t.lists} names=${lists} known=${{}} chosen=${values.lists} onChange=${(/** @type {string[]} */ chosen) => set({ lists: chosen })} />`}
+      html`${choices('kinds', watchKinds(), vocabulary.kinds)} ${choices('reasons', Object.keys(vocabulary.reasons), vocabulary.reasons)} ${lists.length > 0 && choices('lists', lists)}
     <${Rules} values=${values} set=${set} put=${put} />`
     }
     ${!INSTANT.includes(endpoint.format) && html`<${DigestFields} values=${values} set=${set} put=${put} />`}
     ${endpoint.format === 'json' && area('template')}
     ${endpoint.format !== 'email' && area('headers', t.headersHint)}
     ${endpoint.headerNames.length > 0 && html`<${Check} label=${t.dropHeaders(endpoint.headerNames.join(', '))} checked=${values.dropsHeaders} onChange=${() => set({ dropsHeaders: !values.dropsHeaders })} />`}
-    ${canWatch && html`<button type="submit" class="primary" disabled=${busy}>${busy ? texts.working : t.save}</button>`}
-    ${saved && html`<p role="status" class="small">${t.saved}</p>`}
-    ${error && html`<${Failure} error=${error} />`}
-  </fieldset></form>`
+  </fieldset><//>`
 }
 
-/** @param {{ legend: string, names: readonly string[], known: object, chosen: string[], onChange: (chosen: string[]) => void }} props */
+/** @param {{ legend: string, names: readonly string[], known?: object, chosen: readonly string[], onChange: (chosen: string[]) => void }} props */
 function Choices({ legend, names, known, chosen, onChange }) {
   const toggle = (/** @type {string} */ name) =>
     onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name])
   return html`<fieldset class="choices"><legend>${legend}</legend>
-    ${names.map((name) => html`<${Check} label=${known === vocabulary.kinds || known === vocabulary.reasons ? textOf(known, name) : name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} />`)}
+    ${names.map((name) => html`<${Check} label=${known ? textOf(known, name) : name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} />`)}
     <p class="muted small">${chosen.length === 0 && t.none}</p>
   </fieldset>`
 }
@@ -185,7 +186,7 @@ function Rules({ values, set, put }) {
 /** @param {FieldProps} props */
 function DigestFields({ values, set, put }) {
   const hour = (/** @type {'hour' | 'from' | 'to'} */ name) =>
-    html`<label>${t[name]} <input class="short" type="number" min="0" max="23" value=${values[name]} onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => set({ [name]: e.currentTarget.valueAsNumber })} /></label>`
+    html`<label>${t[name]} <input class="short" type="number" min="0" max="23" value=${values[name]} onInput=${typed((text) => set({ [name]: Number(text) }))} /></label>`
   return html`<fieldset class="choices"><legend>${t.digest}</legend>
     <select aria-label=${t.digest} value=${values.digest} onChange=${put('digest')}>
       ${Object.entries(t.digests).map(([value, label]) => html`<option value=${value}>${label}</option>`)}

@@ -1,7 +1,8 @@
+/** @import { WebhookEndpoint } from '../api-types.ts' */
 import { useState } from 'preact/hooks'
 import { attemptText, endpointName, endpointState, receivesText, watchKinds } from '../describe.js'
-import { linkTo, onSubmit, useAction } from '../hooks.js'
-import { Action, Badge, Failure, html, Select } from '../parts.js'
+import { linkTo, typed } from '../hooks.js'
+import { Action, Badge, Form, html, Once, Select } from '../parts.js'
 import { callApi } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock } from '../times.js'
@@ -15,7 +16,7 @@ const t = texts.endpointActions
 const EVER = '1970-01-01T00:00:00Z'
 
 /**
- * @typedef {{ endpoint: any, onChanged: () => void, onSecret: (id: string, secret: string) => void }} ActionProps
+ * @typedef {{ endpoint: WebhookEndpoint, onChanged: () => void, onSecret: (id: string, secret: string) => void }} ActionProps
  * @param {ActionProps & { secret: string, canWatch: boolean, ofOperators: boolean }} props
  */
 export function EndpointPane({ endpoint, secret, canWatch, ofOperators, onChanged, onSecret }) {
@@ -26,9 +27,7 @@ export function EndpointPane({ endpoint, secret, canWatch, ofOperators, onChange
       <div class="row"><h2>${endpointName(endpoint)}</h2><${Badge} level=${level}>${text}<//></div>
       ${
         secret &&
-        html`<div class="notice secret" role="status"><p>${t.secret} <code>${secret}</code></p>
-        ${navigator.clipboard && html`<button type="button" onClick=${() => navigator.clipboard.writeText(secret)}>${t.copy}</button>`}
-        <button type="button" onClick=${() => onSecret(endpoint.id, '')}>${t.secretSaved}</button></div>`
+        html`<${Once} value=${secret} more=${html`<button type="button" onClick=${() => onSecret(endpoint.id, '')}>${t.secretSaved}</button>`}>${t.secret} <code>${secret}</code><//>`
       }
       <${Facts} endpoint=${endpoint} />
       ${
@@ -41,7 +40,7 @@ export function EndpointPane({ endpoint, secret, canWatch, ofOperators, onChange
   </section>`
 }
 
-/** @param {{ endpoint: any }} props */
+/** @param {{ endpoint: WebhookEndpoint }} props */
 function Facts({ endpoint }) {
   const { format, target, pending, oldestPendingAt, dead, lastSuccessAt } = endpoint
   const { heldUntil, lastFailure } = endpoint
@@ -56,83 +55,70 @@ function Facts({ endpoint }) {
   </dl>`
 }
 
-/**
- * Runs what buttons do, one at a time, and says how it ended.
- * @param {() => void} onChanged
- */
-function useReportedAction(onChanged) {
-  const { busy, error, run } = useAction()
-  const [done, setDone] = useState('')
-  /** @param {() => Promise<string>} action returns the sentence that says what was done */
-  const act = (action) =>
-    run(async () => {
-      setDone('')
-      setDone(await action())
-      onChanged()
-    })
-  const report = html`
-    ${done && html`<p role="status" class="small">${done}</p>`}
-    ${error && html`<${Failure} error=${error} />`}`
-  return { busy, act, report }
-}
-
 /** @param {ActionProps} props */
 function Actions({ endpoint, onChanged, onSecret }) {
   const { id, enabled, format, pending } = endpoint
-  const { busy, act, report } = useReportedAction(onChanged)
   const [kind, setKind] = useState('')
+  /** @type {`/webhook-endpoints/${string}`} */
   const base = `/webhook-endpoints/${id}`
-  const post = (/** @type {string} */ verb) => callApi(`${base}/${verb}`, { method: 'POST' })
+  /** @template {string} Verb @param {Verb} verb */
+  const post = (verb) => callApi(`${base}/${verb}`, { method: 'POST' })
   const test = async () => {
     if (kind === '') await post('test')
     else await callApi(`${base}/trigger`, { method: 'POST', body: { kind } })
+    onChanged()
     return kind === '' ? t.tested : t.exampleSent
+  }
+  const retry = async () => {
+    const { due } = await post('retry')
+    onChanged()
+    return t.retried(due)
   }
   const examples = watchKinds().map((name) => [name, textOf(vocabulary.kinds, name)])
   const toggle = async () => {
     await callApi(base, { method: 'PATCH', body: { enabled: !enabled } })
+    onChanged()
     return enabled ? t.disabled : t.enabled
   }
   const rotate = async () => {
-    onSecret(id, (await post('rotate-secret')).secret)
+    onSecret(id, (await post('rotate-secret')).secret ?? '')
+    onChanged()
     return t.rotated
   }
   const remove = async () => {
     await callApi(base, { method: 'DELETE' })
     location.hash = linkTo('deliveries')
-    return ''
+    onChanged()
   }
   return html`<div class="toolbar replay" role="group" aria-label=${t.title}>
       <${Select} label=${t.example} value=${kind} onChoose=${setKind} options=${[['', t.noExample], ...examples]} />
-      <${Action} label=${t.test} kind="primary" busy=${busy} disabled=${!enabled} onClick=${() => act(test)} />
+      <${Action} label=${t.test} kind="primary" disabled=${!enabled} run=${test} />
     </div>
-    ${report}
     <details class="more"><summary>${t.more}</summary><div class="buttons">
-      <${Action} label=${t.retry} busy=${busy} disabled=${!enabled || pending === 0} onClick=${() => act(async () => t.retried((await post('retry')).due))} />
-      <${Action} label=${enabled ? t.disable : t.enable} busy=${busy} onClick=${() => act(toggle)} />
-      ${format === 'webhook' && html`<${Action} label=${t.rotate} busy=${busy} onClick=${() => confirm(t.askRotate) && act(rotate)} />`}
-      <${Action} label=${t.remove} kind="danger" busy=${busy} onClick=${() => confirm(t.askRemove(endpointName(endpoint))) && act(remove)} />
+      <${Action} label=${t.retry} disabled=${!enabled || pending === 0} run=${retry} />
+      <${Action} label=${enabled ? t.disable : t.enable} run=${toggle} />
+      ${format === 'webhook' && html`<${Action} label=${t.rotate} ask=${t.askRotate} run=${rotate} />`}
+      <${Action} label=${texts.remove} kind="danger" ask=${t.askRemove(endpointName(endpoint))} run=${remove} />
     </div>
     <${Replay} endpoint=${endpoint} onChanged=${onChanged} /></details>`
 }
 
-/** Sends records again that have ended: a range of numbers, or what was not delivered. @param {{ endpoint: any, onChanged: () => void }} props */
+/** Sends records again that have ended: a range of numbers, or what was not delivered. @param {{ endpoint: WebhookEndpoint, onChanged: () => void }} props */
 function Replay({ endpoint: { id, dead }, onChanged }) {
-  const { busy, act, report } = useReportedAction(onChanged)
   const [from, setFrom] = useState(1)
   const [to, setTo] = useState(1)
   const replay = async (/** @type {object} */ body) => {
+    /** @type {`/webhook-endpoints/${string}/replay`} */
     const path = `/webhook-endpoints/${id}/replay`
-    return t.replayed((await callApi(path, { method: 'POST', body })).replayed)
+    const { replayed } = await callApi(path, { method: 'POST', body })
+    onChanged()
+    return t.replayed(replayed)
   }
-  const submit = onSubmit(() => act(() => replay({ from, to })))
   const number = (/** @type {number} */ value, /** @type {(n: number) => void} */ set) =>
-    html`<input type="number" required min="1" value=${value} onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ e) => set(e.currentTarget.valueAsNumber)} />`
-  return html`<form class="toolbar replay" onSubmit=${submit}>
+    html`<input type="number" required min="1" value=${value} onInput=${typed((text) => set(Number(text)))} />`
+  return html`<${Form} kind="toolbar replay" button="" label=${t.again} send=${() => replay({ from, to })}>
       <label>${t.replay} ${number(from, setFrom)}</label>
       <label>${t.to} ${number(to, setTo)}</label>
-      <button type="submit" disabled=${busy}>${t.again}</button>
-      ${dead > 0 && html`<${Action} label=${t.allDead(dead)} busy=${busy} onClick=${() => confirm(t.askAllDead(dead)) && act(() => replay({ diedFrom: EVER }))} />`}
-    </form>
-    ${report}`
+    <//>
+    ${dead > 0 && html`<${Action} label=${t.allDead(dead)} ask=${t.askAllDead(dead)} run=${() => replay({ diedFrom: EVER })} />`}`
 }

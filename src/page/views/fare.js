@@ -1,8 +1,14 @@
+/**
+ * @import { Change, OneOf } from '../answers.ts'
+ * @import { Belief, BeliefInterval, Fare, FoundFare, NextCheck, Watch } from '../api-types.ts'
+ *
+ * @typedef {Omit<OneOf<Fare | Watch>, 'next'> & { next: OneOf<NextCheck | NonNullable<Fare['next']>> | null }} AnyFare
+ */
 import { useState } from 'preact/hooks'
 import { Chart } from '../chart.js'
 import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
 import { linkTo, typed, useAnswer } from '../hooks.js'
-import { Badge, Form, html, Loaded } from '../parts.js'
+import { Badge, Form, html, loaded } from '../parts.js'
 import { callApi, serverNow } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
@@ -11,16 +17,15 @@ import { ChangeList, Leg } from './changes.js'
 
 const t = texts.watch
 
-/** @typedef {{ fareId: number, returnFlightId: string | null, watchers: number }} Found */
-
 /** Finds a tracked fare by its flight. */
 export function FareSearch() {
   const [flightId, setFlightId] = useState('')
-  const [found, setFound] = useState(/** @type {Found[] | undefined} */ (undefined))
+  const [found, setFound] = useState(/** @type {readonly FoundFare[] | undefined} */ (undefined))
   const find = async () => {
     const { items } = await callApi(`/fares?flightId=${encodeURIComponent(flightId.trim())}`)
     setFound(items)
-    if (items.length === 1) location.hash = linkTo('schedule', String(items[0].fareId))
+    const [first, second] = items
+    if (first && !second) location.hash = linkTo('schedule', first.fareId)
   }
   return html`<section class="panel fare"><h2>${texts.schedule.fare}</h2>
     <${Form} kind="toolbar" label=${texts.schedule.find} disabled=${flightId.trim() === ''} send=${find}>
@@ -28,7 +33,7 @@ export function FareSearch() {
         onInput=${typed(setFlightId)} /></label>
     <//>
     ${found?.length === 0 && html`<p role="status">${texts.schedule.notFound}</p>`}
-    <ul class="plain-list">${found?.map((fare) => html`<li><a href=${linkTo('schedule', String(fare.fareId))}>${texts.schedule.choice(fare)}</a>, ${termsText(fare)}</li>`)}</ul>
+    <ul class="plain-list">${found?.map((fare) => html`<li><a href=${linkTo('schedule', fare.fareId)}>${texts.schedule.choice(fare)}</a>, ${termsText(fare)}</li>`)}</ul>
   </section>`
 }
 
@@ -36,17 +41,19 @@ export function FareSearch() {
 export function OperatorFare({ fareId }) {
   const fare = useAnswer(`/fares/${encodeURIComponent(fareId)}`, 15_000)
   return html`<a class="back" href=${linkTo('schedule')}>‹ ${texts.views.schedule}</a>
-    <${Loaded} of=${fare}>${(/** @type {any} */ data) => html`
-    <${FarePage} fare=${data} timeline=${data.timeline} changes=${data.changes} canWatch=${false} title=${texts.schedule.fareTitle(data.fareId)}
-      state=${html`<${Badge} level=${stateLevel(data.state)}>${stateName(data.state)}<//>`} />`}<//>`
+    ${loaded(
+      fare,
+      (data) => html`
+    <${FarePage} fare=${data} belief=${data} timeline=${data.timeline} changes=${data.changes} canWatch=${false} title=${texts.schedule.fareTitle(data.fareId)}
+      state=${html`<${Badge} level=${stateLevel(data.state)}>${stateName(data.state)}<//>`} />`,
+    )}`
 }
 
 /**
  * A fare, of a watch or an operator's: its price over time, its state and next check, its records, and what was believed.
- * @param {{ fare: any, timeline: any[], changes: any[], canWatch: boolean, title: string, state: unknown, children?: unknown }} props
+ * @param {{ fare: AnyFare, belief: Belief | Fare, timeline: readonly BeliefInterval[], changes: readonly Change[], canWatch: boolean, title: string, state: unknown, children?: unknown }} props
  */
-export function FarePage({ fare, timeline, changes, canWatch, title, state, children }) {
-  const belief = fare.belief ?? fare
+export function FarePage({ fare, belief, timeline, changes, canWatch, title, state, children }) {
   const subject = subjectOf({ ...fare, belief })
   const prices = timeline.filter((interval) => interval.state === 'bookable')
   return html`<div class="fare-page">
@@ -70,7 +77,7 @@ export function FarePage({ fare, timeline, changes, canWatch, title, state, chil
   </div>`
 }
 
-/** @param {{ fare: any, belief: any }} props */
+/** @param {{ fare: AnyFare, belief: Belief | Fare }} props */
 function Facts({ fare, belief }) {
   const { flightId, returnFlightId, lastFlight, next, turns, pace, lastReason } = fare
   const { contradictedSince, heldSince, lastGoodCheckAt, hiddenReason } = fare
@@ -99,21 +106,22 @@ const STEPS = 240
 
 /**
  * The prices at which a fare was bookable. Where it was not, the line has a gap.
- * @param {{ prices: readonly any[] }} props intervals, newest first, as the API answers them
+ * @param {{ prices: readonly BeliefInterval[] }} props intervals, newest first, as the API answers them
  */
 function PriceChart({ prices }) {
   const [last] = prices
-  const since = Date.parse(prices.at(-1).validFrom)
+  const since = Date.parse(prices.at(-1)?.validFrom ?? '')
   const until = Math.max(serverNow(), since + STEPS)
   const values = Array.from({ length: STEPS }, (_, step) => {
-    const at = since + ((until - since) * (step + 0.5)) / STEPS
+    // The last step is the present.
+    const at = since + ((until - since) * (step + 1)) / STEPS
     const held = prices.find(
       ({ validFrom, validTo }) =>
         Date.parse(validFrom) <= at && (validTo === null || at < Date.parse(validTo)),
     )
     return held?.price ? Number(held.price.amount) : null
   })
-  const { amount = '', currency = '' } = last.price ?? {}
+  const { amount = '', currency = '' } = last?.price ?? {}
   const format = (/** @type {number} */ value) =>
     priceText({ amount: value.toFixed(2), currency }) ?? ''
   const span = { since, until }

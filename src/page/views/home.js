@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { typed, useAction, useResource } from '../hooks.js'
-import { Badge, Failure, Form, failureText, html } from '../parts.js'
+import { typed, useResource } from '../hooks.js'
+import { Badge, Failure, Form, failureText, html, useAction } from '../parts.js'
 import { callApi, callerOf, ProblemError, saveKeys, signOut } from '../session.js'
 import { texts } from '../texts.js'
 import { durationText, zoneText } from '../times.js'

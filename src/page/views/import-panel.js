@@ -1,9 +1,9 @@
+/** @import { SavedWatches } from '../api-types.ts' */
 import { useState } from 'preact/hooks'
-import { useAction } from '../hooks.js'
-import { Action, Badge, Failure, html } from '../parts.js'
+import { typed } from '../hooks.js'
+import { Action, Badge, FaultList, html } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { texts } from '../texts.js'
-import { FaultList, Faults } from './watch-form.js'
 
 const t = texts.import
 
@@ -50,37 +50,35 @@ export function ImportPanel({ current, onImported }) {
 /** @param {{ file: File, list: string, onEnd: (imported?: string) => void }} props */
 function Preview({ file, list, onEnd }) {
   const [name, setName] = useState(list)
-  const [plan, setPlan] = useState(/** @type {any} */ (undefined))
-  const { busy, error, run } = useAction()
-  const send = async (/** @type {boolean} */ dryRun) => {
+  const [plan, setPlan] = useState(/** @type {SavedWatches | undefined} */ (undefined))
+  const send = async () => {
+    const dryRun = plan === undefined
     const csv = await file.arrayBuffer().catch(() => {
       throw new ProblemError(0, { detail: t.unreadable })
     })
-    const path = `/watch-lists/${encodeURIComponent(name)}/watches?createList=true&dryRun=${dryRun}`
-    const answer = await callApi(path, { method: 'POST', csv })
+    const answer = await callApi(
+      `/watch-lists/${encodeURIComponent(name)}/watches?createList=true&dryRun=${dryRun}`,
+      { method: 'POST', csv },
+    )
     if (dryRun) setPlan(answer)
     else onEnd(name)
   }
-  const rename = (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
-    setName(event.currentTarget.value)
+  const rename = typed((given) => {
+    setName(given)
     setPlan(undefined)
-  }
+  })
   return html`<div class="preview">
     <label>${t.into} <input value=${name} onInput=${rename} /></label>
-    ${error && html`<${Failure} error=${error} /><${Faults} error=${error} />`}
     ${plan && html`<${Plan} plan=${plan} />`}
     <div class="buttons">
-      ${
-        plan
-          ? html`<${Action} label=${t.import} kind="primary" busy=${busy} disabled=${plan.added + plan.changed === 0} onClick=${() => run(() => send(false))} />`
-          : html`<${Action} label=${t.preview(file.name)} kind="primary" busy=${busy} disabled=${name.trim() === ''} onClick=${() => run(() => send(true))} />`
-      }
-      <${Action} label=${texts.cancel} busy=${busy} onClick=${() => onEnd()} />
+      <${Action} label=${plan ? t.import : t.preview(file.name)} kind="primary" run=${send}
+        disabled=${plan ? plan.added + plan.changed === 0 : name.trim() === ''} />
+      <button type="button" onClick=${() => onEnd()}>${texts.cancel}</button>
     </div>
   </div>`
 }
 
-/** What an import would do. @param {{ plan: any }} props */
+/** What an import would do. @param {{ plan: SavedWatches }} props */
 function Plan({ plan }) {
   const { added, changed, cleared, ended, warnings } = plan
   return html`<div role="status">

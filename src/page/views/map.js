@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { onSubmit, useResource } from '../hooks.js'
+import { onSubmit, typed, useResource } from '../hooks.js'
 import { useBursts } from '../live.js'
 import {
   nameOf,
@@ -10,7 +10,7 @@ import {
   withChanges,
 } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
-import { Empty, Figure, html, Legend, Loaded, Select } from '../parts.js'
+import { Empty, Figure, html, Legend, loaded, Select } from '../parts.js'
 import { serverNow } from '../session.js'
 import { texts } from '../texts.js'
 import { clockText } from '../times.js'
@@ -35,7 +35,7 @@ export function MapView() {
   const picker = html`<${SpanPicker} span=${span} onChange=${setSpan} />`
   return html`<div class="map-view">
     ${network.data === undefined && picker}
-    <${Loaded} of=${network}>${(/** @type {import('../map/network.js').Network} */ data) => html`<${Player} key=${`${span.days} ${span.from} ${span.to}`} read=${data} isPresent=${to === undefined} picker=${picker} />`}<//>
+    ${loaded(network, (data) => html`<${Player} key=${`${span.days} ${span.from} ${span.to}`} read=${data} isPresent=${to === undefined} picker=${picker} />`)}
   </div>`
 }
 
@@ -58,13 +58,12 @@ function SpanPicker({ span, onChange }) {
     const since = dateText(new Date(serverNow() - 7 * DAY_MS))
     onChange(days > 0 ? { days, from: '', to: '' } : { days, from: since, to: today })
   }
-  const set =
-    (/** @type {'from' | 'to'} */ name) =>
-    (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
-      const next = { ...span, [name]: event.currentTarget.value }
+  const set = (/** @type {'from' | 'to'} */ name) =>
+    typed((value) => {
+      const next = { ...span, [name]: value }
       if (next.from === '' || next.to === '') return
       onChange(next.from <= next.to ? next : { ...next, from: next.to, to: next.from })
-    }
+    })
   return html`<div class="toolbar">
     <${Select} label=${t.show} value=${span.days} onChoose=${choose} options=${Object.entries(t.spans)} />
     ${
@@ -99,17 +98,17 @@ function Player({ read, isPresent, picker }) {
   const all = useMemo(() => [...still, ...added], [still, added])
   usePlaying(playing, setPlaying, setStep)
   if (network.live.length + network.changes.length === 0) {
-    return html`${picker}<${Empty} title=${t.empty}>${t.emptyHelp}<//>`
+    return html`${picker}<${Empty} texts=${t.empty} />`
   }
   const live = all.length
   const play = () => {
     if (step === STEPS) setStep(0)
     setPlaying(!playing)
   }
-  const seek = (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
+  const seek = typed((value) => {
     setPlaying(false)
-    setStep(Number(event.currentTarget.value))
-  }
+    setStep(Number(value))
+  })
   return html`
     <div class="row">
       ${picker}
@@ -186,12 +185,11 @@ function PlacePicker({ onPlace }) {
   const all = [...(places.data?.values() ?? [])]
   const found =
     wanted === '' ? [] : all.filter((place) => nameOf(place).toLowerCase().includes(wanted))
-  const type = (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
-    const { value } = event.currentTarget
+  const type = typed((value) => {
     const chosen = all.find((place) => nameOf(place) === value)
     setText(chosen === undefined ? value : '')
     if (chosen !== undefined) onPlace(chosen.id)
-  }
+  })
   const submit = onSubmit(() => {
     const [best] = found.sort((a, b) => rank(a, wanted) - rank(b, wanted))
     if (best === undefined) return

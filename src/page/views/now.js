@@ -1,8 +1,15 @@
+/**
+ * @import { Status, StatusHistory } from '../api-types.ts'
+ * @import { Resource } from '../hooks.js'
+ * @import { Caller } from '../session.js'
+ *
+ * @typedef {StatusHistory & { first: number, span: string, inSpan: string }} History with its first known step, its hours, and those as words
+ */
 import { useState } from 'preact/hooks'
 import { Chart } from '../chart.js'
 import { linkTo, useAnswer } from '../hooks.js'
 import { useEvents } from '../live.js'
-import { Badge, Card, Figure, html, Loaded, Segments } from '../parts.js'
+import { Badge, Card, Figure, html, loaded, Segments } from '../parts.js'
 import { useChanges } from '../recent-changes.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText, shortText } from '../times.js'
@@ -15,7 +22,7 @@ const t = texts.now
 const CHANGES = { shown: 300, earlier: 12 }
 const SHOWN = 7
 
-/** What is not well, what changed last, and how fresh and reliable everything is. @param {{ caller: import('../session.js').Caller }} props */
+/** What is not well, what changed last, and how fresh and reliable everything is. @param {{ caller: Caller }} props */
 export function NowView({ caller }) {
   const status = useAnswer('/status', 5_000)
   // Runs and incidents are sent when they change: the status is read again at once.
@@ -26,38 +33,45 @@ export function NowView({ caller }) {
     [status.reload],
   )
   const { history, setHours } = useHistory()
-  return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
+  return loaded(
+    status,
+    (data) => html`
     <${Banner} status=${data} caller=${caller} />
     <${PlannedPauses} pauses=${data.pauses} />
     ${data.demo?.historySince && html`<p class="muted">${t.madeUp} <${Clock} at=${data.demo.historyUntil} />.</p>`}
     <div class="tiles">
       <${FaresCard} status=${data} mayWatch=${caller.reseller !== null} />
-      ${history.data && html`<${DelayTile} history=${history.data} status=${data} span=${history.data.span} />`}
+      ${history.data && html`<${DelayTile} history=${history.data} status=${data} />`}
       <${DeliveriesCard} status=${data} caller=${caller} />
       <${HeldCard} status=${data} />
     </div>
     <${LastChanges} caller=${caller} />
-    <${Loaded} of=${history}>${(/** @type {any} */ read) => html`
+    ${loaded(
+      history,
+      (read) => html`
       <${HistoryCards} history=${read} status=${data} onHours=${setHours}>
         <${UpstreamCard} status=${data} />
-        ${data.processes && html`<${WorkCard} status=${data} />`}
-      <//>`}<//>
+        ${data.processes && html`<${WorkCard} status=${data} processes=${data.processes} queue=${data.queue} />`}
+      <//>`,
+    )}
     <p class="muted small">${t.versions(data.versions.farewatch, data.versions.schema, data.versions.postgresql)} <${Clock} at=${data.at} /></p>
-  `}<//>`
+  `,
+  )
 }
 
-/** All warnings in one place, or that there are none. @param {{ status: any, caller: import('../session.js').Caller }} props */
+/** All warnings in one place, or that there are none. @param {{ status: Status, caller: Caller }} props */
 function Banner({ status, caller }) {
   const { warnings } = status
-  if (warnings.length === 0) {
+  const [worst] = warnings
+  if (worst === undefined) {
     return html`<p class="banner good"><${Badge} level="good">${t.allWell}<//></p>`
   }
-  return html`<ul class="banner ${warnings[0].level}" aria-label=${t.notWell}>
-    ${warnings.map((/** @type {any} */ warning) => html`<li><${Warning} warning=${warning} status=${status} caller=${caller} /></li>`)}
+  return html`<ul class="banner ${worst.level}" aria-label=${t.notWell}>
+    ${warnings.map((warning) => html`<li><${Warning} warning=${warning} status=${status} caller=${caller} /></li>`)}
   </ul>`
 }
 
-/** What operators will stop: a pause that runs is a warning. @param {{ pauses: any[] }} props */
+/** What operators will stop: a pause that runs is a warning. @param {{ pauses: Status['pauses'] }} props */
 function PlannedPauses({ pauses }) {
   return pauses
     .filter(({ running }) => !running)
@@ -67,13 +81,13 @@ function PlannedPauses({ pauses }) {
     )
 }
 
-/** Fares and routes apart: many routes may change at once. @param {{ caller: import('../session.js').Caller }} props */
+/** Fares and routes apart: many routes may change at once. @param {{ caller: Caller }} props */
 function LastChanges({ caller }) {
   const changes = useChanges(caller, CHANGES)
   const canWatch = caller.scopes.includes('watch')
-  return html`<${Loaded} of=${changes}>${(
-    /** @type {any[]} */ items,
-  ) => html`<div class="last-changes">
+  return loaded(
+    changes,
+    (items) => html`<div class="last-changes">
     ${Object.entries(divided(items)).map(
       ([about, some]) =>
         (about === 'fares' || some.length > 0) &&
@@ -81,14 +95,15 @@ function LastChanges({ caller }) {
         <div class="row"><h2>${t.last[about]}</h2><a href=${linkTo('changes')}>${t.allChanges}</a></div>
         ${
           some.length === 0
-            ? html`<p class="muted">${texts.changes.empty} ${texts.changes.emptyHelp}</p>`
+            ? html`<p class="muted">${texts.changes.empty.join(' ')}</p>`
             : html`<${ChangeList} changes=${some.slice(0, SHOWN)} canWatch=${canWatch} />`
         }
       </section>`,
-    )}</div>`}<//>`
+    )}</div>`,
+  )
 }
 
-/** @param {{ status: any, mayWatch: boolean }} props */
+/** @param {{ status: Status, mayWatch: boolean }} props */
 function FaresCard({ status, mayWatch }) {
   const { fares, ageSeconds } = status.beliefs
   if (fares === 0) {
@@ -102,7 +117,7 @@ function FaresCard({ status, mayWatch }) {
     figure=${ageSeconds ? durationText(ageSeconds.p50) : texts.none} />`
 }
 
-/** @param {{ status: any, caller: import('../session.js').Caller }} props */
+/** @param {{ status: Status, caller: Caller }} props */
 function DeliveriesCard({ status, caller }) {
   const { pending, endpoints, oldestPendingAt, disabled } = status.deliveries
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
@@ -116,12 +131,11 @@ function DeliveriesCard({ status, caller }) {
     help=${html`${oldestPendingAt && html`${t.oldestPending} <${Age} at=${oldestPendingAt} />`} ${link}`} />`
 }
 
-/** @param {{ status: any }} props */
+/** @param {{ status: Status }} props */
 function UpstreamCard({ status }) {
   const { budget } = status
   const isKnown =
-    status.beliefs.ageSeconds !== null ||
-    status.lists.some((/** @type {any} */ list) => list.lastSuccessAt !== null)
+    status.beliefs.ageSeconds !== null || status.lists.some((list) => list.lastSuccessAt !== null)
   return html`<${Judged} status=${status} about=${['upstream', 'budget']} title=${t.upstream}
     level=${isKnown ? 'good' : 'idle'} sentence=${isKnown ? t.well : t.notAsked}>
     ${
@@ -131,7 +145,7 @@ function UpstreamCard({ status }) {
   <//>`
 }
 
-/** What waits, and until when: lists, changes of a mass, and fares that their last answer contradicts. @param {{ status: any }} props */
+/** What waits, and until when: lists, changes of a mass, and fares that their last answer contradicts. @param {{ status: Status }} props */
 function HeldCard({ status }) {
   const { heldRuns, contradicted } = status
   const waiting = warningsAbout(status, 'held', 'incidents')
@@ -143,7 +157,7 @@ function HeldCard({ status }) {
     figure=${(waiting.length || count || 0).toLocaleString()}>
     <ul class="plain-list">
       ${heldRuns.map(
-        (/** @type {any} */ { runId, releasableAt }) =>
+        ({ runId, releasableAt }) =>
           html`<li class="muted">${
             releasableAt
               ? html`${t.releasable(runId)} <${Clock} at=${releasableAt} />.`
@@ -154,24 +168,23 @@ function HeldCard({ status }) {
         contradicted &&
         html`<li class="muted">${first && `${contradicts} `}
           ${contradicted.waits.map(
-            (/** @type {any} */ { wait, fares, since }) =>
+            ({ wait, fares, since }) =>
               html`${fares.toLocaleString()} ${textOf(t.waits, wait)} <${Clock} at=${since} />. `,
           )}
-          ${contradicted.until && html`${t.secondCheck} <${Age} at=${contradicted.until} past=${t.soon} />.`}</li>`
+          ${contradicted.until && html`${t.secondCheck} <${Age} at=${contradicted.until} past=${texts.time.now} />.`}</li>`
       }
     </ul>
   <//>`
 }
 
-/** @param {{ status: any }} props */
-function WorkCard({ status }) {
-  const { processes, queue } = status
+/** @param {{ status: Status, processes: NonNullable<Status['processes']>, queue: NonNullable<Status['queue']> }} props */
+function WorkCard({ status, processes, queue: { lastTick, queues } }) {
   const sentence = t.works(texts.count(processes.length, 'process', 'processes'))
-  const jobs = (/** @type {string} */ state) =>
-    queue.queues.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one[state], 0)
+  const jobs = (/** @type {'waiting' | 'active' | 'dead'} */ state) =>
+    total(queues.map((one) => one[state]))
   return html`<${Judged} status=${status} about=${['work']} title=${t.work} sentence=${sentence}>
     <div class="figures">
-      ${queue.lastTick && html`<${Figure} label=${t.lastTick}><${Age} at=${queue.lastTick.at} /><//>`}
+      ${lastTick && html`<${Figure} label=${t.lastTick}><${Age} at=${lastTick.at} /><//>`}
       <${Figure} label=${t.jobs}>${(jobs('waiting') + jobs('active')).toLocaleString()}<//>
       <${Figure} label=${t.deadJobs}>${jobs('dead').toLocaleString()}<//>
     </div>
@@ -182,44 +195,43 @@ const FEWEST_STEPS = 12
 
 /**
  * The history of the last hours, with the hours that it spans.
- * @returns {{ history: import('../hooks.js').Resource<any>, setHours: (hours: string) => void }}
+ * @returns {{ history: Resource<History>, setHours: (hours: string) => void }}
  */
 function useHistory() {
   const [hours, setHours] = useState('')
-  const read = useAnswer(`/status/history${hours === '' ? '' : `?hours=${hours}`}`, 30_000)
-  const { data } = read
-  const history = data && {
-    ...data,
-    first: firstKnown(data),
-    span: String((Date.parse(data.until) - Date.parse(data.since)) / 3_600_000),
-  }
-  return { history: { ...read, data: history }, setHours }
+  const read = useAnswer(`/status/history?${hours && `hours=${hours}`}`, 30_000)
+  return { history: { ...read, data: read.data && spanned(read.data) }, setHours }
+}
+
+/** @param {StatusHistory} history @returns {History} */
+function spanned(history) {
+  const span = String((Date.parse(history.until) - Date.parse(history.since)) / 3_600_000)
+  return { ...history, first: firstKnown(history), span, inSpan: textOf(t.inSpan, span) }
 }
 
 /**
  * Lines over the last hours, each with its sentence, and the cards below them.
- * @param {{ history: any, status: any, onHours: (hours: string) => void, children?: unknown }} props
+ * @param {{ history: History, status: Status, onHours: (hours: string) => void, children?: unknown }} props
  */
 function HistoryCards({ history, status, onHours, children }) {
-  const { span } = history
   return html`<section class="history" aria-label=${t.history}>
     <div class="row"><h2>${t.history}</h2>
-      <${Segments} label=${t.history} names=${t.spans} chosen=${span} onChoose=${onHours} /></div>
+      <${Segments} label=${t.history} names=${t.spans} chosen=${history.span} onChoose=${onHours} /></div>
     <div class="history-cards">
-      <${ChangesCard} history=${history} span=${span} />
-      ${history.beliefs && html`<${AgesCard} history=${history} status=${status} span=${span} />`}
+      <${ChangesCard} history=${history} />
+      ${history.beliefs && html`<${AgesCard} history=${history} beliefs=${history.beliefs} status=${status} />`}
       <${ListsCard} history=${history} status=${status} />
-      ${history.checks && html`<${ChecksCard} history=${history} status=${status} />`}
+      ${history.checks && html`<${ChecksCard} history=${history} checks=${history.checks} status=${status} />`}
       ${children}
     </div>
   </section>`
 }
 
-/** The first step since farewatch has fetched a list: nothing is known of the time before. @param {any} history */
+/** The first step since farewatch has fetched a list: nothing is known of the time before. @param {StatusHistory} history */
 function firstKnown({ lists }) {
-  const [{ ageSeconds }] = lists
-  const first = ageSeconds.findIndex((/** @type {number | null} */ age) => age !== null)
-  return Math.max(0, Math.min(first, ageSeconds.length - FEWEST_STEPS))
+  const ages = lists[0]?.ageSeconds ?? []
+  const first = ages.findIndex((age) => age !== null)
+  return Math.max(0, Math.min(first, ages.length - FEWEST_STEPS))
 }
 
 /** What changed, from good to bad, each with the colour of its bars. */
@@ -231,15 +243,15 @@ const TONES = [
 ]
 const NAMED = TONES.flatMap(({ kinds }) => kinds ?? [])
 
-/** @param {{ history: any, span: string }} props */
-function ChangesCard({ history, span }) {
+/** @param {{ history: History }} props */
+function ChangesCard({ history }) {
   const series = TONES.map(({ name, tone, kinds }) => ({
     name,
     tone,
     values: summed(
       history.fares
-        .filter((/** @type {any} */ { kind }) => kinds?.includes(kind) ?? !NAMED.includes(kind))
-        .map((/** @type {any} */ { counts }) => counts),
+        .filter(({ kind }) => kinds?.includes(kind) ?? !NAMED.includes(kind))
+        .map(({ counts }) => counts),
     ),
   }))
   const [added, removed] = [total(history.routes.added), total(history.routes.removed)]
@@ -250,17 +262,12 @@ function ChangesCard({ history, span }) {
     .map(({ name, n }) => `${n.toLocaleString()} ${name}`)
   const sentence =
     all === 0
-      ? t.noChanges(inSpan(span))
-      : t.changed(texts.count(all, 'change'), inSpan(span), parts.join(', '))
+      ? t.noChanges(history.inSpan)
+      : t.changed(texts.count(all, 'change'), history.inSpan, parts.join(', '))
   return html`<${Card} title=${t.changesTitle} sentence=${sentence}
     help=${added + removed > 0 && t.routesChanged(texts.count(added, 'route'), removed.toLocaleString())}>
     <${Chart} kind="bars" series=${series} span=${history} format=${whole} label=${sentence} />
   <//>`
-}
-
-/** @param {string} span in hours */
-function inSpan(span) {
-  return textOf(t.inSpan, span)
 }
 
 /** @param {readonly (number | null)[]} values */
@@ -268,7 +275,12 @@ function total(values) {
   return values.reduce((/** @type {number} */ sum, value) => sum + (value ?? 0), 0)
 }
 
-/** @param {number[][]} rows */
+/** @param {readonly (number | null)[]} values */
+function most(values) {
+  return Math.max(...values.map(Number))
+}
+
+/** @param {(readonly number[])[]} rows */
 function summed(rows) {
   return (rows[0] ?? []).map((_, step) => rows.reduce((sum, row) => sum + (row[step] ?? 0), 0))
 }
@@ -276,46 +288,41 @@ function summed(rows) {
 /** @param {number} n */
 const whole = (n) => n.toLocaleString()
 
-/** How late the changes of the span were detected. @param {{ history: any, status: any, span: string }} props */
-function DelayTile({ history, status, span }) {
-  const { all } = history.delaySeconds
+/** How late the changes of the span were detected. @param {{ history: History, status: Status }} props */
+function DelayTile({ history: { delaySeconds, inSpan }, status }) {
+  const { all } = delaySeconds
+  const sentence =
+    all === null
+      ? t.noDelay(inSpan)
+      : t.delays(texts.count(all.changes, 'change'), inSpan, shortText(all.p95))
   return html`<${Judged} status=${status} about=${['delay']} title=${t.delay} level=${all === null ? 'idle' : 'good'}
-    figure=${all === null ? texts.none : shortText(all.p50)} sentence=${delaySentence(all, inSpan(span))} />`
+    figure=${all === null ? texts.none : shortText(all.p50)} sentence=${sentence} />`
 }
 
-/** @param {any} all the changes of the span; null without any. @param {string} span */
-function delaySentence(all, span) {
-  return all === null
-    ? t.noDelay(span)
-    : t.delays(texts.count(all.changes, 'change'), span, shortText(all.p95))
-}
-
-/** @param {{ history: any, status: any, span: string }} props */
-function AgesCard({ history, status, span }) {
-  const { p50, p90, staleShare } = history.beliefs
-  const isKnown = p50.some((/** @type {number | null} */ age) => age !== null)
-  const sentence = isKnown
-    ? t.ages(inSpan(span), durationText(Math.max(...p90)))
-    : t.noAges(inSpan(span))
-  const stale = Math.max(...staleShare)
+/** @param {{ history: History, beliefs: NonNullable<History['beliefs']>, status: Status }} props */
+function AgesCard({ history, beliefs: { p50, p90, staleShare }, status }) {
+  const { inSpan } = history
+  const isKnown = p50.some((age) => age !== null)
+  const sentence = isKnown ? t.ages(inSpan, durationText(most(p90))) : t.noAges(inSpan)
+  const stale = most(staleShare)
   const series = [
     { name: t.oldestTenth, tone: 'second', values: p90 },
     { name: t.medianAge, tone: 'first', values: p50 },
   ]
   return html`<${Judged} status=${status} about=${['fares']} title=${t.agesTitle} level=${isKnown ? 'good' : 'idle'} sentence=${sentence}
-    help=${stale > 0 && t.stale(texts.percent(stale), inSpan(span))}>
+    help=${stale > 0 && t.stale(texts.percent(stale), inSpan)}>
     <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${sentence} />
   <//>`
 }
 
-/** @param {{ history: any, status: any }} props */
+/** @param {{ history: History, status: Status }} props */
 function ListsCard({ history, status }) {
   const { lists } = status
-  const [warning] = lists.flatMap((/** @type {any} */ { list }) => warningsOfList(status, list))
-  const { lastSuccessAt } = lists.find((/** @type {any} */ { list }) => list === 'routes')
+  const [warning] = lists.flatMap(({ list }) => warningsOfList(status, list))
+  const routes = lists.find(({ list }) => list === 'routes')
   const sentence =
-    warning?.text ?? html`${t.fetched} <${Age} at=${lastSuccessAt} none=${texts.never} />.`
-  const series = history.lists.map((/** @type {any} */ { list, ageSeconds }) => ({
+    warning?.text ?? html`${t.fetched} <${Age} at=${routes?.lastSuccessAt} none=${texts.never} />.`
+  const series = history.lists.map(({ list, ageSeconds }) => ({
     name: list,
     tone: list === 'routes' ? 'first' : 'second',
     values: ageSeconds,
@@ -325,18 +332,15 @@ function ListsCard({ history, status }) {
   <//>`
 }
 
-/** @param {{ history: any, status: any }} props */
-function ChecksCard({ history, status: { budget } }) {
-  const { made, unknown } = history.checks
+/** @param {{ history: History, checks: NonNullable<History['checks']>, status: Status }} props */
+function ChecksCard({ history, checks: { made, unknown }, status: { budget } }) {
   const { stepMinutes } = history
   const perMinute = (/** @type {number} */ n) => Math.round((10 * n) / stepMinutes) / 10
   const series = [
     {
       name: t.good,
       tone: 'first',
-      values: made.map((/** @type {number} */ n, /** @type {number} */ i) =>
-        perMinute(n - unknown[i]),
-      ),
+      values: made.map((n, i) => perMinute(n - (unknown[i] ?? 0))),
     },
     { name: t.unknown, tone: 'bad', values: unknown.map(perMinute) },
   ]

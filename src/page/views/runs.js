@@ -1,7 +1,14 @@
+/**
+ * @import { HeldRun, HeldRunDifference, Place, PlanReport, Run, RunDetails } from '../api-types.ts'
+ * @import { Network } from '../map/network.js'
+ * @import { Level } from '../parts.js'
+ * @import { Described } from '../recent-changes.js'
+ * @import { Caller } from '../session.js'
+ */
 import { useMemo, useState } from 'preact/hooks'
-import { linkTo, linkWithin, useAction, useAnswer, useQuery, useResource } from '../hooks.js'
+import { linkTo, linkWithin, useAnswer, useQuery, useResource } from '../hooks.js'
 import { useRuns } from '../live.js'
-import { pairsOf, readNetwork, readPlaces } from '../map/network.js'
+import { nameOf, pairsOf, readNetwork, readPlaces } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
 import {
   Action,
@@ -11,7 +18,7 @@ import {
   Figure,
   html,
   Legend,
-  Loaded,
+  loaded,
   Meter,
   Segments,
 } from '../parts.js'
@@ -23,7 +30,7 @@ import { vocabulary } from '../vocabulary.js'
 
 const t = texts.runs
 
-/** @type {Record<string, import('../parts.js').Level>} */
+/** @type {Record<string, Level>} */
 const LEVELS = {
   applied: 'good',
   unchanged: 'idle',
@@ -34,7 +41,7 @@ const LEVELS = {
   dropped: 'idle',
 }
 
-/** The syncs of the route lists, and the review of a held one. @param {{ caller: import('../session.js').Caller, path: string[] }} props */
+/** The syncs of the route lists, and the review of a held one. @param {{ caller: Caller, path: string[] }} props */
 export function RunsView({ caller, path: [runId] }) {
   const [query, setQuery] = useQuery()
   const filters = new URLSearchParams([...query, ['limit', '100']]).toString()
@@ -45,25 +52,26 @@ export function RunsView({ caller, path: [runId] }) {
     <${Segments} label=${t.columns.list} names=${lists} chosen=${query.get('list') ?? ''} onChoose=${(/** @type {string} */ list) => setQuery({ list })} />
     <${Segments} label=${t.effect} names=${effects} chosen=${query.get('statuses') ?? ''} onChoose=${(/** @type {string} */ statuses) => setQuery({ statuses })} />
   </div>
-  <${Loaded} of=${runs}>${(/** @type {any} */ { items }) =>
+  ${loaded(runs, ({ items }) =>
     items.length === 0
-      ? html`<${Empty} title=${t.empty}>${t.emptyHelp}<//>`
+      ? html`<${Empty} texts=${t.empty} />`
       : html`<div class="split wide">
           <${RunTable} runs=${items} selected=${Number(runId)} />
           ${runId !== undefined && html`<${RunPane} key=${runId} runId=${runId} isOperator=${caller.isOperator} mayDecide=${caller.scopes.includes('operate')} onDecided=${runs.reload} />`}
-        </div>`}<//>`
+        </div>`,
+  )}`
 }
 
-/** @param {{ runs: any[], selected: number }} props */
+/** @param {{ runs: readonly Run[], selected: number }} props */
 function RunTable({ runs, selected }) {
   const { run: runColumn, list, status, when, ...numbers } = t.columns
   return html`<div class="scroll" tabindex="0"><table class="stacked">
     <thead><tr>${[runColumn, list, status, when].map((text) => html`<th>${text}</th>`)}${Object.values(numbers).map((text) => html`<th class="n">${text}</th>`)}</tr></thead>
     <tbody>${runs.map(
       (run) => html`<tr key=${run.runId} class=${run.runId === selected ? 'selected' : ''}>
-      <td><a href=${linkWithin('runs', String(run.runId))}>${run.runId}</a></td>
+      <td><a href=${linkWithin('runs', run.runId)}>${run.runId}</a></td>
       <td class="main">${run.list}</td>
-      <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${textOf(t.statuses, run.status)}${run.baseline ? ` ${t.first}` : ''}<//></td>
+      <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${run.status}${run.baseline ? ` ${t.first}` : ''}<//></td>
       <td><${Clock} at=${run.finishedAt} /></td>
       <td class="n" data-label=${numbers.routes}>${run.live?.toLocaleString() ?? ''}</td>
       ${/** @type {const} */ (['added', 'removed', 'gained', 'lost']).map((name) => html`<td class="n" data-label=${numbers[name]}>${signed(name, run[name])}</td>`)}
@@ -90,8 +98,10 @@ function RunPane({ runId, isOperator, mayDecide, onDecided }) {
   }
   return html`<aside class="drawer" aria-label=${t.run(runId)}>
     <div class="row"><h2>${t.run(runId)}</h2><a class="close" href=${linkWithin('runs')}>${texts.close}</a></div>
-    <${Loaded} of=${run}>${(/** @type {any} */ data) => html`
-      <p><${Badge} level=${LEVELS[data.status] ?? 'idle'}>${data.list}: ${textOf(t.statuses, data.status)}<//></p>
+    ${loaded(
+      run,
+      (data) => html`
+      <p><${Badge} level=${LEVELS[data.status] ?? 'idle'}>${data.list}: ${data.status}<//></p>
       ${data.reason && html`<p>${data.reason.text}</p>`}
       <dl>
         <dt>${t.arrived}</dt><dd>${data.arrivedAt ? html`<${Clock} at=${data.arrivedAt} />` : texts.none}</dd>
@@ -101,7 +111,8 @@ function RunPane({ runId, isOperator, mayDecide, onDecided }) {
       </dl>
       ${data.status === 'held' && isOperator && html`<${Review} runId=${runId} mayDecide=${mayDecide} onDecided=${decided} />`}
       ${ACCEPTED.includes(data.status) && html`<${RunRoutes} key=${data.finishedAt} run=${data} />`}
-    `}<//>
+    `,
+    )}
   </aside>`
 }
 
@@ -109,16 +120,17 @@ const ACCEPTED = ['applied', 'unchanged', 'approved']
 /** The records of a run are written at its end, made-up ones a little before or after it. */
 const AROUND_MS = 60_000
 
-/** The routes that a run changed, on a map and by what happened to them. @param {{ run: any }} props */
+/** The routes that a run changed, on a map and by what happened to them. @param {{ run: RunDetails }} props */
 function RunRoutes({ run: { runId, baseline, validAt, finishedAt, changes } }) {
   const at = (/** @type {string} */ instant, /** @type {number} */ ms) =>
     new Date(Date.parse(instant) + ms).toISOString()
-  const path = `/route-changes?limit=1000&from=${at(validAt, -AROUND_MS)}&to=${at(finishedAt, AROUND_MS)}`
+  /** @type {`/route-changes?${string}`} */
+  const path = `/route-changes?limit=1000&from=${at(validAt ?? finishedAt, -AROUND_MS)}&to=${at(finishedAt, AROUND_MS)}`
   const found = useResource(
     async (signal) => {
       const [{ items }, places] = await Promise.all([callApi(path, { signal }), readPlaces()])
       return withSubjects(
-        items.filter((/** @type {any} */ one) => one.runId === runId),
+        items.filter((one) => one.runId === runId),
         places,
       )
     },
@@ -128,17 +140,20 @@ function RunRoutes({ run: { runId, baseline, validAt, finishedAt, changes } }) {
   if (counts.length === 0) {
     return html`<p class="muted">${baseline ? t.noRecords : t.noRoutes}</p>`
   }
-  return html`<${Loaded} of=${found}>${(/** @type {any[]} */ items) => html`
+  return loaded(
+    found,
+    (items) => html`
     <${RunMap} items=${items} />
     ${counts.map(([kind, count]) => {
       const some = items.filter((one) => one.kind === kind)
       return html`<h3>${textOf(vocabulary.kinds, kind)}: ${count.toLocaleString()}</h3>
         <ul class="plain-list">${some.map(({ subject: { title, detail } }) => html`<li><strong>${title}</strong> <span class="muted">${detail}</span></li>`)}</ul>
         ${count > some.length && html`<p class="muted">${t.more(count - some.length)}</p>`}`
-    })}`}<//>`
+    })}`,
+  )
 }
 
-/** @param {{ items: any[] }} props */
+/** @param {{ items: readonly Described[] }} props */
 function RunMap({ items }) {
   const [added, removed] = useMemo(
     () =>
@@ -154,13 +169,14 @@ function RunMap({ items }) {
 
 /** What is suspicious about a held list, what approving it would do, and the decision. @param {{ runId: string, mayDecide: boolean, onDecided: () => void }} props */
 function Review({ runId, mayDecide, onDecided }) {
+  /** @type {`/held-runs/${string}`} */
   const path = `/held-runs/${encodeURIComponent(runId)}`
   const review = useAnswer(path)
   // A later list changes what approving would do.
   useRuns(review.reload)
-  return html`<${Loaded} of=${review}>${(
-    /** @type {any} */ { run, plan, lastAcceptedAt, isLikelyReal },
-  ) => html`
+  return loaded(
+    review,
+    ({ run, plan, lastAcceptedAt, isLikelyReal }) => html`
     ${run.lists > 1 && html`<p>${t.agree(run.lists)} <${Clock} at=${run.since} />.</p>`}
     ${run.rejectedAt && html`<p>${t.rejectedBefore} <${Clock} at=${run.rejectedAt} />.</p>`}
     ${isLikelyReal && html`<p><${Badge} level="warn">${t.likelyReal}<//> <${Clock} at=${lastAcceptedAt} /></p>`}
@@ -178,21 +194,23 @@ function Review({ runId, mayDecide, onDecided }) {
         ? html`<${Decide} runId=${runId} plan=${plan} onChanged=${review.reload} onDecided=${onDecided} />`
         : html`<p class="help">${t.toDecide} <code>bin/farewatch runs approve ${runId}</code>, <code>bin/farewatch runs reject ${runId}</code></p>`
     }
-  `}<//>`
+  `,
+  )
 }
 
-/** The held list of the other kind is decided by itself, and availability is that of routes. @param {{ run: any }} props */
+/** The held list of the other kind is decided by itself, and availability is that of routes. @param {{ run: HeldRun }} props */
 function OtherHeld({ run }) {
   const held = useAnswer('/held-runs')
   useRuns(held.reload)
-  const other = (held.data?.items ?? []).find((/** @type {any} */ { list }) => list !== run.list)
+  const other = held.data?.items.find(({ list }) => list !== run.list)
   if (other === undefined) return null
-  return html`<p><${Badge} level="warn">${t.otherHeld(other.list)} <a href=${linkTo('runs', String(other.runId))}>${t.run(other.runId)}</a>.
+  return html`<p><${Badge} level="warn">${t.otherHeld(other.list)} <a href=${linkTo('runs', other.runId)}>${t.run(other.runId)}</a>.
     ${run.list === 'with-availability' && t.routesFirst}<//></p>`
 }
 
-/** @param {{ plan: any }} props */
+/** @param {{ plan: PlanReport }} props */
 function Forecast({ plan: { list, liveBefore, missing, forecast } }) {
+  /** @type {[string, number][]} */
   const moved =
     list === 'routes'
       ? [
@@ -203,6 +221,7 @@ function Forecast({ plan: { list, liveBefore, missing, forecast } }) {
           [t.lost, forecast.lost],
           [t.gained, forecast.gained],
         ]
+  /** @type {[string, number][]} */
   const figures = [
     [t.liveBefore, liveBefore],
     [t.missing, missing],
@@ -212,7 +231,7 @@ function Forecast({ plan: { list, liveBefore, missing, forecast } }) {
   return html`<div class="figures">${figures.map(([label, n]) => html`<${Figure} label=${label}>${n.toLocaleString()}<//>`)}</div>`
 }
 
-/** All routes that the list would add and remove, on the present network. @param {{ path: string, forecast: any }} props */
+/** All routes that the list would add and remove, on the present network. @param {{ path: `/held-runs/${string}`, forecast: PlanReport['forecast'] }} props */
 function DifferenceMap({ path, forecast }) {
   const difference = useResource(
     (signal) => callApi(`${path}/difference`, { signal }),
@@ -230,7 +249,7 @@ function DifferenceMap({ path, forecast }) {
     <${Legend} keys=${{ live: t.kept, added: texts.map.legend.added, removed: t.missing }} />`
 }
 
-/** @param {any} difference @param {import('../map/network.js').Network | undefined} network */
+/** @param {HeldRunDifference | undefined} difference @param {Network | undefined} network */
 function linesOf(difference, network) {
   const added = pairsOf(difference?.added ?? {})
   const removed = pairsOf(difference?.missing ?? {})
@@ -249,22 +268,21 @@ function Countries({ countries }) {
     )}</ul></section>`
 }
 
-/** @param {{ examples: any }} props */
+/** @param {{ examples: PlanReport['examples'] }} props */
 function Places({ examples: { placesLost, placesChanged } }) {
-  const nameOf = (/** @type {any} */ { iata, id, city, country }) =>
-    `${iata || id} ${city}, ${country}`
+  const named = (/** @type {Place} */ place) => `${nameOf(place)}, ${place.country}`
   return html`<section><h3>${t.places}</h3>
     <p>${t.placesLost(placesLost.count)}</p>
     <ul class="plain-list">
-      ${placesLost.places.map((/** @type {any} */ place) => html`<li>${nameOf(place)}</li>`)}
-      ${placesChanged.map((/** @type {any} */ { before, after }) => html`<li>${nameOf(before)} → ${nameOf(after)}</li>`)}
+      ${placesLost.places.map((place) => html`<li>${named(place)}</li>`)}
+      ${placesChanged.map(({ before, after }) => html`<li>${named(before)} → ${named(after)}</li>`)}
     </ul></section>`
 }
 
-/** @param {{ runId: string, plan: any, onChanged: () => void, onDecided: () => void }} props */
+/** @param {{ runId: string, plan: PlanReport, onChanged: () => void, onDecided: () => void }} props */
 function Decide({ runId, plan, onChanged, onDecided }) {
-  const { busy, error, run } = useAction()
   const [moved, setMoved] = useState(false)
+  /** @type {`/held-runs/${string}`} */
   const path = `/held-runs/${encodeURIComponent(runId)}`
   const decide = async (
     /** @type {'approve' | 'reject'} */ verb,
@@ -282,14 +300,13 @@ function Decide({ runId, plan, onChanged, onDecided }) {
     onDecided()
   }
   return html`<div class="buttons">
-    <${Action} label=${t.approve} kind="primary" busy=${busy} onClick=${() => run(() => decide('approve', askApprove(runId, plan)))} />
-    <${Action} label=${t.reject} kind="danger" busy=${busy} onClick=${() => run(() => decide('reject', t.askReject(runId)))} />
+    <${Action} label=${t.approve} kind="primary" run=${() => decide('approve', askApprove(runId, plan))} />
+    <${Action} label=${t.reject} kind="danger" run=${() => decide('reject', t.askReject(runId))} />
     ${moved && html`<p role="alert"><${Badge} level="warn">${t.moved}<//></p>`}
-    ${error && html`<${Failure} error=${error} />`}
   </div>`
 }
 
-/** @param {string} runId @param {any} plan */
+/** @param {string} runId @param {PlanReport} plan */
 function askApprove(runId, { list, forecast }) {
   return list === 'routes'
     ? t.askApprove(runId, forecast.removed, forecast.added)

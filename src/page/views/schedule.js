@@ -1,6 +1,7 @@
+/** @import { BudgetCalls, Status } from '../api-types.ts' */
 import { UseTable, usesOf } from '../calls.js'
 import { useAnswer } from '../hooks.js'
-import { Card, Figure, html, Loaded } from '../parts.js'
+import { Card, Figure, html, loaded } from '../parts.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
@@ -19,30 +20,30 @@ export function ScheduleView({ path: [fareId] }) {
 function Schedule() {
   const status = useAnswer('/status', 10_000)
   const calls = useAnswer('/budget/calls', 30_000)
-  return html`<${Loaded} of=${status}>${(/** @type {any} */ data) => html`
+  return html`${loaded(
+    status,
+    (data) => html`
     <div class="cards">
-      ${data.budget && html`<${Budget} status=${data} />`}
-      ${data.lists.map((/** @type {any} */ list) => html`<${List} key=${list.list} list=${list} status=${data} />`)}
-    </div>`}<//>
-    <${Loaded} of=${calls}>${(/** @type {any} */ data) => html`<${Calls} calls=${data} />`}<//>
+      ${data.budget && html`<${Budget} status=${data} budget=${data.budget} />`}
+      ${data.lists.map((list) => html`<${List} key=${list.list} list=${list} status=${data} />`)}
+    </div>`,
+  )}
+    ${loaded(calls, (data) => html`<${Calls} calls=${data} />`)}
     <${FareSearch} />`
 }
 
-/** Where the calls of the last hour went, in three divisions. @param {{ calls: any }} props */
+/** Where the calls of the last hour went, in three divisions. @param {{ calls: BudgetCalls }} props */
 function Calls({ calls: { byLane, byReseller, byPriority } }) {
   const { noReseller, noPriority } = texts.schedule
   const divisions = [
     {
       title: t.byLane,
-      series: byLane.map((/** @type {any} */ one) => ({
-        ...one,
-        name: textOf(vocabulary.checks, one.lane),
-      })),
+      series: named(byLane, ({ lane }) => textOf(vocabulary.checks, lane)),
     },
-    { title: t.byReseller, series: named(byReseller, 'reseller', noReseller) },
-    { title: t.byPriority, series: named(byPriority, 'priority', noPriority) },
+    { title: t.byReseller, series: named(byReseller, ({ reseller }) => reseller ?? noReseller) },
+    { title: t.byPriority, series: named(byPriority, ({ priority }) => priority ?? noPriority) },
   ]
-  const some = byLane.some((/** @type {any} */ { calls }) => Math.max(...calls) > 0)
+  const some = byLane.some(({ calls }) => Math.max(...calls) > 0)
   return html`<section class="panel"><h2>${t.calls}</h2>
     ${
       some
@@ -55,12 +56,12 @@ function Calls({ calls: { byLane, byReseller, byPriority } }) {
   </section>`
 }
 
-/** @param {any[]} series @param {string} by @param {string} none */
-function named(series, by, none) {
-  return series.map((one) => ({ ...one, name: one[by] ?? none }))
+/** @template T @param {readonly T[]} series @param {(one: T) => string} nameOf */
+function named(series, nameOf) {
+  return series.map((one) => ({ ...one, name: nameOf(one) }))
 }
 
-/** @param {{ list: any, status: any }} props */
+/** @param {{ list: Status['lists'][number], status: Status }} props */
 function List({ list, status }) {
   const [warning] = warningsOfList(status, list.list)
   const sentence = warning?.text ?? html`${t.listNext} <${Age} at=${list.nextDueAt} />.`
@@ -71,10 +72,9 @@ function List({ list, status }) {
     </div><//>`
 }
 
-/** @param {{ status: any }} props */
-function Budget({ status }) {
+/** @param {{ status: Status, budget: NonNullable<Status['budget']> }} props */
+function Budget({ status, budget: { requestsPerSecond, used } }) {
   const { fares } = status.beliefs
-  const { requestsPerSecond, used } = status.budget
   const sentence = t.budgetFor(requestsPerSecond, texts.count(fares, 'fare'))
   return html`<${Judged} status=${status} about=${['budget', 'upstream']} title=${t.budget} sentence=${sentence}>
     <div class="figures">

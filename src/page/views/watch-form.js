@@ -1,14 +1,20 @@
+/**
+ * @import { SavedWatches, Watch, WatchStates } from '../api-types.ts'
+ */
 import { useState } from 'preact/hooks'
 import { subjectOf } from '../describe.js'
-import { onSubmit, typed, useAction, useAnswer, useResource } from '../hooks.js'
-import { Action, Badge, Failure, html } from '../parts.js'
+import { typed, useAnswer, useResource } from '../hooks.js'
+import { Badge, FaultList, Form, html } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { fieldOf, termOf, vocabulary } from '../vocabulary.js'
 
 const t = texts.form
 
-/** @typedef {import('../vocabulary.js').Field} Field */
+/**
+ * @typedef {import('../vocabulary.js').Field} Field
+ * @typedef {`/watch-lists/${string}/watches/${string}`} WatchPath
+ */
 
 /** The inputs of the values of JSON schemas. @type {Record<string, string>} */
 const TYPES = { string: 'text', integer: 'number', date: 'date' }
@@ -17,20 +23,19 @@ const YES_OR_NO = ['', 'true']
 
 /**
  * Adds a watch, or edits one. Doubts about a new one are shown before it is saved.
- * @param {{ list: string, watch?: any, path?: string, onEnd: (saved?: string) => unknown }} props `onEnd`: with the reference of what was saved
+ * @param {{ list: string, watch?: Watch, path?: WatchPath, onEnd: (saved?: string) => unknown }} props `onEnd`: with the reference of what was saved
  */
-export function WatchForm({ list, watch, path = '', onEnd }) {
+export function WatchForm({ list, watch, path, onEnd }) {
   const [before] = useState(valuesOf(watch))
   const [values, setValues] = useState(before)
-  const [doubts, setDoubts] = useState(/** @type {any[]} */ ([]))
-  const { busy, error, run } = useAction()
+  const [doubts, setDoubts] = useState(/** @type {SavedWatches['warnings']} */ ([]))
   const put = (/** @type {Record<string, string>} */ given) => {
     setDoubts([])
     setValues((last) => ({ ...last, ...given }))
   }
   const set = (/** @type {string} */ name) => typed((value) => put({ [name]: value }))
   const save = async () => {
-    if (watch !== undefined) await change(path, [before, values])
+    if (path !== undefined) await change(path, [before, values])
     else if (doubts.length === 0) {
       const { warnings } = await add(list, values, true)
       setDoubts(warnings)
@@ -39,11 +44,9 @@ export function WatchForm({ list, watch, path = '', onEnd }) {
     if (watch === undefined) await add(list, values, false)
     await onEnd(watch?.reference ?? values.reference?.trim())
   }
-  const field = (/** @type {string} */ name, /** @type {any} */ options = {}) => {
-    const { hint = t.optional, required = false } = options
-    return html`<label>${textOf(texts.form, name)}<input required=${required} placeholder=${hint} value=${values[name]} onInput=${set(name)} /></label>`
-  }
-  /** @param {Field} of @param {any} given @returns {any} */
+  const field = (/** @type {string} */ name, required = false, hint = required ? '' : t.optional) =>
+    html`<label>${textOf(texts.form, name)}<input required=${required} placeholder=${hint} value=${values[name]} onInput=${set(name)} /></label>`
+  /** @param {Field} of @param {{ placeholder?: string }} [given] */
   const input = ({ column, label, schema }, given = {}) => {
     const choices = schema.type === 'boolean' ? YES_OR_NO : schema.enum
     return choices
@@ -52,23 +55,18 @@ export function WatchForm({ list, watch, path = '', onEnd }) {
       : html`<label>${label}<input type=${TYPES[schema.format ?? schema.type]} min=${schema.minimum} max=${schema.maximum}
           value=${values[column]} onInput=${set(column)} ...${given} /></label>`
   }
-  const verb = watch !== undefined ? t.save : doubts.length > 0 ? t.addAll : t.add
-  return html`<form class="watch-form" onSubmit=${onSubmit(() => run(save))}>
+  const verb = watch !== undefined ? texts.save : doubts.length > 0 ? t.addAll : t.add
+  return html`<${Form} kind="watch-form" label=${verb} send=${save} more=${html`<button type="button" onClick=${() => onEnd()}>${texts.cancel}</button>`}>
     ${watch === undefined && html`<${FlightToTry} onPick=${put} /><${FlightPicker} onPick=${put} />`}
-    ${watch === undefined && field('reference', { required: true, hint: t.referenceHint })}
-    ${field('flightId', { required: !values.departure, hint: '' })}
+    ${watch === undefined && field('reference', true, t.referenceHint)}
+    ${field('flightId', !values.departure, '')}
     ${field('returnFlightId')}
     <p class="help">${t.flightHelp}</p>
     <fieldset><legend>${t.terms}</legend>${vocabulary.terms.map((term) => input(term))}</fieldset>
     ${vocabulary.settings.map((setting) => input(setting, { placeholder: setting.hint || t.optional }))}
     ${watch !== undefined && html`<p class="help">${t.restart}</p>`}
-    ${error && html`<${Failure} error=${error} /><${Faults} error=${error} />`}
     ${doubts.length > 0 && html`<div role="alert"><${Badge} level="warn">${t.doubts}<//><${FaultList} faults=${doubts} /></div>`}
-    <div class="buttons">
-      <button type="submit" class="primary" disabled=${busy}>${busy ? texts.working : verb}</button>
-      <${Action} label=${texts.cancel} busy=${busy} onClick=${() => onEnd()} />
-    </div>
-  </form>`
+  <//>`
 }
 
 /** A flight of the sandbox, where that is the upstream. @param {{ onPick: (values: Record<string, string>) => void }} props */
@@ -103,12 +101,13 @@ function FlightPicker({ onPick }) {
   </fieldset>`
 }
 
-/** The flights that watches have shown, once each, with a reference for another watch of them. @param {{ watches: any[] }} state */
+/** The flights that watches have shown, once each, with a reference for another watch of them. @param {WatchStates} state */
 function flightsOf({ watches }) {
+  /** @type {Map<string, { flightId: string, title: string, detail: string, search: string, reference: string }>} */
   const byId = new Map()
   for (const { flightId, belief, lastFlight } of watches) {
     const flight = belief.outbound?.flight ?? lastFlight?.outbound
-    if (!flight) continue
+    if (!flight || !flightId) continue
     const { title, detail } = subjectOf({ flights: { outbound: flight } })
     const { departure, arrival } = flight
     const day = departure.localTime.slice(0, 10)
@@ -120,28 +119,9 @@ function flightsOf({ watches }) {
   return [...byId.values()]
 }
 
-/** What is wrong with each value. @param {{ error: Error }} props */
-export function Faults({ error }) {
-  return html`<${FaultList} faults=${error instanceof ProblemError ? (error.problem.errors ?? []) : []} />`
-}
-
-/** The place of a fault: the row and the column of a file, or the field of a body. @param {string} pointer */
-function placeOf(pointer) {
-  const [, row = '', column = ''] = /^\/(\d+)(?:\/(\w+))?$/.exec(pointer) ?? []
-  return row === '' ? (pointer.split('/').at(-1) ?? '') : texts.import.at(row, column)
-}
-
-/** @param {{ faults: any[] }} props */
-export function FaultList({ faults }) {
-  if (faults.length === 0) return null
-  return html`<ul class="plain-list faults">
-    ${faults.map(({ pointer, detail, message }) => html`<li>${pointer && html`<strong>${placeOf(pointer)}</strong>: `}${detail ?? message}</li>`)}
-  </ul>`
-}
-
-/** @param {any} watch @returns {Record<string, string>} */
+/** @param {Watch | undefined} watch @returns {Record<string, string>} */
 function valuesOf(watch) {
-  const names = ['reference', 'flightId', 'returnFlightId']
+  const names = /** @type {const} */ (['reference', 'flightId', 'returnFlightId'])
   const terms = vocabulary.terms.map((term) => [term.column, termOf(watch, term)])
   const settings = vocabulary.settings.map((setting) => {
     return [setting.column, fieldOf(watch, setting) ?? setting.default ?? '']
@@ -153,7 +133,7 @@ function valuesOf(watch) {
 /** The watch as the API takes it. An empty value clears its setting. @param {Record<string, string>} values */
 function settingsOf(values) {
   const [flightId, returnFlightId] = [values.flightId?.trim(), values.returnFlightId?.trim()]
-  /** @type {any} */
+  /** @type {Record<string, unknown>} */
   const watch = { flightId: flightId || null, returnFlightId: returnFlightId || null }
   // A watch of a route has no passengers.
   const fields = flightId ? [...vocabulary.terms, ...vocabulary.settings] : vocabulary.settings
@@ -165,7 +145,10 @@ function settingsOf(values) {
       watch[path[0] ?? last] ??= null
       continue
     }
-    const parent = path.reduce((at, name) => (at[name] ??= {}), watch)
+    const parent = path.reduce((at, name) => {
+      at[name] ??= {}
+      return Object(at[name])
+    }, watch)
     parent[last] =
       schema.type === 'integer' ? Number(text) : schema.type === 'boolean' ? text === 'true' : text
   }
@@ -175,14 +158,16 @@ function settingsOf(values) {
 /** Refuses a reference that exists: its watch would be replaced. @param {string} list @param {Record<string, string>} values @param {boolean} dryRun */
 async function add(list, values, dryRun) {
   const reference = values.reference?.trim() ?? ''
-  const path = `/watch-lists/${encodeURIComponent(list)}/watches?createList=true&dryRun=${dryRun}`
   const body = { watches: [{ reference, ...settingsOf(values) }] }
-  const answer = await callApi(path, { method: 'POST', body })
+  const answer = await callApi(
+    `/watch-lists/${encodeURIComponent(list)}/watches?createList=true&dryRun=${dryRun}`,
+    { method: 'POST', body },
+  )
   if (dryRun && answer.added === 0) throw new ProblemError(409, { detail: t.exists })
   return answer
 }
 
-/** Only what differs is sent: others may have changed the rest since. @param {string} path @param {Record<string, string>[]} states */
+/** Only what differs is sent: others may have changed the rest since. @param {WatchPath} path @param {Record<string, string>[]} states */
 async function change(path, [before = {}, after = {}]) {
   const known = settingsOf(before)
   const changed = Object.entries(settingsOf(after)).filter(

@@ -1,10 +1,14 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+/**
+ * @import { StripInterval, Watch, WatchList, WatchStrip } from '../api-types.ts'
+ * @import { Subject } from '../describe.js'
+ * @import { Caller } from '../session.js'
+ */
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
 import {
   linkTo,
   linkWithin,
   typed,
-  useAction,
   useAnswer,
   useNow,
   useQuery,
@@ -12,7 +16,7 @@ import {
   useSize,
 } from '../hooks.js'
 import { useBursts } from '../live.js'
-import { Action, Badge, Empty, Failure, html, Loaded, Select } from '../parts.js'
+import { Action, Badge, Empty, html, loaded, Once, Select } from '../parts.js'
 import { callApi, readAll } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, clockText } from '../times.js'
@@ -28,10 +32,12 @@ const ROW_HEIGHT = 60
 const NARROW_ROW_HEIGHT = 84
 const NARROW_WIDTH = 560
 const STRIP_DAYS = 3
+/** Rows that stay in view this long are read. */
+const IN_VIEW_MS = 100
 /** Records that come within this time are shown together. */
 const BURST_MS = 1_000
 
-/** A reseller's lists, the watches of one of them, and one watch. @param {{ caller: import('../session.js').Caller, path: string[] }} props */
+/** A reseller's lists, the watches of one of them, and one watch. @param {{ caller: Caller, path: string[] }} props */
 export function WatchesView({ caller, path: [name, reference] }) {
   const lists = useResource(() => readAll('/watch-lists'), [])
   const [adding, setAdding] = useState(false)
@@ -44,7 +50,7 @@ export function WatchesView({ caller, path: [name, reference] }) {
   if (name !== undefined && reference !== undefined) {
     return html`<${WatchDetails} key=${`${name} ${reference}`} list=${name} reference=${reference} canWatch=${canWatch} />`
   }
-  return html`<${Loaded} of=${lists}>${(/** @type {any[]} */ items) => {
+  return loaded(lists, (items) => {
     const current = name ?? items[0]?.name
     const list = current ?? 'watches'
     return html`<div class="split">
@@ -61,14 +67,14 @@ export function WatchesView({ caller, path: [name, reference] }) {
           ? html`<section class="pane" aria-label=${texts.form.add}><div class="panel"><${WatchForm} list=${list}
               onEnd=${(/** @type {string | undefined} */ added) => (added === undefined ? setAdding(false) : show(list, added))} /></div></section>`
           : current === undefined
-            ? html`<${Empty} title=${t.empty}>${t.emptyHelp}<//>`
+            ? html`<${Empty} texts=${t.empty} />`
             : html`<${ListPane} key=${`${current} ${items.find((one) => one.name === current)?.watches}`} name=${current} />`
       }
     </div>`
-  }}<//>`
+  })
 }
 
-/** @param {{ lists: any[], current: string | undefined }} props */
+/** @param {{ lists: readonly WatchList[], current: string | undefined }} props */
 function ListNav({ lists, current }) {
   return html`<nav aria-label=${texts.views.watches} class="lists">
     ${lists.map(
@@ -88,10 +94,13 @@ function ListPane({ name }) {
   const [text, setText] = useState('')
   return html`<section class="pane">
     <${WatchFilters} query=${query} onQuery=${setQuery} text=${text} onText=${setText} />
-    <${Loaded} of=${state}>${(/** @type {any} */ { watches, takenAt }) => html`
+    ${loaded(
+      state,
+      ({ watches, takenAt }) => html`
     <${WatchTable} list=${name} watches=${watches} takenAt=${takenAt} text=${text} isFiltered=${filters !== ''}
       sort=${query.get('sort') ?? ''} onSort=${(/** @type {string} */ sort) => setQuery({ sort })} />
-  `}<//></section>`
+  `,
+    )}</section>`
 }
 
 /** The columns of the table; those with a value are sorted by it. @type {Record<string, (row: Row) => string | number>} */
@@ -100,10 +109,10 @@ const COLUMNS = {
   passengers: ({ terms }) => terms,
   price: ({ watch }) => Number(watch.belief.price?.amount ?? Number.POSITIVE_INFINITY),
   state: ({ watch }) => `${watch.status === 'followed' ? '' : watch.status}${watch.belief.state}`,
-  checked: ({ watch }) => -Date.parse(watch.lastGoodCheckAt ?? 0),
+  checked: ({ watch }) => -Date.parse(watch.lastGoodCheckAt ?? '1970'),
 }
 
-/** @typedef {{ watch: any, subject: import('../describe.js').Subject, terms: string, search: string }} Row */
+/** @typedef {{ watch: Watch, subject: Subject, terms: string, search: string }} Row */
 
 /** @param {Row[]} rows @param {string} sort a column, after a minus if the last comes first */
 function sorted(rows, sort) {
@@ -115,10 +124,11 @@ function sorted(rows, sort) {
   return rows.toSorted((a, b) => sign * compare(keyOf(a), keyOf(b)))
 }
 
-/** @param {{ list: string, watches: any[], takenAt: string, text: string, isFiltered: boolean, sort: string, onSort: (sort: string) => void }} props */
+/** @param {{ list: string, watches: readonly Watch[], takenAt: string, text: string, isFiltered: boolean, sort: string, onSort: (sort: string) => void }} props */
 function WatchTable({ list, watches, takenAt, text, isFiltered, sort, onSort }) {
   const now = useNow(30_000)
-  const { strips, show } = useStrips(list, takenAt)
+  const [inView, setInView] = useState('')
+  const strips = useStrips(list, inView, takenAt)
   const rows = useMemo(() => sorted(rowsOf(watches), sort), [watches, sort])
   const start = useMemo(() => startOf(strips, now), [strips, now])
   const wanted = text.trim().toLowerCase()
@@ -126,19 +136,16 @@ function WatchTable({ list, watches, takenAt, text, isFiltered, sort, onSort }) 
     () => (wanted === '' ? rows : rows.filter(({ search }) => search.includes(wanted))),
     [rows, wanted],
   )
-  const { emptyList, emptyListHelp, noMatch, noMatchHelp, label } = texts.lists
   const isAll = wanted === '' && !isFiltered
   const rowHeight = innerWidth <= NARROW_WIDTH ? NARROW_ROW_HEIGHT : ROW_HEIGHT
   return html`
     <p class="muted count" role="status">${texts.count(found.length, 'watch', 'watches')}</p>
     ${
       found.length === 0
-        ? isAll
-          ? html`<${Empty} title=${emptyList}>${emptyListHelp}<//>`
-          : html`<${Empty} title=${noMatch}>${noMatchHelp}<//>`
+        ? html`<${Empty} texts=${isAll ? t.emptyList : t.noMatch} />`
         : html`<div class="table"><${Head} sort=${sort} onSort=${onSort} />
-        <${VirtualList} items=${found} rowHeight=${rowHeight} label=${label}
-          onVisible=${(/** @type {number} */ from, /** @type {number} */ to) => show(found.slice(from, to).map(({ watch }) => watch.watchId))}
+        <${VirtualList} items=${found} rowHeight=${rowHeight} label=${t.label}
+          onVisible=${(/** @type {Row[]} */ some) => setInView(some.map(({ watch }) => watch.watchId).join(','))}
           render=${(/** @type {Row} */ row) => html`<${WatchRow} list=${list} row=${row} now=${now} strip=${strips.get(row.watch.watchId)} start=${start} />`} /></div>`
     }`
 }
@@ -154,7 +161,7 @@ function Head({ sort, onSort }) {
   })}</div>`
 }
 
-/** @param {any[]} watches @returns {Row[]} */
+/** @param {readonly Watch[]} watches @returns {Row[]} */
 function rowsOf(watches) {
   return watches.map((watch) => {
     // The terms of its question have a column of their own.
@@ -165,7 +172,7 @@ function rowsOf(watches) {
   })
 }
 
-/** @param {{ list: string, row: Row, strip: any, start: number, now: number }} props */
+/** @param {{ list: string, row: Row, strip?: WatchStrip, start: number, now: number }} props */
 function WatchRow({ list, row: { watch, subject, terms }, strip, start, now }) {
   const { reference, belief, lastFlight, lastGoodCheckAt, next } = watch
   const was = priceText(lastFlight?.price)
@@ -180,47 +187,29 @@ function WatchRow({ list, row: { watch, subject, terms }, strip, start, now }) {
 }
 
 /**
- * The strips of the rows in view, read a page at a time, and again when the states of the list are.
+ * The strips of watches, read once they stay in view, and again when the states of the list are.
  * @param {string} list
+ * @param {string} watchIds
  * @param {string} takenAt
  */
-function useStrips(list, takenAt) {
-  const [strips, setStrips] = useState(/** @type {Map<string, any>} */ (new Map()))
-  const asked = useRef(/** @type {Set<string>} */ (new Set()))
-  const timer = useRef(0)
-  const readFor = useRef(takenAt)
-  if (readFor.current !== takenAt) {
-    readFor.current = takenAt
-    asked.current = new Set()
+function useStrips(list, watchIds, takenAt) {
+  const [strips, setStrips] = useState(/** @type {Map<string, WatchStrip>} */ (new Map()))
+  const read = async () => {
+    const given = new URLSearchParams({ days: String(STRIP_DAYS), limit: '200', watchIds })
+    const { items } = await callApi(`/watch-lists/${encodeURIComponent(list)}/strips?${given}`)
+    const found = items.map((strip) => /** @type {const} */ ([strip.watchId, strip]))
+    setStrips((last) => new Map([...last, ...found]))
   }
-  const show = (/** @type {string[]} */ ids) => {
-    const missing = ids.filter((id) => !asked.current.has(id)).slice(0, 100)
-    if (missing.length === 0) return
-    clearTimeout(timer.current)
-    timer.current = window.setTimeout(() => {
-      for (const id of missing) asked.current.add(id)
-      const path = `/watch-lists/${encodeURIComponent(list)}/strips?days=${STRIP_DAYS}&limit=200&watchIds=${missing.join(',')}`
-      callApi(path).then(
-        ({ items }) =>
-          setStrips(
-            (last) =>
-              new Map([
-                ...last,
-                ...items.map((/** @type {any} */ strip) => [strip.watchId, strip]),
-              ]),
-          ),
-        () => {
-          for (const id of missing) asked.current.delete(id)
-        },
-      )
-    }, 100)
-  }
-  return { strips, show }
+  useEffect(() => {
+    const timer = setTimeout(() => watchIds && read().catch(() => undefined), IN_VIEW_MS)
+    return () => clearTimeout(timer)
+  }, [watchIds, takenAt])
+  return strips
 }
 
 /**
  * The instant at which all strips begin: the earliest that any of them shows, so that a young list fills the width.
- * @param {ReadonlyMap<string, { intervals: { validFrom: string }[] }>} strips
+ * @param {ReadonlyMap<string, WatchStrip>} strips
  * @param {number} now
  */
 function startOf(strips, now) {
@@ -296,7 +285,7 @@ const HEIGHT = 24
 /**
  * The prices of a watch in the last days as a line of steps between its lowest and its highest price. A time in which it
  * could not be booked is a gap above a bar.
- * @param {{ intervals: readonly any[], start: number, now: number }} props
+ * @param {{ intervals: readonly StripInterval[], start: number, now: number }} props
  */
 function Spark({ intervals, start, now }) {
   const x = (/** @type {string | null} */ at) =>
@@ -336,23 +325,24 @@ const OVERSCAN = 8
 /**
  * A list that renders only the rows in view, so that ten thousand rows scroll like ten.
  * @template T
- * @param {{ items: readonly T[], rowHeight: number, label: string, render: (item: T, index: number) => unknown,
- *   onVisible?: (from: number, to: number) => void }} props
+ * @param {{ items: readonly T[], rowHeight: number, label: string, render: (item: T) => unknown,
+ *   onVisible: (items: readonly T[]) => void }} props
  */
 function VirtualList({ items, rowHeight, label, render, onVisible }) {
   const [ref, { height }] = useSize()
   const [top, setTop] = useState(0)
   const from = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   const to = Math.min(items.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
-  onVisible?.(from, to)
+  const visible = items.slice(from, to)
+  useEffect(() => onVisible(visible), [items, from, to])
   return html`<div class="virtual" ref=${ref} tabindex="0" role="list" aria-label=${label}
     onScroll=${(/** @type {{ currentTarget: HTMLElement }} */ event) => setTop(event.currentTarget.scrollTop)}>
     <div style=${{ height: `${items.length * rowHeight}px`, position: 'relative' }}>
-      ${items.slice(from, to).map(
+      ${visible.map(
         (item, i) => html`
         <div role="listitem" aria-setsize=${items.length} aria-posinset=${from + i + 1} key=${from + i}
           style=${{ position: 'absolute', insetInline: 0, top: `${(from + i) * rowHeight}px`, height: `${rowHeight}px` }}>
-          ${render(item, from + i)}
+          ${render(item)}
         </div>`,
       )}
     </div>
@@ -366,6 +356,7 @@ const SHOWN_RECORDS = 50
  * @param {{ list: string, reference: string, canWatch: boolean }} props
  */
 function WatchDetails({ list, reference, canWatch }) {
+  /** @type {import('./watch-form.js').WatchPath} */
   const path = `/watch-lists/${encodeURIComponent(list)}/watches/${encodeURIComponent(reference)}`
   const found = useResource(
     async (signal) => {
@@ -381,20 +372,22 @@ function WatchDetails({ list, reference, canWatch }) {
   )
   return html`<section aria-label=${reference}>
     <a class="back" href=${linkWithin('watches', list)}>‹ ${list}</a>
-    <${Loaded} of=${found}>${(/** @type {any} */ { watch, timeline, changes }) => html`
-      <${FarePage} fare=${watch} timeline=${timeline} changes=${changes} canWatch=${canWatch} title=${reference}
+    ${loaded(
+      found,
+      ({ watch, timeline, changes }) => html`
+      <${FarePage} fare=${watch} belief=${watch.belief} timeline=${timeline} changes=${changes} canWatch=${canWatch} title=${reference}
         state=${html`<${WatchState} watch=${watch} />`}>
         ${canWatch && html`<${Buttons} list=${list} path=${path} watch=${watch} onChanged=${found.reloaded} />`}
         ${canWatch && !watch.route && html`<${Links} path=${`${path}/links`} />`}
       <//>
-    `}<//>
+    `,
+    )}
   </section>`
 }
 
-/** The links that show the watch to people without a key. A new one is shown once. @param {{ path: string }} props */
+/** The links that show the watch to people without a key. A new one is shown once. @param {{ path: `/watch-lists/${string}/watches/${string}/links` }} props */
 function Links({ path }) {
   const open = useAnswer(path)
-  const { busy, error, run } = useAction()
   const [made, setMade] = useState('')
   const t = texts.links
   const make = async () => {
@@ -407,20 +400,21 @@ function Links({ path }) {
     setMade('')
     open.reload()
   }
-  return html`<${Loaded} of=${open}>${(/** @type {any} */ { items }) => html`<div class="buttons">
-    <${Action} label=${t.make} busy=${busy} onClick=${() => run(make)} />
+  return loaded(
+    open,
+    ({ items }) => html`<div class="buttons">
+    <${Action} label=${t.make} run=${make} />
     ${
       items.length > 0 &&
-      html`<span class="muted">${t.open(items.length)} <${Clock} at=${items.at(-1).expiresAt} /></span>
-      <${Action} label=${t.revoke} kind="danger" busy=${busy} onClick=${() => run(revoke)} />`
+      html`<span class="muted">${t.open(items.length)} <${Clock} at=${items.at(-1)?.expiresAt} /></span>
+      <${Action} label=${t.revoke} kind="danger" run=${revoke} />`
     }
-    ${error && html`<${Failure} error=${error} />`}
   </div>
   ${
     made &&
-    html`<div class="notice secret" role="status"><p>${t.made} <a href=${made} target="_blank" rel="noreferrer">${made}</a></p>
-    ${navigator.clipboard && html`<button type="button" onClick=${() => navigator.clipboard.writeText(made)}>${texts.endpointActions.copy}</button>`}</div>`
-  }`}<//>`
+    html`<${Once} value=${made}>${t.made} <a href=${made} target="_blank" rel="noreferrer">${made}</a><//>`
+  }`,
+  )
 }
 
 /** The last records of a watch, newest first. @param {string} list @param {string} reference @param {AbortSignal} signal */
@@ -431,7 +425,7 @@ async function recordsOf(list, reference, signal) {
   return items.slice(-SHOWN_RECORDS).reverse()
 }
 
-/** @param {{ watch: any }} props */
+/** @param {{ watch: Watch }} props */
 function WatchState({ watch }) {
   const { status, belief, hiddenReason } = watch
   const hasState = status === 'followed' && watch.route === null
@@ -439,9 +433,8 @@ function WatchState({ watch }) {
     ${hiddenReason ? hiddenText(watch) : hasState ? stateName(belief.state) : textOf(vocabulary.statuses, status)}<//>`
 }
 
-/** @param {{ list: string, path: string, watch: any, onChanged: () => Promise<void> }} props */
+/** @param {{ list: string, path: import('./watch-form.js').WatchPath, watch: Watch, onChanged: () => Promise<void> }} props */
 function Buttons({ list, path, watch, onChanged }) {
-  const { busy, error, run } = useAction()
   const [editing, setEditing] = useState(false)
   const verb = watch.pausedAt === null && watch.status !== 'expired' ? 'pause' : 'resume'
   const toggle = async () => {
@@ -463,9 +456,7 @@ function Buttons({ list, path, watch, onChanged }) {
   }
   return html`<div class="buttons">
     <button type="button" onClick=${() => setEditing(true)}>${texts.watch.edit}</button>
-    <${Action} label=${verb === 'pause' ? texts.watch.pause : texts.watch.resume} busy=${busy} onClick=${() => run(toggle)} />
-    <${Action} label=${texts.watch.remove} kind="danger" busy=${busy}
-      onClick=${() => confirm(texts.watch.askRemove(watch.reference, list)) && run(remove)} />
-    ${error && html`<${Failure} error=${error} />`}
+    <${Action} label=${verb === 'pause' ? texts.watch.pause : texts.watch.resume} run=${toggle} />
+    <${Action} label=${texts.remove} kind="danger" ask=${texts.watch.askRemove(watch.reference, list)} run=${remove} />
   </div>`
 }
