@@ -89,20 +89,36 @@ export function createApi(send: Send): Api {
       const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
         encodeURIComponent(params[name] ?? ''),
       )
-      const response = await send(`${ROOT}${filled}${searchOf(query)}`, {
+      const given = {
         method,
-        headers: {
-          ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
+        reseller,
+        body: body === undefined ? undefined : JSON.stringify(body),
+      }
+      const response = await send(`${ROOT}${filled}${searchOf(query)}`, requestOf(given))
       if (response.status === 204) return undefined as never
       const answer: unknown = await response.json().catch(() => undefined)
       if (response.ok && answer !== undefined) return answer as never
       throw isProblem(answer) ? new ApiProblem(answer) : new OtherAnswerError(response)
     },
   }
+}
+
+/** A request with a body of JSON, for a reseller. */
+export function requestOf({ method, reseller, body }: JsonRequest): RequestInit {
+  return {
+    method,
+    headers: {
+      ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body }),
+  }
+}
+
+interface JsonRequest {
+  readonly method: string
+  readonly reseller: string | undefined
+  readonly body: string | undefined
 }
 
 function searchOf(query: Call['query'] = {}): string {
@@ -113,12 +129,17 @@ function searchOf(query: Call['query'] = {}): string {
   return given.size === 0 ? '' : `?${given}`
 }
 
-interface Problem {
+/** What is wrong, and its place in the body. */
+interface Fault {
+  readonly detail?: string
+  readonly pointer?: string
+}
+
+interface Problem extends Fault {
   readonly code: string
   readonly title: string
-  readonly detail?: string
-  /** The place at fault in the body. */
-  readonly pointer?: string
+  /** All faults of the body, if it has several. */
+  readonly errors?: readonly Fault[]
 }
 
 function isProblem(answer: unknown): answer is Problem {
@@ -135,9 +156,12 @@ export class ApiProblem extends AppError {
   override readonly code: string
   override readonly retryable = false
 
-  constructor({ code, title, detail = title, pointer = '' }: Problem) {
-    const subject = pointer.slice(1).replaceAll('/', '.')
-    super(PREDICATE.test(detail) && subject !== '' ? `${subject} ${detail}` : detail)
+  constructor({ code, title, errors, ...first }: Problem) {
+    const texts = (errors ?? [first]).map(({ detail = title, pointer = '' }) => {
+      const subject = pointer.slice(1).replaceAll('/', '.')
+      return PREDICATE.test(detail) && subject !== '' ? `${subject} ${detail}` : detail
+    })
+    super(texts.join('\n'))
     this.code = code
   }
 }

@@ -41,6 +41,10 @@ function isAt(url: URL, host: string): boolean {
   return URL.parse(`${url.protocol}//${host}`)?.host === url.host
 }
 
+export function jsonBody(message: object): PostBody {
+  return { headers: {}, body: JSON.stringify(message) }
+}
+
 /** The path of an incoming webhook holds a token. */
 export function withPath({ pathname }: URL): string | undefined {
   return pathname === '/' ? 'must be the whole URL of an incoming webhook' : undefined

@@ -1,4 +1,4 @@
-import { type Chat, markdownText } from './chat.ts'
+import { type Chat, jsonBody, markdownText } from './chat.ts'
 
 const SUPPRESS_EMBEDS = 4
 
@@ -12,14 +12,12 @@ export const DISCORD: Chat = {
     /^\/api\/(v\d+\/)?webhooks\/\d+\/[\w-]+$/.test(pathname)
       ? undefined
       : 'must end with /api/webhooks/, the id and the token',
-  bodyOf: (lines) => ({
-    headers: {},
-    body: JSON.stringify({
+  bodyOf: (lines) =>
+    jsonBody({
       content: lines.join('\n'),
       allowed_mentions: { parse: [] },
       flags: SUPPRESS_EMBEDS,
     }),
-  }),
   // Unknown Webhook, and an invalid token.
   isGone: ({ answer }) => /"code":\s*(10015|50027)\b/.test(answer),
 }

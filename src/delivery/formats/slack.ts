@@ -1,4 +1,4 @@
-import { type Chat, markdownText, withPath } from './chat.ts'
+import { type Chat, jsonBody, markdownText, withPath } from './chat.ts'
 
 /**
  * Answers of Slack with status 404 that no later attempt changes. Source: docs.slack.dev, "Incoming webhooks",
@@ -13,10 +13,9 @@ export const SLACK: Chat = {
   mask: (line, { hostname }) =>
     hostname.endsWith('.slack.com') ? slackText(line) : markdownText(line),
   pathFault: withPath,
-  bodyOf: (lines) => ({
-    headers: {},
-    // Slack reads no markup, finds no names of people and channels, and shows no preview of a link.
-    body: JSON.stringify({
+  // Slack reads no markup, finds no names of people and channels, and shows no preview of a link.
+  bodyOf: (lines) =>
+    jsonBody({
       text: lines.join('\n'),
       mrkdwn: false,
       parse: 'none',
@@ -24,7 +23,6 @@ export const SLACK: Chat = {
       unfurl_links: false,
       unfurl_media: false,
     }),
-  }),
   isGone: ({ status, answer }) => status === 404 && GONE.test(answer),
 }
 

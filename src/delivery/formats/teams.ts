@@ -1,4 +1,4 @@
-import { type Chat, withPath } from './chat.ts'
+import { type Chat, jsonBody, withPath } from './chat.ts'
 
 /**
  * An incoming webhook of a workflow of Microsoft Teams, which posts an Adaptive Card. Source: learn.microsoft.com, "Create
@@ -10,9 +10,8 @@ export const TEAMS: Chat = {
   // A TextRun has no markup and no mentions, other than a TextBlock.
   mask: (line) => line,
   pathFault: withPath,
-  bodyOf: (lines) => ({
-    headers: {},
-    body: JSON.stringify({
+  bodyOf: (lines) =>
+    jsonBody({
       type: 'message',
       attachments: [
         {
@@ -30,7 +29,6 @@ export const TEAMS: Chat = {
         },
       ],
     }),
-  }),
   // A workflow that was deleted answers 404, one that is switched off 400 or 403 with one of these codes.
   isGone: ({ status, answer }) =>
     status === 404 || /"(WorkflowTriggerNotFound|WorkflowNotFound)"/.test(answer),

@@ -1,4 +1,4 @@
-import { type Chat, plainText } from './chat.ts'
+import { type Chat, jsonBody, plainText } from './chat.ts'
 
 /**
  * A chat of Telegram, by a bot. The target is `https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>`, as the Bot API
@@ -13,11 +13,9 @@ export const TELEGRAM: Chat = {
     /^\/bot[\w:-]+\/sendMessage$/.test(pathname) && searchParams.has('chat_id')
       ? undefined
       : 'must end with /bot<token>/sendMessage?chat_id=<chat>',
-  bodyOf: (lines) => ({
-    headers: {},
-    // Without parse_mode nothing is read as markup.
-    body: JSON.stringify({ text: lines.join('\n'), link_preview_options: { is_disabled: true } }),
-  }),
+  // Without parse_mode nothing is read as markup.
+  bodyOf: (lines) =>
+    jsonBody({ text: lines.join('\n'), link_preview_options: { is_disabled: true } }),
   // The bot was blocked or removed, the chat or the bot was deleted.
   isGone: ({ status, answer }) =>
     status === 401 || status === 403 || (status === 400 && /chat not found/.test(answer)),
