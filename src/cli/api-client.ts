@@ -89,12 +89,11 @@ export function createApi(send: Send): Api {
       const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
         encodeURIComponent(params[name] ?? ''),
       )
-      const given = {
+      const response = await send(`${ROOT}${filled}${searchOf(query)}`, {
         method,
-        reseller,
-        body: body === undefined ? undefined : JSON.stringify(body),
-      }
-      const response = await send(`${ROOT}${filled}${searchOf(query)}`, requestOf(given))
+        headers: headersFor({ reseller, body }),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
       if (response.status === 204) return undefined as never
       const answer: unknown = await response.json().catch(() => undefined)
       if (response.ok && answer !== undefined) return answer as never
@@ -103,22 +102,12 @@ export function createApi(send: Send): Api {
   }
 }
 
-/** A request with a body of JSON, for a reseller. */
-export function requestOf({ method, reseller, body }: JsonRequest): RequestInit {
+/** The headers of a request in the name of a reseller, if one is given, and of its body. */
+export function headersFor({ reseller, body }: Pick<Call, 'reseller' | 'body'>) {
   return {
-    method,
-    headers: {
-      ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body }),
+    ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
   }
-}
-
-interface JsonRequest {
-  readonly method: string
-  readonly reseller: string | undefined
-  readonly body: string | undefined
 }
 
 function searchOf(query: Call['query'] = {}): string {
@@ -154,7 +143,6 @@ const PREDICATE = /^(must|is) /
 export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
   override readonly code: string
-  override readonly retryable = false
 
   constructor({ code, title, errors, ...first }: Problem) {
     const texts = (errors ?? [first]).map(({ detail = title, pointer = '' }) => {
@@ -170,7 +158,6 @@ export class ApiProblem extends AppError {
 class OtherAnswerError extends AppError {
   override readonly name = 'OtherAnswerError'
   override readonly code = 'cli.other_answer'
-  override readonly retryable = false
 
   constructor({ url, status }: Response) {
     const at = URL.parse(url)?.origin ?? 'the server'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { messageOf } from '../../platform/base/errors.ts'
-import { openRunningApi, ROOT, requestOf } from '../api-client.ts'
+import { headersFor, openRunningApi, ROOT } from '../api-client.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { writeOut } from '../terminal.ts'
@@ -27,8 +27,12 @@ export async function callApi(
   }
   if (path === undefined) throw new UsageError('name a path, such as "/status"')
   const send = await openRunningApi(flags)
-  const asked = requestOf({ method, reseller, body: await readBody(data) })
-  const response = await send(`${ROOT}/${path.replace(/^(\/api\/v1)?\//, '')}`, asked)
+  const body = await readBody(data)
+  const response = await send(`${ROOT}/${path.replace(/^(\/api\/v1)?\//, '')}`, {
+    method,
+    headers: headersFor({ reseller, body }),
+    ...(body !== undefined && { body }),
+  })
   const isShown = process.stdout.isTTY && response.headers.get('content-type')?.includes('json')
   if (isShown) await writeOut(`${JSON.stringify(await response.json(), null, 2)}\n`)
   else await copyOut(response)

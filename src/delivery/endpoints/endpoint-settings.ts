@@ -8,8 +8,7 @@ import {
 import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 import { nameFault, textFault } from '../../platform/base/text.ts'
 import { invalidBody } from '../../platform/http/problems.ts'
-import { chatUrlFault } from '../formats/chat.ts'
-import { CHATS, type ChatHosts } from '../formats/chats.ts'
+import { CHATS, type ChatHosts, chatUrlFault } from '../formats/chats.ts'
 import { emailFault } from '../formats/email.ts'
 import type { Template } from '../formats/format.ts'
 import type { EmailRules } from '../formats/mailer.ts'
@@ -193,7 +192,6 @@ export const MAX_PREVIOUS_SECRETS = 3
 export class EndpointDisabledError extends AppError {
   override readonly name = 'EndpointDisabledError'
   override readonly code = 'delivery.endpoint_disabled'
-  override readonly retryable = false
 
   constructor(reason: DisabledReason) {
     super(
