@@ -183,12 +183,17 @@ function searchOf(query: Call['query'] = {}): string {
   return given.size === 0 ? '' : `?${given}`
 }
 
-interface Problem {
+/** What is wrong, and its place in the body. */
+interface Fault {
+  readonly detail?: string
+  readonly pointer?: string
+}
+
+interface Problem extends Fault {
   readonly code: string
   readonly title: string
-  readonly detail?: string
-  /** The place at fault in the body. */
-  readonly pointer?: string
+  /** All faults of the body, if it has several. */
+  readonly errors?: readonly Fault[]
 }
 
 function isProblem(answer: unknown): answer is Problem {
@@ -204,9 +209,12 @@ export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
   override readonly code: string
 
-  constructor({ code, title, detail = title, pointer = '' }: Problem) {
-    const subject = pointer.slice(1).replaceAll('/', '.')
-    super(PREDICATE.test(detail) && subject !== '' ? `${subject} ${detail}` : detail)
+  constructor({ code, title, errors, ...first }: Problem) {
+    const texts = (errors ?? [first]).map(({ detail = title, pointer = '' }) => {
+      const subject = pointer.slice(1).replaceAll('/', '.')
+      return PREDICATE.test(detail) && subject !== '' ? `${subject} ${detail}` : detail
+    })
+    super(texts.join('\n'))
     this.code = code
   }
 }

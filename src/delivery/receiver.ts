@@ -46,7 +46,7 @@ export async function registerReceiver(
   deps: EndpointDeps,
   given: NewEndpoint & { readonly description: string },
 ): Promise<EndpointWithSecret> {
-  for (const { id, description } of await listEndpoints(owner)) {
+  for (const { id, description } of await listEndpoints(owner.db, owner)) {
     if (description === given.description) await deleteEndpoint(owner, id)
   }
   return createEndpoint(owner, deps, given)

@@ -343,3 +343,16 @@ function reportChange(
   const shown = { before: publicFare(before), after: publicFare(after) }
   log.debug({ fareId, kind, reason, ...shown }, 'fare changed')
 }
+
+/** The outbound flight of the newest watched fare, of one that is bookable if there is any; null without fares. */
+export async function findWatchedFlight(db: Db): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`
+    select flight_id as id
+      from tracked_fare f
+      left join fare_state s on s.tracked_fare_id = f.id
+     where watchers > 0
+     order by coalesce(pair = 'bookable', false) desc, f.id desc
+     limit 1
+  `.execute(db)
+  return rows[0]?.id ?? null
+}

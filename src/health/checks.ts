@@ -400,7 +400,7 @@ const HELD: StatusChecks = {
 
 const ENDPOINTS = {
   about: 'deliveries',
-  command: 'endpoints list --reseller NAME',
+  command: 'endpoints list',
   todo: 'Ask the reseller to repair the receiver. What waits is sent once it works again.',
 } as const
 
@@ -423,14 +423,11 @@ const DELIVERIES: StatusChecks = {
   },
   endpoints_failing_for_hours: {
     ...ENDPOINTS,
-    find: ({ deliveries: { failingForHours, unreached } }) =>
-      failingForHours === 0
-        ? []
-        : [
-            bad(
-              `Every attempt to ${endpointText(failingForHours, unreached, 'enabled')} has failed for hours.`,
-            ),
-          ],
+    find: ({ deliveries: { failingForHours, unreached } }) => {
+      if (failingForHours === 0) return []
+      const known = unreached.filter(({ forHours }) => forHours)
+      return [bad(`Every attempt to ${endpointText(failingForHours, known)} has failed for hours.`)]
+    },
   },
   deliveries_dying: {
     about: 'deliveries',
@@ -445,10 +442,11 @@ const DELIVERIES: StatusChecks = {
   endpoints_failing: {
     ...ENDPOINTS,
     command: 'deliveries list --state pending',
-    find: ({ deliveries: { endpoints, failingForHours } }) => {
+    find: ({ deliveries: { endpoints, failingForHours, unreached } }) => {
       const failing = endpoints.failing - failingForHours
       if (failing <= 0) return []
-      return [warn(`The last attempts to ${endpointText(failing)} failed.`)]
+      const known = unreached.filter(({ reason, forHours }) => reason === null && !forHours)
+      return [warn(`The last attempts to ${endpointText(failing, known)} failed.`)]
     },
   },
   endpoints_disabled: {
@@ -457,7 +455,8 @@ const DELIVERIES: StatusChecks = {
     find: ({ deliveries: { disabled, unreached } }) => {
       const broken = (disabled.gone ?? 0) + (disabled.failing ?? 0)
       if (broken === 0) return []
-      const named = endpointText(broken, unreached, 'disabled')
+      const known = unreached.filter(({ reason }) => reason !== null)
+      const named = endpointText(broken, known)
       return [warn(`Nothing is sent to ${named}: disabled, gone or failing too long.`)]
     },
   },

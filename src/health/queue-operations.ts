@@ -9,7 +9,7 @@ import {
 import type { Logger } from '../platform/base/logger.ts'
 import { recordAction } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
-import { logOperation, operations } from '../platform/http/operation.ts'
+import { operations } from '../platform/http/operation.ts'
 import { onlyPage, pageOf } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull } from '../platform/http/schemas.ts'
@@ -185,7 +185,8 @@ const runSchedule = operator({
   },
   problems: ['not_found'],
   example: { params: { name: 'sync-routes' } },
-  handler: async ({ db, queues, log }, { params: { name }, caller, request }) => {
+  logs: 'schedule run',
+  handler: async ({ db, queues }, { params: { name }, caller }) => {
     const dueAt = await queues.run(name)
     if (dueAt === undefined) {
       const known = (await queues.schedules()).map((schedule) => schedule.name)
@@ -193,7 +194,6 @@ const runSchedule = operator({
       throw new ProblemError('not_found', { detail: `there is no schedule "${name}": ${names}` })
     }
     await recordAction(db, { by: caller.limitKey, action: 'schedule run', target: name })
-    logOperation(log, { caller, request }, { event: 'schedule run', name })
     return { name, dueAt }
   },
 })

@@ -119,10 +119,11 @@ const Deliveries = object(
         reseller: Type.String(),
         reason: orNull(oneOf(['gone', 'failing']), 'Null while it is enabled.'),
         failingSince: MaybeInstant,
+        forHours: Type.Boolean({ description: 'As in `failingForHours`.' }),
       }),
       {
         description:
-          'Endpoints that are disabled because of their receiver, or fail for hours: at most five. Empty for a reseller.',
+          'Endpoints that are disabled because of their receiver, or fail: at most five of a kind. Empty for a reseller.',
       },
     ),
   },

@@ -10,16 +10,10 @@ type Unreached = Status['deliveries']['unreached']
 
 /**
  * How many endpoints, and which of them are known by name.
- * @example endpointText(2, unreached, 'disabled') // '2 endpoints (7 of ana, 9 of bob)'
+ * @example endpointText(2, known) // '2 endpoints (7 of ana, 9 of bob)'
  */
-export function endpointText(
-  n: number,
-  unreached: Unreached = [],
-  which: 'enabled' | 'disabled' = 'enabled',
-): string {
-  const named = unreached
-    .filter(({ reason }) => (reason === null) === (which === 'enabled'))
-    .map(({ id, reseller }) => `${id} of ${reseller}`)
+export function endpointText(n: number, known: Unreached): string {
+  const named = known.map(({ id, reseller }) => `${id} of ${reseller}`)
   const count = n === 1 ? '1 endpoint' : `${n} endpoints`
   return named.length === 0 ? count : `${count} (${named.join(', ')})`
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../platform/base/logger.ts'
 import { recordOperation } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations } from '../platform/http/operation.ts'
-import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { cursorsOf, PAGED, type PagePosition, pageOf } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
 import { createApiKey, listApiKeys, listOwnKeys, requireApiKey, revokeApiKey } from './api-keys.ts'
@@ -48,10 +48,8 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/keys',
   summary: 'List all keys, oldest first, including expired and revoked ones',
-  query: object(pageParameters({ preset: 50, max: 1000 })),
+  ...PAGED,
   answer: { about: 'A page of keys.', schema: pageOf(ApiKey) },
-  problems: ['request.invalid_cursor'],
-  example: { query: { limit: '2' } },
   handler: ({ db }, { query }) => cursors.page(query, (page) => listApiKeys(db, page)),
 })
 
@@ -149,12 +147,11 @@ const listOwn = reseller({
   summary: 'List your own keys, oldest first',
   description: 'An operator creates keys and revokes them. You can rotate them.',
   scope: 'read',
-  query: object(pageParameters({ preset: 50, max: 1000 })),
+  ...PAGED,
   answer: {
     about: 'A page of keys, including expired and revoked ones.',
     schema: pageOf(object(ownMembers, { title: 'OwnKey' })),
   },
-  problems: ['request.invalid_cursor'],
   handler: async ({ db, resellerId, resellerName }, { query }) => {
     const read = (page: PagePosition<string>) => listOwnKeys(db, resellerId, page)
     const { items, next } = await ownCursors.page(query, read, resellerName)
@@ -233,13 +230,13 @@ const createLink = reseller({
       { title: 'SignInLink' },
     ),
   },
-  handler: async ({ db, publicUrl, resellerId, keyId, log }, { caller, request }) => {
+  logs: 'a link was made',
+  handler: async ({ db, publicUrl, resellerId, keyId }) => {
     const { code, expiresAt } = await createSignInCode(db, {
       operator: false,
       resellerId,
       madeBy: keyId,
     })
-    logOperation(log, { caller, request }, { event: 'a link was made' })
     const url = publicUrl === undefined ? null : signInLink(publicUrl, code)
     return { path: signInLink('', code), url, expiresAt }
   },

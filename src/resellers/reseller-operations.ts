@@ -3,7 +3,7 @@ import type { Logger } from '../platform/base/logger.ts'
 import { recordOperation } from '../platform/db/audit.ts'
 import type { Db } from '../platform/db/database.ts'
 import { logOperation, operations } from '../platform/http/operation.ts'
-import { cursorsOf, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { cursorsOf, PAGED, pageOf } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import {
@@ -112,10 +112,8 @@ const listAll = operator({
   method: 'GET',
   path: '/api/v1/resellers',
   summary: 'List the resellers by name',
-  query: object(pageParameters({ preset: 50, max: 1000 })),
+  ...PAGED,
   answer: { about: 'A page of resellers.', schema: pageOf(Summary) },
-  problems: ['request.invalid_cursor'],
-  example: { query: { limit: '2' } },
   handler: ({ db }, { query }) => cursors.page(query, (page) => listResellers(db, page)),
 })
 
@@ -142,35 +140,36 @@ const create = operator({
   },
 })
 
-const read = operator({
+const one = {
   ...common,
-  id: 'readReseller',
-  method: 'GET',
   path: '/api/v1/resellers/{reseller}',
-  summary: 'Read a reseller',
   params: object({ reseller: Name }),
-  answer: { about: 'The reseller.', schema: Reseller },
   problems: ['not_found'],
   example: { params: { reseller: 'beta' } },
+} as const
+
+const read = operator({
+  ...one,
+  id: 'readReseller',
+  method: 'GET',
+  summary: 'Read a reseller',
+  answer: { about: 'The reseller.', schema: Reseller },
   handler: ({ db }, { params }) => requireReseller(db, params.reseller),
 })
 
 const change = operator({
-  ...common,
+  ...one,
   id: 'updateReseller',
   method: 'PATCH',
-  path: '/api/v1/resellers/{reseller}',
   summary: 'Change the settings of a reseller',
   description:
     'Changes the given members and leaves the others. The next checks are divided by the new share: what one reseller leaves unused goes to the others. The next lists follow the new routes.',
-  params: object({ reseller: Name }),
   lock: ({ db }, { params }) => lockReseller(db, params.reseller),
   body: object(
     { share: Type.Optional(Share), routes: Type.Optional(Routes) },
     { minProperties: 1 },
   ),
   answer: { about: 'The reseller with its new settings.', schema: Reseller },
-  problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { share: 2 } },
   handler: async (deps, { params: { reseller: name }, body, ...checked }) => {
     const changed = await changeReseller(deps.db, name, body)
@@ -226,20 +225,17 @@ const changeOwn = reseller({
 export const SETTING_OPERATIONS = [readOwn, changeOwn]
 
 const disable = operator({
-  ...common,
+  ...one,
   id: 'disableReseller',
   method: 'POST',
-  path: '/api/v1/resellers/{reseller}/disable',
+  path: `${one.path}/disable`,
   summary: 'Disable a reseller and stop all its watches',
   description:
     'The watches stop as if each were paused. Watch lists, feed and keys stay. Disabling it a second time changes nothing.',
-  params: object({ reseller: Name }),
   answer: {
     about: 'The reseller, and the number of tracked fares that no longer have an active watch.',
     schema: object({ ...members, trackedFaresEnded: Type.Integer() }),
   },
-  problems: ['not_found'],
-  example: { params: { reseller: 'beta' } },
   handler: async (deps, { params: { reseller: name }, ...checked }) => {
     const { db } = deps
     const { id } = await requireReseller(db, name)
@@ -250,18 +246,15 @@ const disable = operator({
 })
 
 const enable = operator({
-  ...common,
+  ...one,
   id: 'enableReseller',
   method: 'POST',
-  path: '/api/v1/resellers/{reseller}/enable',
+  path: `${one.path}/enable`,
   summary: 'Enable a disabled reseller: its watches begin again',
   description:
     'Its watches that are neither paused nor ended begin again, as if each were resumed. Enabling it a second time changes nothing. ' +
     'A reseller that is being deleted stays disabled.',
-  params: object({ reseller: Name }),
   answer: { about: 'The reseller.', schema: Reseller },
-  problems: ['not_found'],
-  example: { params: { reseller: 'beta' } },
   handler: async (deps, { params: { reseller: name }, ...checked }) => {
     const { id } = await requireReseller(deps.db, name)
     await deps.enableReseller(deps.db, id)
@@ -271,14 +264,13 @@ const enable = operator({
 })
 
 const remove = operator({
-  ...common,
+  ...one,
   id: 'deleteReseller',
   method: 'POST',
-  path: '/api/v1/resellers/{reseller}/delete',
+  path: `${one.path}/delete`,
   summary: 'Delete a reseller with all that it has, or count it',
   description:
     'Its keys, streams, watches and deliveries end at once. A worker deletes the rest in batches, and the name is free when all is gone. Fares that others watch, and the history of all fares, stay. Nothing is deleted without `confirm`.',
-  params: object({ reseller: Name }),
   body: object({
     confirm: orNull(Name, 'The name of the reseller again. Null: nothing is deleted.'),
   }),
@@ -286,7 +278,6 @@ const remove = operator({
     about: 'What it has, in rows, before the deletion.',
     schema: object({ reseller: Name, deleting: Type.Boolean(), contents: Contents }),
   },
-  problems: ['not_found'],
   example: { params: { reseller: 'beta' }, body: { confirm: null } },
   handler: async (deps, { params: { reseller: name }, body: { confirm }, ...checked }) => {
     const { db } = deps

@@ -8,7 +8,7 @@ import { type AuditEntry, listActions, recordAction } from '../platform/db/audit
 import type { Db } from '../platform/db/database.ts'
 import { addPause, endPauses, listPauses } from '../platform/db/pauses.ts'
 import { logOperation, operations } from '../platform/http/operation.ts'
-import { cursorsOf, onlyPage, pageOf, pageParameters } from '../platform/http/pages.ts'
+import { cursorsOf, onlyPage, PAGED, pageOf } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
 import { budgetFor, expectedDelays, planBudget, readFareGroups } from '../schedule/budget.ts'
@@ -169,9 +169,9 @@ const endLimit = operator({
   id: 'endBudgetLimit',
   method: 'DELETE',
   summary: 'End the limit of the budget',
-  handler: async (deps, { caller, request }) => {
+  logs: 'budget limit ended',
+  handler: async (deps, { caller }) => {
     await endBudgetLimit(deps.db, caller.limitKey)
-    logOperation(deps.log, { caller, request }, { event: 'budget limit ended' })
     return shownLimit(deps)
   },
 })
@@ -287,7 +287,7 @@ const audit = operator({
   method: 'GET',
   path: '/api/v1/audit',
   summary: 'List what operators changed, the latest first',
-  query: object(pageParameters({ preset: 50, max: 1000 })),
+  ...PAGED,
   answer: {
     about: 'A page of changes.',
     schema: pageOf(
@@ -304,8 +304,6 @@ const audit = operator({
       ),
     ),
   },
-  problems: ['request.invalid_cursor'],
-  example: { query: { limit: '2' } },
   handler: ({ db }, { query }) =>
     cursors.page(query, ({ after: before, limit }) => listActions(db, { before, limit })),
 })

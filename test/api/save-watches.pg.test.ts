@@ -95,7 +95,7 @@ describe('a body of CSV', () => {
     const refused = {
       'the header is missing': '',
       'unknown column "flight"': 'reference,flight\nA-1,101\n',
-      'the columns residents_adults, non_residents_adults are missing': 'reference,flight_id\n',
+      'missing in the header: residents_adults, non_residents_adults': 'reference,flight_id\n',
       'a quote is never closed': `${header}"A-1,101,1,0\n`,
       'no row after its header': header,
       'is not UTF-8 text': latin,

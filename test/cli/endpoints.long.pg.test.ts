@@ -49,7 +49,7 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   const shown = await farewatch('deliveries', 'show', deliveryId, ...owner)
   const replayed = await farewatch('deliveries', 'replay', ...owner, '--from', '2026-01-01')
   const blocked = await farewatch('receive', ...owner, '--port', '0')
-  const listed = await farewatch('endpoints', 'list', ...owner)
+  const listed = await farewatch('endpoints', 'list')
   const resealed = await inWorld({ ...world, env: { ...world.env, ...NEW_KEY } })(
     'endpoints',
     'reseal',

@@ -8,6 +8,7 @@ import { folderWith } from '../platform/config/config-fixture.ts'
 import { START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 
 /** A flight of the sandbox that can be booked. */
 function openFlight({ world }: Sandbox): string {
@@ -51,7 +52,7 @@ it('upstream probe reports what the sandbox does, within the budget and without 
     ['verify of flight 0', 'ok', 200],
   ])
   expect(calls[1]?.found).toMatchObject({ shape: 'Route[]' })
-  expect(calls[2]?.found).toEqual({ flight: 'available' })
+  expect(calls[2]?.found).toMatchObject({ flight: 'available' })
   expect(skipped).toEqual([])
   expect(stdout).not.toContain(TOKEN)
 })
@@ -66,7 +67,36 @@ it('upstream probe prints each call with its findings, and names the calls that 
   expect(exit).toBe(0)
   expect(stdout).toMatch(/^call +routes\ndocumented +yes\noutcome +ok\nstatus +200\n/)
   expect(stdout).toMatch(/^found +shape Route/m)
-  expect(stdout).toContain('not called: verify; add --flight ID')
+  expect(stdout).toContain('not called: verify; no flight is watched: add --flight ID')
+})
+
+it('upstream probe verifies a watched flight, at best one that can be booked', async ({
+  db,
+  databaseUrl,
+}) => {
+  const { sandbox, env } = await startSandboxOf(databaseUrl)
+  const flight = openFlight(sandbox)
+  const rows = [flight, '0'].map((flight_id) => cells({ reference: flight_id, flight_id }))
+  await resellerWith(db, rows)
+  const probe = async () => {
+    const args = ['upstream', 'probe', '--json']
+    const { stdout } = await runCommand(args, env, folderWith())
+    return (JSON.parse(stdout) as ProbeReport).calls[2]?.found
+  }
+
+  const first = await probe()
+  const other = first?.['flight id'] === '0' ? flight : '0'
+  await sql`
+    insert into fare_state (tracked_fare_id, pair, state)
+    select id, 'bookable', '{}' from tracked_fare where flight_id = ${other}
+  `.execute(db)
+  const second = await probe()
+
+  const found = (flightId: string) => ({
+    'flight id': flightId,
+    flight: flightId === '0' ? 'unavailable' : 'available',
+  })
+  expect([first, second]).toEqual([found(other === '0' ? flight : '0'), found(other)])
 })
 
 it('upstream probe fails if an endpoint gives a wrong answer', async ({ databaseUrl }) => {

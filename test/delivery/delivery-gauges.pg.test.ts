@@ -177,6 +177,9 @@ it('an endpoint fails for hours if attempts failed from then to now, and a deliv
   const later = await readDeliveryState(db)
 
   expect(state).toMatchObject({ failingForHours: 1, dead: 1, diedLastHour: 0 })
-  expect(named).toMatchObject([{ id: down, reason: null }])
+  expect(named).toMatchObject([
+    { id: quiet, reason: null, forHours: false },
+    { id: down, reason: null, forHours: true },
+  ])
   expect(later.diedLastHour).toBe(1)
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   type GivenTarget,
   shownTarget,
-  targetFault,
+  targetFaults,
 } from '../../src/delivery/endpoints/endpoint-settings.ts'
 import { NO_CHATS } from './message-fixtures.ts'
 
@@ -36,10 +36,11 @@ describe('the target of an endpoint', () => {
       'digest zone must be',
     ],
   ])('%j has the fault %s', (given, expected) => {
-    const found = targetFault(given, RULES)
+    const found = Object.entries(targetFaults(given, RULES)).filter(([, fault]) => fault)
 
-    if (expected === undefined) expect(found).toBeUndefined()
-    else expect(`${found?.field} ${found?.fault}`).toContain(expected)
+    expect(found.map(([field, fault]) => `${field} ${fault}`)).toEqual(
+      expected === undefined ? [] : [expect.stringContaining(expected)],
+    )
   })
 
   it.each([

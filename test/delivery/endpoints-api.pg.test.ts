@@ -8,7 +8,7 @@ import {
 } from '../../src/delivery/endpoints/sealer.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { itemsOf, newCaller } from '../api/reseller-calls.ts'
-import { startApi, TEST_SEALER } from '../support/api-server.ts'
+import { ask, newKeyText, startApi, TEST_SEALER } from '../support/api-server.ts'
 import { collectLog } from '../support/collected-log.ts'
 import { it } from '../support/test-database.ts'
 import { addEndpoint } from './delivery-fixtures.ts'
@@ -121,6 +121,46 @@ const INVALID: readonly (readonly [body: object, pointer: string | undefined])[]
   [{ target: URL, secret: 'whsec_eA==' }, '/secret'],
   [{}, '/target'],
 ]
+
+it('an operator lists the endpoints of all resellers, by pages', async ({ db }) => {
+  const base = await startApi(db)
+  const made = []
+  for (const name of ['northwind', 'southwind']) {
+    const { send } = await newCaller(db, base, name)
+    made.push((await send('POST', ENDPOINTS, { target: URL })).body.id)
+  }
+  const authorization = `Bearer ${await newKeyText(db, { scopes: ['operate'] })}`
+  const page = (query: string) =>
+    ask(`${base}/api/v1/all-webhook-endpoints?${query}`, { headers: { authorization } })
+
+  const first = await page('limit=1')
+  const second = await page(`limit=1&cursor=${String(first.body.next)}`)
+
+  expect([...itemsOf(first), ...itemsOf(second)]).toMatchObject([
+    { id: made[0], reseller: 'northwind' },
+    { id: made[1], reseller: 'southwind' },
+  ])
+  expect(second.body.next).toBeNull()
+})
+
+it('all faults of an endpoint are reported, also those that no schema says', async ({ db }) => {
+  const { send } = await newCaller(db, await startApi(db), 'northwind')
+  const quietHours = { from: 1, to: 1, zone: 'UTC' }
+  const wrong = {
+    target: 'http://a.example/',
+    lists: ['..'],
+    digest: { type: 'interval', every: '1h' },
+  }
+
+  const { body } = await send('POST', ENDPOINTS, { ...wrong, quietHours })
+
+  expect(body.errors).toMatchObject([
+    { pointer: '/target' },
+    { pointer: '/digest' },
+    { pointer: '/quietHours' },
+    { pointer: '/lists' },
+  ])
+})
 
 it('an invalid endpoint is refused, and the problem points at its fault', async ({ db }) => {
   const { send } = await newCaller(db, await startApi(db), 'northwind')

@@ -162,8 +162,8 @@ function filledIn(name: string): string {
   const values: Readonly<Record<string, string>> = {
     FLIGHT: flight,
     KEY: '$(bin/farewatch resellers create northwind > /dev/null; bin/farewatch keys create --reseller northwind)',
-    ENDPOINT: `$(bin/farewatch endpoints list --reseller demo --json | sed -n 's/^{"id":"\\([^"]*\\)".*receiver.example.*/\\1/p')`,
-    DELIVERY: `$(curl -H @.farewatch/keys/demo $API/deliveries?endpoint=$ENDPOINT | sed 's/{"items":\\[{"id":"\\([^"]*\\)".*/\\1/')`,
+    ENDPOINT: `$(bin/farewatch endpoints list --reseller northwind --json | sed -n 's/^{"id":"\\([^"]*\\)".*receiver.example.*/\\1/p')`,
+    DELIVERY: `$(curl -H "Authorization: Bearer $KEY" $API/deliveries?endpoint=$ENDPOINT | sed 's/{"items":\\[{"id":"\\([^"]*\\)".*/\\1/')`,
   }
   const value = values[name]
   if (value === undefined)

@@ -55,7 +55,13 @@ const late = (fares: number): Partial<StatusReading> => ({
   },
 })
 const OPEN = { endpoint: 'verify', since: ago(90), cause: '401', lastGoodAt: null } as const
-const GONE = { id: '7', reseller: 'ana', reason: 'gone', failingSince: null } as const
+const GONE = {
+  id: '7',
+  reseller: 'ana',
+  reason: 'gone',
+  failingSince: null,
+  forHours: false,
+} as const
 const LOST = { ...WORKER, lastProgressAt: ago(600) }
 
 /** A state that differs from one in which all is well, and what the status finds in it. */
@@ -251,6 +257,25 @@ describe('the checks of the status', () => {
     const subjects = [7, 8].flatMap((runId) => warningsIn(held(runId)).map((one) => one.subject))
 
     expect(subjects).toEqual(['routes', 'routes'])
+  })
+
+  it('name the endpoints that fail, with their resellers', () => {
+    const unreached = [
+      GONE,
+      { ...GONE, id: '8', reason: null },
+      { ...GONE, id: '9', reseller: 'bob', reason: null, forHours: true },
+    ]
+    const endpoints = { healthy: 0, busy: 0, failing: 2 }
+
+    const texts = warningsIn(
+      deliveries({ failingForHours: 1, endpoints, disabled: { gone: 1 }, unreached }),
+    ).map(({ text }) => text)
+
+    expect(texts).toEqual([
+      'Every attempt to 1 endpoint (9 of bob) has failed for hours.',
+      'The last attempts to 1 endpoint (8 of ana) failed.',
+      'Nothing is sent to 1 endpoint (7 of ana): disabled, gone or failing too long.',
+    ])
   })
 
   it('name what they are about, how long it lasts, what shows more and what to do', () => {

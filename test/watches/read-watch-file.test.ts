@@ -142,7 +142,12 @@ describe('a CSV file', () => {
     [
       'columns missing',
       lines('list,reference'),
-      'flight_id, residents_adults, non_residents_adults are missing',
+      'missing in the header: flight_id, residents_adults, non_residents_adults',
+    ],
+    [
+      'columns missing that only some rows need',
+      lines('list,reference,departure,destination,flight_id', 's,A,LIS,JFK', 's,B,,,1', 's,C,,,2'),
+      'line 1: missing in the header: residents_adults, non_residents_adults, needed by rows: 2',
     ],
     [
       'a quote that is never closed',

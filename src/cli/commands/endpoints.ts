@@ -3,9 +3,9 @@ import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS, OPERATORS } from '../../platform/base/kinds.ts'
 import type { Call, Item } from '../api-client.ts'
-import { call, list } from '../api-command.ts'
+import { call, printList } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { add, type Commands, load } from '../describe.ts'
+import { act, add, type Commands, load, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { type Columns, count } from '../text/text-format.ts'
 
@@ -41,6 +41,7 @@ const MAX_COUNTED = 10_000
 
 const COLUMNS: Columns<Endpoint> = {
   id: 'id',
+  reseller: 'reseller',
   target: 'target',
   state: ({ disabledReason, failingSince }) =>
     disabledReason ?? (failingSince === null ? 'enabled' : 'failing'),
@@ -63,12 +64,14 @@ function refuseTwoOwners(command: Command): void {
 }
 
 function addEndpoints(group: Command): void {
-  const command = (name: string, about: string, args = '', remark = '') =>
+  const command = (name: string, about: string, args = '', remark = '', isOwned = true) =>
     add(group, name, about, {
       examples: [`${args}--reseller northwind`.trim()],
       remark,
     })
-      .requiredOption('--reseller <name>', 'the owner of the endpoint')
+      .addOption(
+        new Option('--reseller <name>', 'the owner of the endpoint').makeOptionMandatory(isOwned),
+      )
       .addOption(
         new Option('--operator', 'instead of --reseller: the endpoints of operators').implies({
           reseller: OPERATORS.name,
@@ -77,10 +80,17 @@ function addEndpoints(group: Command): void {
       .hook('preAction', refuseTwoOwners)
   const one = (name: string, about: string, args = '', remark = '') =>
     command(name, about, `ID ${args}`, remark).argument('<id>', 'as "endpoints list" prints it')
-  command('list', 'List the endpoints of a reseller, or of operators').action(
-    list('GET /webhook-endpoints', ({ reseller }: Owner) => ({ reseller }), {
-      columns: COLUMNS,
-      none: 'no endpoints yet',
+  command('list', 'List the endpoints of all or of one', '', '', false).action(
+    act((flags: Partial<Owner> & ProgramOptions) => {
+      const { reseller } = flags
+      const operation =
+        reseller === undefined ? 'GET /all-webhook-endpoints' : 'GET /webhook-endpoints'
+      return printList(
+        operation,
+        { reseller },
+        { columns: COLUMNS, none: 'no endpoints yet' },
+        flags,
+      )
     }),
   )
   settingOptions(

@@ -12,16 +12,21 @@ A fault rule is NAME[:endpoint][:probability][:seconds][,key=value…].
 The defaults are every endpoint, every request and no end.
 docs/reference/sandbox.md describes the names.`
 
+function listeningAt(command: Command, port: number): Command {
+  return command
+    .option('--host <address>', 'the address; 0.0.0.0 is every address', addressOption, '127.0.0.1')
+    .option('--port <port>', 'the port; 0 takes any free one', integerOption(0, 65_535), port)
+}
+
 function addSandbox(program: Command): void {
-  const sandbox = help(program, {
+  help(program, {
     examples: [
       '--routes routes.json --port 8090',
       '--speed 60 --fault status:verify:0.2:60,code=503 --fault half-list:routes',
     ],
     remark: FAULT_HELP,
   })
-    .option('--host <address>', 'the address; 0.0.0.0 is every address', addressOption, '127.0.0.1')
-    .option('--port <port>', 'the port; 0 takes any free one', integerOption(0, 65_535), 8090)
+  const sandbox = listeningAt(program, 8090)
     .option('--seed <seed>', 'the seed of the world', integerOption(0, 2 ** 31), 1)
     .option('--speed <n>', 'world seconds per real second', numberOption(0, 1_000_000), 1)
     .option('--routes <file>', 'serve the Route[] of a JSON file instead of the world’s routes')
@@ -57,19 +62,12 @@ function addDemo(program: Command): void {
 }
 
 function addReceive(program: Command): void {
-  help(program, {
+  help(listeningAt(program, RECEIVER_PORT), {
     examples: ['--reseller demo'],
     remark: `
 Without --reseller and --secret nothing is verified. Endpoints may deliver to this machine if WEBHOOK_ALLOWED_NETWORKS
 contains ${RECEIVER_NETWORK}; "up" with its own database and sandbox allows it.`,
   })
-    .option('--host <address>', 'the address; 0.0.0.0 is every address', addressOption, '127.0.0.1')
-    .option(
-      '--port <port>',
-      'the port; 0 takes any free one',
-      integerOption(0, 65_535),
-      RECEIVER_PORT,
-    )
     .option(
       '--reseller <name>',
       'create an endpoint of this reseller for it, and delete it at the end',

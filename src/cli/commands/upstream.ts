@@ -55,7 +55,7 @@ function addUpstream(program: Command): void {
       remark: 'Each call takes a slot of the budget. Exits with 1 if a documented call fails.',
     },
   )
-    .option('--flight <id>', 'a flight to verify; unset: verify is not called')
+    .option('--flight <id>', 'the flight to verify; unset: one that is watched')
     .option('--negative', 'also make calls that must fail, such as verify without a token')
     .action(
       load(

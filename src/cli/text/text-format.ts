@@ -1,4 +1,4 @@
-import { durationText } from '../../platform/base/text.ts'
+import { durationText, escapeCharacter } from '../../platform/base/text.ts'
 
 /** Between groups of three digits. Intl.NumberFormat costs a command 7 MB. */
 const GROUPS = /(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g
@@ -64,10 +64,7 @@ export function printable(text: string): string {
  * @example escapeControls('\x1b[2J') // '\\u001b[2J'
  */
 export function escapeControls(text: string): string {
-  return text.replace(
-    FOREIGN_ACTING,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return text.replace(FOREIGN_ACTING, escapeCharacter)
 }
 
 /** The text for a stream. A terminal gets it with control characters escaped, a file or a pipe gets it unchanged. */

@@ -1,3 +1,4 @@
+import { findWatchedFlight } from '../../fares/check.ts'
 import { assertNotPaused } from '../../upstream/attempt.ts'
 import { takeSlot } from '../../upstream/budget/take-slot.ts'
 import { type ProbeReport, probeUpstream } from '../../upstream/probe/probe-upstream.ts'
@@ -29,7 +30,7 @@ export function probe(options: ProbeFlags): Promise<void> {
           await takeSlot(database.db, { requestsPerSecond, lane: true, clock, signal: waiting })
           terminal.progress('')
         },
-        flightId: flight ?? null,
+        flightId: flight ?? (await findWatchedFlight(database.db)),
         negative,
         signal,
       })

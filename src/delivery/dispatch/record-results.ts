@@ -203,9 +203,15 @@ async function writeHealth(
       (health, attempt) => healthAfter(health, { ...attempt, nowMs }),
       before,
     )
-    return after === before ? [] : [{ ...after, id: before.id }]
+    return after === before ? [] : [{ ...after, id: before.id, before }]
   })
   if (changed.length === 0) return
+  await tryAgain(
+    tx,
+    changed.flatMap(({ before, lastSuccessAtMs }) =>
+      before.failures > 0 && lastSuccessAtMs !== before.lastSuccessAtMs ? [before] : [],
+    ),
+  )
   await sql`
     update webhook_endpoint e
        set failures = h.failures,
@@ -221,6 +227,27 @@ async function writeHealth(
                   ${changed.map(({ lastSuccessAtMs }) => lastSuccessAtMs)}::float8[])
            h (id, failures, failing_since, open_until, held_until, last_success_at)
      where e.id = h.id
+  `.execute(tx)
+}
+
+/**
+ * After a success that ends failures the deliveries that were first tried since the success before are due at once: in the
+ * order of the feed and before what waits, with as many requests as the endpoint may have. What fails again, and what failed
+ * while others succeeded, keeps its pauses, so that a record that a receiver never accepts is not sent with each success.
+ * One that another statement has locked is left to it: to wait for its lock could end in a deadlock.
+ */
+async function tryAgain(tx: Tx, recovered: readonly LockedEndpoint[]): Promise<void> {
+  if (recovered.length === 0) return
+  await sql`
+    update delivery d
+       set due_at = least(clock_timestamp(), (select min(due_at) from delivery
+                                               where endpoint_id = d.endpoint_id and state = 'pending' and not replayed))
+     where id in (select d.id
+                    from unnest(${recovered.map(({ id }) => id)}::uuid[],
+                                ${recovered.map(({ lastSuccessAtMs }) => lastSuccessAtMs)}::float8[]) e (id, last_success_at)
+                    join delivery d on d.endpoint_id = e.id and d.state = 'pending' and d.claim_id is null
+                     and d.first_attempt_at > coalesce(to_timestamp(e.last_success_at / 1000), '-infinity')
+                     for no key update of d skip locked)
   `.execute(tx)
 }
 

@@ -5,7 +5,7 @@ import { recordAction } from '../../platform/db/audit.ts'
 import { type Db, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { notify } from '../../platform/db/listener.ts'
 import { affected, inTransaction } from '../../platform/db/transaction.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
+import { invalidBody, ProblemError } from '../../platform/http/problems.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
 import { hashOfTarget } from '../formats/target-limits.ts'
 import { disableEndpoints } from './disable-endpoints.ts'
@@ -112,7 +112,7 @@ export async function disallowAddress(db: Db, named: NamedAddress): Promise<void
 async function readNamed(db: Db, { reseller, address }: NamedAddress) {
   const { id } = await requireReseller(db, reseller)
   if (!isEmailAddress(address)) {
-    throw new ProblemError('request.invalid_body', {
+    throw invalidBody({
       pointer: '/address',
       detail: 'address must be one e-mail address such as fares@agency.example',
     })

@@ -3,6 +3,7 @@ import type { DisabledReason } from '../../platform/base/kinds.ts'
 import { sql, type Tx } from '../../platform/db/database.ts'
 import { takeTransactionLock } from '../../platform/db/session-lock.ts'
 import { affected, databaseNow, inTransaction, selectOne } from '../../platform/db/transaction.ts'
+import { ProblemError } from '../../platform/http/problems.ts'
 import { SECRET_PREFIX } from '../formats/webhook.ts'
 import { assertAllowed } from './addresses.ts'
 import {
@@ -24,9 +25,6 @@ import {
   placeOf,
   type SendTimes,
   type TargetRules,
-  TooManyEndpointsError,
-  TooManyRotationsError,
-  UnsignedFormatError,
 } from './endpoint-settings.ts'
 import type { EndpointSettings, ShownEndpoint } from './endpoint-shapes.ts'
 import { headersPlace, type Sealer, secretPlace, targetPlace } from './sealer.ts'
@@ -42,8 +40,8 @@ export type EndpointWithSecret = ShownEndpoint & { readonly secret: string | nul
 const SECRET_BYTES = 32
 
 /**
- * Creates an endpoint that receives the records after the present end of the feed. Throws TooManyEndpointsError,
- * AddressNotAllowedError, NoEncryptionKeyError, and ProblemErrors of invalid fields.
+ * Creates an endpoint that receives the records after the present end of the feed. Throws AddressNotAllowedError,
+ * NoEncryptionKeyError, and ProblemErrors of too many endpoints and of invalid fields.
  */
 export async function createEndpoint(
   owner: EndpointOwner,
@@ -86,7 +84,9 @@ async function assertRoom(tx: Tx, resellerId: number): Promise<void> {
     }>`select count(*) from webhook_endpoint where reseller_id = ${resellerId}`,
     tx,
   )
-  if (count >= MAX_ENDPOINTS) throw new TooManyEndpointsError()
+  if (count < MAX_ENDPOINTS) return
+  const detail = `a reseller may have ${MAX_ENDPOINTS} endpoints: delete or change one of them`
+  throw new ProblemError('quota.endpoints', { detail })
 }
 
 /** Whether the reseller wants the endpoint to receive. */
@@ -213,8 +213,8 @@ export async function deleteEndpoint({ db, resellerId }: EndpointOwner, id: stri
 }
 
 /**
- * Gives a webhook a new secret. The present one signs too for 24 hours. Throws UnsignedFormatError, and
- * TooManyRotationsError because a request has one signature for each secret.
+ * Gives a webhook a new secret. The present one signs too for 24 hours. Throws a ProblemError for a
+ * format that is not signed, and for too many rotations, because a request has one signature for each secret.
  */
 export async function rotateSecret(
   owner: EndpointOwner,
@@ -224,7 +224,7 @@ export async function rotateSecret(
   const secret = newSecret()
   return inTransaction(owner.db, async (tx) => {
     const { format } = await lockEndpoint(tx, owner.resellerId, id)
-    if (format !== 'webhook') throw new UnsignedFormatError(format)
+    if (format !== 'webhook') throw new ProblemError('delivery.unsigned_format')
     await assertRotatable(tx, id)
     await sql`
       insert into previous_secret (endpoint_id, secret, signs_until)
@@ -248,7 +248,10 @@ async function assertRotatable(tx: Tx, id: string): Promise<void> {
     `,
     tx,
   )
-  if (count >= MAX_PREVIOUS_SECRETS && until !== null) throw new TooManyRotationsError(until)
+  // A further rotation would end the 24 hours of a former secret early.
+  if (count < MAX_PREVIOUS_SECRETS || until === null) return
+  const detail = `${MAX_PREVIOUS_SECRETS} former secrets of the endpoint still sign: rotate again after ${until.toISOString()}`
+  throw new ProblemError('quota.secret_rotations', { detail })
 }
 
 function newSecret(): string {

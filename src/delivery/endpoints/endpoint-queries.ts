@@ -22,14 +22,12 @@ export interface EndpointOwner {
   readonly resellerId: number
 }
 
-/** A reseller's endpoints, oldest first. */
-export function listEndpoints(owner: EndpointOwner): Promise<ShownEndpoint[]> {
-  return readEndpoints(owner, null)
-}
-
 /** One endpoint of a reseller. Throws `not_found`, also if it is another reseller's. */
-export async function requireEndpoint(owner: EndpointOwner, id: string): Promise<ShownEndpoint> {
-  const [found] = await readEndpoints(owner, id)
+export async function requireEndpoint(
+  { db, resellerId }: EndpointOwner,
+  id: string,
+): Promise<ShownEndpoint> {
+  const [found] = await listEndpoints(db, { resellerId, id })
   if (found === undefined) throw endpointNotFound()
   return found
 }
@@ -50,19 +48,29 @@ export interface UnreachedEndpoint {
   /** Null while it is enabled. */
   readonly reason: 'gone' | 'failing' | null
   readonly failingSince: Date | null
+  /** Whether it is enabled, and every attempt at what waits has failed for hours. */
+  readonly forHours: boolean
 }
 
-/** The endpoints of all enabled resellers that farewatch has disabled or that fail for hours, the last one first. */
+/**
+ * The endpoints of all enabled resellers that farewatch has disabled or that fail, the last one first.
+ * @param limit how many of each reason, and of those that fail for hours and for less.
+ */
 export async function listUnreached(db: Db, limit: number): Promise<UnreachedEndpoint[]> {
   const { rows } = await sql<UnreachedEndpoint>`
-    select e.id, r.name as reseller, e.disabled_reason as reason, e.failing_since as "failingSince"
-      from webhook_endpoint e
-      join reseller r on r.id = e.reseller_id and r.disabled_at is null
-     where e.disabled_reason in ('gone', 'failing')
-        or e.disabled_at is null and ${FAILS_FOR_HOURS}
-           and exists (select from delivery d where d.endpoint_id = e.id and d.state = 'pending')
-     order by e.disabled_at desc, e.failing_since desc, e.id
-     limit ${limit}
+    select id, reseller, reason, "failingSince", "forHours"
+      from (select e.id, r.name as reseller, e.disabled_reason as reason, e.failing_since as "failingSince", "forHours",
+                   row_number() over (partition by e.disabled_reason, "forHours"
+                                      order by e.disabled_at desc, e.failing_since desc, e.id) as place
+              from webhook_endpoint e
+              join reseller r on r.id = e.reseller_id and r.disabled_at is null
+             cross join lateral (
+               select e.disabled_at is null and ${FAILS_FOR_HOURS}
+                      and exists (select from delivery d where d.endpoint_id = e.id and d.state = 'pending') as "forHours") h
+             where e.disabled_reason in ('gone', 'failing')
+                or e.disabled_at is null and (e.failures > 0 or e.held_until > now())) unreached
+     where place <= ${limit}
+     order by reason, "forHours", place
   `.execute(db)
   return rows
 }
@@ -75,12 +83,21 @@ export function endpointNotFound(): ProblemError {
   })
 }
 
-async function readEndpoints(
-  { db, resellerId }: EndpointOwner,
-  id: string | null,
+interface EndpointFilter {
+  /** Only those of this reseller. */
+  readonly resellerId?: number | null
+  readonly id?: string | null
+  readonly after?: string | null | undefined
+  readonly limit?: number | null
+}
+
+/** Endpoints, oldest first. */
+export async function listEndpoints(
+  db: Db,
+  { resellerId = null, id = null, after = null, limit = null }: EndpointFilter,
 ): Promise<ShownEndpoint[]> {
   const { rows } = await sql<WithAttempt<Omit<ShownEndpoint, 'lastFailure'>>>`
-    select e.id, e.format, e.target_shown as target, e.description, e.kinds, e.reasons, e.lists, e.rules, e.digest, e.quiet_hours as "quietHours",
+    select e.id, r.name as reseller, e.format, e.target_shown as target, e.description, e.kinds, e.reasons, e.lists, e.rules, e.digest, e.quiet_hours as "quietHours",
            e.template, e.header_names as "headerNames",
            e.disabled_at is null as enabled, e.disabled_reason as "disabledReason", e.disabled_at as "disabledAt",
            e.failing_since as "failingSince", e.last_success_at as "lastSuccessAt",
@@ -91,14 +108,17 @@ async function readEndpoints(
              where p.endpoint_id = e.id and p.signs_until > clock_timestamp()) as "previousSecretUntil",
            e.created_at as "createdAt", e.updated_at as "updatedAt", ${ATTEMPT}
       from webhook_endpoint e
+      join reseller r on r.id = e.reseller_id
      cross join lateral (
        select count(*) as pending, min(recorded_at) as oldest
          from (select recorded_at from delivery
                 where endpoint_id = e.id and state = 'pending'
                 order by recorded_at limit ${MAX_COUNTED}) waiting) p
       left join lateral (${LAST_FAILURE}) a on true
-     where e.reseller_id = ${resellerId} and (${id}::uuid is null or e.id = ${id}::uuid)
-     order by e.created_at, e.id
+     where (${resellerId}::bigint is null or e.reseller_id = ${resellerId}::bigint)
+       and (${id}::uuid is null or e.id = ${id}::uuid) and (${after}::uuid is null or e.id > ${after}::uuid)
+     order by e.id
+     limit ${limit}
   `.execute(db)
   return rows.map((row) => {
     const { rest, attempt } = splitAttempt(row)

@@ -7,7 +7,7 @@ import {
 } from '../../platform/base/kinds.ts'
 import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 import { nameFault, textFault } from '../../platform/base/text.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
+import { invalidBody } from '../../platform/http/problems.ts'
 import { CHATS, type ChatHosts, chatUrlFault } from '../formats/chats.ts'
 import { emailFault } from '../formats/email.ts'
 import type { Template } from '../formats/format.ts'
@@ -25,34 +25,21 @@ const MAX_DESCRIPTION_CHARS = 200
 
 type Checked = Given<EndpointSettings> & { readonly format: EndpointFormat }
 
-/** Throws a ProblemError that names the first field at fault. What a schema can say is left to the schema. */
+/** Throws a ProblemError that names the fields at fault. What a schema can say is left to the schema. */
 export function assertValid(given: Checked, targetRules: TargetRules): void {
-  const { description = '', lists, headers, template } = given
-  const found =
-    targetFault({ ...given, digest: given.digest ?? null }, targetRules) ??
-    faultOf(
-      'quietHours',
-      given.quietHours ? quietFault(given.format, given.quietHours) : undefined,
-    ) ??
-    faultOf(
-      'description',
-      description === '' ? undefined : textFault(description, MAX_DESCRIPTION_CHARS),
-    ) ??
-    faultOf(
-      'lists',
-      lists?.map(nameFault).find((fault) => fault !== undefined),
-    ) ??
-    faultOf('headers', headers ? headersFault(given.format, headers) : undefined) ??
-    faultOf('template', template === undefined ? undefined : formFault(given.format, template))
-  if (found === undefined) return
-  throw new ProblemError('request.invalid_body', {
-    pointer: `/${found.field}`,
-    detail: `${found.field} ${found.fault}`,
-  })
-}
-
-function faultOf(field: string, fault: string | undefined) {
-  return fault === undefined ? undefined : { field, fault }
+  const { format, description, lists, headers, template, quietHours, digest } = given
+  const found = {
+    ...targetFaults({ ...given, digest: digest ?? null }, targetRules),
+    quietHours: quietHours && quietFault(format, quietHours),
+    description: description && textFault(description, MAX_DESCRIPTION_CHARS),
+    lists: lists?.map(nameFault).find((fault) => fault !== undefined),
+    headers: headers && headersFault(format, headers),
+    template: template === undefined ? undefined : formFault(format, template),
+  }
+  const faults = Object.entries(found).flatMap(([field, fault]) =>
+    fault ? [{ pointer: `/${field}`, detail: `${field} ${fault}` }] : [],
+  )
+  if (faults.length > 0) throw invalidBody(...faults)
 }
 
 function formFault(format: EndpointFormat, template: Template | null): string | undefined {
@@ -152,17 +139,13 @@ export interface GivenTarget {
   readonly digest: Digest | null
 }
 
-/** What is wrong with where and when an endpoint receives, with the name of the field; undefined if it is valid. */
-export function targetFault(
-  { format, target, digest }: GivenTarget,
-  rules: TargetRules,
-): { readonly field: 'target' | 'digest'; readonly fault: string } | undefined {
-  const fault = target === undefined ? undefined : addressFault({ format, target }, rules)
-  if (fault !== undefined) return { field: 'target', fault }
-  if (digest === null) return undefined
-  if (!JOINS.has(format)) return { field: 'digest', fault: ONLY_JOINED }
-  const wrong = digest.type === 'daily' ? zoneFault(digest.zone) : undefined
-  return wrong === undefined ? undefined : { field: 'digest', fault: wrong }
+/** What is wrong with where and when an endpoint receives, by the field; undefined if it is valid. */
+export function targetFaults({ format, target, digest }: GivenTarget, rules: TargetRules) {
+  const wrongZone = digest?.type === 'daily' ? zoneFault(digest.zone) : undefined
+  return {
+    target: target === undefined ? undefined : addressFault({ format, target }, rules),
+    digest: digest === null || JOINS.has(format) ? wrongZone : ONLY_JOINED,
+  }
 }
 
 function addressFault(
@@ -202,30 +185,8 @@ export function placeOf(given: ShowableTarget): Place {
 /** How many endpoints a reseller may have. */
 export const MAX_ENDPOINTS = 20
 
-export class TooManyEndpointsError extends AppError {
-  override readonly name = 'TooManyEndpointsError'
-  override readonly code = 'quota.endpoints'
-
-  constructor() {
-    super(`a reseller may have ${MAX_ENDPOINTS} endpoints: delete or change one of them`)
-  }
-}
-
 /** How many secrets of an endpoint sign in addition to the present one. */
 export const MAX_PREVIOUS_SECRETS = 3
-
-/** A further rotation would end the 24 hours of a former secret early. */
-export class TooManyRotationsError extends AppError {
-  override readonly name = 'TooManyRotationsError'
-  override readonly code = 'quota.secret_rotations'
-
-  /** @param until when the oldest of the former secrets stops signing. */
-  constructor(until: Date) {
-    super(
-      `${MAX_PREVIOUS_SECRETS} former secrets of the endpoint still sign: rotate again after ${until.toISOString()}`,
-    )
-  }
-}
 
 /** A disabled endpoint receives nothing, so a test event would wait. */
 export class EndpointDisabledError extends AppError {
@@ -252,15 +213,5 @@ export class TooManyTestsError extends AppError {
       `a target is sent ${TEST_LIMIT.atMost} tests and examples an hour at most, half of them at once, over all endpoints`,
     )
     this.retryAfterMs = Math.max(0, retryAfterMs)
-  }
-}
-
-/** Only webhooks are signed. */
-export class UnsignedFormatError extends AppError {
-  override readonly name = 'UnsignedFormatError'
-  override readonly code = 'delivery.unsigned_format'
-
-  constructor(format: string) {
-    super(`an endpoint of the format ${format} has no secret: only webhooks are signed`)
   }
 }

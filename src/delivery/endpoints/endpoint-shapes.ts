@@ -106,6 +106,7 @@ export const MAX_COUNTED = 10_000
 export const WebhookEndpoint = object(
   {
     id: Type.String({ format: 'uuid' }),
+    reseller: Type.String({ description: 'The name of its owner.' }),
     format: oneOf(ENDPOINT_FORMATS),
     target: Type.String({
       description:

@@ -1,6 +1,6 @@
 import { type Db, type RawBuilder, sql } from '../../platform/db/database.ts'
 import { affected, selectOne } from '../../platform/db/transaction.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
+import { invalidBody, type ProblemError } from '../../platform/http/problems.ts'
 import { isOfReseller } from './delivery-queries.ts'
 
 /** How many deliveries one call replays at most. */
@@ -17,7 +17,7 @@ export async function retryDelivery(
 
 /** Nothing can be in the range, so its caller has mistaken it. */
 function emptyRange(field: string, detail: string): ProblemError {
-  return new ProblemError('request.invalid_body', { pointer: `/${field}`, detail })
+  return invalidBody({ pointer: `/${field}`, detail })
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
-import { logOperation, operations } from '../../platform/http/operation.ts'
+import { operations } from '../../platform/http/operation.ts'
 import { onlyPage, pageOf } from '../../platform/http/pages.ts'
 import { Instant, object } from '../../platform/http/schemas.ts'
 import { requireReseller } from '../../resellers/resellers.ts'
@@ -67,11 +67,9 @@ const allow = operator({
   body,
   answer: { about: 'The address.', schema: AllowedAddress },
   example: named,
-  handler: async ({ db, log }, { params, body: { address }, caller, request }) => {
-    const allowed = await allowAddress(db, { ...params, address, by: caller.limitKey })
-    logOperation(log, { caller, request }, { event: 'address allowed', ...params })
-    return allowed
-  },
+  logs: 'address allowed',
+  handler: ({ db }, { params, body: { address }, caller }) =>
+    allowAddress(db, { ...params, address, by: caller.limitKey }),
 })
 
 const disallow = operator({
@@ -84,10 +82,9 @@ const disallow = operator({
   body,
   answer: { about: 'Nothing more is sent to it.', status: 204 },
   example: named,
-  handler: async ({ db, log }, { params, body: { address }, caller, request }) => {
-    await disallowAddress(db, { ...params, address, by: caller.limitKey })
-    logOperation(log, { caller, request }, { event: 'address disallowed', ...params })
-  },
+  logs: 'address disallowed',
+  handler: ({ db }, { params, body: { address }, caller }) =>
+    disallowAddress(db, { ...params, address, by: caller.limitKey }),
 })
 
 /** The operations on the e-mail addresses that operators allow. */

@@ -7,7 +7,7 @@ import type { ResellerId } from '../../platform/base/reseller-id.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { operations } from '../../platform/http/operation.ts'
 import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../../platform/http/pages.ts'
-import { ProblemError } from '../../platform/http/problems.ts'
+import { invalidBody } from '../../platform/http/problems.ts'
 import { MAX_WHOLE_NUMBER, object, oneOf, orNull } from '../../platform/http/schemas.ts'
 import { composeMessages } from '../dispatch/claim-deliveries.ts'
 import {
@@ -242,9 +242,7 @@ const replay = reseller({
       const given = { endpointId, diedFrom: instantOf(diedFrom) }
       return { replayed: await replayFailed(db, resellerId, given) }
     }
-    throw new ProblemError('request.invalid_body', {
-      detail: 'give either from and to, or diedFrom',
-    })
+    throw invalidBody({ pointer: '', detail: 'give either from and to, or diedFrom' })
   },
 })
 
@@ -253,7 +251,7 @@ function instantOf(text: string): Date {
   const instant = new Date(text)
   const year = instant.getUTCFullYear()
   if (year >= 1970 && year <= 9999) return instant
-  throw new ProblemError('request.invalid_body', {
+  throw invalidBody({
     pointer: '/diedFrom',
     detail: 'diedFrom must be an instant such as 2030-01-31T12:00:00Z',
   })

@@ -5,7 +5,7 @@ import type { Logger } from '../../platform/base/logger.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import { logOperation, operations } from '../../platform/http/operation.ts'
-import { onlyPage, pageOf } from '../../platform/http/pages.ts'
+import { cursorsOf, onlyPage, PAGED, pageOf } from '../../platform/http/pages.ts'
 import { object, oneOf } from '../../platform/http/schemas.ts'
 import {
   createEndpoint,
@@ -22,6 +22,7 @@ import {
   EXAMPLE_ENDPOINT,
   OF_ENDPOINTS,
   optionalSettings,
+  type ShownEndpoint,
   target,
   WebhookEndpoint,
   withSecret,
@@ -29,7 +30,9 @@ import {
 import { addExample, addTestEvent } from '../endpoints/test-events.ts'
 import { TEST_LIMIT } from '../formats/target-limits.ts'
 
-const { reseller } = operations<EndpointDeps & { readonly db: Db; readonly log: Logger }>()
+const { operator, reseller } = operations<
+  EndpointDeps & { readonly db: Db; readonly log: Logger }
+>()
 
 const common = { ...OF_ENDPOINTS, path: '/api/v1/webhook-endpoints' } as const
 const one = { ...common, path: `${common.path}/{endpointId}`, params: EndpointParams } as const
@@ -41,7 +44,21 @@ const listAll = reseller({
   summary: 'List your webhook endpoints, oldest first',
   scope: 'read',
   answer: { about: 'All endpoints.', schema: pageOf(WebhookEndpoint) },
-  handler: async (owner) => onlyPage(await listEndpoints(owner)),
+  handler: async ({ db, resellerId }) => onlyPage(await listEndpoints(db, { resellerId })),
+})
+
+const cursors = cursorsOf('endpoints', WebhookEndpoint.properties.id, ({ id }: ShownEndpoint) => id)
+
+const listOfAll = operator({
+  id: 'listAllWebhookEndpoints',
+  method: 'GET',
+  path: '/api/v1/all-webhook-endpoints',
+  tag: 'Operators',
+  summary: 'List the webhook endpoints of all resellers, oldest first',
+  scope: 'operate',
+  ...PAGED,
+  answer: { about: 'A page of endpoints.', schema: pageOf(WebhookEndpoint) },
+  handler: ({ db }, { query }) => cursors.page(query, (page) => listEndpoints(db, page)),
 })
 
 const create = reseller({
@@ -104,12 +121,9 @@ const update = reseller({
   answer: { about: 'The endpoint.', schema: WebhookEndpoint },
   problems: ['not_found', 'delivery.no_encryption_key', 'delivery.address_not_allowed'],
   example: { params: EXAMPLE_ENDPOINT, body: { rules: { soldOut: true } } },
-  handler: async (deps, { params: { endpointId: id }, body, caller, request }) => {
-    const changed = await updateEndpoint(deps, deps, { id, given: body })
-    const event = { event: 'webhook endpoint changed', endpointId: id }
-    logOperation(deps.log, { caller, request }, event)
-    return changed
-  },
+  logs: 'webhook endpoint changed',
+  handler: (deps, { params: { endpointId: id }, body: given }) =>
+    updateEndpoint(deps, deps, { id, given }),
 })
 
 const remove = reseller({
@@ -121,11 +135,8 @@ const remove = reseller({
   answer: { about: 'Deleted.', status: 204 },
   problems: ['not_found'],
   example: { params: EXAMPLE_ENDPOINT },
-  handler: async (deps, { params: { endpointId }, caller, request }) => {
-    await deleteEndpoint(deps, endpointId)
-    const event = { event: 'webhook endpoint deleted', endpointId }
-    logOperation(deps.log, { caller, request }, event)
-  },
+  logs: 'webhook endpoint deleted',
+  handler: (deps, { params }) => deleteEndpoint(deps, params.endpointId),
 })
 
 const rotate = reseller({
@@ -146,12 +157,8 @@ const rotate = reseller({
     'quota.secret_rotations',
   ],
   example: { params: EXAMPLE_ENDPOINT },
-  handler: async (deps, { params: { endpointId }, caller, request }) => {
-    const rotated = await rotateSecret(deps, deps.sealer, endpointId)
-    const event = { event: 'webhook secret rotated', endpointId }
-    logOperation(deps.log, { caller, request }, event)
-    return rotated
-  },
+  logs: 'webhook secret rotated',
+  handler: (deps, { params }) => rotateSecret(deps, deps.sealer, params.endpointId),
 })
 
 const added = {
@@ -225,6 +232,7 @@ const trigger = reseller({
 /** The operations with which a reseller manages its webhook endpoints. */
 export const WEBHOOK_ENDPOINT_OPERATIONS = [
   listAll,
+  listOfAll,
   create,
   read,
   update,

@@ -40,10 +40,12 @@ const INVISIBLE = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
  */
 export function quote(text: string): string {
   const shown = text.length > QUOTED_CHARS ? `${text.slice(0, QUOTED_CHARS)}…` : text
-  return JSON.stringify(shown).replace(
-    INVISIBLE,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return JSON.stringify(shown).replace(INVISIBLE, escapeCharacter)
+}
+
+/** @example escapeCharacter('\x1b') // '\\u001b' */
+export function escapeCharacter(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 const MAX_NAME_CHARS = 200

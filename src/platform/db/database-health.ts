@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import pg from 'pg'
 import { AppError, messageOf } from '../base/errors.ts'
-import { takeServerOptions } from '../base/server-options.ts'
 import { durationText } from '../base/text.ts'
 import { type Database, type Db, PRIVATE_SCHEMA, sql } from './database.ts'
+import { clientOf } from './listener.ts'
 import { LockHeldError } from './session-lock.ts'
 import { selectOne } from './transaction.ts'
 
@@ -151,14 +151,7 @@ async function assertOwnSession(pool: pg.Pool, client: pg.PoolClient): Promise<v
  * The connection is outside the pool: an exhausted or stalled pool does not mean that the database is down.
  */
 export async function pingDatabase(url: string, timeoutMs: number): Promise<void> {
-  const { connectionString, serverOptions } = takeServerOptions(url)
-  const client = new pg.Client({
-    connectionString,
-    options: serverOptions,
-    application_name: 'farewatch ping',
-    connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
-  })
+  const client = clientOf(url, 'farewatch ping', timeoutMs)
   // A lost connection also fails the query. Without a listener the event would end the process.
   client.on('error', () => undefined)
   try {

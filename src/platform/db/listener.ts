@@ -133,20 +133,25 @@ async function keepListening(options: ListenerOptions, listening: Listening): Pr
   }
 }
 
+/** A connection outside the pool. A connect, or an answer, that takes longer fails. */
+export function clientOf(url: string, name: string, timeoutMs: number): pg.Client {
+  const { connectionString, serverOptions } = takeServerOptions(url)
+  return new pg.Client({
+    connectionString,
+    options: serverOptions,
+    application_name: name,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+    keepAlive: true,
+  })
+}
+
 /** Returns why the connection ended. */
 async function listenUntilLost(
   { url, probeEveryMs = PROBE_EVERY_MS }: ListenerOptions,
   { closing, notifyAll, onNotification }: Listening,
 ): Promise<string> {
-  const { connectionString, serverOptions } = takeServerOptions(url)
-  const client = new pg.Client({
-    connectionString,
-    options: serverOptions,
-    application_name: 'farewatch listener',
-    connectionTimeoutMillis: ANSWER_WITHIN_MS,
-    query_timeout: ANSWER_WITHIN_MS,
-    keepAlive: true,
-  })
+  const client = clientOf(url, 'farewatch listener', ANSWER_WITHIN_MS)
   const lost = new AbortController()
   client.on('error', (err) => lost.abort(err))
   client.on('end', () => lost.abort(new Error('the connection ended')))

@@ -34,11 +34,8 @@ export async function authorize(
     return { kind: 'unknown', scopes: [], limitKey: `address ${request.ip}` }
   }
   const found = await identify(access, required, request)
-  if (typeof found === 'string') {
-    await limits.count(request, reply)
-    throw unauthorized(found)
-  }
-  await limits.count(request, reply, found.limitKey)
+  await limits.count(request, reply, typeof found === 'string' ? undefined : found.limitKey)
+  if (typeof found === 'string') throw unauthorized(found)
   assertAllowed(required, found)
   return found
 }

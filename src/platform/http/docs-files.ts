@@ -1,49 +1,35 @@
-import { readFileSync } from 'node:fs'
-
-interface DocsFile {
-  /** In docs/, without its extension. */
-  readonly file: string
-  readonly title: string
-  readonly about: string
-}
-
-/** The pages of docs/ that the API serves, by the last part of their addresses. */
-export const DOCS_FILES: ReadonlyMap<string, DocsFile> = new Map(
-  [
-    ['start', 'Start', 'Start farewatch, connect an upstream and stores, and what it promises'],
-    [
-      'resellers',
-      'Resellers',
-      'Watch fares, follow the feed, verify: five minutes, then each part',
-    ],
-    [
-      'afternoon',
-      'Why not a script',
-      'Eight things that a script of an afternoon gets wrong, as it did',
-    ],
-    ['reference/api', 'API rules', 'Keys, limits, problems, pages, following changes, restores'],
-    ['reference/watch-lists', 'Watch lists', 'Columns of a watch, CSV and YAML files, imports'],
-    ['reference/webhooks', 'Webhooks', 'Verify and answer webhooks, and what is tried again when'],
-    ['reference/events', 'Events', 'Each kind of record and event, with its JSON Schema'],
-    ['reference/problem-codes', 'Errors', 'Each problem code with its cause'],
-    ['reference/truth', 'Rules of truth', 'What makes an answer of the upstream a record'],
-    ['reference/availability-states', 'States', 'Each state of a fare, and each case of an answer'],
-    ['reference/stability', 'Stability', 'What a later version may change'],
-    ['analysts', 'Analysts', 'The history in SQL: logins, views, exports, questions'],
-    ['reference/dictionary', 'Dictionary', 'Each view and column of the public SQL'],
-    ['reference/runbooks', 'Runbooks', 'What to do about each warning of the status'],
-  ].map(([file = '', title = '', about = '']) => [
-    file.replace(/.*\//, ''),
-    { file, title, about },
-  ]),
-)
+import { readdirSync, readFileSync } from 'node:fs'
 
 const FOLDER = new URL('../../../docs/', import.meta.url)
 
-/** The Markdown of a page, in which links lead to other served pages alone. */
-export function readDocs({ file }: DocsFile): string {
-  return readFileSync(new URL(`${file}.md`, FOLDER), 'utf8')
+/** What readers without a checkout need. The rest of docs/ is about the code. */
+const PAGES =
+  `start resellers analysts operators afternoon reference/api reference/watch-lists reference/webhooks reference/events
+  reference/problem-codes reference/truth reference/availability-states reference/stability reference/dictionary
+  reference/questions reference/worked-questions reference/runbooks reference/settings reference/deploying reference/cli
+  reference/metrics reference/guard reference/schedule reference/upstream reference/sandbox performance`.split(
+    /\s+/,
+  )
+
+/** A file of docs/. */
+export function readDocs(file: string): string {
+  return readFileSync(new URL(file, FOLDER), 'utf8')
 }
+
+/** The pages of docs/ that the API serves, by the last part of their addresses. The title is the heading. */
+export const DOCS_FILES: ReadonlyMap<string, { readonly title: string; readonly text: string }> =
+  new Map(
+    PAGES.map((page) => {
+      const text = readDocs(`${page}.md`)
+      const title = /^# (.+)$/m.exec(text)?.[1] ?? page
+      return [page.replace(/.*\//, ''), { title, text }]
+    }),
+  )
+
+/** The schemas of events, by the ends of their addresses. */
+export const DOCS_SCHEMAS = readdirSync(new URL('events/v1', FOLDER)).map(
+  (name) => `events/v1/${name}`,
+)
 
 /**
  * The address of what a link in docs/ leads to: a part of the same page, another served page or another site. Undefined for
@@ -52,6 +38,9 @@ export function readDocs({ file }: DocsFile): string {
  */
 export function docsAddress(href: string, extension = ''): string | undefined {
   if (/^(#|https:\/\/)/.test(href)) return href
+  if (href.endsWith('openapi.json')) return '/openapi.json'
+  const schema = DOCS_SCHEMAS.find((name) => href.endsWith(name))
+  if (schema !== undefined) return `/docs/${schema}`
   const [, name = '', anchor = ''] = /^(?:[\w./-]*\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? []
   return DOCS_FILES.has(name) ? `/docs/${name}${extension}${anchor}` : undefined
 }

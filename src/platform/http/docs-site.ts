@@ -1,14 +1,15 @@
 import { lazily } from '../base/cache.ts'
-import { createSlugs, DOCS_FILES, docsAddress, readDocs } from './docs-files.ts'
+import { createSlugs, DOCS_FILES, DOCS_SCHEMAS, docsAddress, readDocs } from './docs-files.ts'
 import { docsPage, escaped, markdown } from './docs-html.ts'
 
 /** What writes each address of the guides: the pages, their Markdown, and the list of them for language models. */
 export function guides(): Record<string, () => string> {
-  const pages = [...DOCS_FILES].flatMap(([name, page]) => [
-    [`/docs/${name}`, () => docsPage(`${page.title} · farewatch`, markdown(readDocs(page)))],
-    [`/docs/${name}.md`, () => withServedLinks(readDocs(page))],
+  const pages = [...DOCS_FILES].flatMap(([name, { title, text }]) => [
+    [`/docs/${name}`, () => docsPage(`${title} · farewatch`, markdown(text))],
+    [`/docs/${name}.md`, () => withServedLinks(text)],
   ])
-  return { ...Object.fromEntries(pages), '/llms.txt': writeList }
+  const schemas = DOCS_SCHEMAS.map((name) => [`/docs/${name}`, () => readDocs(name)])
+  return { ...Object.fromEntries([...pages, ...schemas]), '/llms.txt': writeList }
 }
 
 /** The Markdown with links to what is served as Markdown; the text alone of other links and of images. */
@@ -21,9 +22,7 @@ function withServedLinks(text: string): string {
 
 /** The form is that of https://llmstxt.org. */
 function writeList(): string {
-  const lines = [...DOCS_FILES].map(
-    ([name, { title, about }]) => `- [${title}](/docs/${name}.md): ${about}`,
-  )
+  const lines = [...DOCS_FILES].map(([name, { title }]) => `- [${title}](/docs/${name}.md)`)
   return `# farewatch
 
 > Watches flight routes and fares for resellers: history in PostgreSQL, a record of each confirmed change, metrics.
@@ -47,14 +46,12 @@ interface Section {
 
 const sections = lazily(() => [...DOCS_FILES].flatMap(sectionsOf))
 
-type NamedPage = [string, Parameters<typeof readDocs>[0] & { readonly title: string }]
-
 /** The text below each heading. A `#` in a block of code is no heading. */
-function sectionsOf([name, page]: NamedPage): Section[] {
+function sectionsOf([name, { title, text }]: [string, { title: string; text: string }]): Section[] {
   const slugOf = createSlugs()
   const found: { heading: string; slug: string; lines: string[] }[] = []
   let isCode = false
-  for (const line of readDocs(page).split('\n')) {
+  for (const line of text.split('\n')) {
     if (line.startsWith('```')) isCode = !isCode
     const heading = isCode ? undefined : /^#+ (.+)$/.exec(line)?.[1]
     if (heading !== undefined) found.push({ heading, slug: slugOf(heading), lines: [] })
@@ -62,7 +59,7 @@ function sectionsOf([name, page]: NamedPage): Section[] {
   }
   return found.map(({ heading, slug, lines }) => ({
     address: `/docs/${name}#${slug}`,
-    page: page.title,
+    page: title,
     heading: plain(heading),
     text: plain(lines.join(' ')),
   }))

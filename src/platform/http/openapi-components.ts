@@ -53,50 +53,26 @@ export function problemHeaders(status: number): object {
 
 /** The request headers of operators, of conditional and repeated requests, and of clients that continue a stream. */
 export function headerParameters({ answer, streams, repeatable, lock, audience }: Responding) {
-  const ofOperators = [
-    {
-      name: 'Farewatch-Reseller',
-      description:
-        'With an operator’s key: the name of the reseller for whom you call, percent-encoded.',
-    },
-  ]
-  const ofVersions = [
-    { name: 'If-None-Match', description: 'The `ETag` of the response that the client has.' },
-    {
-      name: 'If-Modified-Since',
-      description: 'The `Last-Modified` of that response. It is ignored if there is a tag.',
-    },
-  ]
-  const ofStreams = [
-    { name: 'Last-Event-ID', description: 'The id of the last event that the client has.' },
-  ]
-  const ofRepeats = [
-    {
-      name: 'Idempotency-Key',
-      description:
-        'Your name for this request. For a day a request with it and the same body is answered as the first one was, and makes nothing.',
-    },
-  ]
-  const ofEdits = [
-    {
-      name: 'If-Match',
-      description:
-        'The `ETag` of what you have read. If its settings have changed since, the answer is 412.',
-    },
-  ]
-  return [
-    ...(audience === 'resellers' ? ofOperators : []),
-    ...(repeatable === true ? ofRepeats : []),
-    ...(lock === undefined ? [] : ofEdits),
-    ...(answer.versioned === true ? ofVersions : []),
-    ...(streams === true ? ofStreams : []),
-  ].map(({ name, description }) => ({
-    name,
-    in: 'header',
-    required: false,
-    description,
-    schema: { type: 'string' },
-  }))
+  const headers = {
+    'Farewatch-Reseller':
+      audience === 'resellers' &&
+      'With an operator’s key: the name of the reseller for whom you call, percent-encoded.',
+    'Idempotency-Key':
+      repeatable &&
+      'Your name for this request. For a day a request with it and the same body is answered as the first one was, and makes nothing.',
+    'If-Match':
+      lock &&
+      'The `ETag` of what you have read. If its settings have changed since, the answer is 412.',
+    'If-None-Match': answer.versioned && 'The `ETag` of the response that the client has.',
+    'If-Modified-Since':
+      answer.versioned && 'The `Last-Modified` of that response. It is ignored if there is a tag.',
+    'Last-Event-ID': streams && 'The id of the last event that the client has.',
+  }
+  return Object.entries(headers).flatMap(([name, description]) =>
+    description
+      ? [{ name, in: 'header', required: false, description, schema: { type: 'string' } }]
+      : [],
+  )
 }
 
 function references(names: readonly HeaderName[]): object {

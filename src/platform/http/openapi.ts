@@ -139,35 +139,29 @@ function operationObject(
     operationId: id,
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     security:
       audience === 'everybody'
         ? []
-        : [{ bearer: scopes }, ...(upstream === true ? [{ accessToken: scopes }] : [])],
+        : [{ bearer: scopes }, ...(upstream ? [{ accessToken: scopes }] : [])],
     'x-audience': audience,
     parameters: [
       ...parametersOf(components, { where: 'path', schema: operation.params }, example.params),
       ...parametersOf(components, { where: 'query', schema: operation.query }, example.query),
       ...headerParameters(operation),
     ].map((parameter) => sharedParameter(parameter, shared)),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: {
-              'application/json': { schema: components.refer(body), example: example.body },
-              ...(csv === undefined
-                ? {}
-                : {
-                    'text/csv': {
-                      schema: { type: 'string', description: csv.about },
-                      example: csv.example,
-                    },
-                  }),
-            },
+    requestBody: body && {
+      required: true,
+      content: {
+        'application/json': { schema: components.refer(body), example: example.body },
+        ...(csv && {
+          'text/csv': {
+            schema: { type: 'string', description: csv.about },
+            example: csv.example,
           },
         }),
+      },
+    },
   }
 }
 
@@ -219,11 +213,11 @@ function parametersOf(
       name,
       in: where,
       required: required.includes(name) && !('default' in property),
-      ...(description === undefined ? {} : { description }),
+      description,
       // Separated by commas. Repetition is accepted too, but OpenAPI can declare only one form.
-      ...(property.type === 'array' ? { style: 'form', explode: false } : {}),
+      ...(property.type === 'array' && { style: 'form', explode: false }),
       schema: components.refer(rest),
-      ...(examples[name] === undefined ? {} : { example: exampleOf(property, examples[name]) }),
+      example: examples[name] && exampleOf(property, examples[name]),
     }
   })
 }
@@ -244,15 +238,15 @@ function successOf(
   const headers = headersPart(answerHeaders(operation, isEdited))
   const content = {
     [type]: {
-      ...(schema === undefined ? {} : { schema: components.refer(opened(schema)) }),
+      schema: schema && components.refer(opened(schema)),
       example,
     },
   }
   return {
-    [status]: { description: about, ...headers, ...(status === 204 ? {} : { content }) },
-    ...(versioned === true
-      ? { 304: { description: 'The client already has this version.', ...headers } }
-      : {}),
+    [status]: { description: about, ...headers, ...(status !== 204 && { content }) },
+    ...(versioned && {
+      304: { description: 'The client already has this version.', ...headers },
+    }),
   }
 }
 
@@ -269,10 +263,10 @@ function problemsOf(
   const codes = new Set([
     ...COMMON,
     ...(audience === 'everybody' ? [] : WITH_KEY),
-    ...(body === undefined ? [] : WITH_BODY),
+    ...(body ? WITH_BODY : []),
     ...(audience === 'resellers' ? (['access.resellers_only'] as const) : []),
-    ...(repeatable === true ? WITH_REPEATS : []),
-    ...(lock === undefined ? [] : (['request.changed_meanwhile'] as const)),
+    ...(repeatable ? WITH_REPEATS : []),
+    ...(lock ? (['request.changed_meanwhile'] as const) : []),
     ...problems,
   ])
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status)

@@ -55,6 +55,8 @@ interface Declaration<P extends TSchema, Q extends TSchema, B extends TSchema, A
   readonly streams?: true
   /** The account of operators, which has endpoints, and neither watches nor keys, may call it too. */
   readonly ofEndpoints?: true
+  /** What the log says of each success, in lower case, with the parameters of the path. Its handler needs `log`. */
+  readonly logs?: string
   /** Problems in addition to those that every operation may answer. */
   readonly problems?: readonly ProblemCode[]
   /**
@@ -197,12 +199,12 @@ export function operations<D extends object>(): {
   readonly operator: Declare<D, D>
 } {
   return {
-    open: (spec) => ({ ...erase(spec), audience: 'everybody', run: runOf<D>(spec.handler) }),
-    shared: (spec) => ({ ...erase(spec), audience: 'anyone', run: runOf<D>(spec.handler) }),
-    operator: (spec) => ({ ...erase(spec), audience: 'operators', run: runOf<D>(spec.handler) }),
+    open: (spec) => ({ ...erase(spec), audience: 'everybody', run: runOf<D>(spec) }),
+    shared: (spec) => ({ ...erase(spec), audience: 'anyone', run: runOf<D>(spec) }),
+    operator: (spec) => ({ ...erase(spec), audience: 'operators', run: runOf<D>(spec) }),
     reseller: (spec) => {
-      const run = runOf<D & Owner>(spec.handler)
-      const lock = spec.lock && runOf<D & Owner>(spec.lock)
+      const run = runOf<D & Owner>(spec)
+      const lock = spec.lock && runOf<D & Owner>({ handler: spec.lock })
       const owned = (deps: D, { caller }: Asked) => ({ ...deps, ...ownerOf(caller) })
       return {
         ...erase(spec),
@@ -218,9 +220,19 @@ function erase(spec: AnyDeclaration): AnyDeclaration & { readonly example: Examp
   return { example: {}, ...spec }
 }
 
-/** The cast is safe: the request was validated by the schemas that give the handler its types. */
-function runOf<D>(handler: (deps: D, request: never) => Promise<unknown>) {
-  return (deps: D, request: Asked) => handler(deps, request as never)
+interface Runnable<D> {
+  readonly handler: (deps: D, request: never) => Promise<unknown>
+  readonly logs?: string
+}
+
+/** The cast of the request is safe: it was validated by the schemas that give the handler its types. */
+function runOf<D>({ handler, logs: event }: Runnable<D>) {
+  return async (deps: D, request: Asked) => {
+    const answer = await handler(deps, request as never)
+    const { log } = deps as { readonly log?: Logger }
+    if (event && log) logOperation(log, request, { event, ...(request.params as object) })
+    return answer
+  }
 }
 
 function ownerOf(caller: Caller | UnknownCaller): Owner {
@@ -238,7 +250,7 @@ function ownerOf(caller: Caller | UnknownCaller): Owner {
  */
 export function logOperation(
   log: Logger,
-  { caller, request }: Pick<Checked<unknown, unknown, unknown>, 'caller' | 'request'>,
+  { caller, request }: Pick<Asked, 'caller' | 'request'>,
   { event, ...object }: { readonly event: string; readonly [name: string]: unknown },
 ): void {
   log.info({ by: caller.limitKey, requestId: request.id, ...object }, event)

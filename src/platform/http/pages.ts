@@ -3,6 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { ProblemError } from './problems.ts'
 import { isStorable } from './read-parameters.ts'
+import { object } from './schemas.ts'
 
 /** The two query parameters of every paged list. */
 export function pageParameters({ preset, max }: { preset: number; max: number }) {
@@ -21,6 +22,13 @@ export function pageParameters({ preset, max }: { preset: number; max: number })
     ),
   }
 }
+
+/** What lists have in common that are read by pages alone. */
+export const PAGED = {
+  query: object(pageParameters({ preset: 50, max: 1000 })),
+  problems: ['request.invalid_cursor'],
+  example: { query: { limit: '2' } },
+} as const
 
 /** The response of every paged list. With a titled item it becomes a component of its own. */
 export function pageOf<T extends TSchema>(item: T) {

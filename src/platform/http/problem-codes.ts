@@ -20,31 +20,31 @@ export const PROBLEMS = {
     status: 400,
     title: 'The request is malformed',
     cause: 'The request breaks a rule of HTTP, or it has no usable Host header.',
-    remedy: 'Send it by a library for HTTP, without changes of a proxy.',
+    remedy: 'Send it by a library for HTTP.',
   },
   'request.unknown_parameter': {
     status: 400,
     title: 'The operation has no such parameter',
-    cause: 'The query has a parameter that the operation does not have.',
-    remedy: 'Correct the name, or leave it out. The description of the operation lists all.',
+    cause: 'No parameter of the operation has this name.',
+    remedy: 'Correct the name, or leave it out.',
   },
   'request.doubled_parameter': {
     status: 400,
     title: 'A parameter is given more than once',
-    cause: 'A parameter that is not a list is repeated.',
+    cause: 'Only a list may be repeated.',
     remedy: 'Send it once.',
   },
   'request.invalid_parameter': {
     status: 400,
     title: 'A parameter is missing or invalid',
-    cause: 'The parameter that `parameter` names is missing, or its value has another form.',
+    cause: '`parameter` is missing, or has another form.',
     remedy: 'Send the form that `detail` names.',
   },
   'request.invalid_body': {
     status: 400,
     title: 'The body is missing or invalid',
-    cause: 'The body is missing, no JSON, has a member too many, or a value of another form.',
-    remedy: 'Correct the place that `pointer` names, as `detail` says.',
+    cause: 'The body is no JSON, or has another shape.',
+    remedy: 'Correct the places that `pointer` and `errors` name.',
   },
   'request.invalid_cursor': {
     status: 400,
@@ -62,7 +62,7 @@ export const PROBLEMS = {
     status: 408,
     title: 'The request took too long to arrive',
     cause: 'Headers and body did not arrive within 30 seconds.',
-    remedy: 'Send it again. If the connection is slow, send a smaller body.',
+    remedy: 'Send it again, or a smaller body.',
   },
   'request.too_large': {
     status: 413,
@@ -79,7 +79,7 @@ export const PROBLEMS = {
   'request.unsupported_type': {
     status: 415,
     title: 'The type of the body is not supported',
-    cause: 'The body is neither JSON nor a type that the operation names, or it is compressed.',
+    cause: 'The body is of another type, or compressed.',
     remedy: 'Send `Content-Type: application/json` and no `Content-Encoding`.',
   },
   'request.unmet_expectation': {
@@ -92,7 +92,7 @@ export const PROBLEMS = {
     status: 431,
     title: 'The headers are too large',
     cause: 'The headers have over 16 kB.',
-    remedy: 'Send fewer headers, and no cookies.',
+    remedy: 'Send fewer headers.',
   },
   'request.no_method': {
     status: 405,
@@ -103,19 +103,19 @@ export const PROBLEMS = {
   'request.still_running': {
     status: 409,
     title: 'The first request with this Idempotency-Key still runs',
-    cause: 'Another request with the same key of repetition has not ended yet.',
+    cause: 'The first request has not ended yet.',
     remedy: REPEAT_LATER,
   },
   'request.other_repeated': {
     status: 422,
     title: 'The Idempotency-Key belongs to another request',
     cause: 'A request of the last day had this Idempotency-Key, and another operation or body.',
-    remedy: 'Send a new Idempotency-Key for each new request, and the old one only to repeat it.',
+    remedy: 'Send a new one for each new request.',
   },
   'request.changed_meanwhile': {
     status: 412,
     title: 'What If-Match names was changed meanwhile',
-    cause: 'Someone else has changed it since the response whose `ETag` the request sends.',
+    cause: 'It was changed after the response whose `ETag` the request sends.',
     remedy: 'Read it again, and send the change with the new `ETag`.',
   },
   'access.no_key': {
@@ -139,7 +139,7 @@ export const PROBLEMS = {
   'access.missing_scope': {
     status: 403,
     title: 'The key lacks the required scope',
-    cause: 'The key is valid, but may not do this. `detail` names the scope.',
+    cause: '`detail` names the scope that the key lacks.',
     remedy: 'Use a key with the scope.',
   },
   'access.resellers_only': {
@@ -192,9 +192,8 @@ export const PROBLEMS = {
   },
   'quota.max_delays': {
     status: 409,
-    title:
-      'The watches need more checks than the share of the reseller allows; nothing was changed',
-    cause: 'The longest delays of all watches together need more checks a second than are yours.',
+    title: 'The watches need more checks than the share allows',
+    cause: 'Your longest delays together need more checks a second than your share has.',
     remedy: 'Allow longer delays, or watch fewer fares with one.',
   },
   'resellers.duplicate': {
@@ -218,8 +217,8 @@ export const PROBLEMS = {
   'watch.duplicate_list': {
     status: 409,
     title: 'A watch list of this name already exists',
-    cause: 'The name is taken by another list of yours.',
-    remedy: 'Choose another name, or write into the list that exists.',
+    cause: 'Another list of yours has it.',
+    remedy: 'Choose another name, or use that list.',
   },
   'watch.invalid_rows': {
     status: 400,
@@ -260,7 +259,7 @@ export const PROBLEMS = {
   'routes.no_list': {
     status: 503,
     title: 'No list has been accepted yet',
-    cause: 'The service is new, and its first sync has not ended.',
+    cause: 'The first sync has not ended.',
     remedy: REPEAT_LATER,
   },
   'verify.passenger_rule': {
@@ -284,7 +283,7 @@ export const PROBLEMS = {
   'incident.none_open': {
     status: 409,
     title: 'No incident of the kind is open',
-    cause: 'No incident of the kind is open, and no change of it waits.',
+    cause: 'No change of the kind waits.',
     remedy: 'List the incidents: it has closed by itself.',
   },
   'sync.not_held': {
@@ -302,7 +301,7 @@ export const PROBLEMS = {
   'sync.snapshot_damaged': {
     status: 409,
     title: 'The stored list of the run is damaged',
-    cause: 'The stored bytes do not have the hash that was written with them.',
+    cause: 'The stored bytes do not have their hash.',
     remedy: 'Reject the run. Another sync fetches the list.',
   },
   'sync.busy': {
@@ -313,7 +312,7 @@ export const PROBLEMS = {
   },
   'delivery.no_encryption_key': {
     status: 503,
-    title: 'The operator has set no ENCRYPTION_KEY, so no endpoint can be stored',
+    title: 'The operator has set no ENCRYPTION_KEY',
     cause: 'Secrets and targets are stored encrypted only.',
     remedy: 'Ask the operator to set it.',
   },
@@ -327,7 +326,7 @@ export const PROBLEMS = {
   'delivery.address_not_allowed': {
     status: 409,
     title: 'The operator has not allowed the e-mail address',
-    cause: 'An endpoint sends e-mail only to addresses that an operator has allowed to you.',
+    cause: 'E-mail goes only to addresses that an operator has allowed.',
     remedy: 'Ask the operator to allow it.',
   },
   'delivery.unsigned_format': {
@@ -340,9 +339,8 @@ export const PROBLEMS = {
     status: 404,
     title: 'There is no such thing',
     cause:
-      'Nothing has this name or number, or it belongs to another reseller. `missing` says what was looked for, such as `watch`; ' +
-      '`operation` means that the path is none of the API.',
-    remedy: 'Correct the name or the number. The list of its kind shows what there is.',
+      'Nothing of yours has this name or number. `missing` says what was looked for; `operation` is a path of the API.',
+    remedy: 'Correct it. The list of its kind shows what there is.',
   },
   'server.busy': {
     status: 503,

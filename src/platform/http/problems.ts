@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { AppError } from '../base/errors.ts'
+import { cleanText } from '../base/text.ts'
 import { MISSING, PROBLEMS, type ProblemCode, problemPage } from './problem-codes.ts'
 import { oneOf } from './schemas.ts'
 
@@ -47,7 +48,10 @@ export const ProblemSchema = Type.Object(
       }),
     ),
     errors: Type.Optional(
-      Type.Array(ProblemFault, { description: 'The first faults of a body with many rows.' }),
+      Type.Array(ProblemFault, {
+        description:
+          'The faults of a body that has several, each with its place: the first of many.',
+      }),
     ),
     requestId: Type.Optional(Type.String({ description: 'As in the header x-request-id.' })),
   },
@@ -82,6 +86,25 @@ export class ProblemError extends AppError {
     this.code = code
     this.args = args
   }
+}
+
+const MAX_FAULTS = 50
+const MAX_POINTER_CHARS = 200
+
+/** The problem of a body with these faults: it is about the first one, and lists all if there are several. */
+export function invalidBody(...faults: readonly ProblemFault[]): ProblemError {
+  const errors = faults.slice(0, MAX_FAULTS).map(({ pointer, detail }) => ({
+    pointer: cleanText(pointer, MAX_POINTER_CHARS),
+    detail,
+  }))
+  const all = errors.length > 1 ? { errors } : {}
+  return new ProblemError('request.invalid_body', { ...errors[0], ...all })
+}
+
+/** The problem of a body over a limit of bytes. @param found its length, if its headers say it. */
+export function tooLarge(limit: number, found = 'more'): ProblemError {
+  const detail = `the limit is ${limit} bytes, and the body has ${found}: divide it into several requests`
+  return new ProblemError('request.too_large', { detail })
 }
 
 /** The problem of a code, with the status and title of that code. */

@@ -9,13 +9,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { TValidationError } from 'typebox/error'
+import { Settings } from 'typebox/system'
 import { lazily } from '../base/cache.ts'
-import { cleanText } from '../base/text.ts'
+import { messageOf } from '../base/errors.ts'
+import { quote } from '../base/text.ts'
 import type { CsvBody } from './operation.ts'
-import { ProblemError } from './problems.ts'
+import { invalidBody, ProblemError, type ProblemFault, tooLarge } from './problems.ts'
 import { isStorable, placeOf, propertiesOf, type Shape, wanted } from './read-parameters.ts'
 
-const MAX_POINTER_CHARS = 200
+// By default the validator ends after eight errors, among which are those of choices that the body does not mean.
+Settings.Set({ maxErrors: 400 })
 
 /**
  * Creates the reader of a JSON body. Instants in it stay text.
@@ -30,24 +33,12 @@ export function bodyReader(schema: TSchema): (given: unknown) => unknown {
       throw new ProblemError('request.invalid_body', { detail: 'a body of JSON is needed' })
     }
     if (!check().Check(given)) {
-      throw invalidBody(wrongWith(schema, check().Errors(excerptOf(given))))
+      throw invalidBody(...faultsIn(schema, check().Errors(excerptOf(given))))
     }
-    const place = findUnstorable(given)
-    if (place !== undefined) throw invalidBody({ pointer: place, detail: UNSTORABLE })
+    const faults = unstorableIn(given)
+    if (faults.length > 0) throw invalidBody(...faults)
     return given
   }
-}
-
-interface BodyFault {
-  readonly pointer: string
-  readonly detail: string
-}
-
-function invalidBody({ pointer, detail }: BodyFault): ProblemError {
-  return new ProblemError('request.invalid_body', {
-    pointer: cleanText(pointer, MAX_POINTER_CHARS),
-    detail,
-  })
 }
 
 /** More than a schema allows. */
@@ -65,24 +56,46 @@ function excerptOf(value: unknown, depth = 0): unknown {
 
 const UNSTORABLE = 'text may hold no NUL and no half of a surrogate pair'
 
-/** The pointer of the first text that Postgres could not store. The check has limited the names and the depth. */
-function findUnstorable(value: unknown): string | undefined {
-  if (typeof value === 'string') return isStorable(value) ? undefined : ''
-  if (typeof value !== 'object' || value === null) return undefined
-  for (const name in value) {
-    const place = findUnstorable((value as Record<string, unknown>)[name])
-    if (place !== undefined) return `/${name}${place}`
-  }
-  return undefined
+/** The texts that Postgres could not store. The check has limited the names and the depth. */
+function unstorableIn(value: unknown, pointer = '', found: ProblemFault[] = []): ProblemFault[] {
+  if (typeof value === 'string' && !isStorable(value)) found.push({ pointer, detail: UNSTORABLE })
+  if (typeof value !== 'object' || value === null) return found
+  for (const name in value) unstorableIn((value as Shape)[name], `${pointer}/${name}`, found)
+  return found
 }
 
-/** The error of a body that does not match its schema. A misspelt name comes before the one that is missing. */
-function wrongWith(schema: TSchema, errors: readonly TValidationError[]): BodyFault {
-  const fitting = errorsOfFitting(errors)
-  const error = fitting.find(isUnknownName) ?? fitting.find(isOtherType) ?? fitting[0]
-  if (error === undefined) {
-    return { pointer: '', detail: 'the body does not have the required shape' }
-  }
+/**
+ * The faults of a body that does not match its schema, one a place. Misspelt names come before those that are missing. Of a
+ * union whose choice is not known one fault is reported: the others are of choices that the body may not mean.
+ */
+function faultsIn(schema: TSchema, errors: readonly TValidationError[]): ProblemFault[] {
+  const causes = errors.filter(
+    ({ keyword, params }) =>
+      keyword !== 'anyOf' &&
+      keyword !== 'additionalProperties' &&
+      (params as { type?: unknown }).type !== 'null',
+  )
+  const unions = Map.groupBy(causes, ({ schemaPath }) => /^.*\/anyOf\//.exec(schemaPath)?.[0])
+  const placed = [...unions].flatMap(([union, own]) => {
+    const choices = union === undefined ? [own] : fittingChoices(own)
+    return choices.flat().map((error) => ({
+      error,
+      place: choices.length > 1 ? union : placeOf(error),
+    }))
+  })
+  const fitting = placed.map(({ error }) => error)
+  const first = new Map<string | undefined, TValidationError>()
+  for (const isFirst of [isOtherType, isUnknownName, () => true])
+    for (const { error, place } of placed)
+      if (isFirst(error) && !first.has(place)) first.set(place, error)
+  return [...first.values()].map((error) => faultOf(schema, error, fitting))
+}
+
+function faultOf(
+  schema: TSchema,
+  error: TValidationError,
+  errors: readonly TValidationError[],
+): ProblemFault {
   const pointer = placeOf(error)
   if (error.keyword === 'required') return { pointer, detail: 'is missing' }
   if (isOtherType(error)) {
@@ -90,9 +103,9 @@ function wrongWith(schema: TSchema, errors: readonly TValidationError[]): BodyFa
     return { pointer, detail: wanted({ enum: types.flatMap(allowedBy) }) }
   }
   if (!isUnknownName(error)) return { pointer, detail: wanted(shapeAt(schema, error)) }
-  const same = fitting.filter((one) => isUnknownName(one) && one.instancePath === pointer)
+  const same = errors.filter((one) => isUnknownName(one) && one.instancePath === pointer)
   const known = new Set(same.flatMap((one) => Object.keys(propertiesOf(shapeAt(schema, one)))))
-  const name = JSON.stringify(cleanText(pointer.split('/').at(-1) ?? '', MAX_POINTER_CHARS))
+  const name = quote(pointer.split('/').at(-1) ?? '')
   return { pointer, detail: `${name} is not known: there are ${[...known].join(', ')}` }
 }
 
@@ -101,25 +114,16 @@ function isUnknownName({ keyword }: TValidationError): boolean {
   return keyword === 'boolean'
 }
 
-const CHOICE = /^.*\/anyOf\/\d+/
-
-/**
- * The errors but those of the choices of a union that are of another type, unless all are; and of those that do not
- * know a name, unless no choice knows all names.
- */
-function errorsOfFitting(errors: readonly TValidationError[]): readonly TValidationError[] {
-  const causes = errors.filter(
-    ({ keyword, params }) =>
-      keyword !== 'anyOf' &&
-      keyword !== 'additionalProperties' &&
-      (params as { type?: unknown }).type !== 'null',
+/** The errors of a union by its choices, without the choices of another type or that do not know a name, unless all are. */
+function fittingChoices(errors: readonly TValidationError[]): TValidationError[][] {
+  const choices = Map.groupBy(errors, ({ schemaPath }) => /^.*\/anyOf\/\d+/.exec(schemaPath)?.[0])
+  return [isOtherType, isUnknownName].reduce(
+    (left, isUnfit) => {
+      const fitting = left.filter((choice) => !choice.some(isUnfit))
+      return fitting.length > 0 ? fitting : left
+    },
+    [...choices.values()],
   )
-  const choiceOf = ({ schemaPath }: TValidationError) => CHOICE.exec(schemaPath)?.[0]
-  return [isOtherType, isUnknownName].reduce((left, isUnfit) => {
-    const unfit = new Set(left.filter(isUnfit).flatMap((error) => choiceOf(error) ?? []))
-    const fitting = left.filter((error) => !unfit.has(choiceOf(error) ?? ''))
-    return fitting.length > 0 ? fitting : left
-  }, causes)
 }
 
 /** A member that has one value in each choice has another one. */
@@ -151,12 +155,23 @@ export function addJsonBodies(server: FastifyInstance): void {
     (request, bytes: Buffer, done) => {
       if (bytes.length === 0) return done(null, undefined)
       if (!isUtf8(bytes)) return done(unreadable('the body is not UTF-8'))
-      // The parser's own message may quote the body.
-      return parse(request, bytes.toString(), (fault, value) =>
-        done(fault && unreadable('the body is not JSON, or has the name __proto__'), value),
+      const text = bytes.toString()
+      return parse(request, text, (fault, value) =>
+        done(fault && unreadable(jsonFault(text)), value),
       )
     },
   )
+}
+
+/** Why a body is refused. The parser's message has its own words before those that it quotes of the body. */
+function jsonFault(text: string): string {
+  try {
+    JSON.parse(text)
+    return 'no object may have the name __proto__ or constructor.prototype'
+  } catch (err) {
+    const why = messageOf(err).replace(/(^|, )(\.{3})?".*/s, '')
+    return `the body is not JSON: ${why}. /docs has an example of each body`
+  }
 }
 
 const CSV_BYTES = 20_000_000
@@ -165,13 +180,12 @@ const PIECE_BYTES = 32 * 1024
 /** Makes the routes of a scope accept CSV, which their handlers receive as a file. */
 export function addCsvBodies(scope: FastifyInstance): void {
   const parse = async ({ headers }: FastifyRequest, body: IncomingMessage) => {
-    if (Number(headers['content-length'] ?? 0) > CSV_BYTES) throw new ProblemError(TOO_LARGE)
+    if (Number(headers['content-length'] ?? 0) > CSV_BYTES)
+      throw tooLarge(CSV_BYTES, headers['content-length'])
     return BodyFile.of(body)
   }
   scope.addContentTypeParser('text/csv', parse)
 }
-
-const TOO_LARGE = 'request.too_large'
 
 /** A body in a file without a name, which the system deletes with the process at the latest. It can be read again. */
 export class BodyFile implements CsvBody {
@@ -221,7 +235,7 @@ async function* counted(body: Readable, hash: Hash): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > CSV_BYTES) throw new ProblemError(TOO_LARGE)
+    if (bytes > CSV_BYTES) throw tooLarge(CSV_BYTES)
     hash.update(piece)
     yield piece
   }

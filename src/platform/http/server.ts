@@ -11,8 +11,9 @@ import {
 } from 'fastify'
 import { AppError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
+import { quote } from '../base/text.ts'
 import { isProblemCode, type Missing, type ProblemCode, problemPage } from './problem-codes.ts'
-import { PROBLEM_TYPE, ProblemError, problemOf, sendProblem } from './problems.ts'
+import { PROBLEM_TYPE, ProblemError, problemOf, sendProblem, tooLarge } from './problems.ts'
 
 export type HttpServer = FastifyInstance
 
@@ -46,7 +47,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     forceCloseConnections: true,
     // While the server drains, requests on open connections are still answered.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: MAX_PARAMETER_CHARS },
+    routerOptions: { maxParamLength: MAX_PARAMETER_CHARS, ignoreTrailingSlash: true },
     genReqId: (request) => requestIdOf(request),
     frameworkErrors: (err, request, reply) => {
       setHeaders(request, reply)
@@ -216,7 +217,7 @@ function createErrorHandler({ log, isUnavailable }: ErrorHandlerOptions) {
     }
     const code = clientFaultCode(thrown)
     // Without Fastify's own messages: they quote the address, which may hold a key.
-    if (code !== undefined) return sendProblem(reply, problemOf(code, { detail: DETAILS[code] }))
+    if (code !== undefined) return sendProblem(reply, problemOf(code, detailOf(code, request)))
     if (isUnavailable?.(thrown) === true) {
       reply.header('retry-after', RETRY_AFTER_SECONDS)
       return sendProblem(reply, problemOf('store.unavailable'))
@@ -245,9 +246,12 @@ const CODES: Readonly<Record<number, ProblemCode>> = {
   431: 'request.headers_too_large',
 }
 
-const DETAILS: { readonly [C in ProblemCode]?: string } = {
-  'request.unsupported_type':
-    'send "Content-Type: application/json", or text/csv where the operation takes it',
+function detailOf(code: ProblemCode, { headers, routeOptions }: FastifyRequest) {
+  if (code === 'request.too_large')
+    return tooLarge(routeOptions.bodyLimit, headers['content-length']).args
+  const type = quote(headers['content-type'] ?? '')
+  const detail = `the type of the body is ${type}: send "Content-Type: application/json", or text/csv where the operation takes it`
+  return code === 'request.unsupported_type' ? { detail } : {}
 }
 
 /** The code of an error that Fastify blames on the client; undefined for any other. */

@@ -114,28 +114,31 @@ const HeldRunReview = object(
   { title: 'HeldRunReview' },
 )
 
-const reviewHeld = operator({
+const ofRun = {
   ...common,
+  params: RunParams,
+  problems: ['not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
+  example: { params: { runId: '4' } },
+} as const
+
+const reviewHeld = operator({
+  ...ofRun,
   id: 'readHeldRun',
   method: 'GET',
   path: '/api/v1/held-runs/{runId}',
   summary: 'Read why a run is held and what approving it would do now',
   description: 'Reads the whole stored list and changes nothing.',
-  params: RunParams,
   answer: { about: 'The review.', schema: HeldRunReview },
-  problems: ['not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
-  example: { params: { runId: '4' } },
   handler: (deps, { params: { runId } }) => reviewRun(deps, runId),
 })
 
 const differenceOfHeld = operator({
-  ...common,
+  ...ofRun,
   id: 'readHeldRunDifference',
   method: 'GET',
   path: '/api/v1/held-runs/{runId}/difference',
   summary: 'Read every route that approving a held run would change',
   description: 'For a map. Reads the whole stored list and changes nothing.',
-  params: RunParams,
   answer: {
     about: 'The destinations of each departure, all as place ids.',
     schema: object(
@@ -148,29 +151,19 @@ const differenceOfHeld = operator({
       { title: 'HeldRunDifference' },
     ),
   },
-  problems: ['not_found', 'sync.not_held', 'sync.snapshot_gone', 'sync.snapshot_damaged'],
-  example: { params: { runId: '4' } },
   handler: (deps, { params: { runId } }) => readRunDifference(deps, runId),
 })
 
 const approveHeld = operator({
-  ...common,
+  ...ofRun,
   id: 'approveHeldRun',
   method: 'POST',
   path: '/api/v1/held-runs/{runId}/approve',
   summary: 'Approve a held run and apply its list',
   description:
     'The changes are dated at the time of the approval. Routes that the list lacks are removed without a second confirmation. The other list is not touched.',
-  params: RunParams,
   answer: { about: 'The approved run.', schema: SyncRun },
-  problems: [
-    'not_found',
-    'sync.not_held',
-    'sync.snapshot_gone',
-    'sync.snapshot_damaged',
-    'sync.busy',
-  ],
-  example: { params: { runId: '4' } },
+  problems: [...ofRun.problems, 'sync.busy'],
   handler: async (deps, { params: { runId }, ...checked }) => {
     await withBusyTimeout((signal) => approveRun(deps, runId, signal))
     const target = `run ${runId}`
@@ -182,20 +175,18 @@ const approveHeld = operator({
 })
 
 const rejectHeld = operator({
-  ...common,
+  ...ofRun,
   id: 'rejectHeldRun',
   method: 'POST',
   path: '/api/v1/held-runs/{runId}/reject',
   summary: 'Reject a held run',
   description:
     'Nothing else changes. If a list that agrees with it is fetched again, it is held without a new alert, and only an operator can approve it.',
-  params: RunParams,
   answer: {
     about: 'The dropped run.',
     schema: object({ dropped: Type.Array(RowId) }),
   },
   problems: ['not_found', 'sync.not_held', 'sync.busy'],
-  example: { params: { runId: '4' } },
   handler: async (deps, { params: { runId }, ...checked }) => {
     await withBusyTimeout((signal) => rejectRun(deps, runId, signal))
     const target = `run ${runId}`

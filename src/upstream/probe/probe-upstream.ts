@@ -16,7 +16,7 @@ export interface ProbeOptions {
   readonly clock: Clock
   /** Awaited before each call, to take a slot of the budget. */
   readonly beforeCall: (signal: AbortSignal) => Promise<void>
-  /** A flight to verify. Null if none is known. */
+  /** The flight to verify. Null if none is known. */
   readonly flightId: string | null
   /** Whether to make invalid calls too: without a token, against a rule, for a flight that does not exist. */
   readonly negative: boolean
@@ -96,7 +96,10 @@ function invalidCalls(options: ProbeOptions): (ProbeCall & { readonly withToken:
 }
 
 function skippedCalls({ flightId, negative }: ProbeOptions): ProbeReport['skipped'] {
-  const verify = { call: 'verify', hint: 'add --flight ID, a flight that a search has returned' }
+  const verify = {
+    call: 'verify',
+    hint: 'no flight is watched: add --flight ID, one that a search has returned',
+  }
   const refusals = {
     call: 'refusals',
     hint: 'add --negative to call without a token, for 13 adults and for a flight that does not exist',
@@ -124,6 +127,7 @@ function verifyCall({ scrub, signal }: ProbeOptions, call: string, question: Que
       const { outbound, anomalies, detail } = FARES_PROVIDER.readAnswer(chunks, question, scrub)
       const { kind } = outbound
       return {
+        'flight id': question.flightId,
         flight: kind === 'unknown' ? `unknown (${outbound.reason})` : kind,
         ...(detail === undefined ? {} : { detail }),
         ...(anomalies.length === 0 ? {} : { anomalies: anomalies }),

@@ -30,6 +30,7 @@ export async function* readCsv(
 ): AsyncGenerator<RawRow[]> {
   const file = source.name
   let header: readonly Column[] | undefined
+  let flights = 0
   let batch: RawRow[] = []
   for await (const { record, info } of readRecords(source)) {
     // A spreadsheet writes as many cells in each line as its widest one has.
@@ -37,7 +38,11 @@ export async function* readCsv(
     if (cells.length === 0) continue
     if (header === undefined && SEPARATOR.test(cells.join(''))) continue
     if (header === undefined) header = readHeader(file, cells, required)
-    else batch.push(rowOf(header, cells, info.lines))
+    else {
+      const row = rowOf(header, cells, info.lines)
+      if (!row.cells.departure?.trim()) flights += 1
+      batch.push(row)
+    }
     if (batch.length === BATCH_ROWS) {
       yield batch
       batch = []
@@ -45,6 +50,7 @@ export async function* readCsv(
   }
   if (header === undefined) throw new MalformedWatchFileError(file, 1, 'the header is missing')
   if (batch.length > 0) yield batch
+  if (flights > 0) assertColumns(file, header, { required, rows: flights })
 }
 
 /** A spreadsheet program writes semicolons where the decimal sign is a comma. No name of a column holds either. */
@@ -113,14 +119,24 @@ function readHeader(file: string, cells: readonly string[], required: readonly C
   }
   const duplicate = names.find((name, index) => names.indexOf(name) !== index)
   if (duplicate !== undefined) fail(`the column ${duplicate} appears twice`)
+  const header = names.filter(isColumn)
+  // A file of routes alone needs no more. Whether it has a flight, its rows say.
   const needed = names.includes('departure') ? neededByRoutes(required) : required
-  const missing = needed.filter((name) => !names.includes(name))
-  if (missing.length > 0) {
-    fail(
-      `the column${missing.length > 1 ? 's' : ''} ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing`,
-    )
-  }
-  return names.filter(isColumn)
+  assertColumns(file, header, { required: needed })
+  return header
+}
+
+/** @param rows how many need the columns; unset: all */
+function assertColumns(
+  file: string,
+  header: readonly Column[],
+  { required, rows }: { readonly required: readonly Column[]; readonly rows?: number },
+): void {
+  const missing = required.filter((name) => !header.includes(name))
+  if (missing.length === 0) return
+  const needed = rows === undefined ? '' : `, needed by rows: ${rows}`
+  const problem = `missing in the header: ${missing.join(', ')}${needed}`
+  throw new MalformedWatchFileError(file, 1, problem)
 }
 
 function rowOf(header: readonly Column[], record: readonly string[], endLine: number): RawRow {

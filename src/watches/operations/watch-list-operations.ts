@@ -8,10 +8,12 @@ import { ProblemError } from '../../platform/http/problems.ts'
 import { Instant, object } from '../../platform/http/schemas.ts'
 import { lockWatchesOf } from '../../resellers/resellers.ts'
 import {
+  type ChangeOutcome,
   deleteWatches,
   pauseWatches,
   resumeWatches,
   UnknownReferencesError,
+  type WatchSelection,
 } from '../change-watches.ts'
 import {
   createWatchList,
@@ -164,40 +166,50 @@ const deleteList = reseller({
   },
 })
 
-const pause = reseller({
-  id: 'pauseWatches',
+/** The handler of what changes the watches of a list, or those that the body names. */
+export function changing(change: (db: Db, selection: WatchSelection) => Promise<ChangeOutcome>) {
+  return async (
+    { db, resellerId }: { readonly db: Db } & Tenant,
+    { params: { list }, body: { references } }: SelectedWatches,
+  ) => {
+    const { watches } = await orNotFound(change(db, { resellerId, list, references }))
+    return { watches }
+  }
+}
+
+interface SelectedWatches {
+  readonly params: { readonly list: string }
+  readonly body: { readonly references?: string[] }
+}
+
+const selected = {
   method: 'POST',
-  path: '/api/v1/watch-lists/{list}/pause',
   tag: TAG,
-  summary: 'Pause watches: they receive no records and need no checks',
   scope: 'watch',
   params: ListParams,
   body: Selection,
+} as const
+
+const pause = reseller({
+  ...selected,
+  id: 'pauseWatches',
+  path: '/api/v1/watch-lists/{list}/pause',
+  summary: 'Pause watches: they receive no records and need no checks',
   answer: { about: 'How many watches were paused.', schema: Changed },
   problems: ['not_found'],
   example: { params: SUMMER, body: { references: ['A-1'] } },
-  handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
-    const { watches } = await orNotFound(pauseWatches(db, { resellerId, list, references }))
-    return { watches }
-  },
+  handler: changing(pauseWatches),
 })
 
 const resume = reseller({
+  ...selected,
   id: 'resumeWatches',
-  method: 'POST',
   path: '/api/v1/watch-lists/{list}/resume',
-  tag: TAG,
   summary: 'Resume paused watches, and ended ones that are named: they begin again',
-  scope: 'watch',
-  params: ListParams,
-  body: Selection,
   answer: { about: 'How many watches were resumed.', schema: Changed },
   problems: ['not_found', 'resellers.disabled', 'quota.max_delays'],
   example: { params: SUMMER, body: {} },
-  handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
-    const { watches } = await orNotFound(resumeWatches(db, { resellerId, list, references }))
-    return { watches }
-  },
+  handler: changing(resumeWatches),
 })
 
 /** A reseller's watch lists. */

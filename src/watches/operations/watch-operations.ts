@@ -7,7 +7,7 @@ import { QUESTION_MEMBERS } from '../../upstream/question-shapes.ts'
 import { deleteWatches } from '../change-watches.ts'
 import type { Watch } from '../watch-lists.ts'
 import { SETTING_MEMBERS } from './setting-shapes.ts'
-import { ListParams, orNotFound } from './watch-list-operations.ts'
+import { changing, ListParams, orNotFound } from './watch-list-operations.ts'
 
 /** The path of a watch: the reseller's names for the list and the watch. */
 export const WatchParams = object({
@@ -96,10 +96,7 @@ const deleteMany = reseller({
   },
   problems: ['not_found'],
   example: { params: { list: 'summer' }, body: { references: ['A-1'] } },
-  handler: async ({ db, resellerId }, { params: { list }, body: { references } }) => {
-    const { watches } = await orNotFound(deleteWatches(db, { resellerId, list, references }))
-    return { watches }
-  },
+  handler: changing(deleteWatches),
 })
 
 /** The deletion of watches. */

@@ -1,7 +1,7 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createApi } from '../../../src/platform/http/api.ts'
-import { DOCS_FILES } from '../../../src/platform/http/docs-files.ts'
+import { DOCS_FILES, docsAddress } from '../../../src/platform/http/docs-files.ts'
 import { markdown } from '../../../src/platform/http/docs-html.ts'
 import { PROBLEMS, problemPage } from '../../../src/platform/http/problem-codes.ts'
 import { noTransactions } from '../../support/no-transactions.ts'
@@ -56,24 +56,27 @@ describe('the codes of problems', () => {
 
 describe('the documentation, which needs no key', () => {
   const kinds = ['/docs/runbooks', '/docs/api.md', '/llms.txt', '/docs/problems/not_found']
-  it.each(['/openapi.json', '/docs', ...kinds])(
-    '%s is sent from memory in each encoding, with one tag',
-    async (url) => {
-      const get = anApi()
+  it.each([
+    '/openapi.json',
+    '/docs',
+    '/docs/',
+    '/docs/events/v1/place.changed.schema.json',
+    ...kinds,
+  ])('%s is sent from memory in each encoding, with one tag', async (url) => {
+    const get = anApi()
 
-      const plain = await get(url)
-      const small = await get(url, { 'accept-encoding': 'gzip, br' })
-      const known = { 'if-none-match': String(plain.headers.etag), 'accept-encoding': 'br' }
+    const plain = await get(url)
+    const small = await get(url, { 'accept-encoding': 'gzip, br' })
+    const known = { 'if-none-match': String(plain.headers.etag), 'accept-encoding': 'br' }
 
-      if (url === '/openapi.json') expect(plain.json()).toEqual(DOCUMENT)
-      expect(small.headers['content-encoding']).toBe('br')
-      // A body that is compressed for the request has no length.
-      expect(small.headers['content-length']).toBe(String(small.rawPayload.length))
-      expect(brotliDecompressSync(small.rawPayload).toString()).toBe(plain.payload)
-      expect(small.headers.etag).toBe(plain.headers.etag)
-      expect((await get(url, known)).statusCode).toBe(304)
-    },
-  )
+    if (url === '/openapi.json') expect(plain.json()).toEqual(DOCUMENT)
+    expect(small.headers['content-encoding']).toBe('br')
+    // A body that is compressed for the request has no length.
+    expect(small.headers['content-length']).toBe(String(small.rawPayload.length))
+    expect(brotliDecompressSync(small.rawPayload).toString()).toBe(plain.payload)
+    expect(small.headers.etag).toBe(plain.headers.etag)
+    expect((await get(url, known)).statusCode).toBe(304)
+  })
 
   it('requests for the documentation count by address, and a refusal is held back', async () => {
     const get = anApi({ ...requestLimits(0.1), refusalMs: 100 })
@@ -97,20 +100,39 @@ describe('the guides', () => {
     ])
     for (const address of addresses) pages.set(address, (await get(address)).payload)
 
-    const broken = [...pages].flatMap(([address, html]) =>
-      [...html.matchAll(/(?:src|href)="([^"]+)"/g)]
-        .map(([, link = '']) => link)
-        .filter((link) => !link.startsWith('https://'))
-        .filter((link) => {
-          const [page = '', anchor] = link.split('#')
-          const target = pages.get(page === '' ? address : page)
-          return target === undefined || (anchor && !target.includes(` id="${anchor}"`))
-        })
-        .map((link) => `${address}: ${link}`),
+    const links = [...pages].flatMap(([address, html]) =>
+      [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => ({ address, link })),
     )
+    const broken: string[] = []
+    for (const { address, link } of links.filter(({ link: to }) => !to.startsWith('https://'))) {
+      const [page = '', anchor] = link.split('#')
+      if (/\.json$/.test(page)) pages.set(page, (await get(page)).json() && '')
+      const target = pages.get(page === '' ? address : page)
+      const isBroken = target === undefined || (anchor && !target.includes(` id="${anchor}"`))
+      if (isBroken) broken.push(`${address}: ${link}`)
+    }
 
     expect(broken).toEqual([])
     expect(pages.get('/docs/resellers')).toContain('href="/docs/webhooks"')
+  })
+
+  it.each([
+    'resellers',
+    'api',
+    'watch-lists',
+    'webhooks',
+    'events',
+    'problem-codes',
+    'truth',
+    'availability-states',
+    'stability',
+  ])('the page %s for resellers refers to nothing that only a checkout has', (name) => {
+    const { text = '' } = DOCS_FILES.get(name) ?? {}
+    const links = [...text.matchAll(/(?<!!)\[[^\]]*\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+
+    expect(text).not.toBe('')
+    expect(links.filter((link) => docsAddress(link) === undefined)).toEqual([])
+    expect(text).not.toContain('@.farewatch')
   })
 
   it('no id of a page is there twice, and no mark of the source is shown', async () => {
@@ -135,7 +157,7 @@ describe('the guides', () => {
   it('llms.txt names the Markdown of each page, and their links lead to Markdown', async () => {
     const get = anApi()
     const list = (await get('/llms.txt')).payload
-    const links = [...list.matchAll(/\]\((\S+)\): \S/g)].map(([, link = '']) => link)
+    const links = [...list.matchAll(/\]\((\S+)\)/g)].map(([, link = '']) => link)
 
     expect(links).toEqual([...addresses.map((address) => `${address}.md`), '/openapi.json'])
     for (const link of links) expect((await get(link)).statusCode, link).toBe(200)

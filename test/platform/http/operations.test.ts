@@ -115,8 +115,19 @@ function doing(handler: Parameters<typeof shared>[0]['handler']): Operation<Shel
 
 describe('an operation', () => {
   it.each([
-    ['{"name":', 'the body is not JSON, or has the name __proto__'],
-    ['{"__proto__":{}}', 'the body is not JSON, or has the name __proto__'],
+    [
+      '{"name":',
+      'the body is not JSON: Unexpected end of JSON input. /docs has an example of each body',
+    ],
+    [
+      'name=CANARY',
+      "the body is not JSON: Unexpected token 'a'. /docs has an example of each body",
+    ],
+    [
+      '{"name":"CANARY",}',
+      'the body is not JSON: Expected double-quoted property name in JSON at position 17 (line 1 column 18). /docs has an example of each body',
+    ],
+    ['{"__proto__":{}}', 'no object may have the name __proto__ or constructor.prototype'],
     [Buffer.from('{"name":"caf\xe9"}', 'latin1'), 'the body is not UTF-8'],
     ['', 'a body of JSON is needed'],
   ])('the problem of the unreadable body %j says what is wrong', async (payload, detail) => {
@@ -128,6 +139,28 @@ describe('an operation', () => {
     })
 
     expect(answer.json()).toMatchObject({ status: 400, code: 'request.invalid_body', detail })
+    expect(answer.payload).not.toContain('CANARY')
+  })
+
+  it('a body that is too large is answered with the limit, its size and what to do', async () => {
+    const { ask } = anApi()
+
+    const answer = await ask('POST', '/own', {
+      payload: JSON.stringify({ name: 'x'.repeat(1_000_000) }),
+      headers: { 'content-type': 'application/json' },
+    })
+
+    expect(answer.json()).toMatchObject({
+      code: 'request.too_large',
+      detail:
+        'the limit is 1000000 bytes, and the body has 1000011: divide it into several requests',
+    })
+  })
+
+  it('a slash at the end of an address means nothing', async () => {
+    const { ask } = anApi()
+
+    expect((await ask('GET', '/own/3/')).json()).toMatchObject({ thingId: 3 })
   })
 
   it('an operation without a body ignores the content type of an empty one', async () => {
@@ -166,7 +199,10 @@ describe('an operation', () => {
         headers: { 'content-type': type },
       })
 
-      expect(answer.json()).toMatchObject({ code: 'request.unsupported_type' })
+      expect(answer.json()).toMatchObject({
+        code: 'request.unsupported_type',
+        detail: `the type of the body is "${type}": send "Content-Type: application/json", or text/csv where the operation takes it`,
+      })
     },
   )
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
+import { ProblemError } from '../../../src/platform/http/problems.ts'
 import { bodyReader } from '../../../src/platform/http/read-body.ts'
 import { parameterReader } from '../../../src/platform/http/read-parameters.ts'
 import { Instant, object, oneOf, orNull, unionBy } from '../../../src/platform/http/schemas.ts'
@@ -88,6 +89,17 @@ describe('parameters', () => {
   })
 })
 
+/** What the problem of a refused body says of its faults. */
+function faultsOf(read: () => unknown): ProblemError['args'] {
+  try {
+    read()
+  } catch (err) {
+    if (err instanceof ProblemError) return err.args
+    throw err
+  }
+  throw new Error('the body was not refused')
+}
+
 describe('bodies', () => {
   const Item = Type.Object(
     { reference: Type.String({ maxLength: 3 }) },
@@ -168,8 +180,59 @@ describe('bodies', () => {
     [{ name: 'x', digest: { type: 'weekly' } }, '/digest/type', 'must be one of interval, daily'],
   ])('the problem of the body %j says what its value must be', (given, pointer, detail) => {
     expect(() => readSettings(given)).toThrow(
-      expect.objectContaining({ code: 'request.invalid_body', args: { pointer, detail } }),
+      expect.objectContaining({
+        code: 'request.invalid_body',
+        args: expect.objectContaining({ pointer, detail }) as object,
+      }),
     )
+  })
+
+  it('a body with several faults has all of them reported, each with its place', () => {
+    const given = {
+      nam: 'x',
+      share: 9,
+      kinds: ['gone', 'added', 5],
+      digest: { type: 'daily', hour: 25, at: 7 },
+    }
+    const errors = [
+      {
+        pointer: '/nam',
+        detail: '"nam" is not known: there are name, share, kinds, soldOut, digest',
+      },
+      { pointer: '/digest/at', detail: '"at" is not known: there are type, hour, zone' },
+      { pointer: '/name', detail: 'is missing' },
+      { pointer: '/share', detail: 'must be a number from 0.1 to 5' },
+      { pointer: '/kinds/0', detail: 'must be one of added, removed' },
+      { pointer: '/kinds/2', detail: 'must be one of added, removed' },
+      { pointer: '/digest/zone', detail: 'is missing' },
+      { pointer: '/digest/hour', detail: 'must be a whole number from 0 to 23' },
+    ]
+
+    const reported = faultsOf(() => readSettings(given))
+
+    expect(reported).toMatchObject(errors[0] ?? {})
+    expect(reported.errors).toHaveLength(errors.length)
+    expect(reported.errors).toEqual(expect.arrayContaining(errors))
+  })
+
+  it('of a union whose choice is not known one fault is reported, next to those elsewhere', () => {
+    expect(faultsOf(() => readSettings({ digest: { type: 'weekly', at: 7 } })).errors).toEqual([
+      { pointer: '/digest/type', detail: 'must be one of interval, daily' },
+      { pointer: '/name', detail: 'is missing' },
+    ])
+  })
+
+  it('fifty faults of a body are reported, and every text that cannot be stored', () => {
+    const many = faultsOf(() => readSettings({ name: 'x', kinds: Array(300).fill('gone') }))
+    const unstorable = faultsOf(() =>
+      readBody({ items: [{ reference: 'a\0' }, { reference: 'b' }, { reference: '\ud800' }] }),
+    )
+
+    expect(many.errors).toHaveLength(50)
+    expect(unstorable.errors?.map(({ pointer }) => pointer)).toEqual([
+      '/items/0/reference',
+      '/items/2/reference',
+    ])
   })
 
   it.each([
