@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished } from 'vitest'
 import { createOnDemand, findCachedObservation, type OnDemandDeps } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
-import { type Db, sql } from '../../src/platform/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { Observation } from '../../src/upstream/observation.ts'
-import { gone as GONE, observation, RULES, trackFare } from '../fares/fare-fixtures.ts'
+import { gone as GONE, observation, RULES } from '../fares/fare-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -69,59 +69,6 @@ describe('equal questions that overlap in one process', () => {
     expect(await Promise.all(results)).toEqual([UNAVAILABLE, UNAVAILABLE])
     expect(state.calls).toBe(2)
   })
-
-  it('a call that fails with a bug fails for all its callers, and the next request makes a new call', async ({
-    db,
-  }) => {
-    const { verifyFares, fail } = heldUpstream()
-    const calls = [verifyFares, async () => observation(GONE)]
-    const onDemand = startProcess(db, (...args) => (calls.shift() ?? verifyFares)(...args))
-    const results = [onDemand.verify(question(), 'ana'), onDemand.verify(question(), 'ana')]
-
-    fail(new Error('a bug'))
-
-    for (const result of results) await expect(result).rejects.toThrow('a bug')
-    expect(await onDemand.verify(question(), 'ana')).toEqual(UNAVAILABLE)
-  })
-
-  it('a process that stops answers its callers that it is stopping', async ({ db }) => {
-    const called = Promise.withResolvers<void>()
-    const onDemand = startProcess(db, (_question, { signal }) => {
-      called.resolve()
-      return new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason))
-      })
-    })
-    const results = [onDemand.verify(question(), 'ana'), onDemand.verify(question(), 'ana')]
-    await called.promise
-
-    await onDemand.close()
-
-    expect(await Promise.all(results)).toEqual([
-      { kind: 'unknown', reason: 'stopping', retryAfterMs: 5_000 },
-      { kind: 'unknown', reason: 'stopping', retryAfterMs: 5_000 },
-    ])
-  })
-})
-
-it('two processes make one call each for equal questions, each with a slot of the budget', async ({
-  db,
-}) => {
-  const { state, verifyFares, answer } = heldUpstream()
-  const metrics = createMetrics()
-  const processes = [1, 2].map(() => startProcess(db, verifyFares, metrics))
-
-  const results = processes.flatMap((process) => [
-    process.verify(question(), 'ana'),
-    process.verify(question(), 'ana'),
-  ])
-  await until('a call of each process', () => state.calls === 2)
-  answer(observation(GONE))
-
-  expect(await Promise.all(results)).toEqual(Array.from({ length: 4 }, () => UNAVAILABLE))
-  expect(state.calls).toBe(2)
-  const slots = (await metrics.budgetSlots.get()).values
-  expect(slots.find(({ labels }) => labels.lane === 'on_demand')?.value).toBe(2)
 })
 
 it.for([
@@ -152,27 +99,5 @@ describe('a caller that disconnects', () => {
     released.resolve()
 
     expect(await staying).toMatchObject({ status: 200, text: '{"1234":{"available":false}}' })
-  })
-
-  it('the tracked fare records a check whose only caller has disconnected', async ({ db }) => {
-    const fareId = await trackFare(db, { flightId: '1234' })
-    const released = Promise.withResolvers<void>()
-    const { get, asked } = await startFixture(db, (request, response) => {
-      void released.promise.then(() => gone('1234')(request, response))
-    })
-    const leaving = new AbortController()
-    const left = get(ASKED, undefined, leaving.signal).catch(() => 'left')
-    await until('the call', () => asked.length === 1)
-
-    leaving.abort()
-    expect(await left).toBe('left')
-    released.resolve()
-
-    await until('its observation', async () => {
-      const { rows } = await sql<{ id: number }>`
-        select tracked_fare_id as id from fare_state where checks = 1
-      `.execute(db)
-      return rows[0]?.id === fareId
-    })
   })
 })

@@ -2,7 +2,6 @@ import { expect, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../sandbox/sandbox-server.ts'
 import { fareStateAt } from '../../sandbox/world/fare-life.ts'
 import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
-import { sql } from '../../src/platform/db/database.ts'
 import type { ProbeReport } from '../../src/upstream/probe/probe-upstream.ts'
 import { folderWith } from '../platform/config/config-fixture.ts'
 import { START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
@@ -59,49 +58,4 @@ it('upstream probe reports what the sandbox does, within the budget and without 
   expect(calls[3]?.found).toEqual({ flight: 'available' })
   expect(skipped).toEqual([])
   expect(stdout).not.toContain(TOKEN)
-})
-
-it('upstream probe prints tables, and names the calls that it did not make', async ({
-  databaseUrl,
-}) => {
-  const { env } = await startSandboxOf(databaseUrl)
-
-  const { exit, stdout } = await runCommand(['upstream', 'probe'], env, folderWith())
-
-  expect(exit).toBe(0)
-  expect(stdout).toMatch(/^call +outcome +status +content type/)
-  expect(stdout).toMatch(/^csv +columns: departure_id, departure_iata/m)
-  expect(stdout).toContain('not called: verify; add --flight ID')
-})
-
-it('upstream probe fails if an endpoint gives a wrong answer', async ({ databaseUrl }) => {
-  const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
-
-  const { exit, stdout } = await runCommand(['upstream', 'probe'], env, folderWith())
-
-  expect(exit).toBe(1)
-  expect(stdout).toMatch(/^routes +upstream.network +-/m)
-})
-
-it('upstream probe and sync report at once until when the upstream has asked us to pause', async ({
-  db,
-  databaseUrl,
-}) => {
-  const { env } = await startSandboxOf(databaseUrl)
-  await sql`
-    update upstream_budget
-       set paused_until = date_trunc('milliseconds', clock_timestamp() + interval '10 minutes')
-  `.execute(db)
-  const { rows } = await sql<{ until: Date }>`
-    select paused_until as until from upstream_budget
-  `.execute(db)
-
-  for (const args of [['upstream', 'probe'], ['sync']]) {
-    const { exit, stdout, stderr } = await runCommand(args, env, folderWith())
-
-    expect(exit, args.join(' ')).toBe(1)
-    expect(stdout + stderr).toContain(
-      `the upstream asked us to pause; next attempt at ${rows[0]?.until.toISOString()}`,
-    )
-  }
 })

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
@@ -33,33 +33,6 @@ describe('the world of a home', () => {
     onTestFinished(() => second.stop())
 
     expect(second).toMatchObject({ worldStart: later(2 / 24), storyAt: START })
-  })
-
-  it('goes on at most five seconds later after a crash, and never earlier', async () => {
-    const home = await temporaryHome()
-    const clock = manualClock(START)
-    const crashed = await openDemoWorld(home, clock)
-    onTestFinished(() => crashed.stop())
-    const file = await readFile(path.join(home, 'sandbox.json'))
-    clock.advance(3_600_000)
-    await writeFile(path.join(home, 'sandbox.json'), file)
-
-    const next = await openDemoWorld(home, clock)
-    onTestFinished(() => next.stop())
-
-    expect(next.worldStart).toEqual(new Date(START.getTime() + 60 * 5_000))
-  })
-
-  it('of version 0.1 goes on at the time that it has reached', async () => {
-    const home = await temporaryHome()
-    const startedAt = later(-1 / 24).toISOString()
-    const stored = { seed: 1, speed: 60, startedAt }
-    await writeFile(path.join(home, 'sandbox.json'), JSON.stringify(stored))
-
-    const world = await openDemoWorld(home, manualClock(START))
-    onTestFinished(() => world.stop())
-
-    expect(world.worldStart).toEqual(later(59 / 24))
   })
 
   it.for([
@@ -128,14 +101,5 @@ describe('the watches of the demo', () => {
     expect(after.has(deleted)).toBe(false)
     expect(after.has('demo-01')).toBe(false)
     expect(others.filter((reference) => after.has(reference))).toEqual([])
-  })
-
-  it('stay deleted with their list emptied', async ({ db }) => {
-    await seedDemoWatches(db, world, START)
-    const { id: resellerId } = await ensureDemoReseller(db)
-    const references = [...(await watched(db)).keys()]
-    await deleteWatches(db, { resellerId, list: 'demo', references })
-
-    expect(await seedDemoWatches(db, world, later(60))).toBe(0)
   })
 })

@@ -247,12 +247,6 @@ describe('the checks of the status', () => {
     expect(missing).toEqual([])
   })
 
-  it('are about one list as long as it is held, whichever run of it was the last', () => {
-    const subjects = [7, 8].flatMap((runId) => warningsIn(held(runId)).map((one) => one.subject))
-
-    expect(subjects).toEqual(['routes', 'routes'])
-  })
-
   it('name what they are about, how long it lasts, what shows more and what to do', () => {
     const [first] = warningsIn(paused('checks'))
     const [gone] = warningsIn(deliveries({ disabled: { gone: 1 }, unreached: [GONE] }))

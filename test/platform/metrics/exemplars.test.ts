@@ -36,18 +36,4 @@ describe('the exemplars of a histogram', () => {
     expect(text.endsWith('\n# EOF\n')).toBe(true)
     expect(text).not.toContain('\n\n')
   })
-
-  it('leave the usual format as it is for other scrapers, and where nothing is traced', async () => {
-    const metrics = createMetrics()
-    metrics.checkDuration.observe(1)
-    const untraced = await renderMetrics(metrics, { withSystem: false, accept: OPENMETRICS })
-    traceAs('a'.repeat(32))
-    metrics.checkDuration.observe(1)
-    const other = await renderMetrics(metrics, { withSystem: false, accept: 'text/plain' })
-
-    for (const { type, text } of [untraced, other]) {
-      expect(type).toBe(metrics.registry.contentType)
-      expect(text).not.toMatch(/ # \{|# EOF/)
-    }
-  })
 })
