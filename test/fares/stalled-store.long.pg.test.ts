@@ -64,7 +64,7 @@ async function processBehind(databaseUrl: string, upstreamUrl: string) {
   const metrics = createMetrics()
   const deps = { db, upstream: client, breaker, clock: systemClock, rules, metrics, log: silentLog }
   const queue = createSlotQueue({ ...request, db, timeoutMs: 20_000 })
-  const takeOnDemandSlot = (ending: AbortSignal) => queue(new Set(['ana']), ending)
+  const takeOnDemandSlot = (ending: AbortSignal) => queue('ana', ending)
   return { door, deps: { ...deps, takeSlot: takeOnDemandSlot }, pull }
 }
 
